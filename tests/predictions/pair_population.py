@@ -9,9 +9,11 @@ import pyarrow as pa
 from assay.core.bins import Scale
 from assay.core.cells import cut_heaps
 from assay.core.deck import Id
+from assay.core.error_model import RANK, SAID, Input, Model
 from assay.core.strata import Strata
 from assay.core.types import Floats
 from assay.predictions import Compared, read_compared
+from assay.predictions.union import as_it_is_now
 from tests.predictions.contract import SEED
 from tests.predictions.several_population import CLASSIFIERS, SIZE, several
 
@@ -138,3 +140,70 @@ def check_pair(
     ]
     assert looked[0] == looked[1]
     assert looked[0][-2:] == [None, None]
+
+
+AUX = ["judge", "tongue", "flag", "whole"]
+
+
+def with_opinions(table: "pa.Table", seed: int) -> "pa.Table":
+    """Return a week with columns for a model, some values of which are missing."""
+    rows = range(table.num_rows)
+    judge = np.random.default_rng(seed).normal(size=table.num_rows)
+    judge[3], judge[4] = np.nan, -0.0
+    columns: dict[str, Any] = {
+        "judge": [None if row % 7 == 0 else judge[row] for row in rows],
+        "tongue": [None if row % 11 == 0 else ["de", "0.5", "nan"][row % 3] for row in rows],
+        "flag": [None if row % 5 == 0 else row % 2 == 1 for row in rows],
+        "whole": pa.array([None if row % 13 == 0 else row % 4 for row in rows], pa.int32()),
+    }
+    for name, values in columns.items():
+        table = table.append_column(name, pa.array(values))
+    return table
+
+
+def check_opinions(
+    scans: Sequence[object],
+    tables: Sequence["pa.Table"],
+    one: str,
+    other: str,
+    *,
+    seeds: int = 2,
+    again: bool = True,
+) -> Compared:
+    """Compare what columns for a model say, and all that is counted by a model, with memory.
+
+    Parameters
+    ----------
+    scans, tables
+        Two weeks that have `AUX`, where an engine reads them, and in memory.
+    one, other : str
+        The classifiers.
+    seeds : int
+        As in `check_pair`.
+    again : bool
+        Whether to read both once more, by the model.
+    """
+    found, meant = (read(each, one, other, aux=AUX) for each in (scans, tables))
+    check_pair(found, meant, seeds=seeds)
+    assert found.opinions_digest() == meant.opinions_digest()
+    ids: list[Any] = tables[0]["key"].to_pylist()[::7] + tables[1]["key"].to_pylist()[-20:]
+    said, told = found.opinions(ids), meant.opinions(ids)
+    assert list(said) == list(told)
+    for name, values in said.items():
+        np.testing.assert_array_equal(list(values), list(told[name]), err_msg=name)
+    scores = [name for name in said if name.endswith("'s score")]
+    assert len(scores) == 2 - (one == "votes")
+    inputs = [Input(SAID, "said", bit=bit) for bit in (0, 3)]
+    inputs += [Input(name, "number", 0.2, 0.7) for name in ("judge", "whole", *scores)]
+    inputs += [Input("tongue", "level", level=level) for level in ("de", None)]
+    inputs += [Input("flag", "level", level=True), Input(RANK, "share")]
+    terms = ((), *((place,) for place in range(len(inputs))), (0, 2))
+    weights = np.random.default_rng(5).normal(size=(2, len(terms)))
+    model = Model(tuple(inputs), terms, tuple(map(tuple, weights.tolist())), 9)
+    check_pair(found.with_model(model), meant.with_model(model), scale="margin", seeds=seeds)
+    if again:
+        placed = read(scans, one, other, aux=AUX, model=model.to_dict())
+        assert placed.fingerprint() == meant.with_model(model).fingerprint() != meant.fingerprint()
+        assert as_it_is_now(placed).fingerprint() == placed.fingerprint()
+        assert list(placed.opinions(ids)[RANK]) == list(told[RANK])
+    return found

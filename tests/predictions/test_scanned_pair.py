@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.core.error_model import RANK, SAID, Input, Model
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions import (
@@ -29,7 +28,16 @@ from assay.predictions.sql.pair import Weighing
 from assay.predictions.union import as_it_is_now
 from tests.predictions.contract_layouts import LAYOUTS
 from tests.predictions.database_tables import in_database
-from tests.predictions.pair_population import WEEKS, WEIGHTS, check_pair, read, strata_of, weeks
+from tests.predictions.pair_population import (
+    WEEKS,
+    WEIGHTS,
+    check_opinions,
+    check_pair,
+    read,
+    strata_of,
+    weeks,
+    with_opinions,
+)
 from tests.predictions.several_population import CLASSIFIERS
 
 IN_PLACE: Engine = "duckdb"
@@ -288,59 +296,18 @@ def test_weights_of_one_and_several_places_are_refused(tmp_path: Path) -> None:
         read([named, Scan(paths[1], engine="duckdb")])
 
 
-AUX = ["judge", "tongue", "flag", "whole"]
-
-
-def _with_opinions(table: "pa.Table", seed: int) -> "pa.Table":
-    """Return a week with columns for a model, some values of which are missing."""
-    rows = range(table.num_rows)
-    judge = np.random.default_rng(seed).normal(size=table.num_rows)
-    judge[3], judge[4] = np.nan, -0.0
-    columns: dict[str, Any] = {
-        "judge": [None if row % 7 == 0 else judge[row] for row in rows],
-        "tongue": [None if row % 11 == 0 else ["de", "0.5", "nan"][row % 3] for row in rows],
-        "flag": [None if row % 5 == 0 else row % 2 == 1 for row in rows],
-        "whole": pa.array([None if row % 13 == 0 else row % 4 for row in rows], pa.int32()),
-    }
-    for name, values in columns.items():
-        table = table.append_column(name, pa.array(values))
-    return table
-
-
 @pytest.mark.parametrize(
     ("strings", "one", "other"), [(False, "odds", "margin"), (True, "votes", "sure")]
 )
 def test_second_opinions(strings: bool, one: str, other: str, tmp_path: Path) -> None:
     """Of an item in both the later one's count; a model of them takes the rank's place."""
-    tables = [_with_opinions(table, place) for place, table in enumerate(weeks(strings=strings))]
-    scans = _scans(_written(tables, tmp_path))
-    found, meant = (read(each, one, other, aux=AUX) for each in (scans, tables))
+    tables = [with_opinions(table, place) for place, table in enumerate(weeks(strings=strings))]
+    found = check_opinions(_scans(_written(tables, tmp_path)), tables, one, other)
     assert isinstance(found, ScannedPair)
-    check_pair(found, meant)
-    assert found.opinions_digest() == meant.opinions_digest()
-    ids: list[Any] = tables[0]["key"].to_pylist()[::7] + tables[1]["key"].to_pylist()[-20:]
-    said, told = found.opinions(ids), meant.opinions(ids)
-    assert list(said) == list(told)
-    for name, values in said.items():
-        np.testing.assert_array_equal(list(values), list(told[name]), err_msg=name)
-    scores = [name for name in said if name.endswith("'s score")]
-    assert len(scores) == 2 - (one == "votes")
-    inputs = [Input(SAID, "said", bit=bit) for bit in (0, 3)]
-    inputs += [Input(name, "number", 0.2, 0.7) for name in ("judge", "whole", *scores)]
-    inputs += [Input("tongue", "level", level=level) for level in ("de", None)]
-    inputs += [Input("flag", "level", level=True), Input(RANK, "share")]
-    terms = ((), *((place,) for place in range(len(inputs))), (0, 2))
-    weights = np.random.default_rng(5).normal(size=(2, len(terms)))
-    model = Model(tuple(inputs), terms, tuple(map(tuple, weights.tolist())), 9)
-    check_pair(found.with_model(model), meant.with_model(model), scale="margin")
-    again = read(scans, one, other, aux=AUX, model=model.to_dict())
-    assert again.fingerprint() == meant.with_model(model).fingerprint() != meant.fingerprint()
-    assert as_it_is_now(again).fingerprint() == again.fingerprint()
-    assert [list(each.opinions(ids)[RANK]) for each in (again, meant)] == [list(told[RANK])] * 2
 
 
 def test_opinions_of_two_kinds_are_read_into_memory(tmp_path: Path) -> None:
-    old, new = (_with_opinions(table, place) for place, table in enumerate(weeks()))
+    old, new = (with_opinions(table, place) for place, table in enumerate(weeks()))
     texts = pa.array([None if value is None else str(value) for value in new["judge"].to_pylist()])
     changed = new.set_column(new.column_names.index("judge"), "judge", texts)
     found = read(_scans(_written((old, changed), tmp_path)), aux=["judge"])
@@ -359,7 +326,7 @@ def test_strata_tell_which_items_each_was_applied_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("beside", "told"),
     [
-        ({"aux": ["c"]}, "compared with aux="),
+        ({"aux": ["c"]}, "compared with others with aux="),
         ({"classes": Vocabulary(("a", "b", "c"))}, "more classes than yes and no are in Spark"),
     ],
 )

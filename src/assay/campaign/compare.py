@@ -76,7 +76,7 @@ def compare_campaign(
         As in `create_campaign`: what two model versions said of the same items, or one classifier
         of two weeks' items; some items may be in one of them only. Where one stays where it is, an
         engine joins them by id (docs/any_size.md); with more classes than yes and no, or `aux`
-        where DuckDB does not read both, they are read into memory.
+        where neither DuckDB nor Spark reads both, they are read into memory.
     id, score, predicted, threshold, positive, score_of, scale, show
         The columns, of both; an id is needed. Where they have different names, a query gives them
         one: ``SELECT url, p_v2 AS p FROM 'new.parquet'``.

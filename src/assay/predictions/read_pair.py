@@ -36,7 +36,7 @@ def read_compared(
     """Read the predictions of two model versions, or of two weeks, and join them by id.
 
     Where one of them stays where it is, an engine does that. With more classes than yes and no, or
-    second opinions where DuckDB does not read both, they are read into memory.
+    second opinions where neither DuckDB nor Spark reads both, they are read into memory.
 
     Parameters
     ----------
@@ -85,14 +85,18 @@ def read_compared(
         )
         return ScannedPair((old, new), (one, other), seed=seed, shows=bool(show))
     around |= {"aux": aux}
-    if any(stays) and aux and not (classes or sample_weight) and all(map(_is_of_duckdb, held)):
+    of_spark = all(scan.is_of_spark for scan in held)
+    in_one = of_spark or all(map(_is_of_duckdb, held))
+    if any(stays) and aux and in_one and not (classes or sample_weight):
         old, new = (
-            _read(replace(scan, engine="duckdb"), **around, **dict(columns))
+            _read(
+                replace(scan, engine="spark" if of_spark else "duckdb"), **around, **dict(columns)
+            )
             for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
         )
         if opinions_are_alike(old, new):
-            pair = ScannedPair((old, new), (one, other), seed=seed, shows=bool(show))
-            return pair if model is None else pair.with_model(Model.from_dict(model))
+            fitted = None if model is None else Model.from_dict(model)
+            return ScannedPair((old, new), (one, other), seed=seed, shows=bool(show), model=fitted)
     first, second = (
         _in_memory(scan, classes, **around, **dict(columns))
         for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
@@ -140,11 +144,16 @@ def _in_memory(scan: Scan, classes: Vocabulary | None, **columns: Any) -> Memory
     """Read one of the two. It may have no probabilities of classes that the other has."""
     if scan.is_of_spark:
         raise PredictionsError(
-            "predictions that Spark reads are to be compared with aux="
+            "predictions that Spark reads are to be compared with others with aux="
             if columns.get("aux")
             else "predictions of more classes than yes and no are in Spark, and are to be compared",
             details="such a comparison reads ids, scores and labels of both into memory",
-            hint="write these columns to a Parquet file, and compare that",
+            hint="write these columns to a Parquet file, and compare that"
+            + (
+                "; or have Spark read both, with numbers or text in both"
+                if columns.get("aux")
+                else ""
+            ),
         )
     lasting = scan if isinstance(scan.source, Predictions) else replace(scan, engine="memory")
     pattern = columns.get("probabilities") or ""

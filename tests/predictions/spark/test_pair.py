@@ -12,7 +12,13 @@ from assay.predictions import Scan, telling_notes
 from assay.predictions.duckdb.pair import DuckPair
 from assay.predictions.pair import ScannedPair
 from assay.predictions.spark.pair import SparkPair
-from tests.predictions.pair_population import check_pair, read, weeks
+from tests.predictions.pair_population import (
+    check_opinions,
+    check_pair,
+    read,
+    weeks,
+    with_opinions,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -64,6 +70,13 @@ def test_what_is_in_memory_travels_to_spark(spark: "SparkSession", tmp_path: Pat
         found = read([Scan(old, spark=spark), smaller], "rare", "votes")
     assert isinstance(_join(found), SparkPair)
     check_pair(found, read([tables[0], smaller], "rare", "votes"), seeds=1)
+
+
+def test_second_opinions(spark: "SparkSession", tmp_path: Path) -> None:
+    tables = [with_opinions(table, place) for place, table in enumerate(weeks(strings=True))]
+    scans = [Scan(path, spark=spark) for path in _written(tables, tmp_path)]
+    found = check_opinions(scans, tables, "votes", "sure", seeds=1, again=False)
+    assert isinstance(_join(found), SparkPair)
 
 
 def test_an_id_that_repeats_is_told(spark: "SparkSession", tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """Two sets of predictions that DuckDB joins by id; what does not fit into memory goes to a file."""
 
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
@@ -24,12 +24,18 @@ from assay.predictions.duckdb.scanner import pieces_of
 from assay.predictions.engine import Rows, Span, polled
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP
-from assay.predictions.roles import score_name
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed, duckdb_mix
 from assay.predictions.sql.model import model_sql
-from assay.predictions.sql.opinions import duckdb_row_word, refuse_other_words
+from assay.predictions.sql.opinions import duckdb_row_word, either_sql, refuse_other_words
 from assay.predictions.sql.pair import IN_BOTH, N_CODES, Weighing, value_sql
-from assay.predictions.sql.pair_sides import ScannedSide, Side, Streaming, tell_of_move
+from assay.predictions.sql.pair_sides import (
+    SIDES,
+    ScannedSide,
+    Side,
+    Streaming,
+    joined_opinions,
+    tell_of_move,
+)
 from assay.predictions.sql.rows import (
     Family,
     case_sql,
@@ -40,7 +46,6 @@ from assay.predictions.sql.rows import (
 )
 
 _MEMORY = "700MB"  # the join takes as much, and writes to a temporary file what is beyond
-_SIDES = ("old", "new")
 _TYPES = {"int64": "BIGINT", "uint64": "UBIGINT", None: "VARCHAR"}
 # Of a bin behind its code: of a rank, or of a model's log odds.
 _BITS: dict[Rule, int] = {"probability": 12, "margin": 15}
@@ -82,10 +87,10 @@ class DuckPair:
         self._source = " and ".join(side.part.source for side in sides)
         self._streams = {
             name: side.part.scanner
-            for name, side in zip(_SIDES, sides, strict=True)
+            for name, side in zip(SIDES, sides, strict=True)
             if isinstance(side, ScannedSide) and isinstance(side.part.scanner, Streaming)
         }
-        self._opinions = _opinions_of(self._streams, names)
+        self._opinions = joined_opinions(list(self._streams.values()), names)
         folder = Path(mkdtemp(prefix="assay-"))
         self._connection = connection = duckdb.connect(
             config={
@@ -101,11 +106,11 @@ class DuckPair:
             f"SET disabled_optimizers = '{_AS_WRITTEN}'; SET memory_limit = '{_MEMORY}'"
         )
         with reading(self._source):
-            for name, side in zip(_SIDES, sides, strict=True):
+            for name, side in zip(SIDES, sides, strict=True):
                 if name not in self._streams:
                     self._copy(name, side)
             self._missing = [
-                self._make_steps(name, side) for name, side in zip(_SIDES, sides, strict=True)
+                self._make_steps(name, side) for name, side in zip(SIDES, sides, strict=True)
             ]
             self._id_type = self._common_type()
 
@@ -308,7 +313,7 @@ class DuckPair:
         either = {side.ids_type for side in self._sides}
         if len(either) > 1:
             ends = []
-            for name, side in zip(_SIDES, self._sides, strict=True):
+            for name, side in zip(SIDES, self._sides, strict=True):
                 with self._read():
                     ids = self._connection.table(name).aggregate("min(id), max(id)").fetchall()
                 ends.append(Ids(np.array(ids[0], dtype=side.ids_type)))
@@ -340,12 +345,12 @@ class DuckPair:
         """Return the query for the items of both that fulfil a condition."""
         keys = [
             f"coalesce({name}.key, {missing}) AS key_{name}"
-            for name, missing in zip(_SIDES, self._missing, strict=True)
+            for name, missing in zip(SIDES, self._missing, strict=True)
         ]
-        ids = [f"CAST({name}.id AS {self._id_type})" for name in _SIDES]
+        ids = [f"CAST({name}.id AS {self._id_type})" for name in SIDES]
         old, new = (
             name if not below or name in self._streams else f"(FROM {name} WHERE {below}) AS {name}"
-            for name in _SIDES
+            for name in SIDES
         )
         told = [f"coalesce({', '.join(ids)}) AS id", *keys]
         if self._weighted:
@@ -354,14 +359,14 @@ class DuckPair:
         if self._opinions:
             told += ["old.score AS score_old", "new.score AS score_new"]
             told += [
-                f"{_either(name, family)} AS {name}"
+                f"{either_sql(f'old.{name}', f'new.{name}', family)} AS {name}"
                 for name, family in self._opinions.values()
                 if name.startswith("aux")
             ]
         rows = f"FROM {old} FULL OUTER JOIN {new} ON {' = '.join(ids)} SELECT {', '.join(told)}"
-        joins = " ".join(f"JOIN steps_{name} ON steps_{name}.key = key_{name}" for name in _SIDES)
+        joins = " ".join(f"JOIN steps_{name} ON steps_{name}.key = key_{name}" for name in SIDES)
         ranks, codes = (
-            "(" + " + ".join(f"steps_{name}.{what}" for name in reversed(_SIDES)) + ")"
+            "(" + " + ".join(f"steps_{name}.{what}" for name in reversed(SIDES)) + ")"
             for what in ("rank", "code")
         )
         told = ["id", f"{value_sql(ranks, codes)} AS value", f"{codes} AS says"]
@@ -404,7 +409,7 @@ class DuckPair:
                 read += batch.num_rows
                 yield batch
 
-        for name, side in zip(_SIDES, self._sides, strict=True):
+        for name, side in zip(SIDES, self._sides, strict=True):
             if name in self._streams:
                 total += side.cells.size
                 reader = self._streams[name].keyed(side.cells, below)
@@ -416,36 +421,6 @@ class DuckPair:
         finally:
             for name in self._streams:
                 self._connection.unregister(name)
-
-
-def _opinions_of(
-    streams: Mapping[str, Streaming], names: tuple[str, str]
-) -> dict[str, tuple[str, Family]]:
-    """Return the columns for a model: of each its name in the join, and what it holds.
-
-    Parameters
-    ----------
-    streams : mapping of str to Streaming
-        The sides by name; without columns unless both are here.
-    names : pair of str
-        What the two are called.
-    """
-    if len(streams) < len(_SIDES):
-        return {}
-    families = streams["new"].opinion_families
-    found = {name: (f"aux_{place}", families[name]) for place, name in enumerate(families)}
-    for side, name in zip(_SIDES, names, strict=True):
-        if found and streams[side].has_score:
-            found[score_name(name)] = f"score_{side}", "float"
-    return found
-
-
-def _either(name: str, family: Family) -> str:
-    """Return what the later says or, where that is missing, the earlier."""
-    if family != "float":
-        return f"coalesce(new.{name}, old.{name})"
-    missing = f"new.{name} IS NULL OR isnan(new.{name})"
-    return f"CASE WHEN {missing} THEN old.{name} ELSE new.{name} END"
 
 
 def _word_sql(limit: float) -> str:

@@ -37,7 +37,7 @@ from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows
 from assay.predictions.sql.classes import LIST
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed, duckdb_mix
 from assay.predictions.sql.model import model_sql
-from assay.predictions.sql.opinions import duckdb_row_word
+from assay.predictions.sql.opinions import duckdb_row_word, plain_families, plain_sql
 from assay.predictions.sql.rows import (
     Family,
     RowSql,
@@ -46,7 +46,6 @@ from assay.predictions.sql.rows import (
     family_of,
     heap_sql,
     impressions_sql,
-    number_sql,
     row_sql,
     value_sql,
 )
@@ -386,11 +385,9 @@ class DuckScanner:
         told = [f"{self._ids.sql} AS id", f"{self.keys.sql(self._row.score, cells.rule)} AS key"]
         if self._row.weight:
             told.append(f"{self._row.weight} AS weight")
-        for place, (name, family) in enumerate(self.opinion_families.items()):
-            said = f"CAST({identifier(name)} AS VARCHAR)"
-            if family != "text":
-                said = number_sql(identifier(name), family, "duckdb") or said
-            told.append(f"{identifier(name) if family == 'boolean' else said} AS aux_{place}")
+        for place, name in enumerate(self._roles.aux):
+            said = plain_sql(identifier(name), self._relation.types[name], "duckdb")
+            told.append(f"{said} AS aux_{place}")
         if self._roles.aux:
             told.append(f"{self._row.score} + 0e0 AS score")  # -0.0 becomes 0.0
         # A cursor, so that what is asked meanwhile of the same rows does not end this.
@@ -403,11 +400,7 @@ class DuckScanner:
     @property
     def opinion_families(self) -> dict[str, Family]:
         """Of each column for a model, what kind of values it holds; any number is a float."""
-        found = {name: family_of(self._relation.types[name]) for name in self._roles.aux}
-        return {
-            name: family if family in ("text", "boolean", "other") else "float"
-            for name, family in found.items()
-        }
+        return plain_families({name: self._relation.types[name] for name in self._roles.aux})
 
     @property
     def has_score(self) -> bool:

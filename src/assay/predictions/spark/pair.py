@@ -4,19 +4,19 @@ What each says of an item is a row of its own, and items are groups of them: an 
 one of the two is noticed, and never multiplies rows as it would in a join.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from assay.core.bins import Rule
 from assay.core.deck import Id
-from assay.core.error_model import Values
+from assay.core.error_model import RANK, Model, Values, columns_at
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions.engine import Rows, Span
-from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP
 from assay.predictions.spark.columns import (
     NEVER,
@@ -27,6 +27,7 @@ from assay.predictions.spark.columns import (
     word_of_limit,
     xored,
 )
+from assay.predictions.spark.opinions import with_log_odds, with_words
 from assay.predictions.spark.scanner import SparkScanner, grouped, merged_by
 from assay.predictions.spark.several import ranks_by_bin
 from assay.predictions.spark.weights import (
@@ -35,20 +36,41 @@ from assay.predictions.spark.weights import (
     summed_by_exponent,
     with_weight_word,
 )
+from assay.predictions.sql.opinions import either_sql
 from assay.predictions.sql.pair import IN_BOTH, N_CODES, Weighing, value_sql
-from assay.predictions.sql.pair_sides import ScannedSide, Side, tell_of_move
-from assay.predictions.sql.rows import case_sql, double_sql, heap_sql, impressions_sql
+from assay.predictions.sql.pair_sides import (
+    SIDES,
+    ScannedSide,
+    Side,
+    joined_opinions,
+    tell_of_move,
+)
+from assay.predictions.sql.rows import Family, case_sql, double_sql, heap_sql, impressions_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-def spark_pair(sides: tuple[Side, Side], home: Side) -> "SparkPair":
-    """Return the join of two sides in the Spark of one of them."""
+_TYPES: dict[Family, str] = {"float": "DOUBLE", "text": "STRING", "boolean": "BOOLEAN"}
+_XORED = {"word": "bit_xor"}
+
+
+def spark_pair(
+    sides: tuple[Side, Side], home: Side, names: tuple[str, str], model: Model | None = None
+) -> "SparkPair":
+    """Return the join of two sides in the Spark of one of them.
+
+    Parameters
+    ----------
+    sides, names, model
+        As in `assay.predictions.sql.pair.join_in_engine`.
+    home : Side
+        The one whose Spark it is.
+    """
     scanner = home.part.scanner if isinstance(home, ScannedSide) else None
     if not isinstance(scanner, SparkScanner):
         raise PredictionsError(f"Spark does not read {home.part.source}")
-    return SparkPair(sides, scanner)
+    return SparkPair(sides, scanner, names, model)
 
 
 class SparkPair:
@@ -60,14 +82,24 @@ class SparkPair:
         The earlier and the later.
     home : SparkScanner
         One of them, whose session joins both; the other goes there if it lies elsewhere.
+    names, model
+        As in `assay.predictions.sql.pair.join_in_engine`. Columns for a model are those that both
+        sides have, if both are in this session.
     """
 
     exponent: int | None = None
-    model = None
 
-    def __init__(self, sides: tuple[Side, Side], home: SparkScanner) -> None:
-        self._sides, self._home = sides, home
+    def __init__(
+        self,
+        sides: tuple[Side, Side],
+        home: SparkScanner,
+        names: tuple[str, str],
+        model: Model | None = None,
+    ) -> None:
+        self._sides, self._home, self.model = sides, home, model
         self._weighted = sides[0].part.weighted
+        scanners = [self._scanner_of(side) for side in sides]
+        self._opinions = joined_opinions([each for each in scanners if each], names)
         self._said = [self._rows_of(side) for side in sides]
 
     def weighing(self) -> Weighing:
@@ -86,17 +118,27 @@ class SparkPair:
     def cells(self) -> tuple[ScoreCells, int | None]:
         """Count all items by the mean rank and the code, and sum up who has which weight."""
         items, sums = self._items(), {}
+        rule: Rule = "probability"
+        if self.model is not None:
+            items, sums, rule = self._with_word(items, {"value": "float"}), _XORED, "margin"
         if self._weighted:
             items = with_weight_word(with_digest(items, "id", self._home.id_kind))
             sums = {"weight": "sum", WEIGHT_WORD: "bit_xor"}
-        groups = self._home.fetch(grouped(items, N_CODES, rules=["probability"], more=sums))
-        if groups["probability"].null_count:
+        groups = self._home.fetch(grouped(items, N_CODES, rules=[rule], more=sums))
+        if groups[rule].null_count:
             for side in self._sides:
                 side.refuse_repeated_ids()
             sources = " and ".join(side.part.source for side in self._sides)
             raise PredictionsError(f"{sources} has changed while it was read")
-        cells = merged_by(groups, "probability", N_CODES)
+        cells = merged_by(groups, rule, N_CODES)
+        if self.model is not None:
+            return cells, xored(groups, "word")
         return cells, xored(groups, WEIGHT_WORD) if self._weighted else None
+
+    def _with_word(self, items: "DataFrame", columns: Mapping[str, Family]) -> "DataFrame":
+        """Return id, value and what items say, with a word for the id and what columns say."""
+        rows = with_digest(items, "id", self._home.id_kind).withColumnRenamed("digest", "word")
+        return with_words(rows, columns, ["id", "value", "says"])
 
     def count(self, spans: Sequence[Span]) -> Ints:
         """Return the items in each span, and what they count for."""
@@ -119,31 +161,50 @@ class SparkPair:
         names = ["id", "value", "says", *(["weight"] if self._weighted else [])]
         rows = _heaped(spans, items).selectExpr(*names, f"{limit} AS highest")
         placed = with_place(rows.where("highest IS NOT NULL"), "id", kind, seed)
-        found = self._home.fetch(placed.where(self._below("highest", "weight")).select(*names))
-        texts: Any = found["id"].cast(pa.large_string()).combine_chunks()
-        ids = Ids(found["id"].to_numpy() if kind == "integer" else texts)
+        return self._taken(placed.where(self._below("highest", "weight")))
+
+    def _taken(self, items: "DataFrame") -> Rows:
+        names = ["id", "value", "says", *(["weight"] if self._weighted else [])]
+        found = self._home.fetch(items.select(*names))
         return Rows(
-            ids,
+            self._home.ids_of(found["id"]),
             found["value"].to_numpy(),
             found["says"].to_numpy().astype(np.int64),
             weights=found["weight"].to_numpy() if self._weighted else None,
         )
 
     def find(self, ids: Sequence[Id]) -> Rows:
-        """Refuse: each side is asked for its own."""
-        raise NotImplementedError
+        """Return the rows with these ids."""
+        return self._taken(self._items(ids=ids))
 
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
-        """Refuse: columns for a model are not joined here."""
+        """Return what is said of some items: by every column, by the scores, by the mean rank."""
         sources = " and ".join(side.part.source for side in self._sides)
-        raise PredictionsError(
-            f"{sources} were read without columns for a model",
-            details=f"they do not tell what is said of {len(ids):,} items",
-        )
+        if not self._opinions:
+            raise PredictionsError(f"{sources} were read without columns for a model")
+        found = self._home.fetch(self._items(ids=ids))
+        order = np.array(self._home.ids_of(found["id"]).rows_of(ids, sources), dtype=np.int64)
+        columns = {name: column for name, (column, _) in self._opinions.items()}
+        columns[RANK] = "value" if self.model is None else "rank"
+        told: dict[str, Values] = {
+            name: found[column].to_numpy()
+            if pa.types.is_floating(found[column].type)
+            else found[column].to_pylist()
+            for name, column in columns.items()
+        }
+        return columns_at(told, order)
 
     def opinions_digest(self) -> int:
-        """Return 0: there are no columns for a model."""
-        return 0
+        """Return 64 bits that change when what a column for a model says of an item does."""
+        if not self._opinions and self._home.opinion_families:
+            raise PredictionsError(
+                "two sets with second opinions are in different sessions of Spark",
+                hint="give both with the same spark=",
+            )
+        if not self._opinions:
+            return 0
+        rows = self._with_word(self._items(), dict(self._opinions.values()))
+        return xored(self._home.fetch(rows.groupBy().agg(_XORED)), "word")
 
     def _below(self, limit: str, impressions: str) -> str:
         """Return the condition that an item's place is not above a limit, by weight if any."""
@@ -151,13 +212,25 @@ class SparkPair:
             return f"place <= {limit}"
         return f"{number_of('place')} <= {impressions} * {limit}"
 
-    def _items(self, seed: int = 0, limit: float = TOP) -> "DataFrame":
-        """Return the id, mean rank, code and weight of items, with a number up to a limit.
+    def _items(
+        self, seed: int = 0, limit: float = TOP, ids: Sequence[Id] | None = None
+    ) -> "DataFrame":
+        """Return the id, mean rank, code and weight of items, and what columns for a model say.
 
         The code is missing where an id is twice in one of the two. Weights are those given, the
-        least and the largest, and impressions as soon as it is known what these are.
+        least and the largest, and impressions as soon as it is known what these are. By a model,
+        values are its log odds, and ranks are there, too.
+
+        Parameters
+        ----------
+        seed, limit
+            Only items with a number up to the limit.
+        ids : sequence of int or str, optional
+            Only these items.
         """
         both = self._said[0].unionAll(self._said[1])
+        if ids is not None:
+            both = self._home.only(ids, both)
         whole = ""
         if self.exponent is not None:
             whole = impressions_sql("given", self.exponent, "spark")
@@ -170,6 +243,8 @@ class SparkPair:
         if self._weighted:
             sums |= {"given": "max", "least": "min"}
             more.append("given AS least")
+        told = [name for name in both.columns if name.startswith(("score_", "aux_"))]
+        sums |= dict.fromkeys(told, "max")  # an item has one value in each, or none
         items = both.selectExpr("*", *more).groupBy("id").agg(sums)
         items = items.selectExpr(
             "id", *(f"`{how}({name})` AS {name}_{how}" for name, how in sums.items())
@@ -180,13 +255,33 @@ class SparkPair:
         in_both = f"code_sum BETWEEN {IN_BOTH} AND {N_CODES - 1}"
         says = f"CASE WHEN one_count = 1 OR (one_count = 2 AND {in_both}) THEN code_sum END AS says"
         value = f"{value_sql('rank_sum', 'code_sum')} AS value"
-        return items.selectExpr("id", value, says, *weights)
+        aux = [
+            f"{either_sql(f'{name}_old_max', f'{name}_new_max', family)} AS {name}"
+            if name.startswith("aux")
+            else f"{name}_max AS {name}"
+            for name, family in self._opinions.values()
+        ]
+        items = items.selectExpr("id", value, says, *weights, *aux)
+        return items if self.model is None else self._placed_by(self.model, items)
+
+    def _placed_by(self, model: Model, items: "DataFrame") -> "DataFrame":
+        """Return items with a model's log odds in the mean rank's place."""
+        names = {name: column for name, (column, _) in self._opinions.items()} | {RANK: "rank"}
+        types = {name: _TYPES[family] for name, (_, family) in self._opinions.items()}
+        rows = items.withColumnRenamed("value", "rank")
+        rows = with_log_odds(
+            *(rows, model, names, {**types, RANK: _TYPES["float"]}),
+            says="says",
+            told=rows.columns,
+            kind=self._home.id_kind,
+        )
+        return rows.selectExpr(*items.drop("value").columns, "rank", "score + 0e0 AS value")
 
     def _rows_of(self, side: Side) -> "DataFrame":
         """Return what a side says of each of its items: id, rank, its part of the code, weight."""
-        scanner = side.part.scanner if isinstance(side, ScannedSide) else None
-        if isinstance(scanner, SparkScanner) and scanner.session is self._home.session:
-            return _ranked(scanner.judged_items(), side)
+        scanner = self._scanner_of(side)
+        if scanner is not None:
+            return _ranked(scanner.judged_items(), side, self._told_by(side))
         tell_of_move(side, "Spark")
         pieces = [
             pa.record_batch(
@@ -201,9 +296,41 @@ class SparkPair:
         ]
         return self._home.session.createDataFrame(pa.Table.from_batches(pieces))
 
+    def _scanner_of(self, side: Side) -> SparkScanner | None:
+        """Return what reads a side, if it is in this session."""
+        scanner = side.part.scanner if isinstance(side, ScannedSide) else None
+        if isinstance(scanner, SparkScanner) and scanner.session is self._home.session:
+            return scanner
+        return None
 
-def _ranked(items: "DataFrame", side: Side) -> "DataFrame":
-    """Return items with the rank of their score; every executor gets that of all bins."""
+    def _told_by(self, side: Side) -> list[str]:
+        """Return what a side tells a model, as SQL, in columns of its own; nothing in the other's.
+
+        Both have the same columns, so that their rows can be put together.
+        """
+        told = []
+        for name, family in self._opinions.values():
+            for place, each in enumerate(SIDES):
+                nothing = f"CAST(NULL AS {_TYPES[family]})"
+                if name.startswith("aux"):
+                    told.append(f"{name if place == side.place else nothing} AS {name}_{each}")
+                elif name == f"score_{each}":  # -0.0 becomes 0.0
+                    told.append(f"{'value + 0e0' if place == side.place else nothing} AS {name}")
+        return told
+
+
+def _ranked(items: "DataFrame", side: Side, more: Sequence[str]) -> "DataFrame":
+    """Return items with the rank of their score; every executor gets that of all bins.
+
+    Parameters
+    ----------
+    items : DataFrame
+        With id, value and what is said.
+    side : Side
+        Whose they are.
+    more : sequence of str
+        What else to keep, as SQL.
+    """
     lowest, by_bin = ranks_by_bin(side.steps)
     lists = pa.table({"ranks": pa.array([by_bin], pa.list_(pa.float64()))})
     told = items.sparkSession.createDataFrame(lists).hint("broadcast")
@@ -212,7 +339,7 @@ def _ranked(items: "DataFrame", side: Side) -> "DataFrame":
     unit, step = side.cells.classes**2 << side.place, side.cells.classes**side.place
     code = f"{unit}L + {step}L * CAST(says AS BIGINT) AS code"
     weight = ["given"] if side.part.weighted else []
-    return items.crossJoin(told).selectExpr("id", rank, code, *weight)
+    return items.crossJoin(told).selectExpr("id", rank, code, *weight, *more)
 
 
 def _heaped(spans: Sequence[Span], items: "DataFrame") -> "DataFrame":

@@ -1,7 +1,7 @@
 """Predictions in Spark: counted and filtered where they lie, on however many machines."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -42,6 +42,7 @@ from assay.predictions.spark.weights import (
 )
 from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
 from assay.predictions.sql.classes import LIST
+from assay.predictions.sql.opinions import plain_families, plain_sql
 from assay.predictions.sql.rows import (
     LARGEST,
     Family,
@@ -211,6 +212,9 @@ class SparkScanner:
         self._weights = ["weight"] if self._row.weight else []
         if self._weights:
             told.append(f"{self._row.weight} AS weight")
+        for place, name in enumerate(roles.aux):
+            said = plain_sql(column_name(name), rows.types[name], "spark")
+            told.append(f"{said} AS aux_{place}")
         self._items = self._every = (
             rows.frame.selectExpr(*told, f"{self._row.score} AS score")
             if roles.model is None
@@ -402,9 +406,28 @@ class SparkScanner:
         return self._rows.fetch(frame)
 
     def judged_items(self) -> "DataFrame":
-        """Return every item's id, score (as value), what it says, and the weight that it has."""
+        """Return every item's id, score (as value), what it says, its weight, and what aux do."""
         given = ["given"] if self._weights else []
-        return self._judged("score", "margin").select("id", "value", "says", *given)
+        aux = [f"aux_{place}" for place in range(len(self._roles.aux))]
+        return self._items.selectExpr("id", "score AS value", "says", *given, *aux)
+
+    def only(self, ids: Sequence[Id], rows: "DataFrame") -> "DataFrame":
+        """Return the rows with these ids."""
+        return self._ids.only(ids, rows)
+
+    def ids_of(self, column: "pa.ChunkedArray[Any]") -> Ids:
+        """Return ids that came from Spark."""
+        return self._ids.of(column)
+
+    @property
+    def opinion_families(self) -> dict[str, Family]:
+        """Of each column for a model, what kind of values it holds; any number is a float."""
+        return plain_families({name: self._rows.types[name] for name in self._roles.aux})
+
+    @property
+    def has_score(self) -> bool:
+        """Whether the classifier has a score."""
+        return self._roles.has_score
 
     def pieces(self) -> Iterator[tuple[Ids, Floats, Bools | Ints, Floats | None]]:
         """Return every row's id, score, label and weight, in one piece."""

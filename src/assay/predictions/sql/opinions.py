@@ -1,10 +1,10 @@
-"""SQL of what columns for a model say of a row, as a word of 64 bits, for DuckDB.
+"""SQL of what columns for a model say of a row; for DuckDB, as a word of 64 bits, too.
 
-The same as `assay.predictions.opinions.column_words` computes in memory: h of a number's bits, or
-the digest of a text. `assay.predictions.spark.opinions` has it for Spark.
+The word is the same as `assay.predictions.opinions.column_words` computes in memory: h of a
+number's bits, or the digest of a text. `assay.predictions.spark.opinions` has it for Spark.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 
 import duckdb
@@ -13,9 +13,58 @@ import numpy as np
 from assay.core.deck import mix
 from assay.errors import PredictionsError
 from assay.predictions.sql.deck import duckdb_digest, duckdb_mix
-from assay.predictions.sql.rows import Family, number_sql
+from assay.predictions.sql.rows import Dialect, Family, family_of, number_sql, text_sql
 
 _TRIED = (0.0, 1.0, 1 / 3, -3.25, 1e300, 5e-324, float("inf"), float("nan"))
+
+
+def plain_families(types: Mapping[str, str]) -> dict[str, Family]:
+    """Return what kind of values columns for a model hold, where any number is a float.
+
+    Parameters
+    ----------
+    types : mapping of str to str
+        Of each column its type, as the engine names it.
+
+    Examples
+    --------
+    >>> plain_families({"judge": "BIGINT", "lang": "VARCHAR", "day": "DATE"})
+    {'judge': 'float', 'lang': 'text', 'day': 'other'}
+    """
+    found = {name: family_of(type) for name, type in types.items()}
+    return {
+        name: family if family in ("text", "boolean", "other") else "float"
+        for name, family in found.items()
+    }
+
+
+def plain_sql(name: str, type: str, dialect: Dialect) -> str:
+    """Return a column for a model as a value of its plain family.
+
+    Examples
+    --------
+    >>> plain_sql("judge", "BIGINT", "duckdb"), plain_sql("flag", "BOOLEAN", "duckdb")
+    ('CAST(judge AS DOUBLE)', 'flag')
+    """
+    family = family_of(type)
+    if family == "boolean":
+        return name
+    if family in ("text", "other"):
+        return text_sql(name, dialect)
+    return f"CAST({number_sql(name, family, dialect)} AS DOUBLE)"
+
+
+def either_sql(old: str, new: str, family: Family) -> str:
+    """Return what the later of two columns says or, where that is missing, the earlier.
+
+    Examples
+    --------
+    >>> either_sql("a", "b", "text")
+    'coalesce(b, a)'
+    """
+    if family != "float":
+        return f"coalesce({new}, {old})"
+    return f"CASE WHEN {new} IS NULL OR isnan({new}) THEN {old} ELSE {new} END"
 
 
 @cache

@@ -119,7 +119,7 @@ def join_in_engine(
     names : pair of str
         What the two are called.
     model : Model, optional
-        What takes the mean rank's place, where both have columns for it; DuckDB joins them then.
+        What takes the mean rank's place, where both have columns for it.
     """
     larger, smaller = sorted(sides, key=lambda side: -side.cells.size)
     equal = larger.cells.size == smaller.cells.size
@@ -127,7 +127,7 @@ def join_in_engine(
     if _is_of_spark(home):
         from assay.predictions.spark.pair import spark_pair
 
-        return spark_pair(sides, home)
+        return spark_pair(sides, home, names, model)
     from assay.predictions.duckdb.pair import DuckPair
 
     return DuckPair(sides, names, model)
@@ -202,7 +202,7 @@ class PairScanner:
             [part.fingerprint() for part in self._parts], sum(part.size for part in self._parts)
         )
         if self._join.model is not None:
-            return Survey(cells, None, doubts, by_model(fingerprint, word or 0))
+            return Survey(cells, None, (), by_model(fingerprint, word or 0))  # of scores: none
         return Survey(
             cells,
             self._listed(cells, seed),

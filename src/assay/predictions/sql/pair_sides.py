@@ -19,12 +19,16 @@ from assay.errors import PredictionsError
 from assay.predictions.engine import Listed, Rows, note
 from assay.predictions.ids import Ids, places_among
 from assay.predictions.memory import MemoryPredictions
+from assay.predictions.roles import score_name
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.sql.rows import Family
 from assay.predictions.sql.several import Steps
 
 Read = ScannedPredictions | MemoryPredictions
 """One of the two sets, as it was read."""
+
+SIDES = ("old", "new")
+"""What the two are called in a join."""
 
 IdsType: TypeAlias = "np.dtype[Any] | None"
 """Whether integers have a sign; None of strings."""
@@ -34,14 +38,8 @@ Judged: TypeAlias = tuple[Ids, Floats, Bools | Ints, Floats | None]
 
 
 @runtime_checkable
-class Streaming(Protocol):
-    """An engine from which DuckDB can read ids and keys as often as need be."""
-
-    def keys_of(self, cells: ScoreCells) -> "pa.Array[Any]":
-        """Return the key of each cell."""
-
-    def keyed(self, cells: ScoreCells, below: str = "") -> "pa.RecordBatchReader":
-        """Return the columns id, key, weight, aux_0 and so on, score, of rows that fulfil one."""
+class Opined(Protocol):
+    """An engine whose columns for a model can be joined with those of another set."""
 
     @property
     def opinion_families(self) -> dict[str, Family]:
@@ -50,6 +48,17 @@ class Streaming(Protocol):
     @property
     def has_score(self) -> bool:
         """Whether the classifier has a score."""
+
+
+@runtime_checkable
+class Streaming(Opined, Protocol):
+    """An engine from which DuckDB can read ids and keys as often as need be."""
+
+    def keys_of(self, cells: ScoreCells) -> "pa.Array[Any]":
+        """Return the key of each cell."""
+
+    def keyed(self, cells: ScoreCells, below: str = "") -> "pa.RecordBatchReader":
+        """Return the columns id, key, weight, aux_0 and so on, score, of rows that fulfil one."""
 
 
 @runtime_checkable
@@ -224,8 +233,32 @@ def opinions_are_alike(old: Read, new: Read) -> bool:
     Dates, and text in one beside numbers in the other, are told apart in memory only.
     """
     scanners = [part.scanner for part in (old, new) if isinstance(part, ScannedPredictions)]
-    kinds = [each.opinion_families for each in scanners if isinstance(each, Streaming)]
-    return len(kinds) == 2 and kinds[0] == kinds[1] and "other" not in kinds[0].values()
+    return bool(joined_opinions(scanners, ("old", "new")))
+
+
+def joined_opinions(
+    scanners: Sequence[object], names: tuple[str, str]
+) -> dict[str, tuple[str, Family]]:
+    """Return the columns for a model of two sets: of each its name in a join, and what it holds.
+
+    Parameters
+    ----------
+    scanners : sequence
+        The engines of the earlier and the later; without columns unless both can be joined.
+    names : pair of str
+        What the two are called.
+    """
+    opined = [each for each in scanners if isinstance(each, Opined)]
+    if len(opined) < len(names) or opined[0].opinion_families != opined[1].opinion_families:
+        return {}
+    families = opined[0].opinion_families
+    if "other" in families.values():
+        return {}
+    found = {name: (f"aux_{place}", families[name]) for place, name in enumerate(families)}
+    for side, name, each in zip(SIDES, names, opined, strict=True):
+        if families and each.has_score:
+            found[score_name(name)] = f"score_{side}", "float"
+    return found
 
 
 def tell_of_move(side: Side, engine: str) -> None:

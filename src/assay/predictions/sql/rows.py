@@ -413,6 +413,17 @@ def score_sql(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> 
     return f"CAST({name} AS DOUBLE)" if family in _NUMBERS else ""
 
 
+def text_sql(name: str, dialect: Dialect) -> str:
+    """Return a column as text.
+
+    Examples
+    --------
+    >>> text_sql("lang", "spark")
+    'CAST(lang AS STRING)'
+    """
+    return f"CAST({name} AS {_TEXT[dialect]})"
+
+
 def number_sql(name: str, family: Family, dialect: Dialect) -> str:
     """Return a column as a DOUBLE, also where it holds numbers as text; NULL for what is none.
 
