@@ -326,7 +326,7 @@ def test_strata_tell_which_items_each_was_applied_to(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("beside", "told"),
     [
-        ({"aux": ["c"]}, "compared with others with aux="),
+        ({"aux": ["c"]}, "compared with aux="),
         ({"classes": Vocabulary(("a", "b", "c"))}, "more classes than yes and no are in Spark"),
     ],
 )

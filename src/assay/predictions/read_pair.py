@@ -143,17 +143,16 @@ def parts_in(predictions: Predictions) -> tuple[Predictions, ...]:
 def _in_memory(scan: Scan, classes: Vocabulary | None, **columns: Any) -> MemoryPredictions:
     """Read one of the two. It may have no probabilities of classes that the other has."""
     if scan.is_of_spark:
+        aux = bool(columns.get("aux"))
         raise PredictionsError(
-            "predictions that Spark reads are to be compared with others with aux="
-            if columns.get("aux")
+            "predictions that Spark reads are to be compared with aux="
+            if aux
             else "predictions of more classes than yes and no are in Spark, and are to be compared",
-            details="such a comparison reads ids, scores and labels of both into memory",
-            hint="write these columns to a Parquet file, and compare that"
-            + (
-                "; or have Spark read both, with numbers or text in both"
-                if columns.get("aux")
-                else ""
-            ),
+            details="for that both are in one Spark, with columns of the same kind: numbers, text "
+            "or truth values"
+            if aux
+            else "such a comparison reads ids, scores and labels of both into memory",
+            hint="write these columns to a Parquet file, and compare that",
         )
     lasting = scan if isinstance(scan.source, Predictions) else replace(scan, engine="memory")
     pattern = columns.get("probabilities") or ""
