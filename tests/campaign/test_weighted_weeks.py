@@ -174,12 +174,14 @@ def test_labels_of_a_weighted_campaign_count_again_in_a_comparison(
 WEEKS = [week(0, 120, 0.4), week(20, 140, 0.3, drift=0.3), week(40, 160, 0.1, drift=0.3)]
 
 
-def test_each_period_counts_by_its_own_weights(tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", ["memory", "duckdb"], indirect=True)
+def test_each_period_counts_by_its_own_weights(where: Where, tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path}/labels.db"
     columns: dict[str, Any] = {**COLUMNS, "metric": ["precision", "recall"], "within": 1e-9}
     for number, rows in enumerate(WEEKS):
+        period = f"w{number}"
         campaign = assay.follow_campaign(
-            rows, series="spam", period=f"w{number}", storage=storage, **columns
+            where(period, rows), series="spam", period=period, storage=storage, **columns
         )
         asked = 0
         while not campaign.done:
