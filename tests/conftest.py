@@ -30,7 +30,7 @@ settings.register_profile(
 settings.load_profile("assay")
 
 # What was collected stays: to look for garbage every 700 objects took a tenth of the time.
-gc.set_threshold(20_000, 50, 100)
+gc.set_threshold(20_000)
 
 # What campaigns of tests have read is not for the list of whoever runs them.
 # Processes that they start have the same folder, even if they import this.
