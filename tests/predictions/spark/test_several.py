@@ -1,5 +1,6 @@
 """Several classifiers in Spark with weights and with slices: what memory has, item by item."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -7,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.errors import PredictionsError
-from assay.predictions import Predictions, Scan, read_predictions
+from assay.predictions import Opinionated, Predictions, Scan, read_predictions
+from assay.predictions.spark.columns import apart
+from assay.predictions.spark.source import SparkRows
 from tests.predictions.test_several_in_duckdb import CLASSIFIERS, _check_same, _table
 
 EVERY = tuple(CLASSIFIERS)
@@ -39,6 +42,30 @@ def test_the_same_as_in_memory(
 ) -> None:
     found = _read(Scan(rows, spark=spark), names, **options)
     _check_same(found, _read(Scan(rows, engine="memory"), names, **options))
+
+
+def test_java_compiles_what_four_classifiers_take(
+    rows: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It only interprets methods of more than 8,000 bytes, which takes several times as long."""
+    debug: Any = getattr(spark._jvm.org.apache.spark.sql.execution.debug, "package$")
+    sizes: list[int] = []
+    fetch = SparkRows.fetch
+
+    def looked_at(self: SparkRows, frame: Any) -> Any:
+        plan = frame._jdf.queryExecution().executedPlan()
+        code = getattr(debug, "MODULE$").codegenString(plan)
+        sizes.extend(int(size) for size in re.findall(r"maxMethodCodeSize:(\d+)", code))
+        return fetch(self, frame)
+
+    monkeypatch.setattr(SparkRows, "fetch", looked_at)
+    found = _read(Scan(rows, spark=spark), EVERY, groups=["day=1"], aux=["margin"])
+    assert isinstance(found, Opinionated)
+    found.opinions_digest()
+    assert len(sizes) > 10
+    assert max(sizes) < 8_000
+    cut = spark.range(0, 90, 1, 7)
+    assert apart(cut).rdd.getNumPartitions() == 7
 
 
 def test_what_is_refused(rows: Path, spark: Any) -> None:

@@ -38,11 +38,22 @@ _SIGN = 2**63
 HALVES = ("upper", "lower")
 
 _LESS = f"& {_MASK}L"
+_MOST_PARTITIONS = 2**31 - 1
 
 # What depends on the partition, if only seemingly, no filter is moved in front of: it would be
 # written in terms of the row's own columns, with every step's result repeated in the next.
 NEVER = "spark_partition_id() < 0"
 """False, in an expression that filters are to see the result of only."""
+
+
+def apart(rows: "DataFrame") -> "DataFrame":
+    """Return the same rows, with what is computed of them compiled apart from what they are.
+
+    Spark writes a chain of projections as one method in Java, and Java only interprets a method
+    of more than 8,000 bytes. Partitions that are brought to no more than a number that no table has
+    stay as they are, and what comes after that is a method of its own.
+    """
+    return rows.coalesce(_MOST_PARTITIONS)
 
 
 def times(upper: str, lower: str) -> tuple[str, str]:

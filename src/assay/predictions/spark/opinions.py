@@ -12,6 +12,7 @@ from assay.core.error_model import LARGEST, Model
 from assay.predictions.contract import IdKind
 from assay.predictions.spark.columns import (
     HALVES,
+    apart,
     halves_of,
     lower_of,
     mixed,
@@ -88,7 +89,7 @@ def with_words(
     for place, name in enumerate(said):
         left = [f"{name}_{half}" for name in list(said)[place + 1 :] for half in HALVES]
         left += [text for text in texts if int(text.removeprefix("text_")) > place]
-        own = word_of(f"{name}_upper", lower_of(name))
+        rows, own = apart(rows), word_of(f"{name}_upper", lower_of(name))
         if f"text_{place}" in texts:
             own = f"coalesce(text_{place}, {own})"
         rows = rows.selectExpr(*others, *left, f"{word} ^ {own} AS word")
@@ -142,8 +143,8 @@ def with_bits(rows: "DataFrame", keep: Sequence[str], numbers: Sequence[str]) ->
     of = [(x, f"{x}_exponent") for x in numbers]
     rows = rows.selectExpr(*keep, *numbers, *(f"{_exponent(x)} AS {e}" for x, e in of))
     rows = rows.selectExpr(*keep, *numbers, *(f"{_corrected(x, e)} AS {e}" for x, e in of))
-    rows = rows.selectExpr(
+    rows = apart(rows).selectExpr(
         *keep, *(f"{x} < 0 AS {e}" for x, e in of), *(f"{_bits(x, e)} AS {x}" for x, e in of)
     )
     signed = (f"CASE WHEN {e} THEN {x} - {_MOST}L - 1L ELSE {x} END AS {x}" for x, e in of)
-    return rows.selectExpr(*keep, *signed)
+    return apart(rows.selectExpr(*keep, *signed))
