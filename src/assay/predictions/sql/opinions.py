@@ -51,7 +51,7 @@ def plain_sql(name: str, type: str, dialect: Dialect) -> str:
         return name
     if family in ("text", "other"):
         return text_sql(name, dialect)
-    return f"CAST({number_sql(name, family, dialect)} AS DOUBLE)"
+    return number_sql(name, family, dialect)
 
 
 def either_sql(old: str, new: str, family: Family) -> str:
