@@ -1,4 +1,4 @@
-"""How much to stake, by how far there is to go: the numbers of a formula of `core.betting`.
+"""Stakes of a bet, by how far there is to go: the numbers of a formula of `core.betting`.
 
 They are written down because scipy's normal quantiles take a quarter of a second to load, and
 because a campaign's interval must come out the same to the last bit, whatever computes quantiles.
