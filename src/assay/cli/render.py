@@ -142,6 +142,8 @@ def progress_text(estimate: Estimate, goal: Goal) -> str:
 
     Examples
     --------
+    >>> from assay.core.goal import Goal
+    >>> from assay.results import Estimate
     >>> estimate = Estimate(
     ...     "precision", 0.9, 0.86, 0.93, 0.95, 0.018, 250, 0, None, "Wilson", False, None)
     >>> progress_text(estimate, Goal("precision", within=0.02, budget=500))
