@@ -175,16 +175,23 @@ def find_places(values: Floats, rule: Rule, said: Bools | Ints, places: Places) 
 _AT_ONCE = 15 * 1024
 
 
-def pieces(size: int) -> Iterator[slice]:
+def pieces(size: int, at_once: int = _AT_ONCE) -> Iterator[slice]:
     """Cut a line of that many items into pieces that are worked on one after the other.
+
+    Parameters
+    ----------
+    size : int
+        The number of items.
+    at_once : int
+        The most items of a piece.
 
     Examples
     --------
     >>> list(pieces(20_000))
     [slice(0, 15360, None), slice(15360, 20000, None)]
     """
-    for start in range(0, size, _AT_ONCE):
-        yield slice(start, min(start + _AT_ONCE, size))
+    for start in range(0, size, at_once):
+        yield slice(start, min(start + at_once, size))
 
 
 class Ranges:

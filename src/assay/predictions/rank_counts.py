@@ -15,7 +15,7 @@ from assay.core.types import Floats, Ints
 from assay.predictions.code_cells import Tally, joined_cells, tally_of
 from assay.predictions.judgements import NO_SCORE
 from assay.predictions.sql.several import Steps
-from assay.predictions.streamed import Kept, in_threads, workers
+from assay.predictions.streamed import PIECE, Kept, in_threads, workers
 
 
 class Ranked:
@@ -69,7 +69,7 @@ class Ranked:
 
         def counter(tally: Tally) -> Callable[[Kept], None]:
             def count(batch: Kept) -> None:
-                for rows in pieces(batch.size):
+                for rows in pieces(batch.size, PIECE):
                     some = batch.at(rows)
                     tally.add(*self.of(some), some.digest, some.weights)
 
