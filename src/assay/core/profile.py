@@ -228,7 +228,8 @@ class ScoreCells:
     low, high : array, shape (M,)
         Their smallest and their largest score.
     digest : array of uint64, shape (M,)
-        The exclusive or of d(id) (`assay.core.deck`) over the items.
+        The exclusive or of d(id) (`assay.core.deck`) over the items; of cells of several
+        classifiers, the sum modulo 2^64.
     classes : int
         How many classes there are.
     weight : array of int64, shape (M,), optional
