@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 
 import assay
 from assay.cli import app
-from assay.cli.answering import answering
+from assay.cli.busy import answering
 from assay.cli.commands import COMMANDS, Commands
 from assay.cli.output import console, working
 from assay.lazy import on_demand

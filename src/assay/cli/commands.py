@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-from assay.cli.answering import answering
+from assay.cli.busy import answering
 
 
 class Listed(NamedTuple):

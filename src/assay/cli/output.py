@@ -13,7 +13,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table as ScreenTable
 from rich.text import Text
 
-from assay.cli.answering import saying_more, speaking
+from assay.cli.busy import saying_more, speaking
 from assay.cli.words import in_options, with_options
 from assay.errors import AssayError, AssayWarning, InputError
 from assay.results import printable

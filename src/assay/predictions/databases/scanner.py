@@ -208,12 +208,16 @@ class DatabaseScanner:
         return False
 
     def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
-        """Return nothing: predictions with probabilities are copied, and not read by this."""
-        raise NotImplementedError
+        """Refuse: predictions with probabilities are copied, and not read by this."""
+        raise PredictionsError(
+            f"the probabilities of {len(ids):,} items of {self.source} are asked for",
+            details="a database is read for yes and no",
+            hint="have the table copied: engine 'duckdb'",
+        )
 
     def opinions_digest(self) -> int:
-        """Return nothing: predictions with columns for a model are copied."""
-        raise NotImplementedError
+        """Return 0: predictions with columns for a model are copied."""
+        return 0
 
     def summed_probabilities(self) -> Floats | None:
         """Return None: there are no probabilities of classes."""

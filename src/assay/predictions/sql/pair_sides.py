@@ -4,6 +4,7 @@ The key stands for the cell of the row's score and label, in which the side was 
 items have weights, a row's own is there, too, as it was given.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
@@ -69,7 +70,7 @@ class Travelling(Protocol):
         """Return every row's id, score, label and weight, piece by piece."""
 
 
-class Side:
+class Side(ABC):
     """One of two sets of predictions of yes and no.
 
     Parameters
@@ -95,9 +96,9 @@ class Side:
         self.steps = Steps(cells, alone.rank, alone.code + (cells.classes**2 << place))
 
     @property
+    @abstractmethod
     def ids_type(self) -> IdsType:
         """Whether integers have a sign; None of strings."""
-        raise NotImplementedError
 
     def pieces(self) -> Iterator["pa.RecordBatch"]:
         """Return the id of every row, the place of its cell (as key), and its weight if any."""
@@ -107,8 +108,9 @@ class Side:
             weight = {} if given is None else {"weight": pa.array(given)}
             yield pa.record_batch({"id": pa.array(held), "key": key, **weight})
 
+    @abstractmethod
     def _judged(self) -> Iterator[Judged]:
-        raise NotImplementedError
+        """Return every row's id, score, label and weight, piece by piece."""
 
     def cell_of(self, score: Floats, said: Bools | Ints) -> Ints:
         """Return the place of each item's cell among the cells."""
@@ -116,16 +118,17 @@ class Side:
         known = classes * self.cells.bin + self.cells.said
         return place_of(classes * bins_of(score, rule) + said, known, self.part.source)
 
+    @abstractmethod
     def find(self, ids: Sequence[Id]) -> Rows:
         """Return the rows with these ids."""
-        raise NotImplementedError
 
+    @abstractmethod
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return what people see of items that are there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def refuse_repeated_ids(self) -> None:
-        """Look at every id, and raise where one repeats; in memory that was done."""
+        """Look at every id, and raise where one repeats."""
 
 
 class MemorySide(Side):
@@ -164,6 +167,9 @@ class MemorySide(Side):
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return what people see of items that are there."""
         return [dict(each.card.shown) for each in self._found(ids)]
+
+    def refuse_repeated_ids(self) -> None:
+        """Do nothing: it was done when the predictions were read."""
 
 
 class ScannedSide(Side):

@@ -1,4 +1,4 @@
-"""That a command works: said at once, on a terminal only, until the command says something."""
+"""The line on a terminal that says that a command works, until the command says something."""
 
 import sys
 from collections.abc import Iterator
