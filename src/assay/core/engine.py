@@ -17,6 +17,7 @@ from assay.core import allocation as allocate
 from assay.core import betting
 from assay.core.allocation import explore
 from assay.core.betting import Bets, grid
+from assay.core.class_means import ClassMean
 from assay.core.confusion import Linear
 from assay.core.design import Design
 from assay.core.estimate import Moments, estimate, quoted_value, rates, stratum_sd
@@ -227,8 +228,10 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     # The labels themselves leave only so much open: x items have the outcome, n - x have not.
     possible = state.possible or (tallies.x, tallies.N - tallies.n + tallies.x)
     least, most = metric.extremes(*possible)
+    if isinstance(metric, ClassMean):
+        least, most = np.zeros_like(least), np.ones_like(most)
     plain = value = moments.value
-    if design.interval == "stratified":
+    if design.interval == "stratified" and not isinstance(metric, ClassMean):
         value = quoted_value(
             tallies,
             metric,
@@ -593,6 +596,8 @@ def weights_now(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
 
 def explored_shares(tallies: Tallies, metric: Metric, *, replacement: bool = False) -> Floats:
     """Return the share of all labels that each stratum should have had, by `core.allocation`."""
+    if isinstance(metric, ClassMean):
+        return metric.shares
     w, rare = weights_now(tallies, metric)
     left = (tallies.N - tallies.n) / np.maximum(tallies.N - 1, 1.0)
     return explore(w, tallies.n, rare, 1.0 if replacement else left).shares

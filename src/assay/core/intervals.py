@@ -24,6 +24,7 @@ from math import hypot
 import numpy as np
 
 from assay.core.betting import Bets
+from assay.core.class_means import ClassMean
 from assay.core.estimate import Moments
 from assay.core.forms import Metric
 from assay.core.special import betaincinv, z_of
@@ -211,6 +212,8 @@ def of_difference(
 
 def stratified(evidence: Evidence, confidence: float) -> Ends:
     """Return the interval of `core.stratified`, made for the way in which one stops."""
+    if isinstance(evidence.metric, ClassMean):
+        return evidence.metric.ends(evidence.tallies, confidence, extra_outcomes(evidence.stop))
     return ValueTests(
         evidence.tallies,
         evidence.metric,

@@ -34,6 +34,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.allocation import explore
+from assay.core.class_means import SCORES, class_mean
 from assay.core.confusion import MATRIX_METRICS, Counts, Linear, MatrixKind, Slopes
 from assay.core.likelihood import shares
 from assay.core.tallies import plain_totals
@@ -100,6 +101,11 @@ class Matrix:
         n, by_class
             As in `predict`; of the parts.
         """
+        if self.metric in SCORES:
+            score, only_true = SCORES[self.metric]
+            return class_mean(
+                score, self.row, self.said, self.size, self.said_items.size, n, by_class, only_true=only_true
+            )
         value, by_d, by_T = self.predict(n, by_class).value()
         ends = np.concatenate([by_T, np.zeros_like(by_T[..., :1])], axis=-1)  # none of these
         own = (by_d + by_T)[..., self.said]  # (..., C)

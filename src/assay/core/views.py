@@ -10,6 +10,7 @@ from assay.core.differences import subtract
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.joint import Parts, View
+from assay.core.class_means import SCORES
 from assay.core.matrix import Matrix
 from assay.core.matrix_gap import MatrixGap
 from assay.core.metrics import METRICS, sides
@@ -142,6 +143,8 @@ def _matrix_view(
         return _gap_view(target, goal, calls, other, parts)
     mine = np.flatnonzero(calls.inside)
     starts = np.flatnonzero(np.diff(parts.stratum[mine], prepend=-1))
+    if target.metric in SCORES:
+        starts = np.arange(mine.size)
     stratum = parts.stratum[mine][starts]
     sizes = np.add.reduceat(parts.size[mine], starts)
     return View(
