@@ -44,8 +44,11 @@ from assay.core.special import z_of
 from assay.core.tallies import Tallies, plain_totals
 from assay.core.types import Bools, Floats, Ints
 
-_BY_LOSS = 0.3  # of the labels: by what an error can cost at most, whatever was found
-_STEADY = 20.0  # labels that the error rate of all strata counts for in each of them
+_KAPPA = 40.0
+_MODE = 1
+_HALF = 0.5
+_BY_LOSS = 0.1  # of the labels: by what an error can cost at most, whatever was found
+_STEADY = 40.0  # labels that the error rate of all strata counts for in each of them
 _EXPECTED = 3.0  # finds of a class that what is expected of it counts for
 _AT_FIRST = 0.2  # the error rate before any label, which counts for `_STEADY` labels
 _EVEN = 0.1  # of the errors: expected of all classes alike; the others as often as it is predicted
@@ -152,7 +155,7 @@ class Tally:
 
     def variance_at(self, rate: Floats) -> Floats:
         """Return the variance of `total` at rates of the cells, each counted as one label."""
-        p = (self.x + rate) / (self.n + 1)
+        p = (self.x + _KAPPA * rate) / (self.n + _KAPPA)
         spread = self.N**2 * self.left / np.maximum(self.n, 1.0)
         return np.asarray((spread * p * (1 - p)).sum(axis=-2))
 
@@ -176,8 +179,8 @@ class Tally:
         T, V, w = self.total, self.variance, self.unseen
         s = np.where(T > 0, _over(V, T), w)
         least, most = self.x.sum(axis=-2), self.items - (self.n - self.x).sum(axis=-2)
-        y = T + b * s + w
-        high = _gamma(y, V + b * s**2 + w**2, z)
+        y = T + b * s + _HALF * w
+        high = _gamma(y, V + b * s**2 + _HALF * w**2, z)
         low = _gamma(np.maximum(T - b * s, 0.0), V, -z)
         none = (self.n > 0).any(axis=-2)
         return (
@@ -211,11 +214,12 @@ class ClassMean(Linear):
 
     shares: Floats = None  # type: ignore
     ends_at: Callable[[float, float], tuple[Floats, Floats]] = None  # type: ignore
+    centre: Floats = None # type: ignore
 
     def ends(self, tallies: Tallies, confidence: float, b: float) -> tuple[Floats, Floats]:
         """Return the interval's ends; other tallies than those it is made of shift it."""
         there = plain_totals(tallies.N, tallies.n, tallies.x)
-        shift = (self.w * (there - self.at)).sum(axis=-1)
+        shift = self.value_at - self.centre + (self.w * (there - self.at)).sum(axis=-1)
         low, high = self.ends_at(z_of(confidence), b)
         lowest, highest = self.lowest, self.highest
         return np.clip(low + shift, lowest, highest), np.clip(high + shift, lowest, highest)
@@ -263,9 +267,9 @@ class Classes:
     @cached_property
     def _unknown(self) -> Bools:
         """The classes of which no label shows what they add."""
-        none = (self.M <= 0) & (self.P <= 0)
+        none = np.where(self.P > 0, self.wrong.n.sum(axis=-2) <= 0, self.M <= 0)
         if self.score is RECALL:
-            none = self.A + self.M <= 0
+            none = none | (self.A + self.M <= 0)
         return np.asarray(none & self._counted)
 
     @cached_property
@@ -369,22 +373,69 @@ class Classes:
         down = (f - value(A, most, P)) ** 2 + (f - value(P - more, M, P)) ** 2
         up = (f - value(A, np.where(A + fewer > 0, fewer, M), P)) ** 2
         up = up + (f - value(P - less, M, P)) ** 2
-        down = np.where(self._unknown, f**2, down)
-        up = np.where(self._unknown, np.where(self.P > 0, 1 - f, 0.0) ** 2, up)
+        known = self._counted & ~self._unknown
         low, high = (
-            self._both_sides * np.sqrt((each * self._counted).sum(axis=-1)) / self._number
-            for each in (down, up)
+            (self._both_sides * np.sqrt((each * known).sum(axis=-1)) + (rest * self._unknown).sum(axis=-1)) / self._number
+            for each, rest in ((down, f), (up, np.where(self.P > 0, 1 - f, 0.0)))
         )
+        high = np.maximum(high, self._few_errors(z, b))
+        if _MODE:
+            low = self._many(z, b, low)
         plain = self._lean_at(self.wrong.variance, self.missed.variance)
         lean = np.minimum(self._lean, plain)
         return self.plain - low - self._lean, self.plain + high - lean
 
-    def losses(self) -> tuple[Floats, Floats]:
-        """Return the root of an error's mean square loss, and the shares of labels, (..., G, K)."""
+    def _few_errors(self, z: float, b: float) -> Floats:
+        """Return how far the mean may be above its estimate, by all errors together."""
+        by_A, by_M = self.score.slopes(self.A, self.M, self.P)
+        each = by_A**2 * self.wrong.variance + by_M**2 * self.missed.variance
+        V = self._both_sides**2 * (each * self._counted).sum(axis=-1) / self._number**2
+        lost = 1 - self.plain
+        fewer = np.maximum(lost - b * _over(V, lost), 0.0)
+        return np.asarray(lost - _gamma(fewer, V, -z))
+
+    def _many(self, z, b, mover):
+        by_A, by_M = self.score.slopes(self.A, self.M, self.P)
+        known = self._counted & ~self._unknown
+        each = by_A**2 * self.wrong.variance + by_M**2 * self.missed.variance
+        V = self._both_sides**2 * (each * known).sum(axis=-1) / self._number**2
+        most_M = np.where(known, by_M * self.missed.unseen, 0.0)
+        most_A = np.where(known, by_A * self.wrong.unseen, 0.0)
+        if _MODE == 1:
+            w = np.maximum(most_M, most_A).max(axis=-1) / self._number
+        else:
+            w = np.sqrt((most_M**4 + most_A**4).sum(-1) / np.maximum((most_M**2 + most_A**2).sum(-1), 1e-300)) / self._number
+        lost = 1 - self.plain
+        s = _over(V, lost)
+        rest = np.where(self._unknown, self.values, 0.0).sum(axis=-1) / self._number
+        total = _gamma(lost + b * s + _HALF * w, V + b * s**2 + _HALF * w**2, z) - lost + rest
+        return np.minimum(mover, total)
+
+    @cached_property
+    def _expected_slopes(self) -> tuple[Floats, Floats]:
         A = (self.wrong.N * (1 - self._errors)).sum(axis=-2)
         M = (self.missed.N * self._rates).sum(axis=-2)
-        number = self._number[..., None]
-        by_A, by_M = (each / number for each in self.score.slopes(A, M, self.P))
+        by_A, by_M = self.score.slopes(A, M, self.P)
+        return by_A / self._number[..., None], by_M / self._number[..., None]
+
+    @cached_property
+    def hidden(self) -> Floats:
+        """What an allocation that follows the errors of strata has hidden, (...)."""
+        by_A, by_M = self._expected_slopes
+        mean, _, _ = self._loss(by_A, by_M, self._errors)
+        N, n, x = (each.sum(axis=-1) for each in (self.wrong.N, self.wrong.n, self.wrong.x))
+        expected = self.wrong.N * self._errors
+        mean = _over((expected * mean).sum(axis=-1), expected.sum(axis=-1))
+        labels = n.sum(axis=-1, keepdims=True)
+        overall = _over((N * _over(x, n)).sum(axis=-1, keepdims=True), (N + 0 * n).sum(axis=-1, keepdims=True))
+        follows = 0.5 * _over(x, x + _STEADY * np.maximum(overall, 1e-9)) * (1 - n / np.maximum(labels, 1.0))
+        left = np.maximum(N - n, 0.0) / np.maximum(N - 1, 1.0)
+        follows = np.where(left > 0, follows * (1 - _BY_LOSS), 0.0)
+        return np.asarray((follows * mean * N / np.maximum(n, 1.0)).sum(axis=-1))
+
+    def losses(self) -> tuple[Floats, Floats]:
+        """Return the root of an error's mean square loss, and the shares of labels, (..., G, K)."""
+        by_A, by_M = self._expected_slopes
         mean, square, _ = self._loss(by_A, by_M, self._errors)
         p = self._errors
         sd = np.sqrt(np.maximum(p * square - (p * mean) ** 2, 0.0))
@@ -428,6 +479,8 @@ def class_mean(
         loss,
         shares=shares * part,
         ends_at=found.ends,
+        centre=found.value,
+        hidden=found.hidden,
     )
 
 

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from assay.core.class_means import SCORES
 from assay.core.cells import Heap, Part, cut_heaps, merge_cells
 from assay.core.cut_methods import Facing, canonical_method, cut, spread_of
 from assay.core.cuts import Cuts
@@ -36,7 +37,7 @@ _BINS_OF_TWO = 8
 _BINS_OF_NO = 8  # of what every classifier calls no, as for a single metric
 # Classes are drawn from together where the largest is called less than so many octaves as often as
 # the smallest, and each heap of them is cut into so many strata at least.
-_OCTAVES = 2
+_OCTAVES = 1
 _LEAST_BINS = 3
 
 
@@ -139,10 +140,8 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     K = len(found.classes)
     numbers = {name: number for number, name in enumerate(found.classes)}
     about = {numbers[target.label] for target in goal.targets if target.label}
-    by_size = any(
-        target.label == "" and target.metric != "accuracy" and top_of(target.metric) is None
-        for target in goal.targets
-    )
+    by_size = any(target.metric in SCORES for target in goal.targets if target.label == "")
+    labels = min((each.worst_case for each in goal.goals if each.within), default=0)
     unit = K ** len(found.classifiers)
     whose = [found.groups.within(unit, name, None) for name in found.classifiers]
     heaped: dict[tuple[int, ...], list[int]] = {}
@@ -154,7 +153,7 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
             key = (0, held, *own)
         else:
             apart = len(said) > 1  # classifiers disagree: one of them is wrong
-            key = (1 + apart, held, int(np.log2(max(items, 1))) // _OCTAVES if by_size else 0)
+            key = (1 + apart, held, int(np.log2(max(items, 1)) / _OCTAVES) if by_size else 0)
         heaped.setdefault(key, []).append(code)
     heaps = list(heaped.values())
     profiles = found.profile_heaps(heaps)
@@ -163,6 +162,10 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     for heap, profile in zip(heaps, profiles, strict=True):
         share = max(len(heap) / max(len(every), 1), sum(every[code] for code in heap) / total)
         number = max(round(design.bins * share), _LEAST_BINS)
+        if by_size and labels:
+            number = min(number, max(labels // (3 * len(heap)), 2))
+        elif labels:
+            number = min(number, max(labels // 12, 4))
         bins.append(min(number, design.bins, profile.count.size))
     facing = [Facing(False, sum(every[code] for code in heap)) for heap in heaps]
     method = "depth" if design.strata == "auto" else design.strata
