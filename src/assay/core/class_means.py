@@ -1,29 +1,35 @@
 """Means of the classes' recalls, precisions or F1s, with an interval for what no label has shown.
 
-In such a mean an item of a rare class weighs as much as a hundred of a common one, and the items of
-that class that are called something else lie among large strata, where a sample shows few of them.
-A variance at the rates that were seen leaves them out, so the mean would look certain when its
-value is too high. Here every class has two uncertain counts, as the items called c, P_c, are known:
+In such a mean an item of a rare class weighs as much as a hundred items of a common one. The items
+of that class that are called something else lie in large strata, where a sample shows few of them.
+An interval from the rates that were seen leaves them out. So each class has two uncertain counts;
+the number of items called c, P_c, is known:
 
-    B_c   items that are called c, and are not
+    B_c   items that are called c and are not of class c
     M_c   items of class c that are called something else
 
-and the metric of the class is a function of both, with A = P - B: the recall A/(A + M), the F1
-2 A/(P + A + M), the precision A/P. Each count has an interval of its own, Fay and Feuer's for a sum
-of weighted counts [1]_: it holds for a count of 0. The ends of the mean follow from these by the
-squares of the distances that each of them makes (MOVER [2]_). Two things are allowed for.
+The metric of a class depends on both, with A = P - B: the recall A/(A + M), the F1
+2A/(P + A + M), the precision A/P. Each count has Fay and Feuer's interval for a sum of weighted
+counts [1]_, which holds for a count of 0 (`core.class_counts`). The lower end of the mean is the
+nearer of two bounds: the classes' distances combined by their squares (MOVER [2]_), which follow
+the curve of each metric; and the upper end of the loss 1 - mean, as one sum of weighted counts with
+an allowance for an error of the costliest kind. The upper end of the mean is the farther of both:
+where errors are few, distances that stop at a count of 0 are too short.
 
-- An error is seen from two sides, as an item that is called c and as one that is missed: the
-  distances grow by the root of Var(all)/sum Var(each), where that is above 1.
-- A recall is convex in what is missed, so a mean of estimated recalls lies above the mean recall by
-  half the second slopes times the variances. Every class leans the same way, so the leans add up
-  while the distances add in squares. The lean is taken off.
+Four corrections:
 
-A class that no label has shown has any value from 0 to 1.
+- An error is seen from two sides, as an item called c and as an item missed, so distances grow by
+  the square root of Var(all)/sum Var(each) where that is above 1.
+- Recall and F1 are convex in M. The mean of estimated values lies above the mean by half the second
+  slope times the variance. These leans add up over classes, so they are subtracted.
+- Labels follow the errors of strata, so that errors count for less where many were found. The
+  difference is subtracted (`Linear.hidden`).
+- A class that no label has shown may have any value from 0 to 1. Several such classes may err
+  in the same direction, so their distances are added, not their squares.
 
-Labels are allocated by a model with few parameters (`_rates`): an error rate for every stratum and
-a factor for every class, not a rate for every class of every stratum. An allocation that follows
-what a stratum shows of a rare class starves the strata that happened to show nothing.
+Labels are allocated by a model with few parameters: an error rate for each stratum and a factor for
+each class, not a rate for each class in each stratum. An allocation that follows what a stratum has
+shown of a rare class starves the strata that happened to show nothing.
 
 References
 ----------
@@ -33,460 +39,400 @@ References
    approach. Statistics in Medicine 27.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from assay.core.confusion import Linear
+from assay.core.class_counts import ClassCounts, gamma_end, over, upper_end
+from assay.core.confusion import ClassScore, Linear, MatrixKind, class_score
 from assay.core.special import z_of
 from assay.core.tallies import Tallies, plain_totals
 from assay.core.types import Bools, Floats, Ints
 
-_KAPPA = 40.0
-_MODE = 1
-_HALF = 0.5
-_BY_LOSS = 0.1  # of the labels: by what an error can cost at most, whatever was found
-_STEADY = 40.0  # labels that the error rate of all strata counts for in each of them
-_EXPECTED = 3.0  # finds of a class that what is expected of it counts for
-_AT_FIRST = 0.2  # the error rate before any label, which counts for `_STEADY` labels
-_EVEN = 0.1  # of the errors: expected of all classes alike; the others as often as it is predicted
+# Share of the labels that goes by the largest possible loss, whatever was found.
+_BY_LOSS = 0.1
+# Labels that a rate from many strata counts for in each of them. Fewer make labels follow luck.
+_STEADY = 40.0
+_AT_FIRST = 0.2  # error rate before the first label
+_EXPECTED = 3.0  # finds of a class that the expected number counts for
+_EVEN = (
+    0.1  # share of errors expected in all classes alike; the rest by how often each is predicted
+)
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Score:
-    """What a class adds to the mean: a function of A, M and P, with slopes and bends.
+class ErrorModel:
+    """Rates of errors by stratum and class, from few parameters.
 
     Parameters
     ----------
-    value : callable
-        Of A, M and P.
-    slopes : callable
-        What an item less of A, and an item more of M, takes away; both are 0 or more.
-    bends : callable
-        The second slopes in A and in M.
+    wrong : ClassCounts
+        Of the items that are called each class: those that are of another.
+    missed : ClassCounts
+        Of the items that are called other classes: those that are of this one.
     """
 
-    value: Callable[[Floats, Floats, Floats], Floats]
-    slopes: Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
-    bends: Callable[[Floats, Floats, Floats], tuple[Floats, Floats]]
-
-
-def _over(top: Floats, bottom: Floats) -> Floats:
-    return np.asarray(np.where(bottom > 0, top, 0.0) / np.where(bottom > 0, bottom, 1.0))
-
-
-def _recall_slopes(A: Floats, M: Floats, P: Floats) -> tuple[Floats, Floats]:
-    T = A + M
-    return _over(M, T**2), _over(A, T**2)
-
-
-def _recall_bends(A: Floats, M: Floats, P: Floats) -> tuple[Floats, Floats]:
-    T = A + M
-    return -2 * _over(M, T**3), 2 * _over(A, T**3)
-
-
-def _f1_slopes(A: Floats, M: Floats, P: Floats) -> tuple[Floats, Floats]:
-    D = P + A + M
-    return _over(2 * (P + M), D**2), _over(2 * A, D**2)
-
-
-def _f1_bends(A: Floats, M: Floats, P: Floats) -> tuple[Floats, Floats]:
-    D = P + A + M
-    return -4 * _over(P + M, D**3), 4 * _over(A, D**3)
-
-
-RECALL = Score(lambda A, M, P: _over(A, A + M), _recall_slopes, _recall_bends)
-F1 = Score(lambda A, M, P: _over(2 * A, P + A + M), _f1_slopes, _f1_bends)
-PRECISION = Score(
-    lambda A, M, P: _over(A, P + 0 * A),
-    lambda A, M, P: (_over(1 + 0 * A, P + 0 * A), 0 * M),
-    lambda A, M, P: (0 * A, 0 * M),
-)
-
-
-@dataclass(frozen=True, eq=False)
-class Tally:
-    """Outcomes among the items of cells, summed over strata for every class; (..., G, K).
-
-    Parameters
-    ----------
-    N : array, shape (G, K)
-        The items of each cell.
-    n, x : array
-        Labels, and those with the outcome.
-    """
-
-    N: Floats
-    n: Floats
-    x: Floats
+    wrong: ClassCounts
+    missed: ClassCounts
 
     @cached_property
-    def left(self) -> Floats:
-        """The share of the variance that is left, (N - n)/(N - 1)."""
-        return np.asarray(np.maximum(self.N - self.n, 0.0) / np.maximum(self.N - 1, 1.0))
+    def overall(self) -> Floats:
+        """Error rate of all items, (..., 1, 1)."""
+        N, n, x = (each.sum(axis=-1, keepdims=True) for each in self._counts)
+        labels, seen = n.sum(axis=-2, keepdims=True), np.where(n > 0, N, 0.0)
+        rate = (seen * over(x, n)).sum(axis=-2, keepdims=True)
+        rate = over(rate, seen.sum(axis=-2, keepdims=True))
+        return np.asarray((labels * rate + _STEADY * _AT_FIRST) / (labels + _STEADY))
+
+    @property
+    def _counts(self) -> tuple[Floats, Floats, Floats]:
+        return self.wrong.N, self.wrong.n, self.wrong.x
 
     @cached_property
-    def items(self) -> Floats:
-        """The items of each class, (K,)."""
-        return np.asarray(self.N.sum(axis=-2))
-
-    @cached_property
-    def _each(self) -> Floats:
-        """The items that a label stands for; those of cells without labels are shared out."""
-        seen = np.where(self.n > 0, self.N, 0.0)
-        more = _over(self.items + 0 * seen.sum(axis=-2), seen.sum(axis=-2))
-        return np.asarray(more[..., None, :] * seen / np.maximum(self.n, 1.0))
-
-    @cached_property
-    def total(self) -> Floats:
-        """The estimated outcomes, (..., K); half of the items where there is no label."""
-        found = (self._each * self.x).sum(axis=-2)
-        return np.where((self.n > 0).any(axis=-2), found, self.items / 2)
-
-    @cached_property
-    def variance(self) -> Floats:
-        """The variance of `total`; a cell whose labels all agree on the outcome counts for one."""
-        n = np.maximum(self.n, 1.0)
-        spread = self.x * (1 - self.x / (n + 1)) * (n + 1) / n
-        return np.asarray((self._each**2 * self.left * spread).sum(axis=-2))
-
-    def variance_at(self, rate: Floats) -> Floats:
-        """Return the variance of `total` at rates of the cells, each counted as one label."""
-        p = (self.x + _KAPPA * rate) / (self.n + _KAPPA)
-        spread = self.N**2 * self.left / np.maximum(self.n, 1.0)
-        return np.asarray((spread * p * (1 - p)).sum(axis=-2))
-
-    @cached_property
-    def unseen(self) -> Floats:
-        """The items that an outcome stands for where none was found, (..., K)."""
-        mass = self.N * self.left
-        labels = np.where(self.left > 0, self.n, 0.0).sum(axis=-2)
-        return np.asarray(mass.sum(axis=-2) / np.maximum(labels, 0.5))
-
-    def ends(self, z: float, b: float) -> tuple[Floats, Floats]:
-        """Return the ends of the interval, (..., K).
-
-        Parameters
-        ----------
-        z : float
-            The normal quantile of the confidence.
-        b : float
-            Outcomes for peeking (`stratified.extra_outcomes`).
-        """
-        T, V, w = self.total, self.variance, self.unseen
-        s = np.where(T > 0, _over(V, T), w)
-        least, most = self.x.sum(axis=-2), self.items - (self.n - self.x).sum(axis=-2)
-        y = T + b * s + _HALF * w
-        high = _gamma(y, V + b * s**2 + _HALF * w**2, z)
-        low = _gamma(np.maximum(T - b * s, 0.0), V, -z)
-        none = (self.n > 0).any(axis=-2)
-        return (
-            np.where(none, np.clip(low, least, most), least),
-            np.where(none, np.clip(high, least, most), most),
-        )
-
-
-def _gamma(y: Floats, v: Floats, z: float) -> Floats:
-    """Return a quantile of the gamma distribution with mean y and variance v, 0 at the least.
-
-    By Wilson and Hilferty's cube.
-    """
-    share = _over(v, y**2)  # 1/k, k the shape
-    return np.asarray(y * np.maximum(1 - share / 9 + z * np.sqrt(share) / 3, 0.0) ** 3)
-
-
-@dataclass(frozen=True, eq=False)
-class ClassMean(Linear):
-    """A mean over classes, whose ends come from the intervals of the classes' counts.
-
-    As a linear form it tells what items that nobody could judge may change.
-
-    Parameters
-    ----------
-    shares : array, shape (..., H)
-        Of all labels, those that each part should have had.
-    ends_at : callable
-        Returns the ends of the interval, by z and by the outcomes for peeking.
-    """
-
-    shares: Floats = None  # type: ignore
-    ends_at: Callable[[float, float], tuple[Floats, Floats]] = None  # type: ignore
-    centre: Floats = None # type: ignore
-
-    def ends(self, tallies: Tallies, confidence: float, b: float) -> tuple[Floats, Floats]:
-        """Return the interval's ends; other tallies than those it is made of shift it."""
-        there = plain_totals(tallies.N, tallies.n, tallies.x)
-        shift = self.value_at - self.centre + (self.w * (there - self.at)).sum(axis=-1)
-        low, high = self.ends_at(z_of(confidence), b)
-        lowest, highest = self.lowest, self.highest
-        return np.clip(low + shift, lowest, highest), np.clip(high + shift, lowest, highest)
-
-
-@dataclass(frozen=True, eq=False)
-class Classes:
-    """The labels of a mean over classes, by stratum and class.
-
-    Parameters
-    ----------
-    score : Score
-    wrong : Tally
-        Of the items that are called each class: those that are not of it.
-    missed : Tally
-        Of the items that are called others: those that are of it.
-    only_true : bool
-        Whether classes without items do not count, even if some are called so.
-    """
-
-    score: Score
-    wrong: Tally
-    missed: Tally
-    only_true: bool = False
-
-    @cached_property
-    def P(self) -> Floats:
-        return self.wrong.items
-
-    @cached_property
-    def A(self) -> Floats:
-        return np.asarray(self.P - self.wrong.total)
-
-    @cached_property
-    def M(self) -> Floats:
-        return self.missed.total
-
-    @cached_property
-    def _counted(self) -> Bools:
-        """The classes that count, as far as is known: not those that cannot have items."""
-        some = (self.missed.items - (self.missed.n - self.missed.x).sum(axis=-2)) > 0
-        right = self.P - self.wrong.x.sum(axis=-2) > 0
-        return np.asarray(some | (right if self.only_true else self.P > 0))
-
-    @cached_property
-    def _unknown(self) -> Bools:
-        """The classes of which no label shows what they add."""
-        none = np.where(self.P > 0, self.wrong.n.sum(axis=-2) <= 0, self.M <= 0)
-        if self.score is RECALL:
-            none = none | (self.A + self.M <= 0)
-        return np.asarray(none & self._counted)
-
-    @cached_property
-    def _number(self) -> Floats:
-        return np.asarray(np.maximum(self._counted.sum(axis=-1), 1))
-
-    @cached_property
-    def values(self) -> Floats:
-        """What each class adds, (..., K); one that is not known is like the others."""
-        value = self.score.value(self.A, self.M, self.P)
-        known = self._counted & ~self._unknown
-        mean = _over((value * known).sum(axis=-1), known.sum(axis=-1) + 0.0)
-        return np.where(self._unknown, mean[..., None], np.where(self._counted, value, 0.0))
-
-    @cached_property
-    def plain(self) -> Floats:
-        return np.asarray(self.values.sum(axis=-1) / self._number)
-
-    def _mean(self, each: Floats) -> Floats:
-        return np.asarray((each * self._counted).sum(axis=-1) / self._number)
-
-    # The model of errors.
-
-    @cached_property
-    def _errors(self) -> Floats:
-        """The error rate of the items of each stratum that are called each class, (..., G, K)."""
-        N, n, x = self.wrong.N, self.wrong.n, self.wrong.x
-        in_stratum, found = n.sum(axis=-1, keepdims=True), x.sum(axis=-1, keepdims=True)
-        size, labels = N.sum(axis=-1, keepdims=True), in_stratum.sum(axis=-2, keepdims=True)
-        seen = np.where(in_stratum > 0, size, 0.0)
-        rate = (seen * found / np.maximum(in_stratum, 1)).sum(axis=-2, keepdims=True)
-        rate = _over(rate, seen.sum(axis=-2, keepdims=True))
-        overall = (labels * rate + _STEADY * _AT_FIRST) / (labels + _STEADY)
-        stratum = (found + _STEADY * overall) / (in_stratum + _STEADY)
+    def errors(self) -> Floats:
+        """Error rate of the items of each stratum that are called each class, (..., G, K)."""
+        _, n, x = self._counts
+        labels, found = n.sum(axis=-1, keepdims=True), x.sum(axis=-1, keepdims=True)
+        stratum = (found + _STEADY * self.overall) / (labels + _STEADY)
         return np.asarray((x + _STEADY * stratum) / (n + _STEADY))
 
     @cached_property
     def _among_others(self) -> Floats:
-        """The error rate of the items of each stratum that are called other classes."""
-        errors = self.wrong.N * self._errors
-        return np.asarray(
-            _over(errors.sum(axis=-1, keepdims=True) - errors, self.missed.N + 0 * errors)
-        )
+        """Error rate of the items of each stratum that are called other classes, (..., G, K)."""
+        errors = self.wrong.N * self.errors
+        others = errors.sum(axis=-1, keepdims=True) - errors
+        return over(others, np.broadcast_to(self.missed.N, others.shape))
 
     @cached_property
-    def _mix(self) -> Floats:
-        """The share of errors that are of each class, (..., K)."""
-        K = self.P.size
-        share = (1 - _EVEN) * self.P / self.P.sum() + _EVEN / K
+    def _per_error(self) -> Floats:
+        """Rate of each class among errors, (..., K); not scaled to a sum of 1."""
+        P = self.wrong.items
+        share = (1 - _EVEN) * P / P.sum() + _EVEN / P.size
         expected = (self.missed.n * self._among_others).sum(axis=-2) * share
-        factor = (self.missed.x.sum(axis=-2) + _EXPECTED) / (expected + _EXPECTED)
-        return np.asarray(share * factor)
+        found = self.missed.x.sum(axis=-2)
+        return np.asarray(share * (found + _EXPECTED) / (expected + _EXPECTED))
 
     @cached_property
-    def _rates(self) -> Floats:
-        """The rate of each class among the items of each stratum that are called others."""
-        return np.asarray(np.minimum(self._among_others * self._mix[..., None, :], 0.9))
+    def mix(self) -> Floats:
+        """Share of the errors that are of each class, (..., K)."""
+        return np.asarray(self._per_error / self._per_error.sum(axis=-1, keepdims=True))
+
+    @cached_property
+    def misses(self) -> Floats:
+        """Rate of each class among the items of each stratum called others, (..., G, K)."""
+        return np.asarray(np.minimum(self._among_others * self._per_error[..., None, :], 0.9))
+
+    def loss(self, by_right: Floats, by_missed: Floats) -> tuple[Floats, Floats]:
+        """Mean and mean square of the loss of an error in items called each class, (..., 1, K).
+
+        Parameters
+        ----------
+        by_right, by_missed : array, shape (..., K)
+            What an item less of A, and one more of M, takes away.
+        """
+        rest = np.maximum(1 - self.mix, _TINY)
+        first, second = (
+            ((each.sum(axis=-1, keepdims=True) - each) / rest)[..., None, :]
+            for each in (self.mix * by_missed, self.mix * by_missed**2)
+        )
+        own = by_right[..., None, :]
+        return own + first, own**2 + 2 * own * first + second
+
+    def both_sides(self, by_right: Floats, by_missed: Floats) -> Floats:
+        """Variance of the mean over the sum of its parts' variances, at least 1; (...)."""
+        N, n, x = self._counts
+        p = (x + self.errors) / (n + 1)
+        mean, square = self.loss(by_right, by_missed)
+        rest = np.maximum(1 - self.mix, _TINY)
+        mixed = self.mix * by_missed
+        apart, joint = (
+            ((each.sum(axis=-1, keepdims=True) - each) / rest**power)[..., None, :]
+            for each, power in ((mixed * by_missed, 1), (mixed**2, 2))
+        )
+        own = by_right[..., None, :] ** 2
+        spread = N**2 * self.wrong.left / np.maximum(n, 1.0)
+        together = (spread * (p * square - (p * mean) ** 2)).sum(axis=(-2, -1))
+        parts = (spread * (p * (own + apart) - p**2 * (own + joint))).sum(axis=(-2, -1))
+        return np.asarray(np.maximum(over(together, parts), 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class ClassSample:
+    """What labels tell of a mean over classes.
+
+    Parameters
+    ----------
+    kind : MatrixKind
+        The metric, with `mean_of`.
+    wrong, missed : ClassCounts
+        As in `ErrorModel`.
+    """
+
+    kind: MatrixKind
+    wrong: ClassCounts
+    missed: ClassCounts
+
+    @cached_property
+    def model(self) -> ErrorModel:
+        """Rates of errors."""
+        return ErrorModel(self.wrong, self.missed)
+
+    @property
+    def _called(self) -> Floats:
+        return self.wrong.items
+
+    @cached_property
+    def _right(self) -> Floats:
+        return np.asarray(self._called - self.wrong.total)
+
+    @property
+    def _missing(self) -> Floats:
+        return self.missed.total
+
+    def _score(self, A: Floats, M: Floats) -> ClassScore:
+        return class_score(self.kind.mean_of or "recall", A, M, self._called)
+
+    @cached_property
+    def _now(self) -> ClassScore:
+        return self._score(self._right, self._missing)
+
+    @cached_property
+    def _counted(self) -> Bools:
+        """Classes that count, as far as is known: not those that can have no items."""
+        missed = self.missed.items - (self.missed.n - self.missed.x).sum(axis=-2) > 0
+        called = np.broadcast_to(self._called > 0, missed.shape)
+        if self.kind.only_true:
+            called = self._called - self.wrong.x.sum(axis=-2) > 0
+        return np.asarray(missed | called)
+
+    @cached_property
+    def _unknown(self) -> Bools:
+        """Classes that count, and whose metric no label has shown."""
+        none = np.where(self._called > 0, self.wrong.labels <= 0, self._missing <= 0)
+        if self.kind.mean_of == "recall":
+            none = none | (self._right + self._missing <= 0)
+        # With every item labelled, a class that is called and does not exist has the value 0.
+        left = (self.wrong.left > 0).any(axis=(-2, -1)) | (self.missed.left > 0).any(axis=(-2, -1))
+        return np.asarray(none & self._counted & left[..., None])
+
+    @property
+    def _known(self) -> Bools:
+        return self._counted & ~self._unknown
+
+    @cached_property
+    def _number(self) -> Floats:
+        return np.asarray(np.maximum(self._counted.sum(axis=-1), 1.0))
+
+    @cached_property
+    def _values(self) -> Floats:
+        """Value of each class, (..., K); an unknown class has the mean of the others."""
+        mean = over((self._now.value * self._known).sum(axis=-1), self._known.sum(axis=-1) + 0.0)
+        return np.where(self._unknown, mean[..., None], self._now.value * self._counted)
+
+    @cached_property
+    def _plain(self) -> Floats:
+        return np.asarray(self._values.sum(axis=-1) / self._number)
 
     @cached_property
     def value(self) -> Floats:
-        return np.asarray(self.plain - self._lean)
+        """The mean over classes, without its lean; (...)."""
+        return np.asarray(self._plain - self._lean)
 
     @cached_property
     def _lean(self) -> Floats:
-        return self._lean_at(
-            self.wrong.variance_at(self._errors), self.missed.variance_at(self._rates)
-        )
+        of_A = self.wrong.variance_at(self.model.errors, _STEADY)
+        return self._lean_at(of_A, self.missed.variance_at(self.model.misses, _STEADY))
 
     def _lean_at(self, of_A: Floats, of_M: Floats) -> Floats:
-        by_A, by_M = self.score.bends(self.A, self.M, self.P)
-        each = (by_A * of_A + by_M * of_M) / 2
-        most = self.values / 3
-        return self._mean(np.where(self._unknown, 0.0, np.clip(each, -most, most)))
+        """Half the second slopes times the variances; of each class at most a third of its value.
 
-    def _loss(self, by_A: Floats, by_M: Floats, errors: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return an error's cost: E[L], E[L^2] given an error, and the sum of both parts alone."""
-        mix = self._mix / self._mix.sum(axis=-1, keepdims=True)
-        rest = np.maximum(1 - mix, 1e-9)
-        one, two, square = (
-            ((each.sum(axis=-1, keepdims=True) - each) / rest**power)[..., None, :]
-            for each, power in ((mix * by_M, 1), (mix * by_M**2, 1), ((mix * by_M) ** 2, 2))
+        Beyond that the second order says nothing.
+        """
+        by_right, by_missed = self._now.bends
+        most = self._values / 3
+        each = np.clip((by_right * of_A + by_missed * of_M) / 2, -most, most)
+        return np.asarray((each * self._known).sum(axis=-1) / self._number)
+
+    def ends(self, z: float, b: float) -> tuple[Floats, Floats]:
+        """Confidence limits of the mean, (...).
+
+        Parameters
+        ----------
+        z : float
+            Normal quantile of the confidence.
+        b : float
+            Outcomes for peeking (`stratified.extra_outcomes`).
+        """
+        down, up = self._apart(z, b)
+        fewer, more = self._together(z, b)
+        low, high = np.minimum(down, more), np.maximum(up, fewer)
+        absent = np.where(
+            self._called > 0, 1 - self._values, 0.0
+        )  # never called: 0, or no class at all
+        below, above = (
+            (each * self._unknown).sum(axis=-1) / self._number for each in (self._values, absent)
         )
-        a = by_A[..., None, :]
-        return a + one, a**2 + 2 * a * one + two, errors * (a**2 + two) - errors**2 * (a**2 + square)
+        plain = self._lean_at(self.wrong.variance, self.missed.variance)
+        lean = np.minimum(self._lean, plain)
+        return self._plain - low - below - self._lean, self._plain + high + above - lean
+
+    def _apart(self, z: float, b: float) -> tuple[Floats, Floats]:
+        """Distances to both ends by the intervals of the classes' counts (MOVER)."""
+        B_low, B_high = self.wrong.ends(z, b)
+        M_low, M_high = self.missed.ends(z, b)
+        M_low = np.where(self._right + M_low > 0, M_low, self._missing)
+        found = []
+        for M, B in ((M_high, B_high), (M_low, B_low)):
+            by_missed = self._values - self._score(self._right, M).value
+            by_B = self._values - self._score(self._called - B, self._missing).value
+            squares = ((by_missed**2 + by_B**2) * self._known).sum(axis=-1)
+            found.append(self._both_sides * np.sqrt(squares) / self._number)
+        return found[0], found[1]
+
+    def _together(self, z: float, b: float) -> tuple[Floats, Floats]:
+        """How much less, and how much more, the loss of all classes may be: one weighted count."""
+        each = (
+            self._now.by_right**2 * self.wrong.variance
+            + self._now.by_missed**2 * self.missed.variance
+        )
+        variance = self._both_sides**2 * (each * self._known).sum(axis=-1) / self._number**2
+        costliest = np.maximum(
+            self._now.by_right * self.wrong.unseen, self._now.by_missed * self.missed.unseen
+        )
+        unseen = (costliest * self._known).max(axis=-1) / self._number
+        loss = 1 - self._plain
+        one = over(variance, loss)
+        less = gamma_end(np.maximum(loss - b * one, 0.0), variance, -z)
+        return loss - less, upper_end(loss, variance, one=one, unseen=unseen, z=z, b=b) - loss
 
     @cached_property
     def _both_sides(self) -> Floats:
-        """By what distances grow, as errors are seen from two sides, (...)."""
-        by_A, by_M = self.score.slopes(self.A, self.M, self.P)
-        p = (self.wrong.x + self._errors) / (self.wrong.n + 1)
-        mean, square, apart = self._loss(by_A, by_M, p)
-        spread = self.wrong.N**2 * self.wrong.left / np.maximum(self.wrong.n, 1.0)
-        joint = (spread * (p * square - (p * mean) ** 2)).sum(axis=(-2, -1))
-        return np.sqrt(np.maximum(_over(joint, (spread * apart).sum(axis=(-2, -1))), 1.0))
+        return np.sqrt(self.model.both_sides(self._now.by_right, self._now.by_missed))
 
-    def ends(self, z: float, b: float) -> tuple[Floats, Floats]:
-        less, more = self.wrong.ends(z, b)
-        fewer, most = self.missed.ends(z, b)
-        A, M, P, f = self.A, self.M, self.P, self.values
-        value = self.score.value
-        down = (f - value(A, most, P)) ** 2 + (f - value(P - more, M, P)) ** 2
-        up = (f - value(A, np.where(A + fewer > 0, fewer, M), P)) ** 2
-        up = up + (f - value(P - less, M, P)) ** 2
-        known = self._counted & ~self._unknown
-        low, high = (
-            (self._both_sides * np.sqrt((each * known).sum(axis=-1)) + (rest * self._unknown).sum(axis=-1)) / self._number
-            for each, rest in ((down, f), (up, np.where(self.P > 0, 1 - f, 0.0)))
-        )
-        high = np.maximum(high, self._few_errors(z, b))
-        if _MODE:
-            low = self._many(z, b, low)
-        plain = self._lean_at(self.wrong.variance, self.missed.variance)
-        lean = np.minimum(self._lean, plain)
-        return self.plain - low - self._lean, self.plain + high - lean
-
-    def _few_errors(self, z: float, b: float) -> Floats:
-        """Return how far the mean may be above its estimate, by all errors together."""
-        by_A, by_M = self.score.slopes(self.A, self.M, self.P)
-        each = by_A**2 * self.wrong.variance + by_M**2 * self.missed.variance
-        V = self._both_sides**2 * (each * self._counted).sum(axis=-1) / self._number**2
-        lost = 1 - self.plain
-        fewer = np.maximum(lost - b * _over(V, lost), 0.0)
-        return np.asarray(lost - _gamma(fewer, V, -z))
-
-    def _many(self, z, b, mover):
-        by_A, by_M = self.score.slopes(self.A, self.M, self.P)
-        known = self._counted & ~self._unknown
-        each = by_A**2 * self.wrong.variance + by_M**2 * self.missed.variance
-        V = self._both_sides**2 * (each * known).sum(axis=-1) / self._number**2
-        most_M = np.where(known, by_M * self.missed.unseen, 0.0)
-        most_A = np.where(known, by_A * self.wrong.unseen, 0.0)
-        if _MODE == 1:
-            w = np.maximum(most_M, most_A).max(axis=-1) / self._number
-        else:
-            w = np.sqrt((most_M**4 + most_A**4).sum(-1) / np.maximum((most_M**2 + most_A**2).sum(-1), 1e-300)) / self._number
-        lost = 1 - self.plain
-        s = _over(V, lost)
-        rest = np.where(self._unknown, self.values, 0.0).sum(axis=-1) / self._number
-        total = _gamma(lost + b * s + _HALF * w, V + b * s**2 + _HALF * w**2, z) - lost + rest
-        return np.minimum(mover, total)
+    # Allocation.
 
     @cached_property
-    def _expected_slopes(self) -> tuple[Floats, Floats]:
-        A = (self.wrong.N * (1 - self._errors)).sum(axis=-2)
-        M = (self.missed.N * self._rates).sum(axis=-2)
-        by_A, by_M = self.score.slopes(A, M, self.P)
-        return by_A / self._number[..., None], by_M / self._number[..., None]
+    def _expected(self) -> tuple[Floats, Floats]:
+        """Losses by A and by M at the rates of the model, which are steadier than the finds'."""
+        A = (self.wrong.N * (1 - self.model.errors)).sum(axis=-2)
+        M = (self.missed.N * self.model.misses).sum(axis=-2)
+        score, number = self._score(A, M), self._number[..., None]
+        return score.by_right / number, score.by_missed / number
+
+    @cached_property
+    def loss(self) -> Floats:
+        """Root mean square of what an error costs in each cell, (..., G, K)."""
+        _, square = self.model.loss(*self._expected)
+        return np.asarray(np.sqrt(np.broadcast_to(square, self.wrong.n.shape)))
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Share of all labels that each cell should have, (..., G, K)."""
+        by_right, by_missed = self._expected
+        mean, square = self.model.loss(by_right, by_missed)
+        p = self.model.errors
+        spread = self.wrong.N * np.sqrt(np.maximum(p * square - (p * mean) ** 2, 0.0))
+        ordered = np.sort(by_missed, axis=-1)
+        other = np.where(by_missed == ordered[..., -1:], ordered[..., -2:-1], ordered[..., -1:])
+        largest = self.wrong.N * (by_right + other)[..., None, :]
+        by_spread, by_loss = (
+            each / np.maximum(each.sum(axis=(-2, -1), keepdims=True), _TINY)
+            for each in (spread, largest)
+        )
+        return np.asarray((1 - _BY_LOSS) * by_spread + _BY_LOSS * by_loss)
 
     @cached_property
     def hidden(self) -> Floats:
-        """What an allocation that follows the errors of strata has hidden, (...)."""
-        by_A, by_M = self._expected_slopes
-        mean, _, _ = self._loss(by_A, by_M, self._errors)
+        """What an allocation that follows the errors of strata hides of the loss, (...).
+
+        A stratum's labels grow as the square root of its error rate, in which its own x errors
+        count against `_STEADY` labels of the others. Where n grows as x^eta, x/n falls short of
+        the rate by about eta/n.
+        """
+        mean, _ = self.model.loss(*self._expected)
+        expected = self.wrong.N * self.model.errors
+        mean = over((expected * mean).sum(axis=-1), expected.sum(axis=-1))
         N, n, x = (each.sum(axis=-1) for each in (self.wrong.N, self.wrong.n, self.wrong.x))
-        expected = self.wrong.N * self._errors
-        mean = _over((expected * mean).sum(axis=-1), expected.sum(axis=-1))
-        labels = n.sum(axis=-1, keepdims=True)
-        overall = _over((N * _over(x, n)).sum(axis=-1, keepdims=True), (N + 0 * n).sum(axis=-1, keepdims=True))
-        follows = 0.5 * _over(x, x + _STEADY * np.maximum(overall, 1e-9)) * (1 - n / np.maximum(labels, 1.0))
-        left = np.maximum(N - n, 0.0) / np.maximum(N - 1, 1.0)
-        follows = np.where(left > 0, follows * (1 - _BY_LOSS), 0.0)
+        own = over(x, x + _STEADY * self.model.overall[..., 0])
+        others = 1 - n / np.maximum(n.sum(axis=-1, keepdims=True), 1.0)
+        follows = (1 - _BY_LOSS) * own * others / 2 * (n < N)
         return np.asarray((follows * mean * N / np.maximum(n, 1.0)).sum(axis=-1))
 
-    def losses(self) -> tuple[Floats, Floats]:
-        """Return the root of an error's mean square loss, and the shares of labels, (..., G, K)."""
-        by_A, by_M = self._expected_slopes
-        mean, square, _ = self._loss(by_A, by_M, self._errors)
-        p = self._errors
-        sd = np.sqrt(np.maximum(p * square - (p * mean) ** 2, 0.0))
-        order = np.sort(by_M, axis=-1)
-        largest = np.where(by_M == order[..., -1:], order[..., -2:-1], order[..., -1:])
-        most = (by_A + largest)[..., None, :]
-        spread, by_loss = self.wrong.N * sd, self.wrong.N * most
-        shares = (1 - _BY_LOSS) * spread / np.maximum(spread.sum(axis=(-2, -1), keepdims=True), _TINY)
-        shares = shares + _BY_LOSS * by_loss / np.maximum(by_loss.sum(axis=(-2, -1), keepdims=True), _TINY)
-        return np.broadcast_to(np.sqrt(square), shares.shape), shares
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassMean(Linear):
+    """A mean over classes, with the interval and the allocation of `ClassSample`.
+
+    As a linear form it says what items without an answer could change.
+
+    Parameters
+    ----------
+    sample : ClassSample
+    shares : array, shape (..., H)
+        Share of all labels that each part should have.
+    """
+
+    sample: ClassSample
+    shares: Floats
+
+    def ends(self, tallies: Tallies, confidence: float, b: float) -> tuple[Floats, Floats]:
+        """Confidence limits, shifted by what tallies other than its own would change."""
+        there = plain_totals(tallies.N, tallies.n, tallies.x)
+        shift = self.value_at - self.sample.value + (self.w * (there - self.at)).sum(axis=-1)
+        low, high = self.sample.ends(z_of(confidence), b)
+        return (
+            np.clip(low + shift, self.lowest, self.highest),
+            np.clip(high + shift, self.lowest, self.highest),
+        )
 
 
 def class_mean(
-    score: Score, stratum: Ints, said: Ints, size: Floats, K: int, n: Floats, by_class: Floats, *, only_true: bool
+    kind: MatrixKind, stratum: Ints, said: Ints, size: Floats, *, n: Floats, by_class: Floats
 ) -> ClassMean:
-    G = int(stratum.max()) + 1
+    """Mean over classes from the labels of parts.
+
+    Parameters
+    ----------
+    kind : MatrixKind
+    stratum, said, size : array, shape (C,)
+        Of each part: its stratum, from 0, ascending; the class that its items are called; its
+        items.
+    n : array, shape (..., C)
+        Labels.
+    by_class : array, shape (..., C, K + 1)
+        Of these, those of each class, and last those of none.
+    """
+    K, strata = by_class.shape[-1] - 1, int(stratum.max()) + 1
     cell = stratum * K + said
 
-    def grid(values: Floats) -> Floats:
-        found = np.zeros((*values.shape[:-1], G * K))
+    def in_cells(values: Floats) -> Floats:
+        found = np.zeros((*values.shape[:-1], strata * K))
         np.add.at(np.moveaxis(found, -1, 0), cell, np.moveaxis(values, -1, 0))
-        return found.reshape(*values.shape[:-1], G, K)
+        return found.reshape(*values.shape[:-1], strata, K)
+
+    def of_others(values: Floats) -> Floats:
+        return np.asarray(values.sum(axis=-1, keepdims=True) - values)
 
     own = np.broadcast_to(said[:, None], (*by_class.shape[:-1], 1))
     right = np.take_along_axis(by_class, own, axis=-1)[..., 0]
-    N, labels, correct = grid(size), grid(n), grid(right)
+    N, labels, correct = in_cells(size), in_cells(n), in_cells(right)
     starts = np.flatnonzero(np.diff(stratum, prepend=-1))
     named = np.add.reduceat(by_class, starts, axis=-2)[..., :K]
-    rest = lambda each: each.sum(axis=-1, keepdims=True) - each
-    found = Classes(
-        score,
-        Tally(N, labels, labels - correct),
-        Tally(rest(N), rest(labels), named - correct),
-        only_true,
+    sample = ClassSample(
+        kind,
+        ClassCounts(N, labels, labels - correct),
+        ClassCounts(of_others(N), of_others(labels), named - correct),
     )
-    loss, shares = (each.reshape(*each.shape[:-2], -1)[..., cell] for each in found.losses())
-    part = size / grid(size).ravel()[cell]
+    loss, shares = (
+        each.reshape(*each.shape[:-2], -1)[..., cell] for each in (sample.loss, sample.shares)
+    )
     return ClassMean(
         plain_totals(size, n, right),
-        found.value,
+        sample.value,
         loss,
-        shares=shares * part,
-        ends_at=found.ends,
-        centre=found.value,
-        hidden=found.hidden,
+        hidden=sample.hidden,
+        sample=sample,
+        shares=shares * size / N.ravel()[cell],
     )
-
-
-SCORES = {
-    "macro_recall": (RECALL, False),
-    "balanced_accuracy": (RECALL, True),
-    "macro_f1": (F1, False),
-    "macro_precision": (PRECISION, False),
-}

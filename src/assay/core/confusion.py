@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from assay.core.class_counts import over
 from assay.core.metrics import top_of
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError, did_you_mean
@@ -42,10 +43,6 @@ Slopes = tuple[Floats, Floats, Floats]
 """A metric's value, (...), and its slopes in d and in T, (..., K)."""
 
 
-def _over(top: Floats, bottom: Floats) -> Floats:
-    return np.asarray(np.where(bottom > 0, top, 0.0) / np.where(bottom > 0, bottom, 1.0))
-
-
 def _mean(value: Floats, by_d: Floats, by_T: Floats, among: Bools) -> Slopes:
     """Return the mean over the classes that count, with its slopes."""
     number = np.maximum(among.sum(axis=-1, keepdims=True), 1)
@@ -57,12 +54,12 @@ def _each(name: str, m: Counts) -> Slopes:
     """Return precision, recall or F1 of every class, with the slopes in its own d and T."""
     none = np.zeros_like(m.d)
     if name == "precision":
-        return _over(m.d, m.P + none), _over(1 + none, m.P + none), none
+        return over(m.d, m.P + none), over(1 + none, m.P + none), none
     if name == "recall":
-        value = _over(m.d, m.T)
-        return value, _over(1 + none, m.T), -_over(value, m.T)
-    value = _over(2 * m.d, m.P + m.T)
-    return value, _over(2 + none, m.P + m.T), -_over(value, m.P + m.T)
+        value = over(m.d, m.T)
+        return value, over(1 + none, m.T), -over(value, m.T)
+    value = over(2 * m.d, m.P + m.T)
+    return value, over(2 + none, m.P + m.T), -over(value, m.P + m.T)
 
 
 def _macro(name: str) -> Callable[[Counts], Slopes]:
@@ -80,9 +77,9 @@ def _weighted(name: str) -> Callable[[Counts], Slopes]:
     def metric(m: Counts) -> Slopes:
         value, by_d, by_T = _each(name, m)
         total = m.T.sum(axis=-1, keepdims=True)
-        share = _over(m.T, np.broadcast_to(total, m.T.shape))
+        share = over(m.T, np.broadcast_to(total, m.T.shape))
         whole = (share * value).sum(axis=-1)
-        own = _over(value - whole[..., None], np.broadcast_to(total, m.T.shape))
+        own = over(value - whole[..., None], np.broadcast_to(total, m.T.shape))
         return whole, share * by_d, share * by_T + own
 
     return metric
@@ -106,21 +103,49 @@ def _matthews(m: Counts) -> Slopes:
     of_truth = m.N**2 - (m.T**2).sum(axis=-1) - others**2
     under = np.sqrt(np.maximum(of_said * of_truth, 0.0))
     top = m.N * m.d.sum(axis=-1) - (m.P * m.T).sum(axis=-1)
-    value = _over(top, under)
-    by_d = _over(m.N * np.ones_like(m.d), under[..., None] + np.zeros_like(m.d))
-    turn = (m.T - others[..., None]) * _over(value, of_truth)[..., None]
-    by_T = turn - _over(m.P + np.zeros_like(m.d), under[..., None] + np.zeros_like(m.d))
+    value = over(top, under)
+    by_d = over(m.N * np.ones_like(m.d), under[..., None] + np.zeros_like(m.d))
+    turn = (m.T - others[..., None]) * over(value, of_truth)[..., None]
+    by_T = turn - over(m.P + np.zeros_like(m.d), under[..., None] + np.zeros_like(m.d))
     return value, by_d, by_T
 
 
-def _bend(name: str) -> Callable[[Counts], Floats]:
-    """Return the second slope in T of a mean of recalls or F1s, (..., K)."""
+@dataclass(frozen=True, eq=False)
+class ClassScore:
+    """A metric of each class at A items called right and M items missed; arrays (..., K).
 
-    def bend(m: Counts) -> Floats:
-        _, _, by_T = MATRIX_METRICS[name].slopes(m)
-        return -2 * _over(by_T, m.P + m.T if name == "macro_f1" else m.T)
+    Parameters
+    ----------
+    value : array
+    by_right, by_missed : array
+        What an item less of A, and an item more of M, takes away.
+    under : array
+        The denominator, if it depends on A and M; otherwise infinite.
+    """
 
-    return bend
+    value: Floats
+    by_right: Floats
+    by_missed: Floats
+    under: Floats
+
+    @property
+    def bends(self) -> tuple[Floats, Floats]:
+        """Second slopes in A and in M."""
+        return -2 * over(self.by_right, self.under), 2 * over(self.by_missed, self.under)
+
+
+def class_score(name: str, A: Floats, M: Floats, P: Floats) -> ClassScore:
+    """Precision, recall or F1 of every class, by what is called right, missed, and called.
+
+    Examples
+    --------
+    >>> class_score("recall", np.array([8.0]), np.array([2.0]), np.array([9.0])).value
+    array([0.8])
+    """
+    T = A + M
+    value, by_d, by_T = _each(name, Counts(A + 0 * T, T, P, float(P.sum())))
+    under = {"recall": T, "f1": P + T}.get(name, np.full_like(T, np.inf))
+    return ClassScore(value, by_d + by_T, -by_T, under)
 
 
 @dataclass(frozen=True)
@@ -135,24 +160,29 @@ class MatrixKind:
         What it is.
     lowest : float
         The least that it can be.
-    bend : callable, optional
-        Its second slope in T at counts, where it matters: in a mean over classes that of a small
-        class is as large as any. The other metrics weigh classes by their items.
+    mean_of : {"precision", "recall", "f1"}, optional
+        What it is the plain mean of (`core.class_means`). The other metrics weigh classes by their
+        items.
+    only_true : bool
+        Whether a class without items is left out of the mean even if some items are called so.
     """
 
     slopes: Callable[[Counts], Slopes]
     text: str
     lowest: float = 0.0
-    bend: Callable[[Counts], Floats] | None = None
+    mean_of: str | None = None
+    only_true: bool = False
 
 
 MATRIX_METRICS: dict[str, MatrixKind] = {
     "accuracy": MatrixKind(_accuracy, "the share of predictions that are correct"),
-    "macro_precision": MatrixKind(_macro("precision"), "the mean of the classes' precisions"),
-    "macro_recall": MatrixKind(
-        _macro("recall"), "the mean of the classes' recalls", bend=_bend("macro_recall")
+    "macro_precision": MatrixKind(
+        _macro("precision"), "the mean of the classes' precisions", mean_of="precision"
     ),
-    "macro_f1": MatrixKind(_macro("f1"), "the mean of the classes' F1s", bend=_bend("macro_f1")),
+    "macro_recall": MatrixKind(
+        _macro("recall"), "the mean of the classes' recalls", mean_of="recall"
+    ),
+    "macro_f1": MatrixKind(_macro("f1"), "the mean of the classes' F1s", mean_of="f1"),
     "weighted_precision": MatrixKind(
         _weighted("precision"), "the mean of the precisions, weighted by the classes' items"
     ),
@@ -165,7 +195,8 @@ MATRIX_METRICS: dict[str, MatrixKind] = {
     "balanced_accuracy": MatrixKind(
         _balanced,
         "the mean of the recalls of the classes that there are",
-        bend=_bend("balanced_accuracy"),
+        mean_of="recall",
+        only_true=True,
     ),
     "cohen_kappa": MatrixKind(
         _kappa, "agreement of what is said with what is so, beyond chance", -1.0
@@ -182,6 +213,11 @@ _SAME = {
     "kappa": "cohen_kappa",
     "mcc": "matthews_correlation",
 }
+
+
+def is_class_mean(name: str) -> bool:
+    """Tell whether a metric over all classes is a plain mean over them."""
+    return name in MATRIX_METRICS and MATRIX_METRICS[name].mean_of is not None
 
 
 def is_matrix_metric(name: str) -> bool:

@@ -21,7 +21,7 @@ ALLOCATIONS: tuple[str, ...] = get_args(Allocation)
 Stop = Literal["width", "centred", "budget"]
 STOPS: tuple[str, ...] = get_args(Stop)
 
-_LABELS_A_STRATUM = 12  # at the worst rate, for as many strata as a goal can carry
+LABELS_A_STRATUM = 12  # at the worst rate, for as many strata as a goal can carry
 
 
 @dataclass(frozen=True)
@@ -311,7 +311,7 @@ def fitted(design: Design, goal: Goal) -> Design:
     if design.strata != "auto" or goal.within is None or METRICS[goal.metric].bends:
         return design
     labels = replace(goal, budget=None).worst_case
-    return replace(design, bins=min(design.bins, max(labels // _LABELS_A_STRATUM, 4)))
+    return replace(design, bins=min(design.bins, max(labels // LABELS_A_STRATUM, 4)))
 
 
 def price_of_peeking(design: Design, goal: Goal) -> str:

@@ -20,9 +20,8 @@ varies little, but leaves out that classes of one stratum differ. So what the la
 is added, to first order: for each stratum the sum over its labels of z less the z that was
 supposed, times the items without a label for each that has one: the difference estimator of survey
 sampling. A rate for every class of every stratum would be too large a model for its labels: on
-news20 its estimates varied by 9% more than the interval says. And where the metric bends in what is
-missed, its mean over samples is above its value at the mean, by half the second slope times the
-variance; that is taken away.
+news20 its estimates varied by 9% more than the interval says. Means over classes have an interval
+of their own (`core.class_means`).
 
 Labels follow the errors that were seen, and most those that cost much, which are few: where one was
 found there are more labels for it, so that it counts for less (`_Errors.hidden`). That is given
@@ -34,7 +33,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.allocation import explore
-from assay.core.class_means import SCORES, class_mean
+from assay.core.class_means import class_mean
 from assay.core.confusion import MATRIX_METRICS, Counts, Linear, MatrixKind, Slopes
 from assay.core.likelihood import shares
 from assay.core.tallies import plain_totals
@@ -101,11 +100,8 @@ class Matrix:
         n, by_class
             As in `predict`; of the parts.
         """
-        if self.metric in SCORES:
-            score, only_true = SCORES[self.metric]
-            return class_mean(
-                score, self.row, self.said, self.size, self.said_items.size, n, by_class, only_true=only_true
-            )
+        if self.kind.mean_of is not None:
+            return class_mean(self.kind, self.row, self.said, self.size, n=n, by_class=by_class)
         value, by_d, by_T = self.predict(n, by_class).value()
         ends = np.concatenate([by_T, np.zeros_like(by_T[..., :1])], axis=-1)  # none of these
         own = (by_d + by_T)[..., self.said]  # (..., C)
@@ -122,6 +118,7 @@ class Matrix:
         seen = _Errors(wrong[(*lead, part, named)], loss, (*lead, self.row[part]), errors.shape)
         mean = (seen.sum(loss) + _PRIOR * (A - B)) / (errors + _PRIOR)
         square = (seen.sum(loss**2) + _PRIOR * (A2 - 2 * A * B + B2)) / (errors + _PRIOR)
+        square = np.maximum(square, mean**2)  # rounding must not make a variance negative
         p = np.minimum((errors + 0.5) / (labels + 1), _SUREST)
         w = np.sqrt(mean**2 + np.maximum(square - mean**2, 0.0) / (1 - p))
 
@@ -257,18 +254,7 @@ class Predicted:
     def value(self) -> Slopes:
         """Return the metric, estimated as this module says, and its slopes at the counts."""
         value, by_d, by_T = self.matrix.kind.slopes(self.counts)
-        return value + self._beyond(by_d, by_T) - self.bias, by_d, by_T
-
-    @property
-    def bias(self) -> Floats:
-        """By how much the estimated metric would be above the metric on average, as it bends.
-
-        The metric is taken to first order about the rates of strata in what is right, and these
-        make no difference to its mean. What is missed is taken as the labels have it.
-        """
-        if self.matrix.kind.bend is None:
-            return np.zeros(self.n.shape[:-1])
-        return np.asarray((self.matrix.kind.bend(self.counts) * self._of_missed).sum(axis=-1) / 2)
+        return value + self._beyond(by_d, by_T), by_d, by_T
 
     @property
     def counts(self) -> Counts:
@@ -311,11 +297,3 @@ class Predicted:
         error = (self._of_class[..., :K] * by_T[..., None, :]).sum(axis=-1)
         gain = matrix.by_stratum(more * own) - error * matrix.by_stratum(more)
         return np.asarray((self._unlabelled * gain).sum(axis=-1))
-
-    @property
-    def _of_missed(self) -> Floats:
-        """The variance of what is of each class and called another, (..., K)."""
-        missed = (1 - self.rate)[..., None] * self._of_class
-        N = self.matrix.by_stratum(self.matrix.size)
-        each = (self._unlabelled * N)[..., None] * missed * (1 - missed)
-        return np.asarray(each.sum(axis=-2)[..., : self.matrix.said_items.size])

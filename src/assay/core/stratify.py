@@ -11,14 +11,14 @@ from typing import Protocol
 
 import numpy as np
 
-from assay.core.class_means import SCORES
 from assay.core.cells import Heap, Part, cut_heaps, merge_cells
+from assay.core.confusion import is_class_mean
 from assay.core.cut_methods import Facing, canonical_method, cut, spread_of
 from assay.core.cuts import Cuts
-from assay.core.design import Design
+from assay.core.design import LABELS_A_STRATUM, Design
 from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
-from assay.core.metrics import METRICS, sides, top_of
+from assay.core.metrics import METRICS, sides
 from assay.core.profile import Profile
 from assay.core.ranking import tops_of
 from assay.core.special import chdtrc
@@ -39,6 +39,7 @@ _BINS_OF_NO = 8  # of what every classifier calls no, as for a single metric
 # the smallest, and each heap of them is cut into so many strata at least.
 _OCTAVES = 1
 _LEAST_BINS = 3
+_LABELS_A_CLASS = 3  # in a stratum, at the least, of each class that a mean over classes is of
 
 
 class Cells(Protocol):
@@ -125,10 +126,10 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
 
     A class that a target is about is drawn from on its own. The others are drawn from together with
     those that are called about as often: an item of a small class weighs more in a macro average,
-    so labels must be able to go there. Where accuracy alone is wanted, be it of the first k, all
-    items weigh the same, and the score alone tells where the errors are. All classes are counted
-    apart. Of two weeks, items that are in one only are drawn from apart from those of both; and
-    what no target needs labels of is in no stratum.
+    so labels must be able to go there. In other metrics items weigh about the same, and the score
+    alone tells where the errors are. All classes are counted apart. Of two weeks, items that are in
+    one only are drawn from apart from those of both; and what no target needs labels of is in no
+    stratum.
 
     Parameters
     ----------
@@ -140,8 +141,7 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     K = len(found.classes)
     numbers = {name: number for number, name in enumerate(found.classes)}
     about = {numbers[target.label] for target in goal.targets if target.label}
-    by_size = any(target.metric in SCORES for target in goal.targets if target.label == "")
-    labels = min((each.worst_case for each in goal.goals if each.within), default=0)
+    by_size = any(is_class_mean(target.metric) for target in goal.targets if target.label == "")
     unit = K ** len(found.classifiers)
     whose = [found.groups.within(unit, name, None) for name in found.classifiers]
     heaped: dict[tuple[int, ...], list[int]] = {}
@@ -161,11 +161,11 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     bins = []
     for heap, profile in zip(heaps, profiles, strict=True):
         share = max(len(heap) / max(len(every), 1), sum(every[code] for code in heap) / total)
-        number = max(round(design.bins * share), _LEAST_BINS)
-        if by_size and labels:
-            number = min(number, max(labels // (3 * len(heap)), 2))
-        elif labels:
-            number = min(number, max(labels // 12, 4))
+        # As many as the labels can carry: a dozen in each, or some of each class that is called.
+        most = max(goal.worst_case // LABELS_A_STRATUM, 4)
+        if by_size:
+            most = max(goal.worst_case // (_LABELS_A_CLASS * len(heap)), 2)
+        number = min(max(round(design.bins * share), _LEAST_BINS), most)
         bins.append(min(number, design.bins, profile.count.size))
     facing = [Facing(False, sum(every[code] for code in heap)) for heap in heaps]
     method = "depth" if design.strata == "auto" else design.strata

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.confusion import Linear
+from assay.core.confusion import Linear, is_class_mean
 from assay.core.differences import subtract
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.joint import Parts, View
-from assay.core.class_means import SCORES
 from assay.core.matrix import Matrix
 from assay.core.matrix_gap import MatrixGap
 from assay.core.metrics import METRICS, sides
@@ -143,7 +142,7 @@ def _matrix_view(
         return _gap_view(target, goal, calls, other, parts)
     mine = np.flatnonzero(calls.inside)
     starts = np.flatnonzero(np.diff(parts.stratum[mine], prepend=-1))
-    if target.metric in SCORES:
+    if is_class_mean(target.metric):  # it tells the classes of a stratum apart
         starts = np.arange(mine.size)
     stratum = parts.stratum[mine][starts]
     sizes = np.add.reduceat(parts.size[mine], starts)

@@ -1,0 +1,135 @@
+"""Counts of outcomes in every class, estimated from strata, with intervals that hold at zero."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from assay.core.types import Floats
+
+_MID_P = 0.5  # outcomes before the upper end: half of what an exact interval counts
+
+
+def over(top: Floats, bottom: Floats) -> Floats:
+    """Return top / bottom; 0 where there is nothing below."""
+    return np.asarray(np.where(bottom > 0, top, 0.0) / np.where(bottom > 0, bottom, 1.0))
+
+
+def gamma_end(mean: Floats, variance: Floats, z: float) -> Floats:
+    """Quantile of a gamma distribution at the normal quantile z (Wilson and Hilferty's cube).
+
+    Examples
+    --------
+    No outcome, and an allowance of one: 3.7, as for a count of 0 in `core.stratified`.
+
+    >>> gamma_end(np.array(1.0), np.array(1.0), 1.96).round(2)
+    np.float64(3.68)
+    """
+    share = over(variance, mean**2)  # 1/k, k the shape
+    return np.asarray(mean * np.maximum(1 - share / 9 + z * np.sqrt(share) / 3, 0.0) ** 3)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCounts:
+    """Outcomes among the items of cells, one cell for each of G strata and K classes.
+
+    Parameters
+    ----------
+    N : array, shape (G, K)
+        The items of each cell.
+    n, x : array, shape (..., G, K)
+        Labels, and those with the outcome.
+    """
+
+    N: Floats
+    n: Floats
+    x: Floats
+
+    @cached_property
+    def left(self) -> Floats:
+        """Share of the variance that is left in each cell, (N - n)/(N - 1)."""
+        return np.asarray(np.maximum(self.N - self.n, 0.0) / np.maximum(self.N - 1, 1.0))
+
+    @cached_property
+    def items(self) -> Floats:
+        """Items of each class, (K,)."""
+        return np.asarray(self.N.sum(axis=-2))
+
+    @cached_property
+    def labels(self) -> Floats:
+        """Labels of each class, (..., K)."""
+        return np.asarray(self.n.sum(axis=-2))
+
+    @cached_property
+    def _weight(self) -> Floats:
+        """Items that one label stands for; cells without labels are shared out to the others."""
+        seen = np.where(self.n > 0, self.N, 0.0)
+        scale = over(np.broadcast_to(self.items, self.labels.shape), seen.sum(axis=-2))
+        return np.asarray(scale[..., None, :] * seen / np.maximum(self.n, 1.0))
+
+    @cached_property
+    def total(self) -> Floats:
+        """Estimated outcomes of each class, (..., K); half of the items if there is no label."""
+        found = (self._weight * self.x).sum(axis=-2)
+        return np.where(self.labels > 0, found, self.items / 2)
+
+    @cached_property
+    def variance(self) -> Floats:
+        """Variance of `total`, (..., K); a cell in which all labels agree counts as one outcome."""
+        n = np.maximum(self.n, 1.0)
+        spread = self.x * (1 - self.x / (n + 1)) * (n + 1) / n
+        return np.asarray((self._weight**2 * self.left * spread).sum(axis=-2))
+
+    def variance_at(self, rate: Floats, prior: float) -> Floats:
+        """Variance of `total` at the cells' rates, with a prior rate that counts as `prior` labels.
+
+        A class of which nothing was found has a variance, too.
+        """
+        p = (self.x + prior * rate) / (self.n + prior)
+        spread = self.N**2 * self.left / np.maximum(self.n, 1.0)
+        return np.asarray((spread * p * (1 - p)).sum(axis=-2))
+
+    @cached_property
+    def unseen(self) -> Floats:
+        """Items that an outcome would stand for, had one been found; (..., K)."""
+        labels = np.where(self.left > 0, self.n, 0.0).sum(axis=-2)
+        return np.asarray((self.N * self.left).sum(axis=-2) / np.maximum(labels, 0.5))
+
+    def ends(self, z: float, b: float) -> tuple[Floats, Floats]:
+        """Confidence limits of the outcomes of each class, (..., K).
+
+        Parameters
+        ----------
+        z : float
+            Normal quantile of the confidence.
+        b : float
+            Outcomes for peeking (`stratified.extra_outcomes`).
+        """
+        known = self.labels > 0
+        one = np.where(self.total > 0, over(self.variance, self.total), self.unseen)
+        least = self.x.sum(axis=-2)
+        most = self.items - (self.n - self.x).sum(axis=-2)
+        high = upper_end(self.total, self.variance, one=one, unseen=self.unseen, z=z, b=b)
+        low = gamma_end(np.maximum(self.total - b * one, 0.0), self.variance, -z)
+        return (
+            np.where(known, np.clip(low, least, most), least),
+            np.where(known, np.clip(high, least, most), most),
+        )
+
+
+def upper_end(
+    total: Floats, variance: Floats, *, one: Floats, unseen: Floats, z: float, b: float
+) -> Floats:
+    """Upper confidence limit of a sum of weighted counts (Fay and Feuer 1997, mid-P).
+
+    Parameters
+    ----------
+    total, variance : array
+        The sum and its variance.
+    one, unseen : array
+        What a typical outcome adds, and one in a place that has shown none.
+    z, b : float
+        As in `ClassCounts.ends`.
+    """
+    mean = total + b * one + _MID_P * unseen
+    return gamma_end(mean, variance + b * one**2 + _MID_P * unseen**2, z)
