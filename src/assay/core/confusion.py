@@ -265,6 +265,8 @@ class Linear:
         The least and the most that it can be.
     hidden : array, shape (...), optional
         What is to be taken away where labels followed the errors (`evened`).
+    unknown : array, shape (...), optional
+        How far what no label has shown may move it, up or down.
     """
 
     at: Floats
@@ -273,6 +275,16 @@ class Linear:
     lowest: float = 0.0
     highest: float = 1.0
     hidden: Floats | None = None
+    unknown: Floats | None = None
+
+    def widened(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return the ends of an interval with what no label has shown."""
+        if self.unknown is None:
+            return low, high
+        return (
+            np.maximum(low - self.unknown, self.lowest),
+            np.minimum(high + self.unknown, self.highest),
+        )
 
     def evened(self) -> "Linear":
         """Return the metric where labels followed the errors, and more so those that cost much."""
@@ -307,13 +319,16 @@ class Linear:
         """Return the metric of some of the evaluations side by side, in their order."""
         if self.w.ndim == 1 or which.size == len(self.w):
             return self
-        hidden = None if self.hidden is None else self.hidden[which]
+        hidden, unknown = (
+            None if each is None else each[which] for each in (self.hidden, self.unknown)
+        )
         return replace(
             self,
             at=self.at[which],
             value_at=self.value_at[which],
             w=self.w[which],
             hidden=hidden,
+            unknown=unknown,
         )
 
     def denominator(self, T: Floats) -> Floats:

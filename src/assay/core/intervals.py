@@ -25,6 +25,7 @@ import numpy as np
 
 from assay.core.betting import Bets
 from assay.core.class_means import ClassMean
+from assay.core.confusion import Linear
 from assay.core.estimate import Moments
 from assay.core.forms import Metric
 from assay.core.special import betaincinv, z_of
@@ -214,7 +215,7 @@ def stratified(evidence: Evidence, confidence: float) -> Ends:
     """Return the interval of `core.stratified`, made for the way in which one stops."""
     if isinstance(evidence.metric, ClassMean):
         return evidence.metric.ends(evidence.tallies, confidence, extra_outcomes(evidence.stop))
-    return ValueTests(
+    low, high = ValueTests(
         evidence.tallies,
         evidence.metric,
         replacement=evidence.replacement,
@@ -223,6 +224,8 @@ def stratified(evidence: Evidence, confidence: float) -> Ends:
         explored=evidence.explored,
         stops=evidence.stop != "budget",
     ).ends()
+    metric = evidence.metric
+    return metric.widened(low, high) if isinstance(metric, Linear) else (low, high)
 
 
 def betting(evidence: Evidence, confidence: float) -> Ends:

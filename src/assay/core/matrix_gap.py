@@ -85,7 +85,31 @@ class MatrixGap:
         labels, x = self._sum(n[..., None]), self._sum(self._read(by_class))
         there = plain_totals(N, labels, x)
         most = 1 - kind.lowest
-        return Linear(there, values[0] - values[1], towards * w, lowest=-most, highest=most)
+        return Linear(
+            there,
+            values[0] - values[1],
+            towards * w,
+            lowest=-most,
+            highest=most,
+            unknown=self._unknown(n, by_class),
+        )
+
+    def _unknown(self, n: Floats, by_class: Floats) -> Floats | None:
+        """How far a mean over classes may move by classes of which labels do not show both sides.
+
+        No label is of such a class, or of the items that one of the classifiers calls so. Its
+        difference may be anything.
+        """
+        if MATRIX_METRICS[self.first.metric].mean_of is None:
+            return None
+        named = by_class[..., :-1].sum(axis=-2)
+        hidden = named <= 0
+        for each, at in ((self.first, self.first_at), (self.second, self.second_at)):
+            hidden = hidden | (each.by_said(n[..., at]) <= 0)
+        counted = (self.first.said_items + self.second.said_items > 0) | (named > 0)
+        known = n.sum(axis=-1) >= self.size.sum()
+        share = (hidden & counted).sum(axis=-1) / np.maximum(counted.sum(axis=-1), 1)
+        return np.where(known, 0.0, share)
 
     def _one_more(self, by_class: Floats) -> Floats:
         """Return one label for each stratum, in its parts by size: half of it an outcome.
