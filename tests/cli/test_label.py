@@ -53,7 +53,7 @@ def writing(folder: Path) -> Iterator[None]:
 def test_keys_typed_before_an_item_is_displayed_are_no_answers_to_it(
     create: Fixture, terminal: Fixture, folder: Path, labels: Fixture, kind: tuple[str, ...]
 ) -> None:
-    """Without `discard`, ten keys typed during the start and four typed during a save are stored."""
+    """Without `discard`, ten keys typed at the start and four typed during a save are stored."""
     create()
     screen = terminal("label", "spam", *kind)
     screen.press("yyyyy")
