@@ -1,6 +1,6 @@
 """The item on the reviewer's page: all of it is seen, or that there is more."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
@@ -24,7 +24,7 @@ ITEMS = {
 }
 # What was wrong: the card of short items had one height, and nothing said that there is more.
 CLIPPING = (
-    ("minmax(0, auto) auto minmax(0, 1fr)", "minmax(0, 13rem) auto minmax(0, 1fr)"),
+    ("minmax(9rem, auto) auto minmax(0, 1fr)", "minmax(0, 13rem) auto minmax(0, 1fr)"),
     (".review.compact::before {", ".review.compact::before { display: none;"),
     (".more {", ".more { visibility: hidden;"),
 )
@@ -45,8 +45,10 @@ LOOK = """node => {
 }"""
 
 
-def items(kind: str) -> dict[str, list[object]]:
-    columns = {name: [value] * 40 for name, value in ITEMS[kind].items()}
+def items(kind: str) -> dict[str, Sequence[object]]:
+    columns: dict[str, Sequence[object]] = {
+        name: [value] * 40 for name, value in ITEMS[kind].items()
+    }
     return {
         "id": [f"m{number}" for number in range(40)],
         "p": [0.5 + number / 90 for number in range(40)],
@@ -88,6 +90,20 @@ def test_the_check_notices_an_item_that_is_clipped(
     visit.alter("review.css", *CLIPPING)
     seen = look(visit.open())
     assert not seen["fits"] and not seen["cue"]
+
+
+@pytest.mark.parametrize("kind", ["short columns", "many columns"])
+def test_a_comment_leaves_enough_of_the_item_on_a_low_screen(
+    kind: str, open_house: Callable[..., House], enter: Callable[..., Visit]
+) -> None:
+    house = open_house(predictions=items(kind), show=list(ITEMS[kind]))
+    page = enter(house, viewport={"width": 1024, "height": 548}).open()
+    shown(page)
+    page.keyboard.press("w")
+    expect(page.get_by_role("textbox", name="Comment")).to_be_focused()
+    assert page.locator("#item").evaluate("node => node.clientHeight") >= 140
+    page.get_by_role("button", name="Help").scroll_into_view_if_needed()
+    expect(page.get_by_role("button", name="Help")).to_be_in_viewport(ratio=0.9)
 
 
 def test_the_cue_scrolls_to_the_end_and_answers_nothing(
