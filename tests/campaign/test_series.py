@@ -200,7 +200,7 @@ def test_a_week_in_which_nothing_changed_costs_nothing(world: World, storage: st
     row = assay.trend("spam", storage=storage).latest
     assert row.change is not None
     assert (row.change.low, row.change.value, row.change.high) == (0.0, 0.0, 0.0)
-    assert (row.moved, row.said) == (None, "no change")
+    assert (row.moved, row.said) == (None, "no change since w1.")
     assert row.estimate.value == assay.trend("spam", storage=storage).rows[0].estimate.value
 
 
@@ -249,6 +249,11 @@ def estimate(low: float, value: float | None, high: float) -> Estimate:
     return Estimate("m", value, low, high, 0.95, None, 9, 0, None, "", True, None)
 
 
+def near(low: float, value: float, high: float) -> Estimate:
+    """Return a change that was wanted within 0.05."""
+    return replace(estimate(low, value, high), within=0.05)
+
+
 @pytest.mark.parametrize(
     ("change", "moved"),
     [((-0.05, -0.03, -0.01), "fell"), ((-0.05, -0.03, 0.0), None), ((0.01, 0.02, 0.03), "rose")],
@@ -273,6 +278,34 @@ def test_below_the_floor_is_what_is_so_for_sure(
     assert replace(row, estimate=estimate(0.0, None, 0.5)).below_floor is None
 
 
+W2 = PeriodRow("w2", "s/w2", 9, 9, 0, True, estimate(0.8, 0.9, 1), None, None, before="w1")
+
+
+@pytest.mark.parametrize(
+    ("row", "passed", "said"),
+    [
+        (W2, None, "too few labels (9) to compare with w1."),
+        (replace(W2, change=estimate(-1, None, 1)), None, "too few labels (9) to compare with w1."),
+        (replace(W2, change=near(-0.02, 0.0, 0.02)), True, "no significant change since w1."),
+        (replace(W2, change=near(-0.2, 0.0, 0.2)), None, "too few labels (9) to compare with w1."),
+        (replace(W2, change=near(-0.2, -0.1, -0.01)), False, "fell since w1."),
+        (replace(W2, change=near(0.01, 0.1, 0.2)), True, "rose since w1."),
+        (
+            replace(W2, change=near(-0.02, 0.0, 0.02), done=False),
+            None,
+            "no significant change since w1. Labelling is not finished.",
+        ),
+        (replace(W2, before=None), True, "first period."),
+        (replace(W2, before=None, floor=0.7), True, "first period. Floor 0.70: met."),
+        (replace(W2, before=None, floor=0.875), None, "first period. Floor 0.875: undecided."),
+    ],
+)
+def test_a_period_passes_only_where_its_labels_decide(
+    row: PeriodRow, passed: bool | None, said: str
+) -> None:
+    assert (row.verdict(on_fall=True), row.said) == (passed, said)
+
+
 def test_a_trend_is_shown_in_words_a_table_and_a_picture(
     world: World, storage: str, tmp_path: Path
 ) -> None:
@@ -288,7 +321,7 @@ def test_a_trend_is_shown_in_words_a_table_and_a_picture(
         )
     found = assay.trend("spam", storage=storage)
     assert [row.period for row in found.rows] == ["w1", "w2", "w3"]
-    assert "w1" in str(found) and "below the floor" in str(found)
+    assert "w1" in str(found) and "first period. Floor 0.99: not met." in str(found)
     assert found.to_dict()["periods"][0]["below_floor"] is True
     found.save(tmp_path / "trend.svg")
     drawn = (tmp_path / "trend.svg").read_text()

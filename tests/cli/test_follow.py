@@ -38,9 +38,10 @@ def test_a_series_is_begun_followed_and_shown(run: Fixture, weeks: Path) -> None
     answer("spam/w1", wrong=9)
     assert run("follow", "w2.csv", "--series", "spam", "--period", "w2").exit_code == 0
     answer("spam/w2", wrong=9)
+    assert run("follow", "--series", "spam", "--fail-on-fall").exit_code == 0
     result = run("follow", "--series", "spam", "--picture", "trend.svg")
     assert result.exit_code == 0, result.output
-    assert "no change to be told, not below the floor" in result.stdout  # it is 0.890 in both
+    assert "w2: no significant change since w1. Floor 0.70: met." in result.stdout  # 0.890 in both
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert (weeks / "trend.svg").read_text().startswith("<svg")
     document = json.loads(run("follow", "--series", "spam", "--json").stdout)
@@ -72,6 +73,37 @@ def test_with_fail_on_fall_the_exit_code_is_1_also_where_it_fell(run: Fixture) -
     assert "w2: fell" in run("follow", "--series", "spam").stdout
     assert run("follow", "--series", "spam").exit_code == 0
     assert run("follow", "--series", "spam", "--fail-on-fall").exit_code == 1
+
+
+@pytest.mark.usefixtures("weeks")
+def test_a_gate_does_not_pass_while_labels_are_missing(run: Fixture) -> None:
+    """With exit code 0, as it was, a pipeline goes on with a classifier that nobody has judged."""
+    series = ("--series", "spam")
+    text = Path("w2.csv").read_text()
+    Path("w2.csv").write_text(text.replace("\nm", "\nn"))  # no item is there again
+    begun = run("follow", "w1.csv", *series, "--period", "w1", *COLUMNS, "--floor", "0.9",
+                "--within", "0.1")  # fmt: skip
+    assert begun.exit_code == 0  # it was begun, as asked
+    empty = run("follow", *series)
+    assert empty.exit_code == 3, empty.output
+    assert "w1: first period. Floor 0.90: undecided." in empty.stdout
+    assert "undecided: --allow-undecided ends with exit code 0" in empty.stderr
+    assert run("follow", *series, "--allow-undecided").exit_code == 0
+    answer("spam/w1", wrong=9)  # precision is about 0.89: the floor is within its interval
+    assert run("follow", *series).exit_code == 3
+    assert run("follow", *series, "--floor", "0.7").exit_code == 0
+
+    begun = run("follow", "w2.csv", *series, "--period", "w2", "--fail-on-fall", "--floor", "0.7")
+    assert begun.exit_code == 3, begun.output  # asked as a gate, it is one
+    assert "w2: too few labels (0) to compare with w1. Floor 0.70: undecided." in begun.stdout
+    for more, code, passed in (
+        (("--fail-on-fall",), 3, None),
+        (("--fail-on-fall", "--allow-undecided"), 0, None),
+        ((), 3, None),
+    ):
+        looked = run("follow", *series, *more, "--json")
+        assert (looked.exit_code, json.loads(looked.stdout)["passed"]) == (code, passed), more
+        assert looked.stderr == ""
 
 
 @pytest.mark.usefixtures("weeks")

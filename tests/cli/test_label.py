@@ -2,7 +2,11 @@
 
 import json
 import re
-from collections.abc import Callable
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -36,13 +40,55 @@ def test_keys_answer_and_undo_on_a_terminal(
     assert "2 judged in this sitting, all saved." in screen.seen
 
 
-def test_keys_typed_ahead_are_each_an_answer_and_others_none(
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Keep other writers waiting, as a slow storage does."""
+    with closing(sqlite3.connect(folder / "assay.db", isolation_level=None)) as storage:
+        storage.execute("BEGIN IMMEDIATE")
+        yield
+        storage.execute("ROLLBACK")
+
+
+@pytest.mark.parametrize("kind", [(), ("--reviewer", "ann")])
+def test_keys_typed_before_an_item_is_displayed_are_no_answers_to_it(
+    create: Fixture, terminal: Fixture, folder: Path, labels: Fixture, kind: tuple[str, ...]
+) -> None:
+    """Without `discard`, ten keys typed at the start and four typed during a save are stored."""
+    create()
+    screen = terminal("label", "spam", *kind)
+    screen.press("yyyyy")
+    screen.wait_for("working")
+    screen.press("yyyyy")
+    screen.wait_for(PROMPT)
+    screen.press("x")  # after all that was typed before
+    screen.wait_for("none of the keys")
+    assert labels() == {}
+    screen.wait_for(PROMPT, 2)
+    with writing(folder):
+        screen.press("n")
+        screen.press("yyyy")
+        time.sleep(0.3)
+        assert "saved" not in screen.seen
+    screen.wait_for(PROMPT, 3)
+    screen.press("x")
+    screen.wait_for("none of the keys", 2)
+    first, again, second, *_ = ids_shown(screen.seen)
+    assert first == again != second
+    assert labels() == {first: "no"}
+    screen.wait_for(PROMPT, 4)
+    screen.press("y")
+    screen.wait_for("yes, saved")
+    assert labels() == {first: "no", second: "yes"}
+
+
+def test_keys_in_capitals_count_and_others_do_not(
     create: Fixture, terminal: Fixture, labels: Fixture
 ) -> None:
     create()
     screen = terminal("label", "spam")
-    screen.wait_for(PROMPT)
-    screen.press("yNy")
+    for place, key in enumerate("yNy", start=1):
+        screen.wait_for(PROMPT, place)
+        screen.press(key)
     screen.wait_for(PROMPT, 4)
     screen.press("x")
     screen.wait_for("none of the keys")
@@ -65,15 +111,17 @@ def test_a_comment_is_written_with_a_key_and_goes_with_the_answer(
     screen.wait_for("the comment goes with your answer")
     screen.wait_for("Your comment: a parody, y or n? [b]yes[/b]")
     screen.press("y")
-    screen.wait_for("yes, saved")
-    screen.press("wtyped ahead\nn")
-    screen.wait_for("no, saved")
-    screen.press("uw\ny")  # back, take the comment away, and answer otherwise
-    screen.wait_for("yes, saved", 2)
+    screen.wait_for(PROMPT, 3)
+    screen.press("wtyped ahead\nn")  # all of it about the item that is seen
+    screen.wait_for(PROMPT, 5)
+    screen.press("u")
+    screen.wait_for(PROMPT, 6)
+    screen.press("w\ny")  # take the comment away, and answer otherwise
+    screen.wait_for(PROMPT, 8)
     screen.press("w" + "x" * 1990 + "\n")
     screen.wait_for("the comment goes with your answer", 4)
     screen.press("n")
-    screen.wait_for("no, saved", 2)
+    screen.wait_for(PROMPT, 10)
     screen.press("q")
     screen.wait_for("assay status spam")
     said = [("yes", "a parody, y or n? [b]yes[/b]"), ("no", "typed ahead"), ("yes", "")]
@@ -104,8 +152,8 @@ def test_a_killed_sitting_loses_nothing(
 ) -> None:
     create()
     screen = terminal("label", "spam")
-    screen.wait_for(PROMPT)
     for place in range(1, 4):
+        screen.wait_for(PROMPT, place)
         screen.press("y")
         screen.wait_for("yes, saved", place)
     screen.kill()

@@ -3,6 +3,7 @@
 import io
 import sys
 import time
+from collections import deque
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -153,7 +154,8 @@ def pressed(classes: Vocabulary, keys: str, *lines: str) -> list[Said]:
     """Return what a reviewer says who presses keys, and types lines where they are asked to."""
     typed, keyed = iter(lines), iter([keys, ""])
     console = Console(file=io.StringIO())
-    return list(read_keys(lambda: next(keyed), lambda: next(typed), console, Keyboard(classes)))
+    keyboard = Keyboard(classes)
+    return list(read_keys(lambda: next(keyed), lambda: next(typed), console, keyboard, deque()))
 
 
 def test_yes_and_no_have_their_keys() -> None:

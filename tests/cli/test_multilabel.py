@@ -92,11 +92,13 @@ def test_keys_of_a_terminal(create: Run, terminal: Callable[..., Terminal]) -> N
     screen.press("3")
     screen.wait_for("chosen: fraud; Enter sends")
     screen.press("2\r")
-    screen.wait_for("fraud, off topic, saved")
+    screen.wait_for("q quit", 2)
+    assert "fraud, off topic, saved" in screen.seen
     screen.press("\r")
     screen.wait_for("no class is chosen")
     screen.press("0")
-    screen.wait_for("none of these, saved")
+    screen.wait_for("q quit", 4)
+    assert "none of these, saved" in screen.seen
     screen.press("q")
     screen.wait_for("2 judged")
     said = [

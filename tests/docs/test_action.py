@@ -84,13 +84,14 @@ def test_a_pull_request_waits_for_labels_and_fails_when_it_is_worse(
     later = {**main, "predictions": "week-47.parquet", "period": "pr-7"}
 
     code, told, printed = runner.run(**first)
-    assert (code, told) == (1, "unfinished"), printed
-    assert "::warning::labels are missing" in printed
-    assert runner.run(**first, unfinished="pass")[:2] == (0, "unfinished")
+    assert (code, told) == (3, "undecided"), printed
+    assert "::warning::spam is undecided: label more items" in printed
+    assert runner.run(**first, allow_undecided="true")[:2] == (0, "undecided")
+    assert runner.run(**first, fail_on_fall="false")[:2] == (3, "undecided")  # nothing is labelled
     judge(tmp_path, "spam/main")
     assert runner.run(**first)[:2] == (0, "ok")
 
-    assert runner.run(**later)[:2] == (1, "unfinished")
+    assert runner.run(**later)[:2] == (3, "undecided")
     judge(tmp_path, "spam/pr-7")
     code, told, printed = runner.run(**later)
     assert (code, told) == (1, "worse"), printed
@@ -99,6 +100,10 @@ def test_a_pull_request_waits_for_labels_and_fails_when_it_is_worse(
 
     assert runner.run(**later, fail_on_fall="false")[:2] == (0, "ok")
     assert runner.run(**main, fail_on_fall="false", floor="0.95")[:2] == (1, "worse")
+    value = assay.trend("spam", storage=f"sqlite:///{tmp_path}/assay.db").latest.estimate.value
+    within = {**main, "fail_on_fall": "false", "floor": str(value)}  # all labels are there
+    assert runner.run(**within)[:2] == (3, "undecided")
+    assert runner.run(**within, allow_undecided="true")[:2] == (0, "undecided")
     code, told, printed = runner.run(**first)  # a period that is no longer the last
     assert (code, told) == (2, "") and "::error::pr-7 has begun since main" in printed
 

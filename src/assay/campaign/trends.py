@@ -38,6 +38,8 @@ class PeriodRow:
         Its change since the period before; None for the first.
     floor : float or None
         What the metric must not be below.
+    before : str or None
+        The period that it is compared with; None for the first.
     """
 
     period: str
@@ -49,6 +51,7 @@ class PeriodRow:
     estimate: Estimate
     change: Estimate | None
     floor: float | None
+    before: str | None = None
 
     @property
     def moved(self) -> Literal["fell", "rose"] | None:
@@ -69,18 +72,42 @@ class PeriodRow:
         return False if self.estimate.low >= self.floor else None
 
     @property
+    def is_compared(self) -> bool:
+        """Whether the change is known as well as was asked for, or there is nothing before it."""
+        if self.before is None or self.moved is not None:
+            return True
+        if self.change is None or self.change.value is None:
+            return False
+        return self.change.is_near and (self.done or self.change.within is not None)
+
+    def verdict(self, *, on_fall: bool = False) -> bool | None:
+        """Whether the metric is not below the floor and, `on_fall`, has not fallen.
+
+        None while that is undecided: labels are missing, or the floor is within the interval.
+        """
+        if self.below_floor or (on_fall and self.moved == "fell"):
+            return False
+        met = self.floor is None or self.below_floor is False
+        return True if self.done and met and (self.is_compared or not on_fall) else None
+
+    @property
     def said(self) -> str:
-        """What there is to be said of it, in a few words."""
-        words: list[str] = [self.moved] if self.moved else []
-        if self.change is not None and not self.moved:
-            same = self.change.low == self.change.high == 0
-            words.append("no change" if same else "no change to be told")
+        """What the labels say of the period, in one to three sentences."""
+        words = ["first period." if self.before is None else f"{self._compared} {self.before}."]
         if self.floor is not None:
-            told = {True: "below the floor", False: "not below the floor", None: "floor: not sure"}
-            words.append(told[self.below_floor])
-        if not self.done:
-            words.append("not done")
-        return ", ".join(words)
+            floor = f"{self.floor:.2f}" if round(self.floor, 2) == self.floor else f"{self.floor:g}"
+            met = {True: "not met", False: "met", None: "undecided"}[self.below_floor]
+            words.append(f"Floor {floor}: {met}.")
+        if self.is_compared and not self.done:
+            words.append("Labelling is not finished.")
+        return " ".join(words)
+
+    @property
+    def _compared(self) -> str:
+        if not self.is_compared:
+            return f"too few labels ({self.estimate.labels:,}) to compare with"
+        same = self.change is not None and self.change.low == self.change.high == 0
+        return f"{self.moved or ('no change' if same else 'no significant change')} since"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the period as plain values."""
@@ -207,10 +234,8 @@ def trend(
     >>> found = assay.trend("spam", storage=storage)
     >>> found.below_floor
     True
-    >>> print(found)
-    precision of spam, at 95%
-    period  items  labels  reused  estimate        interval  change  interval  said
-    mon         3       3       0     0.333  [0.333, 0.333]       –         –  below the floor
+    >>> print(found.latest.said)
+    first period. Floor 0.90: not met.
     >>> folder.cleanup()
     """
     store = open_storage(storage)
@@ -281,6 +306,7 @@ def _row(campaign: Campaign, member: Member, metric: str, last: PeriodRow | None
         estimate=level,
         change=change,
         floor=series.floor if metric == series.metric else None,
+        before=None if last is None else last.period,
     )
 
 

@@ -17,7 +17,9 @@ from assay.core.vocabulary import Vocabulary
 from assay.errors import LabelError
 from assay.results import printable
 
-if sys.platform != "win32":
+if sys.platform == "win32":
+    import msvcrt
+else:
     import termios
     import tty
 
@@ -164,17 +166,31 @@ class Keyboard:
         return found or ([near] if near else [])
 
 
-def reading_commands(screen: Console, keyboard: Keyboard) -> AbstractContextManager[Iterator[Said]]:
+@dataclass(frozen=True)
+class Commands:
+    """What a reviewer says until the input ends.
+
+    `discard` drops the keys of a terminal that were typed and not read yet. The lines of a pipe
+    stay: each was written for its item.
+    """
+
+    said: Iterator[Said]
+    discard: Callable[[], None] = lambda: None
+
+
+def reading_commands(screen: Console, keyboard: Keyboard) -> AbstractContextManager[Commands]:
     """Read what a reviewer says until the input ends."""
     if not sys.stdin.isatty():
-        return nullcontext(read_lines(keyboard))
-    if sys.platform == "win32":
-        return nullcontext(read_keys(typer.getchar, input, screen, keyboard))
+        return nullcontext(Commands(read_lines(keyboard)))
     return _reading_keys(screen, keyboard)
 
 
 def read_keys(
-    read: Callable[[], str], read_line: Callable[[], str], screen: Console, keyboard: Keyboard
+    read: Callable[[], str],
+    read_line: Callable[[], str],
+    screen: Console,
+    keyboard: Keyboard,
+    keys: deque[str],
 ) -> Iterator[Said]:
     """Yield what the keys of a terminal say.
 
@@ -184,10 +200,12 @@ def read_keys(
         Give what was typed, and a line of it.
     screen : Console
     keyboard : Keyboard
+    keys : deque of str
+        Keys that were typed and have no effect yet; whoever clears it discards them.
     """
     # A fast typist's keys come together; an arrow key comes as several characters.
     while typed := read():
-        keys = deque([typed] if typed.startswith("\x1b") else typed)
+        keys.extend([typed] if typed.startswith("\x1b") else typed)
         while keys:
             key = keys.popleft()
             if key == _CTRL_D:
@@ -247,20 +265,36 @@ def read_lines(keyboard: Keyboard) -> Iterator[Said]:
         yield said
 
 
-if sys.platform != "win32":
+if sys.platform == "win32":
+
+    def _reading_keys(screen: Console, keyboard: Keyboard) -> AbstractContextManager[Commands]:
+        """Give each key as it is pressed, but a comment by the line."""
+        keys: deque[str] = deque()
+
+        def discard() -> None:
+            keys.clear()
+            while msvcrt.kbhit():
+                msvcrt.getwch()
+
+        said = read_keys(typer.getchar, input, screen, keyboard, keys)
+        return nullcontext(Commands(said, discard))
+
+else:
 
     @contextmanager
-    def _reading_keys(screen: Console, keyboard: Keyboard) -> Iterator[Iterator[Said]]:
-        """Give each key as it is pressed, but a comment by the line.
-
-        `typer.getchar` throws away what was typed since it was last called, and a practised
-        reviewer is faster than that.
-        """
+    def _reading_keys(screen: Console, keyboard: Keyboard) -> Iterator[Commands]:
+        """Give each key as it is pressed, but a comment by the line."""
         terminal = sys.stdin.fileno()
         before = termios.tcgetattr(terminal)
+        keys: deque[str] = deque()
+
+        def discard() -> None:
+            keys.clear()
+            tty.setcbreak(terminal, termios.TCSAFLUSH)
 
         def read() -> str:
-            # Again each time: after Ctrl-Z and fg the shell has changed it.
+            # Again each time: after Ctrl-Z and fg the shell has changed it. Several classes of one
+            # item, or a comment, may be typed faster than they are read: nothing is dropped here.
             tty.setcbreak(terminal, termios.TCSANOW)
             return os.read(terminal, 1024).decode(errors="replace")
 
@@ -273,6 +307,6 @@ if sys.platform != "win32":
             return line.decode(errors="replace").rstrip("\r\n")
 
         try:
-            yield read_keys(read, read_line, screen, keyboard)
+            yield Commands(read_keys(read, read_line, screen, keyboard, keys), discard)
         finally:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)

@@ -38,7 +38,9 @@ from assay.storage import Label
 
 _BATCH = 20
 # When all is judged: the last answer may have been a slip.
-_LAST_CHANCE = "\nThat was the last item. u undoes the last answer, any other key ends."
+_LAST_CHANCE = Text(
+    "\nThat was the last item. u undoes the last answer, any other key ends.", "bold"
+)
 
 
 class Labelling:
@@ -232,14 +234,17 @@ def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None
     # Ctrl-C ends the sitting like q: every answer is saved or was not given.
     keyboard = Keyboard(campaign.settings.classes)
     command: Said = None
+    before: Item | None = None
     with suppress(KeyboardInterrupt), reading_commands(screen, keyboard) as commands:
         while (item := labelling.item) is not None or labelling.can_undo:
-            if item is None:
-                screen.print(Text(_LAST_CHANCE, "bold"))
-            elif not (isinstance(command, Chosen) and labelling.chosen):  # it is still seen above
-                view = _view(campaign, labelling, item)
-                screen.print(Group(view, _question(campaign, keyboard)))
-            command = next(commands, Command.QUIT)
+            is_new, before = item != before, item
+            if is_new or not (isinstance(command, Chosen) and labelling.chosen):
+                if item is not None:
+                    screen.print(_view(campaign, labelling, item))
+                if is_new:  # what was typed before it was displayed is no answer to it
+                    commands.discard()
+                screen.print(_LAST_CHANCE if item is None else _question(campaign, keyboard))
+            command = next(commands.said, Command.QUIT)
             if command is Command.QUIT or (item is None and command is not Command.UNDO):
                 return
             screen.print(_obey(labelling, keyboard, command))

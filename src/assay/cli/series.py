@@ -18,14 +18,15 @@ from assay.campaign import (
     trend,
 )
 from assay.cli import options
-from assay.cli.output import AsJson, collecting_warnings, tell, telling_errors
+from assay.cli.output import AsJson, collecting_warnings, say, tell, telling_errors
 from assay.cli.render import facts, interval_bar, interval_text, new_table
 from assay.cli.summary import make_campaign
 from assay.core.metrics import METRICS
 from assay.errors import InputError
 from assay.results import Estimate, metric_name, printable, value_text
 
-_WRONG = 2  # as with wrong usage: 1 is for a metric below its floor, which a pipeline acts on
+# Exit codes, which a pipeline acts on.
+_FAILED, _WRONG, _UNDECIDED = 1, 2, 3  # 2 is also that of wrong usage
 _COLOURS = {"fell": "red", "rose": "green", None: "dim"}
 
 
@@ -86,6 +87,10 @@ def follow(
         bool,
         options.about_goal("The exit code is 1 also when it surely fell since the last period."),
     ] = False,
+    allow_undecided: Annotated[
+        bool,
+        options.about_goal("The exit code is 0, not 3, while the labels do not decide."),
+    ] = False,
     budget: Annotated[int | None, options.about_goal("Stop after so many new answers.")] = None,
     confidence: Annotated[float | None, options.about_goal("How sure the answers must be.")] = None,
     question: Annotated[
@@ -100,9 +105,10 @@ def follow(
 ) -> None:
     """Begin the next period of a series, or show how it went so far.
 
-    What is not given is as it was in the period before. The exit code is 1 when the metric of the
-    last period is below its floor, with the confidence (with --fail-on-fall also when it has fallen
-    since the period before); 2 when something is wrong.
+    What is not given is as it was in the period before. Exit codes: 1 when the metric of the last
+    period is below its floor, with the confidence (with --fail-on-fall also when it fell since the
+    period before); 3 while that is undecided; 2 for errors. Beginning a period is undecided only
+    with --fail-on-fall.
     """
     with telling_errors(as_json=as_json, code=_WRONG):
         if (file is None) != (period is None):
@@ -149,8 +155,9 @@ def follow(
         url = options.existing(storage)
         others = [trend(series, metric=each, storage=url) for each in found.metrics[1:]]
         last = found.latest
+        passed = last.verdict(on_fall=fail_on_fall)
         tell(
-            lambda: _trends_document(found, others),
+            lambda: {**_trends_document(found, others), "passed": passed},
             lambda: Group(*(part for each in (found, *others) for part in _spaced(each, found))),
             warnings=warnings,
             next_command=options.follow_up(
@@ -158,8 +165,13 @@ def follow(
             ),
             as_json=as_json,
         )
-    if found.below_floor or (fail_on_fall and last.moved == "fell"):
-        raise typer.Exit(1)
+    if passed is False:
+        raise typer.Exit(_FAILED)
+    is_gate = fail_on_fall or (file is None and last.floor is not None)
+    if passed is None and is_gate and not allow_undecided:
+        if not as_json:
+            say("undecided: ", "yellow", "--allow-undecided ends with exit code 0 instead of 3")
+        raise typer.Exit(_UNDECIDED)
 
 
 def _trends_document(found: Trend, others: Sequence[Trend]) -> dict[str, Any]:
@@ -196,7 +208,7 @@ def render_trend(found: Trend) -> RenderableType:
         table.add_row(*_cells(row))
     last, now = found.latest, found.latest.estimate
     bar = interval_bar(now.low, now.high, now.value)
-    said = Text(f"{printable(last.period)}: {last.said or 'the first period'}")
+    said = Text(f"{printable(last.period)}: {printable(last.said)}")
     return Group(headline, Text(), table, Text(), bar, said)
 
 

@@ -218,11 +218,17 @@ function show(now, card) {
   else if (!first || card) byId(id).focus({ preventScroll: true });
 }
 
-// Beside a list of classes there is no room to save. Where all items are short, so is the frame, and the answers are right below. With the first item
-// that is not, the frame is as high as the screen, and stays so: buttons move once at most.
+// Beside a list of classes there is no room to save. Where all items are short, the answers are right
+// below them. From the first item that is not, they are at the end of the screen, and stay there.
 function fitFrame() {
   tall ||= chooser || held.some(({ node }) => !node.classList.contains("fields-short"));
   byId("review").classList.toggle("compact", !tall);
+}
+
+// Whether the item goes on below what is seen of it.
+function lookBelow() {
+  const frame = byId("item");
+  byId("more").hidden = frame.scrollHeight - frame.clientHeight - frame.scrollTop <= 1;
 }
 
 function renderProgress() {
@@ -267,6 +273,13 @@ function announce(words) {
   byId("announce").textContent = words;
 }
 
+byId("item").addEventListener("scroll", lookBelow, { passive: true });
+const sizes = new ResizeObserver(lookBelow);
+for (const id of ["item", "item-body"]) sizes.observe(byId(id));
+byId("more").addEventListener("click", () => {
+  byId("item").scrollBy(0, 0.8 * byId("item").clientHeight);
+  byId("item").focus({ preventScroll: true });
+});
 setInterval(() => {
   if (sender.state === "pausing") renderSaved(); // the seconds until the next attempt
 }, 1000);
