@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from scipy.special import ndtri
+from scipy.special import expit, ndtri
 
 from assay.core.design import Design
 from assay.core.engine import State, look
@@ -43,7 +43,7 @@ from assay.simulation.planning.advice import Costs
 from assay.simulation.planning.classes import ClassPlanner, goal_of_classes
 from assay.simulation.planning.plan import supposed_classes
 from assay.simulation.population import all_labelled
-from assay.simulation.runs import replay_jointly
+from assay.simulation.runs import SetCounts, replay_jointly
 
 NAMES = ("news20_classes", "cifar10_classes", "arxiv15")
 SEED = 20261117
@@ -61,7 +61,7 @@ def arrays(folder: Path, name: str) -> dict[str, Any]:
         truth = table["label"].to_numpy()
         top = p[np.arange(len(said)), said].astype(np.float64)
         known = {"y_true": _texts(truth), "y_pred": _texts(said), "y_score": top}
-        return {**known, "y_prob": p.astype(np.float64)}
+        return {**known, "y_prob": p.astype(np.float64), "names": _texts(np.arange(number))}
     names = [column[6:] for column in table.column_names if column.startswith("score_")]
     score = np.stack([table[f"score_{each}"].to_numpy() for each in names], axis=1)
     label = np.stack([table[f"label_{each}"].to_numpy() for each in names], axis=1)
@@ -69,14 +69,14 @@ def arrays(folder: Path, name: str) -> dict[str, Any]:
     truth = np.where(label.any(axis=1), label.argmax(axis=1), len(names))
     said = score.argmax(axis=1)
     top = score.max(axis=1).astype(np.float64)
-    return {"y_true": classes[truth], "y_pred": classes[said], "y_score": top}
+    known = {"y_true": classes[truth], "y_pred": classes[said], "y_score": top}
+    return {**known, "y_prob": expit(score.astype(np.float64)), "names": names}
 
 
 def population(folder: Path, name: str) -> Population:
     """Return items whose class is known, with the arg-max and its score."""
     known = arrays(folder, name)
-    known.pop("y_prob", None)
-    return Population(**known)
+    return Population(**{key: known[key] for key in ("y_true", "y_pred", "y_score")})
 
 
 def _texts(numbers: Ints) -> list[str]:
@@ -106,9 +106,13 @@ class Cell:
         goal = Goal(targets=targets)
         strata = random_strata(found) if random else cell_strata(found, goal, Design())
         self.joint = joint_of(Design(), goal, strata)
-        self.truth = found.outcomes(strata)
+        self.truth: Floats | SetCounts = found.outcomes(strata)
+        if self.joint.tops:
+            self.truth = found.sets(strata, self.joint.tops)
         self.values = [found.value(target) for target in targets]
-        self.fewest = fewest(self.joint, self.truth) if len(targets) == 1 else float("nan")
+        self.fewest = float("nan")
+        if len(targets) == 1 and not isinstance(self.truth, SetCounts):
+            self.fewest = fewest(self.joint, self.truth)
         each = parse_targets(["precision", "recall"], found.classifiers, classes=found.classes)
         whole = goal.targets[0].label == "" and not random
         self._classes = Goal(targets=each, budget=1) if whole else None
@@ -118,7 +122,7 @@ class Cell:
 
     def run(self, runs: int, seed: int) -> dict[str, float]:
         """Return labels, coverage of the metrics, and the least coverage of a class's metric."""
-        labels, held = [], np.zeros(len(self.values))
+        labels, held, lean = [], np.zeros(len(self.values)), 0.0
         for block, start in enumerate(range(0, runs, _BLOCK)):
             size = min(_BLOCK, runs - start)
             rng = np.random.default_rng([seed, block])
@@ -129,9 +133,10 @@ class Cell:
             for t, value in enumerate(self.values):
                 low, high = ended.low[:, t] - _SLACK, ended.high[:, t] + _SLACK
                 held[t] += ((low <= value) & (value <= high)).sum()
+            lean += float((ended.value[:, 0] - self.values[0]).sum()) / runs
         every = np.concatenate(labels)
         told = {"labels": float(every.mean()), "se": float(every.std() / np.sqrt(runs))}
-        told["coverage"] = float(held.min() / runs)
+        told |= {"coverage": float(held.min() / runs), "lean": lean}
         if self._views:
             shares = self._held[:, 0] / np.maximum(self._held[:, 1], 1)
             told |= {"classes": float(shares.min()), "mean of classes": float(shares.mean())}
@@ -195,8 +200,8 @@ def planned(folder: Path, names: list[str], runs: int) -> None:
     print(f"{'cell':34}{'campaigns':>10}{'probabilities':>15}{'score':>8}{'too sure':>10}{'s':>6}")
     for name in names:
         known = arrays(folder, name)
-        del known["y_true"]
-        prob = known.pop("y_prob", None)
+        del known["y_true"], known["names"]
+        prob = known.pop("y_prob") if name != "arxiv15" else None
         alone = from_arrays(**known)
         ways = [alone]
         if prob is not None:

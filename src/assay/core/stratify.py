@@ -35,8 +35,8 @@ _BINS = ((0.1, 4), (0.03, 2))
 # Of two weeks side by side: cells are few, and scores tell as much in each as in all.
 _BINS_OF_TWO = 8
 _BINS_OF_NO = 8  # of what every classifier calls no, as for a single metric
-# Classes are drawn from together where the largest is called less than so many octaves as often as
-# the smallest, and each heap of them is cut into so many strata at least.
+# Classes are drawn from together where they are called about equally often, in steps of so many
+# octaves from the largest, and each heap of them is cut into so many strata at least.
 _OCTAVES = 1
 _LEAST_BINS = 3
 _LABELS_A_CLASS = 3  # in a stratum, at the least, of each class that a mean over classes is of
@@ -145,7 +145,9 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     unit = K ** len(found.classifiers)
     whose = [found.groups.within(unit, name, None) for name in found.classifiers]
     heaped: dict[tuple[int, ...], list[int]] = {}
-    for code in _needed(found, goal, every):
+    needed = _needed(found, goal, every)
+    largest = max(every[code] for code in needed)
+    for code in needed:
         items, held = every[code], code // unit
         said = {code // K**j % K for j, among in enumerate(whose) if among.holds(code)}
         own = sorted(said & about)
@@ -153,7 +155,11 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
             key = (0, held, *own)
         else:
             apart = len(said) > 1  # classifiers disagree: one of them is wrong
-            key = (1 + apart, held, int(np.log2(max(items, 1)) / _OCTAVES) if by_size else 0)
+            key = (
+                1 + apart,
+                held,
+                int(np.log2(largest / max(items, 1)) / _OCTAVES) if by_size else 0,
+            )
         heaped.setdefault(key, []).append(code)
     heaps = list(heaped.values())
     profiles = found.profile_heaps(heaps)
