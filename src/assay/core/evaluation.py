@@ -257,13 +257,13 @@ class Evaluation:
         return follows_request(self._design, rounds) and not self._design.bets
 
     def standings(self, state: State) -> tuple[Standing, ...]:
-        """Return how every target stands, with the cards that wait for an answer at their worst."""
+        """Return how every target stands, with the intervals that are shown."""
         key = self._key(state)
         if key is None:
-            return tuple(each.with_open() for each in self._standings(state))
+            return tuple(each.shown() for each in self._standings(state))
         key = (*key, None if state.open is None else state.open.tobytes())
         if key not in self._shown:
-            its = tuple(each.with_open() for each in self._standings(state))
+            its = tuple(each.shown() for each in self._standings(state))
             self._shown = _latest(self._shown, key, its)
         return self._shown[key]
 

@@ -12,7 +12,7 @@ import numpy as np
 from assay.core.engine import State
 from assay.core.goal import Goal
 from assay.core.joint import Parts, View
-from assay.core.standing import look_with_open
+from assay.core.standing import shown_look
 from assay.core.stratify import joint_of, parts_of
 from assay.core.targets import ALONE, parse_targets
 from assay.errors import DesignError, did_you_mean
@@ -138,6 +138,6 @@ def _ends(
     mine, metric = view.seen(state)
     if not np.any(mine.tallies.n):
         return _UNKNOWN
-    now = look_with_open(design, view.goal, metric, mine)
+    now = shown_look(design, view.goal, metric, mine)
     value = float(now.moments.value) if bool(now.moments.defined) else None
     return value, float(now.low), float(now.high)

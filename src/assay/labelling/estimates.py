@@ -77,6 +77,7 @@ def _estimate(
         could_move=standing.could_move,
         holds=design.holds,
         bound=_bound(standing, verdict),
+        like_rest=standing.like_rest,
     )
     if at_threshold:
         return found
@@ -195,11 +196,12 @@ def worth_of(
         says_yes = standing.metric.rises(totals)
         per_share = labels_per_range(metric, standing.tallies.N, totals, says_yes)
     range_ = 1 - kind.lowest  # as shares of it
-    value, half_width = (value - kind.lowest) / range_, estimate.half_width / range_
+    # A random sample would have its unjudged items, too.
+    value, half_width = (value - kind.lowest) / range_, estimate.half_width_like_rest / range_
     items = inf if weighted else standing.size  # what is drawn by weight may be drawn again
     if (standing.tallies.n + standing.tallies.u >= standing.tallies.N).all():
         effective: float | None = items
-    elif estimate.half_width <= 0:
+    elif half_width <= 0:
         return None, None
     else:
         error = (estimate.standard_error or 0.0) / range_

@@ -94,7 +94,9 @@ _EFFECTIVE = (
 _UNJUDGED = (
     "The estimate leaves out what could not be judged. These are the lower end of its interval if "
     "all of that, and all that has no answer, counted against the metric, and the upper end if all "
-    "counted for it; the table of strata says where it lies."
+    "counted for it. Where that could move the estimate by more than the goal, it is the interval "
+    "of the estimate; the last column has the one that takes unjudged items to be like the rest of "
+    "their stratum."
 )
 _UNANSWERED = (
     "Items without an answer need not be like the rest: the interval is that of the complete "
@@ -304,12 +306,13 @@ def _unanswered(facts: Facts) -> Section:
             f"{each.estimate.cannot_judge:,}",
             f"{each.estimate.worst_case[0]:.3f}",
             f"{each.estimate.worst_case[1]:.3f}",
+            "{:.3f} to {:.3f}".format(*each.estimate.ends_like_rest),
         )
         for each in facts.metrics
         if each.estimate.worst_case is not None
     )
     if bounds:
-        headings = ("Metric", "Estimate", "Not judged", "From", "To")
+        headings = ("Metric", "Estimate", "Not judged", "From", "To", "If like the rest")
         blocks.append(Table("The interval, whatever the unjudged items are", headings, bounds))
         blocks.append(Paragraph(_UNJUDGED, small=True))
     if answers.unanswered:

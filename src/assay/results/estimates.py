@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import Any
 
 from assay.core.deck import Id
@@ -16,6 +17,8 @@ from assay.results.html import (
     scale_of,
 )
 
+_PAIRS = ("worst_case", "like_rest")
+_END_COLUMNS = tuple(f"{name}_{end}" for name in _PAIRS for end in ("low", "high"))
 _NAMES_AT_MOST = 3  # in front of a note that holds for several metrics, but not for all
 
 
@@ -64,7 +67,8 @@ class Estimate:
     value : float or None
         None while there is nothing to rest it on.
     low, high : float
-        The interval's ends.
+        The interval's ends. Where items that could not be judged could move the value by more than
+        `within` (without one, by more than half the width), they are those of `worst_case`.
     confidence : float
     standard_error : float or None
     labels : int
@@ -100,6 +104,9 @@ class Estimate:
     bound : float or None
         Where `verdict` is known, the one-sided bound that decided it: at this confidence the metric
         is at least this or, after a no, below it.
+    like_rest : (float, float) or None
+        Where the interval is that of `worst_case`: what it would be if the items that could not be
+        judged were like the rest of their stratum.
     """
 
     metric: str
@@ -122,6 +129,7 @@ class Estimate:
     holds: str = ""
     random_labels: float | None = None
     bound: float | None = None
+    like_rest: tuple[float, float] | None = None
 
     @property
     def is_near(self) -> bool:
@@ -138,6 +146,17 @@ class Estimate:
     def half_width(self) -> float:
         """Half the interval's width."""
         return (self.high - self.low) / 2
+
+    @property
+    def half_width_like_rest(self) -> float:
+        """Half the interval's width if unjudged items were like the rest: what labels narrow."""
+        low, high = self.ends_like_rest
+        return (high - low) / 2
+
+    @property
+    def ends_like_rest(self) -> tuple[float, float]:
+        """The interval's ends if unjudged items were like the rest of their stratum."""
+        return self.like_rest or (self.low, self.high)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
@@ -176,12 +195,19 @@ class Estimate:
     def _remarks(self) -> list[str]:
         unjudged = [] if self.bound is None else [self.bound_words]
         if self.worst_case is not None:
-            low, high = self.worst_case
-            unjudged.append(
-                f"{self.cannot_judge:,} could not be judged: "
-                f"between {low:.3f} and {high:.3f} whatever they are"
-            )
+            unjudged.append(f"{self.cannot_judge:,} could not be judged: {self.unjudged_words}")
         return [*unjudged, *(f"note: {note}" for note in self.notes)]
+
+    @property
+    def unjudged_words(self) -> str:
+        """What the items that could not be judged do to the interval; empty where there is none."""
+        if self.worst_case is None:
+            return ""
+        if self.like_rest is None:
+            low, high = self.worst_case
+            return f"between {low:.3f} and {high:.3f} whatever they are"
+        low, high = self.like_rest
+        return f"the interval includes them; [{low:.3f}, {high:.3f}] if they were like the rest"
 
     @property
     def bound_words(self) -> str:
@@ -248,7 +274,7 @@ class Estimates(Mapping[str, Estimate]):
         >>> campaign.estimates().to_frame(backend="polars").select("metric", "value").rows()
         [('precision', 1.0)]
         """
-        ends = {"worst_case_low": float, "worst_case_high": float}
+        ends = dict.fromkeys(_END_COLUMNS, float)
         return frame_of(
             [_frame_row(estimate) for estimate in self.values()],
             {**types_of(Estimate), "half_width": float, **ends, "notes": str},
@@ -306,6 +332,6 @@ def _listed(names: list[str]) -> str:
 
 
 def _frame_row(estimate: Estimate) -> dict[str, Any]:
-    low, high = estimate.worst_case or (None, None)
-    ends = {"worst_case_low": low, "worst_case_high": high}
+    pairs = [getattr(estimate, name) or (None, None) for name in _PAIRS]
+    ends = dict(zip(_END_COLUMNS, chain.from_iterable(pairs), strict=True))
     return {**estimate.to_dict(), **ends, "notes": "\n".join(estimate.notes)}

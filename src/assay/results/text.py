@@ -105,10 +105,10 @@ def state_text(estimate: Estimate) -> tuple[str, str]:
     over = estimate.stopped is not None
     if estimate.within is None:
         return ("done", "green") if over else ("not yet", "yellow")
-    if estimate.half_width <= estimate.within:
-        if not estimate.is_near:
-            return "unjudged", "yellow"
+    if estimate.is_near:
         return "met" if over else "within", "green"
+    if estimate.half_width_like_rest <= estimate.within:
+        return "unjudged", "yellow"
     return ("missed", "red") if over else ("not yet", "yellow")
 
 
