@@ -113,7 +113,9 @@ def stratum_cells(row: StratumRow) -> list[str]:
     if row.labels:
         share = f"{row.positives / row.labels:.3f}"
         exact = binomtest(row.positives, row.labels).proportion_ci(0.95, "exact")
-        ends = f"[{exact.low:.3f}, {exact.high:.3f}]"
+        least, most = row.positives, row.size - row.labels + row.positives
+        low, high = max(exact.low, least / row.size), min(exact.high, most / row.size)
+        ends = f"[{low:.3f}, {high:.3f}]"
     counts = [str(n) for n in (row.size, row.labels, row.positives)]
     return [row.stratum, *counts, share, "", ends, str(row.cannot_judge)]
 

@@ -85,7 +85,7 @@ def strata_table(rows: Sequence[StratumRow], counted: str = "yes") -> Table:
     if any_unjudged:
         table.add_column("cannot judge", justify="right", overflow="fold")
     for row in shortened(rows):
-        share = f"{row.positives / row.labels:.3f}" if row.labels else "–"
+        share = "–" if row.rate is None else f"{row.rate:.3f}"
         unjudged = [f"{row.cannot_judge:,}"] if any_unjudged else []
         table.add_row(
             Text(printable(row.stratum)), f"{row.size:,}", f"{row.labels:,}", share, *unjudged

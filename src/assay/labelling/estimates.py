@@ -15,11 +15,13 @@ from assay.core.forecast import (
     labels_at_random,
     labels_per_range,
     labels_per_share,
+    two_digits,
 )
 from assay.core.intervals import INTERVALS
 from assay.core.metrics import METRICS
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
+from assay.core.subgroups import clopper_pearson
 from assay.core.targets import is_difference
 from assay.errors import InputError, did_you_mean
 from assay.labelling.state import Labelling
@@ -81,7 +83,8 @@ def _estimate(
     )
     if at_threshold:
         return found
-    return replace(found, random_labels=worth_of(labelling, standing, found)[1])
+    at_random = worth_of(labelling, standing, found)[1]
+    return replace(found, random_labels=None if at_random is None else two_digits(at_random))
 
 
 _AT_THRESHOLD = "what is certified at the threshold of the answer, by bets"
@@ -247,11 +250,32 @@ def strata_in(labelling: Labelling) -> list[StratumRow]:
     if strata.weighted:
         shares = (strata.weights / strata.weights.sum()).tolist()
     return [
-        StratumRow(text, size, int(yes + no), int(yes), int(unjudged), share)
-        for text, size, (yes, no, unjudged), share in zip(
-            labelling.settings.strata_words, strata.sizes.tolist(), counts.T, shares, strict=True
+        StratumRow(text, size, int(yes + no), int(yes), int(unjudged), share, *rate)
+        for text, size, (yes, no, unjudged), share, rate in zip(
+            labelling.settings.strata_words,
+            strata.sizes.tolist(),
+            counts.T,
+            shares,
+            _rates(labelling),
+            strict=True,
         )
     ]
+
+
+def _rates(labelling: Labelling) -> list[tuple[float | None, ...]]:
+    """Return the share of outcomes in each stratum with its interval's ends; None without labels.
+
+    The interval is Clopper and Pearson's, for each stratum by itself, as if its labels had been
+    so many from the start; without weights it is cut to what its items leave possible.
+    """
+    settings, known = labelling.settings, labelling.rounds.state.tallies
+    n, x = map(labelling.evaluation.by_stratum, (known.n, known.x))
+    rate, sizes = x / np.maximum(n, 1.0), settings.strata.sizes
+    low, high = clopper_pearson(rate, n, settings.goal.confidence)
+    if not settings.strata.weighted:
+        low, high = np.maximum(low, x / sizes), np.minimum(high, (sizes - n + x) / sizes)
+    table = np.stack([rate, low, high], axis=1).tolist()
+    return [tuple(row) if labels else (None,) * 3 for row, labels in zip(table, n, strict=True)]
 
 
 def _row(labelling: Labelling, said: int, answer: Answer) -> int:

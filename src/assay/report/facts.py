@@ -163,8 +163,6 @@ class MetricFacts:
         The items that a random sample for it would be drawn from.
     effective_labels : float or None
         The simple random sample that would vary as much; None where that cannot be said.
-    random_labels : float or None
-        The simple random sample whose interval would be as narrow.
     first_value : float or None
         What it would be with the first answer to every item.
     history : tuple of HistoryPoint
@@ -175,7 +173,6 @@ class MetricFacts:
     state: str
     items: int
     effective_labels: float | None
-    random_labels: float | None
     first_value: float | None
     history: tuple[HistoryPoint, ...]
 
@@ -218,8 +215,8 @@ class StratumFacts:
     counted: int
     outcomes: int
     rate: float | None
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)

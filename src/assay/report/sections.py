@@ -228,11 +228,12 @@ def _labels(facts: Facts) -> str:
 
 
 def _at_random(each: MetricFacts) -> str:
-    if each.random_labels is None:
+    at_random, labels = each.estimate.random_labels, each.estimate.labels
+    if at_random is None:
         return "–"
-    times = each.random_labels / each.estimate.labels if each.estimate.labels else 0.0
+    times = at_random / labels if labels else 0.0
     more = f" ({times:.1f} times)" if times >= 1.05 else ""
-    return f"{_number(each.random_labels)}{more}"
+    return f"{at_random:,}{more}"
 
 
 def _number(labels: float | None) -> str:
@@ -262,9 +263,7 @@ def _strata(facts: Facts) -> Section:
             f"{each.size:,}",
             f"{each.share:.1%}",
             *_counts(each, "drawn", "labels", "cannot_judge"),
-            "–" if each.rate is None else f"{each.rate:.3f}",
-            f"{each.low:.3f}",
-            f"{each.high:.3f}",
+            *("–" if end is None else f"{end:.3f}" for end in (each.rate, each.low, each.high)),
         )
         for each in facts.strata
     )

@@ -42,7 +42,9 @@ class Item:
 class StratumRow:
     """One stratum's part in the campaign: its items, and how many of them were judged.
 
-    `weight` is its share of all weight, where items have weights.
+    `weight` is its share of all weight, where items have weights. `rate` is the share of labels
+    with the outcome, where items have weights of draws; `low` and `high` are its interval (Clopper
+    and Pearson), for the stratum by itself. They are None where nothing can be said.
     """
 
     stratum: str
@@ -51,6 +53,9 @@ class StratumRow:
     positives: int
     cannot_judge: int
     weight: float | None = None
+    rate: float | None = None
+    low: float | None = None
+    high: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values."""
@@ -98,9 +103,9 @@ class Estimate:
         How far the items that could not be judged could alone move the value.
     holds : str
         When the interval is right.
-    random_labels : float or None
-        The labels of a simple random sample whose interval, looked at once, would be as narrow;
-        None where that cannot be said.
+    random_labels : int or None
+        The labels of a simple random sample whose interval, looked at once, would be as narrow, in
+        two digits; None where that cannot be said.
     bound : float or None
         Where `verdict` is known, the one-sided bound that decided it: at this confidence the metric
         is at least this or, after a no, below it.
@@ -127,7 +132,7 @@ class Estimate:
     open: int = 0
     could_move: float = 0.0
     holds: str = ""
-    random_labels: float | None = None
+    random_labels: int | None = None
     bound: float | None = None
     like_rest: tuple[float, float] | None = None
 
