@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 
 from assay.core.answers import Agreement, Answer, agreement_of
+from assay.core.design import ends_with_budget, holds
 from assay.core.estimate import rates
 from assay.core.forecast import (
     effective_labels,
@@ -65,7 +66,7 @@ def _estimate(
         labels=standing.labels,
         cannot_judge=standing.unjudged,
         worst_case=standing.worst_case if standing.unjudged else None,
-        interval=_AT_THRESHOLD if at_threshold else INTERVALS[design.interval].reference,
+        interval=_AT_THRESHOLD if at_threshold else _reference(standing),
         anytime=design.anytime,
         stopped=stopped,
         notes=(
@@ -77,7 +78,7 @@ def _estimate(
         within=goal.within,
         open=standing.open,
         could_move=standing.could_move,
-        holds=design.holds,
+        holds=holds(design, goal, spent=_is_spent(standing)),
         bound=_bound(standing, verdict),
         like_rest=standing.like_rest,
     )
@@ -85,6 +86,17 @@ def _estimate(
         return found
     at_random = worth_of(labelling, standing, found)[1]
     return replace(found, random_labels=None if at_random is None else two_digits(at_random))
+
+
+def _is_spent(standing: Standing) -> bool:
+    return standing.state.spent is not None and bool(standing.state.spent)
+
+
+def _reference(standing: Standing) -> str:
+    """Return how the interval was made."""
+    design, kind = standing.design, INTERVALS[standing.design.interval]
+    at_end = _is_spent(standing) and ends_with_budget(design, standing.goal)
+    return kind.once if kind.once and (at_end or design.stop == "budget") else kind.reference
 
 
 _AT_THRESHOLD = "what is certified at the threshold of the answer, by bets"
@@ -115,7 +127,10 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
             f"the {goal.sample_size:,} items are a random sample of {goal.sample_of:,}, and the "
             f"interval is for all of these: ±{standing.of_sample:.2g} of it is the sample's own"
         )
-    if moments.defined and not labelling.settings.design.may_stop:
+    design = labelling.settings.design
+    if ends_with_budget(design, goal) and labelling.rounds.reason is Reason.GO_ON:
+        notes.append(holds(design, goal, spent=False))
+    if moments.defined and not design.may_stop:
         if goal.within is not None:
             notes.append(
                 "the interval assumes one look; stopping on its width makes it hold less often "

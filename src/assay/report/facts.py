@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.core.answers import Agreement
-from assay.core.design import Design
+from assay.core.design import Design, ends_with_budget
+from assay.core.goal import Goal
 from assay.labelling import Settings
 from assay.results import (
     ClassTable,
@@ -85,7 +86,7 @@ _JOINT = "labels go where all metrics together need fewest more"
 
 def how_facts(settings: Settings) -> HowFacts:
     """Return how labels are drawn and looked at."""
-    mode, promise = _mode(settings.design)
+    mode, promise = _mode(settings.design, settings.goal)
     return HowFacts(
         mode=mode,
         promise=promise,
@@ -97,7 +98,7 @@ def how_facts(settings: Settings) -> HowFacts:
     )
 
 
-def _mode(design: Design) -> tuple[str, str]:
+def _mode(design: Design, goal: Goal) -> tuple[str, str]:
     """Return what a design is called, and what its interval promises."""
     if design.bets:
         return "guaranteed", (
@@ -118,6 +119,11 @@ def _mode(design: Design) -> tuple[str, str]:
         return "centred", (
             "the estimate ± the goal is itself right as often as the confidence says, at the look "
             "that stopped it: by simulation, docs/certainty.md"
+        )
+    if ends_with_budget(design, goal):
+        return "default", (
+            "the interval at the end of the budget is right as often as its confidence says, and "
+            "so is the wider one before it if you stop there: by simulation, docs/certainty.md"
         )
     return "default", (
         "the interval is made to be right, as often as its confidence says, at the narrow look "
