@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from assay.core.design import Design, check_together
 from assay.core.goal import Goal
+from assay.core.limits import LabelLimit
 from assay.errors import DesignError
 from assay.simulation.planning import advice
 from assay.simulation.planning.advice import Costs, cost_of
@@ -69,6 +70,10 @@ class Planner(ABC):
     def completed(self, planning: Planning) -> Planning:
         """Return the plan with what a careful reader should know, and what is asked beside it."""
 
+    def limit(self) -> LabelLimit | None:
+        """Return the labels that the goal takes at least; None where that is not known."""
+        return None
+
     def cheaper(self, designs: Sequence[DesignRow]) -> tuple[CheaperRow, ...]:
         """Return questions that cost less than this one does."""
         del designs
@@ -104,6 +109,7 @@ class Planner(ABC):
             cautions=left_out,
             replications=self.costs.replications,
             seed=self.costs.seed,
+            limit=self.limit(),
         )
         said = advice.about_strata(readings)
         said += self.about_metric(planning) if goal.within is not None else []
