@@ -26,8 +26,8 @@ def label(campaign: assay.Campaign, answers: Any = TRUTH, *, rounds: int = 6) ->
 
 
 def make(**kwargs: Any) -> assay.Campaign:
-    given = {"score": "p", "threshold": 0.4, "metric": "precision", "within": 0.02, "seed": 3}
-    return label(assay.create_campaign(COLUMNS, **given, **kwargs))
+    given: dict[str, Any] = {"score": "p", "threshold": 0.4, "metric": "precision", "within": 0.02}
+    return label(assay.create_campaign(COLUMNS, seed=3, **given, **kwargs))
 
 
 @pytest.mark.parametrize("weighted", [False, True])

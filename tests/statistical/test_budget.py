@@ -84,8 +84,8 @@ def test_campaigns_of_every_kind_end_with_the_interval_for_one_look(
 ) -> None:
     """Default and fixed campaigns with one seed draw the same items."""
     ours, fixed = (
-        assay.create_campaign(COLUMNS, **kind, budget=120, seed=4, **more)
-        for more in ({}, {"design": Design.fixed()})
+        assay.create_campaign(COLUMNS, **kind, budget=120, seed=4, design=design)
+        for design in (None, Design.fixed())
     )
     while not ours.done:
         early, unprotected = ours.estimates(), fixed.estimates()

@@ -23,6 +23,7 @@ from assay.simulation.planning.result import (
 
 RANDOM = "random"
 DEFAULT, CENTRED = "right when it stops", "value ± within holds"
+_OUT_OF_REACH = 1e-6  # half-width
 _FACTORS = (2.0, 1.5, 1.0, 1 / 1.5, 0.5)  # of `within`, from loose to tight
 
 Supposition = tuple[str, str, Assumed]
@@ -151,10 +152,15 @@ class Planner(ABC):
     def _budgets(self, supposed: Assumed) -> tuple[BudgetRow, ...]:
         if self.goal.budget is None:
             return ()
+        # Where a width is wanted, the interval is that of a campaign which has not met it yet.
+        to_width = self.goal.within is not None
         goal = self.with_budget(self.goal.budget)
+        if to_width:
+            goal = replace(self.only(_OUT_OF_REACH), budget=self.goal.budget)
         return tuple(
             BudgetRow(name, self.costs.half_width(supposed, design, goal))
             for name, design in self.WITH_A_BUDGET.items()
+            if to_width or design.stop != "budget"  # without one, the default ends as fixed does
         )
 
     def _most(self, supposed: Assumed) -> int:
