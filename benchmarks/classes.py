@@ -6,8 +6,9 @@
 DATA is the folder of `news20_classes`, `cifar10_classes` and `arxiv15`. For accuracy and macro F1,
 within 0.02 and 0.01, each alone: labels of the default design and of a random sample with the same
 estimates and intervals, both from the same number of runs; the limit, which is what the best
-allocation to as many strata with known rates takes; coverage, and the least coverage of the
-intervals of every class's precision and recall at the end.
+allocation to as many strata with known rates takes, and the floor, which is what it takes to see
+that what is clean is clean (`core.limits`), with labels over the larger of both; coverage, and the
+least coverage of the intervals of every class's precision and recall at the end.
 
     python -m benchmarks.classes DATA --joint
 
@@ -28,12 +29,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow.parquet as pq
-from scipy.special import expit, ndtri
+from scipy.special import expit
 
 from assay.core.design import Design
 from assay.core.engine import State, look
 from assay.core.goal import Goal
 from assay.core.joint import Joint
+from assay.core.limits import LabelLimit, honest_limit
 from assay.core.stratify import cell_strata, joint_of, random_strata
 from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
@@ -43,7 +45,7 @@ from assay.simulation.planning.advice import Costs
 from assay.simulation.planning.classes import ClassPlanner, goal_of_classes
 from assay.simulation.planning.plan import supposed_classes
 from assay.simulation.population import all_labelled
-from assay.simulation.runs import SetCounts, replay_jointly
+from assay.simulation.runs import replay_jointly
 
 NAMES = ("news20_classes", "cifar10_classes", "arxiv15")
 SEED = 20261117
@@ -83,17 +85,13 @@ def _texts(numbers: Ints) -> list[str]:
     return [str(number) for number in numbers.tolist()]
 
 
-def fewest(joint: Joint, truth: Floats) -> float:
-    """Return the labels of the best allocation of one metric, if every rate were known.
-
-    By the normal approximation, with the correction for a finite population.
-    """
+def fewest(joint: Joint, truth: Floats) -> LabelLimit:
+    """Return the labels that one metric takes at least in these strata."""
     (view,) = joint.views
     known, metric = all_labelled(joint, truth)
-    N, T = known.N, known.x
-    spread = metric.gradient(T) * np.sqrt(T * (N - T))  # w_h N_h sqrt(p (1 - p))
-    reach = (view.goal.within or 1.0) / float(ndtri((1 + view.goal.confidence) / 2))
-    return float(spread.sum() ** 2 / (reach**2 + (spread**2 / N).sum()))
+    goal, rate = view.goal, known.x / known.N
+    within = goal.within or 1.0
+    return honest_limit(metric, known.N, rate, within=within, confidence=goal.confidence)
 
 
 class Cell:
@@ -106,13 +104,10 @@ class Cell:
         goal = Goal(targets=targets)
         strata = random_strata(found) if random else cell_strata(found, goal, Design())
         self.joint = joint_of(Design(), goal, strata)
-        self.truth: Floats | SetCounts = found.outcomes(strata)
-        if self.joint.tops:
-            self.truth = found.sets(strata, self.joint.tops)
+        self.counts = found.outcomes(strata)
+        tops = self.joint.tops
+        self.truth = found.sets(strata, tops) if tops else self.counts
         self.values = [found.value(target) for target in targets]
-        self.fewest = float("nan")
-        if len(targets) == 1 and not isinstance(self.truth, SetCounts):
-            self.fewest = fewest(self.joint, self.truth)
         each = parse_targets(["precision", "recall"], found.classifiers, classes=found.classes)
         whole = goal.targets[0].label == "" and not random
         self._classes = Goal(targets=each, budget=1) if whole else None
@@ -155,7 +150,7 @@ def alone(
 ) -> None:
     """Print a line for each file, metric and half-width."""
     print(
-        f"{'cell':38}{'labels':>8}{'random':>8}{'ratio':>7}{'limit':>7}{'of limit':>9}"
+        f"{'cell':38}{'labels':>8}{'random':>8}{'ratio':>7}{'limit':>7}{'floor':>7}{'of both':>9}"
         f"{'covers':>8}{'random':>8}{'classes least':>14}{'mean':>7}{'runs':>6}{'s':>6}"
     )
     for name in names:
@@ -165,11 +160,12 @@ def alone(
             ours = Cell(found, [metric], within, random=False)
             told = ours.run(runs, SEED)
             beside = Cell(found, [metric], within, random=True).run(random_runs, SEED)
+            limit = fewest(ours.joint, ours.counts)
             cell = f"{name} {metric} ±{within:g}"
             print(
                 f"{cell:38}{told['labels']:8,.0f}{beside['labels']:8,.0f}"
-                f"{told['labels'] / beside['labels']:7.2f}{ours.fewest:7,.0f}"
-                f"{told['labels'] / ours.fewest:9.2f}{told['coverage']:8.3f}"
+                f"{told['labels'] / beside['labels']:7.2f}{limit.design:7,.0f}{limit.clean:7,.0f}"
+                f"{told['labels'] / limit.labels:9.2f}{told['coverage']:8.3f}"
                 f"{beside['coverage']:8.3f}{told['classes']:14.3f}"
                 f"{told['mean of classes']:7.3f}{runs:6}{perf_counter() - began:6.0f}",
                 flush=True,

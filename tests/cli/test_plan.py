@@ -131,7 +131,7 @@ def test_more_classes_than_yes_and_no(run: Run, folder: Path) -> None:
         assert text in " ".join(result.output.split()), text
     told = json.loads(run(*words, "--budget", "40", "--json").output)
     assert (told["metric"], told["classes"]) == ("accuracy", ["art", "law", "math"])
-    assert [row["design"] for row in told["budgets"]] == ["default", "fixed", "random"]
+    assert [row["design"] for row in told["budgets"]] == ["default", "random"]
     result = run(*words, "--within", "0.1", "--metric", "recall:music")
     assert result.exit_code == 1
     assert "unknown class 'music'" in result.output

@@ -67,7 +67,7 @@ def test_json_has_a_row_a_design_and_a_metric(simulate: Fixture) -> None:
     labels = [row["labels_mean"] for row in document["rows"]]
     assert min(labels) == labels[-1]
     names = ["metric", "value", "labels", "within", "coverage", "bias", "rmse"]
-    names += ["mae", "oracle_pct", "mvr", "yes", "no"]
+    names += ["mae", "oracle_pct", "mvr", "yes", "no", "of_limit"]
     assert [list(each) for each in document["rows"][0]["metrics"]] == [names, names]
     assert simulate(*words).stdout == json.dumps(document, indent=2) + "\n"
 

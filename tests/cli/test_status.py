@@ -25,7 +25,7 @@ def test_a_finished_campaign_says_why_and_where_its_labels_are(
     run("label", "spam", input="y\nn\nc\n" * 10)
     told = run("status", "spam").stdout
     assert "30 of 30 answers; the budget is spent" in told
-    assert "10: between " in told
+    assert "10: the interval includes them; [" in " ".join(told.split())
     assert "cannot judge" in told
     assert "├" in told
     assert "next:" not in told

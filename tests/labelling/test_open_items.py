@@ -48,14 +48,15 @@ def test_a_goal_that_unjudged_items_could_undo_is_not_met_and_says_what_it_would
     told = finish(campaign, hidden=0.6)
     assert told.stopped is not None
     assert "the goal is met" not in str(told)
-    assert told.half_width <= 0.05 < told.could_move
+    assert told.half_width_like_rest <= 0.05 < min(told.could_move, told.half_width)
     assert told.stopped.startswith(
         f"narrow enough, but {told.cannot_judge} items that could not be judged could move it by "
         f"{told.could_move:.3f}: judging about "
     )
-    low, high = told.worst_case or (1.0, 0.0)
-    assert low < TRUTH.mean() < high
-    assert low < told.low < told.high < high
+    assert (told.low, told.high) == told.worst_case
+    assert told.low < TRUTH.mean() < told.high
+    assert told.like_rest is not None
+    assert TRUTH.mean() < told.like_rest[0]  # the wrong variant: the headline as it was
     assert campaign.ask(20) == []  # more labels do not help
     # To judge as many as it says, wherever they are, is what it takes.
     needed = int(told.stopped.split("judging about ")[1].split()[0])
@@ -71,6 +72,9 @@ def test_few_unjudged_items_do_not_keep_a_goal_from_being_met() -> None:
     told = finish(make(), hidden=0.05)
     assert told.cannot_judge
     assert told.stopped == "the goal is met"
+    assert told.like_rest is None
+    low, high = told.worst_case or (1.0, 0.0)
+    assert low < told.low < told.high < high  # what they could do is a detail
 
 
 def test_every_page_tells_that_unjudged_items_are_in_the_way() -> None:
@@ -81,9 +85,16 @@ def test_every_page_tells_that_unjudged_items_are_in_the_way() -> None:
     assert board.metrics[0].state == "unjudged"
     assert "notice-warn" in report.html
     assert "the goal is met" not in report.html.lower() + report.markdown.lower()
-    assert json.loads(report.json)["metrics"]["precision"]["worst_case"] == list(
-        told.worst_case or ()
-    )
+    shown, other = f"[{told.low:.3f}, {told.high:.3f}]", "{:.3f} to {:.3f}"
+    assert board.metrics[0].interval == shown
+    assert f"between {told.low:.3f} and {told.high:.3f}" in board.sentence
+    assert shown in report.html  # the headline
+    assert other.format(*told.ends_like_rest) in report.markdown
+    plain = json.loads(report.json)["metrics"]["precision"]
+    assert (plain["low"], plain["high"]) == (told.low, told.high) == told.worst_case
+    assert plain["like_rest"] == list(told.like_rest or ())
+    last = campaign.history()["precision"][-1]
+    assert (last.low, last.high) == (told.low, told.high)
 
 
 def test_several_targets_end_with_what_could_not_be_judged() -> None:
@@ -109,6 +120,8 @@ def test_several_targets_end_with_what_could_not_be_judged() -> None:
     assert campaign._reason() is Reason.UNJUDGED
     assert "could move precision:a by" in (told["precision:a"].stopped or "")
     assert told["precision:b"].could_move == 0
+    assert told["precision:a"].like_rest is not None
+    assert told["precision:a"].half_width > 0.06 >= told["precision:b"].half_width
     states = {view.name: view.state for view in dashboard_of(campaign).metrics}
     assert states == {"precision:a": "unjudged", "precision:b": "met"}
 

@@ -67,19 +67,19 @@ def test_one_metric_by_hand() -> None:
     z2 = NormalDist().inv_cdf(0.975) ** 2
     endless = 1 / (1 / metric["random_labels"] - 1 / about)
     spread = z2 * endless * value * (1 - value) + z2**2 / 4
-    assert spread**0.5 / (endless + z2) == pytest.approx(metric["half_width"])
+    assert spread**0.5 / (endless + z2) == pytest.approx(metric["half_width"], rel=0.03)  # 2 digits
     unweighted = sum(hand["outcomes"]) / sum(hand["labels"])
     assert metric["value"] != pytest.approx(unweighted)
     assert metric["value"] == pytest.approx(hand["plain"], abs=0.01)  # which is not what is quoted
     assert metric["value"] != pytest.approx(hand["plain"])
 
 
-def test_strata_have_wilsons_intervals_that_their_items_allow() -> None:
+def test_strata_have_exact_intervals_that_their_items_allow() -> None:
     made = make(300, design=assay.Design(bins=4), budget=None, within=0.02)
     made.label(130)
     cut = 0
     for row in made.campaign.report().to_dict()["strata"]:
-        ends = binomtest(row["outcomes"], row["labels"]).proportion_ci(0.95, method="wilson")
+        ends = binomtest(row["outcomes"], row["labels"]).proportion_ci(0.95, method="exact")
         least = row["outcomes"] / row["size"]
         most = (row["size"] - row["labels"] + row["outcomes"]) / row["size"]
         assert row["rate"] == row["outcomes"] / row["labels"]

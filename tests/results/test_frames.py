@@ -48,8 +48,9 @@ def test_estimates_are_a_row_each(backend: Backend) -> None:
     for name in ("value", "low", "high", "labels", "cannot_judge", "within", "half_width"):
         assert columns[name] == [getattr(each, name) for each in estimates.values()]
     for place, each in enumerate(estimates.values()):
-        ends = (columns["worst_case_low"][place], columns["worst_case_high"][place])
-        assert ends == (each.worst_case or (None, None))
+        for name in ("worst_case", "like_rest"):
+            ends = (columns[f"{name}_low"][place], columns[f"{name}_high"][place])
+            assert ends == (getattr(each, name) or (None, None))
         assert columns["notes"][place].splitlines() == list(each.notes)
 
 

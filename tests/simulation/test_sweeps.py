@@ -9,6 +9,7 @@ from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.simulation import Population, Task, simulate
 from assay.simulation.sweeps import (
+    FLOOR,
     LIMIT,
     Question,
     budget_grid,
@@ -48,14 +49,14 @@ RESULT = simulate(
 
 def test_labels_fall_as_the_precision_rises_and_none_falls_below_the_limit() -> None:
     curves = labels_by_value(BY_WIDTH, at_threshold)
-    assert set(curves.y) == {"random", "perc-opt", LIMIT}
+    assert set(curves.y) == {"random", "perc-opt", LIMIT, FLOOR}
     assert (np.diff(curves.x) > 0).all()
     assert curves.x[-1] - curves.x[0] > 0.15
     # Neighbours' values are at most twice as far apart as if they were evenly spaced.
     assert np.diff(curves.x).max() < 2 * (curves.x[-1] - curves.x[0]) / (curves.x.size - 1)
-    for labels in curves.y.values():
-        assert labels[-1] < labels[0]
-    assert (curves.y[LIMIT] < curves.y["random"]).all()
+    for name in ("random", "perc-opt", LIMIT):
+        assert curves.y[name][-1] < curves.y[name][0]
+    assert (np.maximum(curves.y[LIMIT], curves.y[FLOOR]) < curves.y["random"]).all()
 
 
 def test_budgets_are_those_given_or_reach_random_samplings_labels() -> None:

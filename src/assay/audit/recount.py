@@ -115,6 +115,7 @@ def check_estimates(books: Books, labelling: Labelling) -> Checked:
             "cannot_judge": standing.unjudged,
             "worst_case": standing.worst_case if standing.unjudged else None,
             "could_move": standing.could_move,
+            "like_rest": standing.like_rest,
             "open": standing.open,
             "verdict": rounds.reason.verdict,
             "stopped": stopped,

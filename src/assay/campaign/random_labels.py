@@ -12,12 +12,11 @@ from assay.core.design import Design
 from assay.core.engine import Look, State, look
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.standing import ends_at_worst
+from assay.core.standing import Standing
 from assay.core.strata import Side, Strata
 from assay.core.stratify import bins_for, groups_with_labels, sides_to_cut, stratify
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Ints
-from assay.core.unjudged import movement
 from assay.errors import LabelError, PredictionsError
 from assay.predictions import Predictions, ScoreOf, ScoreScale, read_predictions
 from assay.results import Estimate
@@ -110,18 +109,21 @@ def estimate(
     layer = np.repeat(np.arange(len(sides)), [heap.cuts.n_strata for heap in strata.heaps])
     cut = counts.joined(groups_with_labels(counts.judged, layer), goal)
     plain = counts.joined(layer, goal)
-    tallies, moments = cut.tallies, cut.look.moments
-    defined, unjudged = bool(moments.defined), int(tallies.u.sum())
+    standing = Standing(
+        goal.metric, _ONE_LOOK, goal, cut.metric, cut.state, cut.look, found.size, found.size
+    ).shown()
+    now, moments = standing.look, standing.look.moments
+    defined, unjudged = bool(moments.defined), standing.unjudged
     return Estimate(
         metric=goal.metric,
         value=float(moments.value) if defined else None,
-        low=float(cut.look.low),
-        high=float(cut.look.high),
+        low=float(now.low),
+        high=float(now.high),
         confidence=goal.confidence,
         standard_error=float(np.sqrt(moments.variance)) if defined else None,
-        labels=int(tallies.n.sum()),
+        labels=standing.labels,
         cannot_judge=unjudged,
-        worst_case=cut.worst_case(goal) if unjudged else None,
+        worst_case=standing.worst_case if unjudged else None,
         interval=_INTERVAL,
         anytime=False,
         stopped=None,
@@ -129,8 +131,9 @@ def estimate(
             *(doubt.warning for doubt in found.doubts),
             *_notes(prior_labels, cut, plain, goal.metric),
         ),
-        could_move=float(movement(tallies, cut.metric)),
+        could_move=standing.could_move,
         holds=_ONE_LOOK.holds,
+        like_rest=standing.like_rest,
     )
 
 
@@ -146,14 +149,6 @@ class _Cut:
     def tallies(self) -> Tallies:
         """The labels."""
         return self.state.tallies
-
-    def worst_case(self, goal: Goal) -> tuple[float, float]:
-        """Return the ends with all that could not be judged against the metric, and for it."""
-        unjudged = self.tallies.u
-        low, high = ends_at_worst(
-            _ONE_LOOK, goal, self.metric, self.state, now=self.look, doubtful=unjudged
-        )
-        return float(low), float(high)
 
 
 @dataclass(frozen=True, eq=False)

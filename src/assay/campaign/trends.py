@@ -360,6 +360,7 @@ def _change(level: Estimate, last: PeriodRow, *, alone: bool) -> Estimate | None
         open=level.open + then.open,
         could_move=level.could_move + then.could_move,
         random_labels=None,
+        like_rest=None,
     )
 
 
@@ -380,6 +381,7 @@ def _no_change(level: Estimate, series: Series) -> Estimate | None:
         within=None,
         open=0,
         could_move=0.0,
+        like_rest=None,
     )
 
 

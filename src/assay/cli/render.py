@@ -85,7 +85,7 @@ def strata_table(rows: Sequence[StratumRow], counted: str = "yes") -> Table:
     if any_unjudged:
         table.add_column("cannot judge", justify="right", overflow="fold")
     for row in shortened(rows):
-        share = f"{row.positives / row.labels:.3f}" if row.labels else "–"
+        share = "–" if row.rate is None else f"{row.rate:.3f}"
         unjudged = [f"{row.cannot_judge:,}"] if any_unjudged else []
         table.add_row(
             Text(printable(row.stratum)), f"{row.size:,}", f"{row.labels:,}", share, *unjudged
@@ -224,9 +224,7 @@ def _what_it_rests_on(
         up_to = "up to " if several else ""
         yield "open", f"{up_to}{waiting:,} wait for an answer, and may be of any kind"
     if not several and first.worst_case is not None:
-        low, high = first.worst_case
-        told = f"{first.cannot_judge:,}: between {low:.3f} and {high:.3f} whatever they are"
-        yield "cannot judge", told
+        yield "cannot judge", f"{first.cannot_judge:,}: {first.unjudged_words}"
 
 
 def _headline(estimate: Estimate, colour: str) -> Text:
@@ -262,12 +260,12 @@ def _table(estimates: Mapping[str, Estimate]) -> Table:
 
 
 def _unjudged_table(estimates: Mapping[str, Estimate]) -> Table:
-    table = new_table("metric", "cannot judge", "whatever they are, between", "and")
+    table = new_table("metric", "cannot judge", "whatever they are", "if like the rest")
     for name, estimate in estimates.items():
         if estimate.worst_case is not None:
-            low, high = estimate.worst_case
-            unjudged = f"{estimate.cannot_judge:,}"
-            table.add_row(metric_name(name), unjudged, f"{low:.3f}", f"{high:.3f}")
+            pairs = (estimate.worst_case, estimate.ends_like_rest)
+            both = ("{:.3f} to {:.3f}".format(*ends) for ends in pairs)
+            table.add_row(metric_name(name), f"{estimate.cannot_judge:,}", *both)
     return table
 
 

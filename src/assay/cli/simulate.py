@@ -285,7 +285,7 @@ _Facts = list[tuple[str, RenderableType]]
 
 _OF_A_WIDTH = {
     "change": "labels against random sampling's",
-    "oracle": "labels against knowing every stratum's rate beforehand",
+    "of limit": "labels over the larger of the two limits above",
     "within": "share of runs whose estimate is that near to the truth",
 }
 _OF_A_QUESTION = {
@@ -363,6 +363,9 @@ def _facts_of_one(file: str, question: Question, result: Simulation, goal: Goal)
     if goal.at_least is not None:
         told = f"is it at least {goal.at_least:g}? {told}"
     limit = f"any design by score needs at least {found['limit']:.0%} of random sampling's labels"
+    if goal.within is not None:
+        design, clean = found["limit_labels"], found["floor_labels"]
+        limit += f": {design:,.0f}; to see that what is clean is clean takes {clean:,.0f}"
     return [
         ("read", f"{file}: {found['rows']:,} items, {yes:,} predicted yes, {positive:,} are yes"),
         ("truth", f"{metric_name(found['metric'])} {found['value']:.4f}"),
@@ -486,7 +489,7 @@ def _cells(row: Row, place: int | None) -> dict[str, str]:
         "design": row.design,
         "labels": f"{each.labels:,.0f}" if place is not None else f"{row.labels_mean:,.0f}{error}",
         "change": _percent(row.change_pct),
-        "oracle": _percent(each.oracle_pct),
+        "of limit": "–" if each.of_limit is None else f"{each.of_limit:.2f}",
         "within": _share(each.within),
         "yes": _share(each.yes),
         "no": _share(each.no),

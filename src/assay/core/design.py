@@ -314,6 +314,37 @@ def fitted(design: Design, goal: Goal) -> Design:
     return replace(design, bins=min(design.bins, max(labels // LABELS_A_STRATUM, 4)))
 
 
+def ends_with_budget(design: Design, goal: Goal) -> bool:
+    """Tell whether nothing but its budget ends an evaluation whose interval is made to stop early.
+
+    At the end of the budget the interval is then that of `Design.fixed`, for one look; before it,
+    whoever stops needs the wider one.
+
+    Examples
+    --------
+    >>> [ends_with_budget(Design(), Goal("recall", w, budget=500)) for w in (None, 0.05)]
+    [True, False]
+    """
+    early = design.interval == "stratified" and design.stop == "width"
+    if not early or goal.budget is None or goal.at_least is not None:
+        return False
+    return all(target.within is None for target in goal.targets)
+
+
+def holds(design: Design, goal: Goal, *, spent: bool) -> str:
+    """Return when the interval that is shown is right, in words.
+
+    Examples
+    --------
+    >>> [holds(Design(), Goal("recall", budget=500), spent=spent) for spent in (False, True)]
+    ['95% if you stop now; at the budget of 500 it is narrower', '95% at the budget of 500']
+    """
+    if not ends_with_budget(design, goal):
+        return design.holds
+    sure, budget = f"{100 * goal.confidence:.4g}%", f"at the budget of {goal.budget:,}"
+    return f"{sure} {budget}" if spent else f"{sure} if you stop now; {budget} it is narrower"
+
+
 def price_of_peeking(design: Design, goal: Goal) -> str:
     """Return a warning where the goal looks more often than the design's interval bears, or "".
 

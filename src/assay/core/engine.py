@@ -19,7 +19,7 @@ from assay.core.allocation import explore
 from assay.core.betting import Bets, grid
 from assay.core.class_means import ClassMean
 from assay.core.confusion import Linear
-from assay.core.design import Design
+from assay.core.design import Design, ends_with_budget
 from assay.core.estimate import Moments, estimate, quoted_value, rates, stratum_sd
 from assay.core.first_phase import of_all_items
 from assay.core.forms import Metric, Ratio
@@ -82,6 +82,8 @@ class State:
     in_top : array, shape (..., C, M), optional
         Of the labels of each part, those with each of the M outcomes that targets of top-k accuracy
         count (`core.ranking`).
+    spent : array of bool, shape (...), optional
+        Whether the budget is spent (`at_budget`). None: no.
     """
 
     tallies: Tallies
@@ -99,6 +101,7 @@ class State:
     climb: Climb | None = None
     by_class: Floats | None = None
     in_top: Floats | None = None
+    spent: Bools | None = None
 
     @classmethod
     def start(cls, sizes: ArrayLike, *, replacement: bool) -> Self:
@@ -133,6 +136,7 @@ class State:
             climb=None if self.climb is None else self.climb.take(which),
             by_class=None if self.by_class is None else self.by_class[which],
             in_top=None if self.in_top is None else self.in_top[which],
+            spent=None if self.spent is None else self.spent[which],
         )
 
     @classmethod
@@ -146,6 +150,7 @@ class State:
             np.stack([each.room for each in states]),
             states[0].rounds,
             np.stack([each.streak for each in states]),
+            spent=states[0].spent,  # one budget for all
         )
 
     def equals(self, other: "State") -> bool:
@@ -154,6 +159,14 @@ class State:
             return True
         mine, its = vars(self), vars(other)
         return all(_is_same(mine[name], its[name]) for name in mine)
+
+    def at_budget(self, budget: int | None) -> Self:
+        """Return the state with whether so many answers have been given.
+
+        What a target sees of it are the answers that concern the target alone, and not all.
+        """
+        spent = None if budget is None else np.asarray(self.tallies.answers >= budget)
+        return self.changed(spent=spent)
 
     def deal(self, counts: Ints) -> Self:
         """Return the state after a round of `counts` cards went out."""
@@ -251,7 +264,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
         stop=design.stop,
         bets=state.bets,
     )
-    low, high = INTERVALS[design.interval].ends(evidence, goal.confidence)
+    low, high = _ends(design, goal, state, evidence)
     before, apart = (high - low) / 2, (low > most) | (high < least)
     if not design.replacement:
         low, high = np.clip(low, least, most), np.clip(high, least, most)
@@ -299,6 +312,18 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
         could_move = movement(tallies, metric)
         reason = hold_back(reason, could_move=could_move, within=goal.within, unsettled=unsettled)
     return Look(moments, low, high, streak, reason, plain)
+
+
+def _ends(design: Design, goal: Goal, state: State, evidence: Evidence) -> tuple[Floats, Floats]:
+    """Return the interval's ends; where a budget alone ends it and is spent, those for one look."""
+    ends, spent = INTERVALS[design.interval].ends, state.spent
+    if spent is None or not spent.any() or not ends_with_budget(design, goal):
+        return ends(evidence, goal.confidence)
+    low, high = ends(replace(evidence, stop="budget"), goal.confidence)
+    if not spent.all():
+        early = ends(evidence, goal.confidence)
+        low, high = np.where(spent, low, early[0]), np.where(spent, high, early[1])
+    return low, high
 
 
 def cannot_stop(design: Design, goal: Goal, metric: Metric, state: State, middle: Floats) -> Bools:

@@ -257,13 +257,13 @@ class Evaluation:
         return follows_request(self._design, rounds) and not self._design.bets
 
     def standings(self, state: State) -> tuple[Standing, ...]:
-        """Return how every target stands, with the cards that wait for an answer at their worst."""
+        """Return how every target stands, with the intervals that are shown."""
         key = self._key(state)
         if key is None:
-            return tuple(each.with_open() for each in self._standings(state))
+            return tuple(each.shown() for each in self._standings(state))
         key = (*key, None if state.open is None else state.open.tobytes())
         if key not in self._shown:
-            its = tuple(each.with_open() for each in self._standings(state))
+            its = tuple(each.shown() for each in self._standings(state))
             self._shown = _latest(self._shown, key, its)
         return self._shown[key]
 
@@ -311,9 +311,7 @@ class Evaluation:
         return self._looks[key]
 
     def _looked(self, state: State) -> JointLook:
-        told, once, there = state.tallies, state.once, self._at(state)
-        answered = None if once is None else once.judged + once.unjudged
-        budget = self._in_draws(told.n + told.u, answered, state.elsewhere)
+        there, budget = self._at(state), self._budget_now(state)
         if self._joint is not None:
             return self._joint.with_budget(budget).look(there)
         if self._run is not None:
@@ -342,7 +340,11 @@ class Evaluation:
     # Where items have weights.
 
     def _at(self, state: State) -> State:
-        """Return the state without room in strata of which every item was drawn."""
+        """Return the state with what it means for the budget.
+
+        Where items have weights, it has no room in strata of which every item was drawn.
+        """
+        state = state.at_budget(self._budget_now(state))
         if not self._strata.weighted or state.once is None:
             return state
         drawn = self.by_stratum(state.once.dealt) >= self._strata.sizes
@@ -357,6 +359,12 @@ class Evaluation:
         there = np.where(open_, self.by_stratum(self.sizes), 0.0)
         old = np.where(open_, answered, 0.0).sum() / max(there.sum(), 1.0)
         return max(1.0 - float(old), 1 / _DRAWS_AN_ANSWER)
+
+    def _budget_now(self, state: State) -> int | None:
+        """Return the budget in draws, by those that have their answers."""
+        told, once = state.tallies, state.once
+        answered = None if once is None else once.judged + once.unjudged
+        return self._in_draws(told.n + told.u, answered, state.elsewhere)
 
     def _in_draws(self, draws: Floats, items: Floats | None, elsewhere: int) -> int | None:
         """Return the budget in draws: those that came again cost nothing; answers elsewhere do.

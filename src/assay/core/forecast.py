@@ -223,6 +223,18 @@ def wilson_labels(value: Floats, within: float, confidence: float) -> Floats:
     return np.asarray(z2 * np.maximum(s - 2 * d2 + root, 0.0) / (2 * d2))
 
 
+def two_digits(labels: float) -> int:
+    """Return a number of labels with as many digits as an estimate of it deserves.
+
+    Examples
+    --------
+    >>> [two_digits(labels) for labels in (7.2, 335.4, 12_345)]
+    [7, 340, 12000]
+    """
+    step: int = 10 ** max(len(str(round(labels))) - 2, 0)
+    return round(labels / step) * step
+
+
 def labels_at_random(
     value: float, half_width: float, *, confidence: float, per_share: float, items: float
 ) -> float:

@@ -151,12 +151,14 @@ class Interval:
 
     `may_stop`: at the first narrow look, which stops an evaluation; `anytime`: at every look at
     once. One that is neither is right for one look, at a number of labels that was fixed before.
+    `once` is the reference of one that may stop, where it is made for one look after all.
     """
 
     ends: Callable[[Evidence, float], Ends]
     reference: str
     may_stop: bool = False
     anytime: bool = False
+    once: str = ""
 
 
 def _of_moments(
@@ -244,6 +246,8 @@ INTERVALS: dict[str, Interval] = {
         "stratified profile likelihood, a test at each value, for a stop at a narrow look "
         "(docs/certainty.md)",
         may_stop=True,
+        once="stratified profile likelihood, a test at each value, for one look at the end of a "
+        "budget (docs/certainty.md)",
     ),
     "betting": Interval(
         betting,

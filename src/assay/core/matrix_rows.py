@@ -16,7 +16,7 @@ from assay.core.engine import State
 from assay.core.forms import Ratio
 from assay.core.goal import Goal
 from assay.core.joint import Parts
-from assay.core.standing import look_with_open
+from assay.core.standing import shown_look
 from assay.core.types import Floats, Ints
 
 
@@ -127,5 +127,5 @@ class MatrixRow:
         ones = np.ones_like(items)
         metric = Ratio(0.0, ones, self.size, 0 * ones)
         goal = Goal("precision", budget=1, confidence=self.confidence)
-        seen = look_with_open(self.design.beside, goal, metric, now)
+        seen = shown_look(self.design.beside, goal, metric, now)
         return np.clip(np.stack([seen.low, seen.high]), 0.0, 1.0)

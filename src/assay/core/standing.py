@@ -70,15 +70,48 @@ def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Loo
     return replace(now, low=low, high=high)
 
 
-def look_with_open(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
-    """Look, with the cards that wait for an answer at their worst.
+def with_unjudged(design: Design, goal: Goal, metric: Metric, state: State, now: Look) -> Look:
+    """Return a look with unjudged items at their worst, where they could undo what it says.
+
+    That is where they alone could move the value by more than the goal's half-width; without one,
+    by more than half the interval's width. More labels do not make that smaller.
+
+    Parameters
+    ----------
+    design, goal, metric, state
+        As in `ends_at_worst`.
+    now : Look
+        As `with_open` returns it.
+    """
+    unjudged = state.tallies.u
+    if not unjudged.any() or state.climb is not None:  # a climb takes them at their worst itself
+        return now
+    allowed = now.half_width if goal.within is None else goal.within
+    undone = movement(state.tallies, metric) > allowed
+    if not undone.any():
+        return now
+    low, high = ends_at_worst(
+        design, goal, metric, state, now=now, doubtful=unjudged + _waiting(design, state)
+    )
+    return replace(now, low=np.where(undone, low, now.low), high=np.where(undone, high, now.high))
+
+
+def shown_look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
+    """Look, with the interval that is shown: what has no yes or no is at its worst.
 
     Parameters
     ----------
     design, goal, metric, state
         As in `engine.look`.
     """
-    return with_open(design, goal, metric, state, look(design, goal, metric, state))
+    now = with_open(design, goal, metric, state, look(design, goal, metric, state))
+    return with_unjudged(design, goal, metric, state, now)
+
+
+def _waiting(design: Design, state: State) -> Floats:
+    """Return the cards that wait for an answer; none where the design bets."""
+    none = state.open is None or design.bets
+    return np.zeros_like(state.tallies.u) if none or state.open is None else state.open
 
 
 def _counted(state: State, worst: Tallies, best: Tallies) -> State:
@@ -107,6 +140,8 @@ class Standing:
     `size` is what it is about, in items or, where these have weights, impressions; `items` are the
     items. `once` are those behind the answers, where an item's answer may count again. `before` is
     how it stood after the last complete round, where cards of later ones wait for an answer.
+    `like_rest` is the interval if unjudged items were like the rest of their stratum, where the
+    look's takes them at their worst.
     """
 
     name: str
@@ -119,6 +154,7 @@ class Standing:
     items: int
     once: DistinctItems | None = None
     before: "Standing | None" = None
+    like_rest: tuple[float, float] | None = None
 
     @property
     def tallies(self) -> Tallies:
@@ -163,11 +199,10 @@ class Standing:
 
         Cards that wait for an answer are at their worst, too.
         """
-        state, doubtful = self.state, self.tallies.u
+        state = self.state
         if state.climb is not None:  # its interval takes such items at their worst
             return float(self.look.low), float(self.look.high)
-        if state.open is not None and not self.design.bets:
-            doubtful = doubtful + state.open
+        doubtful = self.tallies.u + _waiting(self.design, state)
         found = ends_at_worst(
             self.design, self.goal, self.metric, state, now=self.look, doubtful=doubtful
         )
@@ -178,10 +213,13 @@ class Standing:
                 low, high = min(less, float(self.look.low)), max(more, float(self.look.high))
         return low, high
 
-    def with_open(self) -> Self:
-        """Return the same with the cards that wait for an answer at their worst."""
-        now = with_open(self.design, self.goal, self.metric, self.state, self.look)
-        return replace(self, look=now)
+    def shown(self) -> Self:
+        """Return the same with the interval that is shown (`shown_look`)."""
+        what = (self.design, self.goal, self.metric, self.state)
+        rest = with_open(*what, self.look)
+        now = with_unjudged(*what, rest)
+        like_rest = None if now is rest else (float(rest.low), float(rest.high))
+        return replace(self, look=now, like_rest=like_rest)
 
     def or_before(self, before: "Standing") -> Self:
         """Return the same with the interval of the last complete round, where that is narrower.
@@ -193,7 +231,8 @@ class Standing:
             return replace(self, before=before)
         value = now.moments.value if now.moments.defined else then.low
         low, high = np.minimum(then.low, value), np.maximum(then.high, value)
-        return replace(self, look=replace(now, low=low, high=high), before=before)
+        shown = replace(now, low=low, high=high)
+        return replace(self, look=shown, before=before, like_rest=before.like_rest)
 
 
 # Why an evaluation is over, in words, with what it would take where unjudged items are why.

@@ -12,7 +12,7 @@ import numpy as np
 from assay.core.engine import State
 from assay.core.goal import Goal
 from assay.core.joint import Parts, View
-from assay.core.standing import look_with_open
+from assay.core.standing import Standing, shown_look
 from assay.core.stratify import joint_of, parts_of
 from assay.core.targets import ALONE, parse_targets
 from assay.errors import DesignError, did_you_mean
@@ -22,7 +22,8 @@ from assay.labelling.state import Labelling
 from assay.results import ClassRow, ClassTable
 
 _METRICS, _SHARE = ("precision", "recall", "f1"), "prevalence"
-_UNKNOWN: tuple[float | None, float, float] = (None, 0.0, 1.0)
+_Ends = tuple[float | None, float, float]
+_UNKNOWN: _Ends = (None, 0.0, 1.0)
 _MOST = 60  # classes that are told of unless they are named
 
 
@@ -56,10 +57,13 @@ def class_table_of(
     else:
         shown = [_number(names, name) for name in classes]
     suffix = "" if whose == ALONE else f":{whose}"
+    estimated = {each.name: each for each in labelling.rounds.standings}
     rows = []
     for number in shown:
         said = int(parts.all_said(place, number, among))
-        row = _row(settings, state, names[number], suffix, said=said, whole=parts.all_items(among))
+        views = _views(settings, names[number], suffix, said=said)
+        ends = [_ends(settings, state, view, estimated.get(view.name)) for view in views]
+        row = _row(names[number], ends, said=said, whole=parts.all_items(among))
         rows.append(_with_doubt(replace(row, labels=told[number])))
     return ClassTable(
         tuple(rows),
@@ -82,19 +86,16 @@ def _labels(state: State, parts: Parts, place: int, number: int) -> int:
     return int(state.tallies.n[said].sum() + named)
 
 
-def _row(
-    settings: Settings, state: State, name: str, suffix: str, *, said: int, whole: float
-) -> ClassRow:
-    """Return the metrics of a class.
+def _views(settings: Settings, name: str, suffix: str, *, said: int) -> Sequence[View]:
+    """Return how the metrics of a class read the labels; its share of all items comes last.
 
     Parameters
     ----------
-    settings, state
-        Of the campaign.
+    settings : Settings
     name, suffix : str
         The class, and what tells the classifier in names of metrics.
-    said, whole : number
-        How many items are called so, and all.
+    said : int
+        How many items are called so.
     """
     strata, of_class = settings.strata, (*_METRICS, _SHARE) if said else (_SHARE,)
     targets = parse_targets(
@@ -104,13 +105,17 @@ def _row(
         multilabel=settings.classes.multilabel,
     )
     goal = Goal(targets=targets, budget=1, confidence=settings.goal.confidence)
-    views = joint_of(settings.design, goal, strata).views
-    asked = {target.name for target in settings.goal.targets}
-    *found, (share, low, high) = (
-        _ends(settings, state, view, followed=view.name in asked) for view in views
-    )
+    return joint_of(settings.design, goal, strata).views
+
+
+def _row(name: str, ends: Sequence[_Ends], *, said: int, whole: float) -> ClassRow:
+    """Return a class by its metrics' ends, as `_views` has them, and by how many items there are.
+
+    `said` are called so, and `whole` are all.
+    """
+    *found, (share, low, high) = ends
     if not said:  # nothing of it is found, if there is any
-        missed: tuple[float | None, float, float] = (0.0, 0.0, 0.0) if share else _UNKNOWN
+        missed: _Ends = (0.0, 0.0, 0.0) if share else _UNKNOWN
         found = [_UNKNOWN, missed, missed]
     precision, recall, f1 = found
     items = None if share is None else share * whole
@@ -130,14 +135,14 @@ def _with_doubt(row: ClassRow) -> ClassRow:
     return row
 
 
-def _ends(
-    settings: Settings, state: State, view: View, *, followed: bool
-) -> tuple[float | None, float, float]:
-    """Return a metric's estimate and the ends of its interval."""
-    design = settings.design if followed else settings.design.beside
+def _ends(settings: Settings, state: State, view: View, estimated: Standing | None) -> _Ends:
+    """Return a metric's estimate and the ends of its interval: of a target, those it has."""
     mine, metric = view.seen(state)
     if not np.any(mine.tallies.n):
         return _UNKNOWN
-    now = look_with_open(design, view.goal, metric, mine)
+    if estimated is None:
+        now = shown_look(settings.design.beside, view.goal, metric, mine)
+    else:
+        now = estimated.look
     value = float(now.moments.value) if bool(now.moments.defined) else None
     return value, float(now.low), float(now.high)

@@ -9,17 +9,20 @@ from typing import Any, Literal, Protocol, get_args
 import numpy as np
 
 from assay.core.answers import Agreement, Answer, agreement_of
+from assay.core.design import ends_with_budget, holds
 from assay.core.estimate import rates
 from assay.core.forecast import (
     effective_labels,
     labels_at_random,
     labels_per_range,
     labels_per_share,
+    two_digits,
 )
 from assay.core.intervals import INTERVALS
 from assay.core.metrics import METRICS
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
+from assay.core.subgroups import clopper_pearson
 from assay.core.targets import is_difference
 from assay.errors import InputError, did_you_mean
 from assay.labelling.state import Labelling
@@ -63,7 +66,7 @@ def _estimate(
         labels=standing.labels,
         cannot_judge=standing.unjudged,
         worst_case=standing.worst_case if standing.unjudged else None,
-        interval=_AT_THRESHOLD if at_threshold else INTERVALS[design.interval].reference,
+        interval=_AT_THRESHOLD if at_threshold else _reference(standing),
         anytime=design.anytime,
         stopped=stopped,
         notes=(
@@ -75,12 +78,25 @@ def _estimate(
         within=goal.within,
         open=standing.open,
         could_move=standing.could_move,
-        holds=design.holds,
+        holds=holds(design, goal, spent=_is_spent(standing)),
         bound=_bound(standing, verdict),
+        like_rest=standing.like_rest,
     )
     if at_threshold:
         return found
-    return replace(found, random_labels=worth_of(labelling, standing, found)[1])
+    at_random = worth_of(labelling, standing, found)[1]
+    return replace(found, random_labels=None if at_random is None else two_digits(at_random))
+
+
+def _is_spent(standing: Standing) -> bool:
+    return standing.state.spent is not None and bool(standing.state.spent)
+
+
+def _reference(standing: Standing) -> str:
+    """Return how the interval was made."""
+    design, kind = standing.design, INTERVALS[standing.design.interval]
+    at_end = _is_spent(standing) and ends_with_budget(design, standing.goal)
+    return kind.once if kind.once and (at_end or design.stop == "budget") else kind.reference
 
 
 _AT_THRESHOLD = "what is certified at the threshold of the answer, by bets"
@@ -111,7 +127,10 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
             f"the {goal.sample_size:,} items are a random sample of {goal.sample_of:,}, and the "
             f"interval is for all of these: ±{standing.of_sample:.2g} of it is the sample's own"
         )
-    if moments.defined and not labelling.settings.design.may_stop:
+    design = labelling.settings.design
+    if ends_with_budget(design, goal) and labelling.rounds.reason is Reason.GO_ON:
+        notes.append(holds(design, goal, spent=False))
+    if moments.defined and not design.may_stop:
         if goal.within is not None:
             notes.append(
                 "the interval assumes one look; stopping on its width makes it hold less often "
@@ -195,11 +214,12 @@ def worth_of(
         says_yes = standing.metric.rises(totals)
         per_share = labels_per_range(metric, standing.tallies.N, totals, says_yes)
     range_ = 1 - kind.lowest  # as shares of it
-    value, half_width = (value - kind.lowest) / range_, estimate.half_width / range_
+    # A random sample would have its unjudged items, too.
+    value, half_width = (value - kind.lowest) / range_, estimate.half_width_like_rest / range_
     items = inf if weighted else standing.size  # what is drawn by weight may be drawn again
     if (standing.tallies.n + standing.tallies.u >= standing.tallies.N).all():
         effective: float | None = items
-    elif estimate.half_width <= 0:
+    elif half_width <= 0:
         return None, None
     else:
         error = (estimate.standard_error or 0.0) / range_
@@ -245,11 +265,32 @@ def strata_in(labelling: Labelling) -> list[StratumRow]:
     if strata.weighted:
         shares = (strata.weights / strata.weights.sum()).tolist()
     return [
-        StratumRow(text, size, int(yes + no), int(yes), int(unjudged), share)
-        for text, size, (yes, no, unjudged), share in zip(
-            labelling.settings.strata_words, strata.sizes.tolist(), counts.T, shares, strict=True
+        StratumRow(text, size, int(yes + no), int(yes), int(unjudged), share, *rate)
+        for text, size, (yes, no, unjudged), share, rate in zip(
+            labelling.settings.strata_words,
+            strata.sizes.tolist(),
+            counts.T,
+            shares,
+            _rates(labelling),
+            strict=True,
         )
     ]
+
+
+def _rates(labelling: Labelling) -> list[tuple[float | None, ...]]:
+    """Return the share of outcomes in each stratum with its interval's ends; None without labels.
+
+    The interval is Clopper and Pearson's, for each stratum by itself, as if its labels had been
+    so many from the start; without weights it is cut to what its items leave possible.
+    """
+    settings, known = labelling.settings, labelling.rounds.state.tallies
+    n, x = map(labelling.evaluation.by_stratum, (known.n, known.x))
+    rate, sizes = x / np.maximum(n, 1.0), settings.strata.sizes
+    low, high = clopper_pearson(rate, n, settings.goal.confidence)
+    if not settings.strata.weighted:
+        low, high = np.maximum(low, x / sizes), np.minimum(high, (sizes - n + x) / sizes)
+    table = np.stack([rate, low, high], axis=1).tolist()
+    return [tuple(row) if labels else (None,) * 3 for row, labels in zip(table, n, strict=True)]
 
 
 def _row(labelling: Labelling, said: int, answer: Answer) -> int:

@@ -367,7 +367,9 @@ class Rounds:
             self._reason = Reason.GO_ON if self._goes_on else decision.reason
             self._stood = None
             for standing in decision.standings:
-                self._history.setdefault(standing.name, []).append(HistoryPoint.of(standing))
+                self._history.setdefault(standing.name, []).append(
+                    HistoryPoint.of(standing.shown())
+                )
 
     def _with_bets_of_former(self) -> State:
         """Return the state before the first round, with what bettors own by then."""

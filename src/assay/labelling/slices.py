@@ -13,6 +13,7 @@ import numpy as np
 
 from assay.core.answers import Answer
 from assay.core.metrics import METRICS
+from assay.core.standing import Standing
 from assay.core.strata import Strata
 from assay.core.subgroups import Domain, Doubt, as_metric, doubts, kinds, share_of
 from assay.core.targets import Target, Within
@@ -133,16 +134,20 @@ def slices_of(
         np.bincount(slots[about & which], minlength=len(names)).tolist()
         for which in (answered.judged, ~answered.judged & ~answered.open, answered.open)
     )
+    estimated = {(each.name, each.goal.confidence): each for each in labelling.rounds.standings}
     rows = tuple(
-        _row(
-            name,
-            found,
-            at,
-            lowest=METRICS[target.metric].lowest,
-            share=share[at],
-            labels=labels[at],
-            cannot_judge=unjudged[at],
-            waiting=waiting[at],
+        _as_estimated(
+            estimated.get((f"{target.name}[{column}={name}]", confidence)),
+            _row(
+                name,
+                found,
+                at,
+                lowest=METRICS[target.metric].lowest,
+                share=share[at],
+                labels=labels[at],
+                cannot_judge=unjudged[at],
+                waiting=waiting[at],
+            ),
         )
         for at, name in enumerate(names)
     )
@@ -281,6 +286,20 @@ def _row(
         cannot_judge=cannot_judge,
         doubt=doubt_of(found, at, lowest),
         open=waiting,
+    )
+
+
+def _as_estimated(standing: Standing | None, row: SliceRow) -> SliceRow:
+    """Return a slice's row with the figures of the target that it is, if it is one."""
+    if standing is None or row.value is None:
+        return row
+    now = standing.look
+    return replace(
+        row,
+        value=float(now.moments.value),
+        low=float(now.low),
+        high=float(now.high),
+        standard_error=float(np.sqrt(now.moments.variance)),
     )
 
 

@@ -324,7 +324,7 @@ def _point(stratum: StratumFacts, facts: Facts) -> _Point | None:
     Its dot is in the middle of its widest range; but where scores end is not always known, and then
     it stands at the cut.
     """
-    rate, low, high = stratum.rate or 0.0, stratum.low, stratum.high
+    rate, low, high = (each or 0.0 for each in (stratum.rate, stratum.low, stratum.high))
     if facts.variable == "confidence" and stratum.said_yes is False:  # where a no is correct
         rate, low, high = 1 - rate, 1 - high, 1 - low
     known = [_known(each, stratum.said_yes, facts) for each in stratum.ranges]

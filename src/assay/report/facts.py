@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.core.answers import Agreement
-from assay.core.design import Design
+from assay.core.design import Design, ends_with_budget
+from assay.core.goal import Goal
 from assay.labelling import Settings
 from assay.results import (
     ClassTable,
@@ -85,7 +86,7 @@ _JOINT = "labels go where all metrics together need fewest more"
 
 def how_facts(settings: Settings) -> HowFacts:
     """Return how labels are drawn and looked at."""
-    mode, promise = _mode(settings.design)
+    mode, promise = _mode(settings.design, settings.goal)
     return HowFacts(
         mode=mode,
         promise=promise,
@@ -97,7 +98,7 @@ def how_facts(settings: Settings) -> HowFacts:
     )
 
 
-def _mode(design: Design) -> tuple[str, str]:
+def _mode(design: Design, goal: Goal) -> tuple[str, str]:
     """Return what a design is called, and what its interval promises."""
     if design.bets:
         return "guaranteed", (
@@ -118,6 +119,11 @@ def _mode(design: Design) -> tuple[str, str]:
         return "centred", (
             "the estimate ± the goal is itself right as often as the confidence says, at the look "
             "that stopped it: by simulation, docs/certainty.md"
+        )
+    if ends_with_budget(design, goal):
+        return "default", (
+            "the interval at the end of the budget is right as often as its confidence says, and "
+            "so is the wider one before it if you stop there: by simulation, docs/certainty.md"
         )
     return "default", (
         "the interval is made to be right, as often as its confidence says, at the narrow look "
@@ -163,8 +169,6 @@ class MetricFacts:
         The items that a random sample for it would be drawn from.
     effective_labels : float or None
         The simple random sample that would vary as much; None where that cannot be said.
-    random_labels : float or None
-        The simple random sample whose interval would be as narrow.
     first_value : float or None
         What it would be with the first answer to every item.
     history : tuple of HistoryPoint
@@ -175,7 +179,6 @@ class MetricFacts:
     state: str
     items: int
     effective_labels: float | None
-    random_labels: float | None
     first_value: float | None
     history: tuple[HistoryPoint, ...]
 
@@ -218,8 +221,8 @@ class StratumFacts:
     counted: int
     outcomes: int
     rate: float | None
-    low: float
-    high: float
+    low: float | None
+    high: float | None
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 
-import numpy as np
-
 from assay.core.answers import Answer
 from assay.core.cuts import Cuts
-from assay.core.intervals import wilson
 from assay.core.strata import Strata
 from assay.errors import VERSION
 from assay.labelling import (
@@ -81,7 +78,6 @@ def _metrics(labelling: Labelling, estimates: Mapping[str, Estimate]) -> tuple[M
                 state=state_text(estimate)[0],
                 items=standing.items,
                 effective_labels=effective,
-                random_labels=estimate.random_labels,
                 first_value=first[name],
                 history=tuple(thinned(history, points)),
             )
@@ -143,20 +139,14 @@ def _kind(event: StoredLabel, review: Review) -> str:
 
 # A report's strata: what was found in each, and where on the line of scores it lies.
 
-_WILSON = "Wilson 1927, for each stratum by itself"
+_EXACT = "Clopper and Pearson 1934, for each stratum by itself"
 _CUT = "cut to what its items leave possible"
 
 
-def _strata(labelling: Labelling, confidence: float) -> tuple[StratumFacts, ...]:
-    """Return the strata with their rates, and an interval of this confidence for each rate."""
+def _strata(labelling: Labelling) -> tuple[StratumFacts, ...]:
+    """Return the strata with their rates, and an interval for each rate."""
     strata, state = labelling.settings.strata, labelling.rounds.state
     n, x = map(labelling.evaluation.by_stratum, (state.tallies.n, state.tallies.x))
-    sizes = strata.sizes
-    rate = x / np.maximum(n, 1.0)
-    low, high = wilson(rate, np.zeros_like(rate), n, confidence)
-    if not strata.weighted:
-        # So many items have the outcome, and so many have not: the labels say so.
-        low, high = np.maximum(low, x / sizes), np.minimum(high, (sizes - n + x) / sizes)
     ranges, said = _ranges(labelling.settings), _said(strata)
     return tuple(
         StratumFacts(
@@ -164,15 +154,15 @@ def _strata(labelling: Labelling, confidence: float) -> tuple[StratumFacts, ...]
             said_yes=said[h],
             ranges=ranges[h],
             size=row.size,
-            share=row.size / int(sizes.sum()) if row.weight is None else row.weight,
+            share=row.size / int(strata.sizes.sum()) if row.weight is None else row.weight,
             drawn=int(state.dealt[h]),
             labels=row.labels,
             cannot_judge=row.cannot_judge,
             counted=int(n[h]),
             outcomes=int(x[h]),
-            rate=float(rate[h]) if n[h] else None,
-            low=float(low[h]),
-            high=float(high[h]),
+            rate=row.rate,
+            low=row.low,
+            high=row.high,
         )
         for h, row in enumerate(strata_in(labelling))
     )
@@ -265,8 +255,8 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         is_probability=settings.source.scale == "probability"
         and settings.strata.variable in ("score", "confidence"),
         # Where items have weights, draws are not items.
-        strata_interval=_WILSON if settings.strata.weighted else f"{_WILSON}, {_CUT}",
-        strata=_strata(labelling, settings.goal.confidence),
+        strata_interval=_EXACT if settings.strata.weighted else f"{_EXACT}, {_CUT}",
+        strata=_strata(labelling),
         reviewers=_reviewers(labelling, events, names=names),
         agreement=agreement if agreement.items else None,
         deviations=_deviations(labelling, events),

@@ -94,7 +94,9 @@ _EFFECTIVE = (
 _UNJUDGED = (
     "The estimate leaves out what could not be judged. These are the lower end of its interval if "
     "all of that, and all that has no answer, counted against the metric, and the upper end if all "
-    "counted for it; the table of strata says where it lies."
+    "counted for it. Where that could move the estimate by more than the goal, it is the interval "
+    "of the estimate; the last column has the one that takes unjudged items to be like the rest of "
+    "their stratum."
 )
 _UNANSWERED = (
     "Items without an answer need not be like the rest: the interval is that of the complete "
@@ -226,11 +228,12 @@ def _labels(facts: Facts) -> str:
 
 
 def _at_random(each: MetricFacts) -> str:
-    if each.random_labels is None:
+    at_random, labels = each.estimate.random_labels, each.estimate.labels
+    if at_random is None:
         return "–"
-    times = each.random_labels / each.estimate.labels if each.estimate.labels else 0.0
+    times = at_random / labels if labels else 0.0
     more = f" ({times:.1f} times)" if times >= 1.05 else ""
-    return f"{_number(each.random_labels)}{more}"
+    return f"{at_random:,}{more}"
 
 
 def _number(labels: float | None) -> str:
@@ -260,9 +263,7 @@ def _strata(facts: Facts) -> Section:
             f"{each.size:,}",
             f"{each.share:.1%}",
             *_counts(each, "drawn", "labels", "cannot_judge"),
-            "–" if each.rate is None else f"{each.rate:.3f}",
-            f"{each.low:.3f}",
-            f"{each.high:.3f}",
+            *("–" if end is None else f"{end:.3f}" for end in (each.rate, each.low, each.high)),
         )
         for each in facts.strata
     )
@@ -304,12 +305,13 @@ def _unanswered(facts: Facts) -> Section:
             f"{each.estimate.cannot_judge:,}",
             f"{each.estimate.worst_case[0]:.3f}",
             f"{each.estimate.worst_case[1]:.3f}",
+            "{:.3f} to {:.3f}".format(*each.estimate.ends_like_rest),
         )
         for each in facts.metrics
         if each.estimate.worst_case is not None
     )
     if bounds:
-        headings = ("Metric", "Estimate", "Not judged", "From", "To")
+        headings = ("Metric", "Estimate", "Not judged", "From", "To", "If like the rest")
         blocks.append(Table("The interval, whatever the unjudged items are", headings, bounds))
         blocks.append(Paragraph(_UNJUDGED, small=True))
     if answers.unanswered:

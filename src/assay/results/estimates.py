@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
+from itertools import chain
 from typing import Any
 
 from assay.core.deck import Id
@@ -16,6 +17,8 @@ from assay.results.html import (
     scale_of,
 )
 
+_PAIRS = ("worst_case", "like_rest")
+_END_COLUMNS = tuple(f"{name}_{end}" for name in _PAIRS for end in ("low", "high"))
 _NAMES_AT_MOST = 3  # in front of a note that holds for several metrics, but not for all
 
 
@@ -39,7 +42,9 @@ class Item:
 class StratumRow:
     """One stratum's part in the campaign: its items, and how many of them were judged.
 
-    `weight` is its share of all weight, where items have weights.
+    `weight` is its share of all weight, where items have weights. `rate` is the share of labels
+    with the outcome, where items have weights of draws; `low` and `high` are its interval (Clopper
+    and Pearson), for the stratum by itself. They are None where nothing can be said.
     """
 
     stratum: str
@@ -48,6 +53,9 @@ class StratumRow:
     positives: int
     cannot_judge: int
     weight: float | None = None
+    rate: float | None = None
+    low: float | None = None
+    high: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values."""
@@ -64,7 +72,8 @@ class Estimate:
     value : float or None
         None while there is nothing to rest it on.
     low, high : float
-        The interval's ends.
+        The interval's ends. Where items that could not be judged could move the value by more than
+        `within` (without one, by more than half the width), they are those of `worst_case`.
     confidence : float
     standard_error : float or None
     labels : int
@@ -94,12 +103,15 @@ class Estimate:
         How far the items that could not be judged could alone move the value.
     holds : str
         When the interval is right.
-    random_labels : float or None
-        The labels of a simple random sample whose interval, looked at once, would be as narrow;
-        None where that cannot be said.
+    random_labels : int or None
+        The labels of a simple random sample whose interval, looked at once, would be as narrow, in
+        two digits; None where that cannot be said.
     bound : float or None
         Where `verdict` is known, the one-sided bound that decided it: at this confidence the metric
         is at least this or, after a no, below it.
+    like_rest : (float, float) or None
+        Where the interval is that of `worst_case`: what it would be if the items that could not be
+        judged were like the rest of their stratum.
     """
 
     metric: str
@@ -120,8 +132,9 @@ class Estimate:
     open: int = 0
     could_move: float = 0.0
     holds: str = ""
-    random_labels: float | None = None
+    random_labels: int | None = None
     bound: float | None = None
+    like_rest: tuple[float, float] | None = None
 
     @property
     def is_near(self) -> bool:
@@ -138,6 +151,17 @@ class Estimate:
     def half_width(self) -> float:
         """Half the interval's width."""
         return (self.high - self.low) / 2
+
+    @property
+    def half_width_like_rest(self) -> float:
+        """Half the interval's width if unjudged items were like the rest: what labels narrow."""
+        low, high = self.ends_like_rest
+        return (high - low) / 2
+
+    @property
+    def ends_like_rest(self) -> tuple[float, float]:
+        """The interval's ends if unjudged items were like the rest of their stratum."""
+        return self.like_rest or (self.low, self.high)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the estimate as plain values."""
@@ -176,12 +200,19 @@ class Estimate:
     def _remarks(self) -> list[str]:
         unjudged = [] if self.bound is None else [self.bound_words]
         if self.worst_case is not None:
-            low, high = self.worst_case
-            unjudged.append(
-                f"{self.cannot_judge:,} could not be judged: "
-                f"between {low:.3f} and {high:.3f} whatever they are"
-            )
+            unjudged.append(f"{self.cannot_judge:,} could not be judged: {self.unjudged_words}")
         return [*unjudged, *(f"note: {note}" for note in self.notes)]
+
+    @property
+    def unjudged_words(self) -> str:
+        """What the items that could not be judged do to the interval; empty where there is none."""
+        if self.worst_case is None:
+            return ""
+        if self.like_rest is None:
+            low, high = self.worst_case
+            return f"between {low:.3f} and {high:.3f} whatever they are"
+        low, high = self.like_rest
+        return f"the interval includes them; [{low:.3f}, {high:.3f}] if they were like the rest"
 
     @property
     def bound_words(self) -> str:
@@ -248,7 +279,7 @@ class Estimates(Mapping[str, Estimate]):
         >>> campaign.estimates().to_frame(backend="polars").select("metric", "value").rows()
         [('precision', 1.0)]
         """
-        ends = {"worst_case_low": float, "worst_case_high": float}
+        ends = dict.fromkeys(_END_COLUMNS, float)
         return frame_of(
             [_frame_row(estimate) for estimate in self.values()],
             {**types_of(Estimate), "half_width": float, **ends, "notes": str},
@@ -306,6 +337,6 @@ def _listed(names: list[str]) -> str:
 
 
 def _frame_row(estimate: Estimate) -> dict[str, Any]:
-    low, high = estimate.worst_case or (None, None)
-    ends = {"worst_case_low": low, "worst_case_high": high}
+    pairs = [getattr(estimate, name) or (None, None) for name in _PAIRS]
+    ends = dict(zip(_END_COLUMNS, chain.from_iterable(pairs), strict=True))
     return {**estimate.to_dict(), **ends, "notes": "\n".join(estimate.notes)}

@@ -185,9 +185,10 @@ def outlook_of(
 def _more(estimate: Estimate, items: int, of_sample: float) -> float:
     """Return the answers that a metric is still likely to take."""
     within = estimate.within or 1.0
-    if estimate.half_width <= within:
+    width = estimate.half_width_like_rest
+    if width <= within:
         return 0.0
-    now, then = (sqrt(max(each**2 - of_sample**2, 0.0)) for each in (estimate.half_width, within))
+    now, then = (sqrt(max(each**2 - of_sample**2, 0.0)) for each in (width, within))
     labels = labels_at_width(estimate.labels, now, then, max(items, 1))
     return (labels - estimate.labels) * (1 + estimate.cannot_judge / estimate.labels)
 

@@ -16,6 +16,7 @@ from assay.core.targets import without_slices
 from assay.results.estimates import Estimate, StratumRow
 
 _EQUAL = "strata of equal size"
+_LABELS = ("labels", "positives")
 _STRATA_AT_MOST, _STRATA_SHOWN = 40, 30  # with more, only the largest are shown
 
 
@@ -105,10 +106,10 @@ def state_text(estimate: Estimate) -> tuple[str, str]:
     over = estimate.stopped is not None
     if estimate.within is None:
         return ("done", "green") if over else ("not yet", "yellow")
-    if estimate.half_width <= estimate.within:
-        if not estimate.is_near:
-            return "unjudged", "yellow"
+    if estimate.is_near:
         return "met" if over else "within", "green"
+    if estimate.half_width_like_rest <= estimate.within:
+        return "unjudged", "yellow"
     return ("missed", "red") if over else ("not yet", "yellow")
 
 
@@ -118,12 +119,14 @@ def shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
         return list(rows)
     order = sorted(range(len(rows)), key=lambda place: -rows[place].size)
     shown, others = sorted(order[:_STRATA_SHOWN]), [rows[place] for place in order[_STRATA_SHOWN:]]
+    labels, positives = (sum(getattr(row, name) for row in others) for name in _LABELS)
     rest = StratumRow(
         f"{len(others):,} smaller strata",
         sum(row.size for row in others),
-        sum(row.labels for row in others),
-        sum(row.positives for row in others),
+        labels,
+        positives,
         sum(row.cannot_judge for row in others),
+        rate=positives / labels if labels else None,  # drawn at several rates: without an interval
     )
     return [*(rows[place] for place in shown), rest]
 
@@ -187,7 +190,7 @@ def plain_words(estimates: Mapping[str, Estimate]) -> str:
     >>> same = dict(confidence=0.95, standard_error=None, cannot_judge=0, worst_case=None,
     ...             interval="", anytime=True)
     >>> found = Estimate("precision", 0.947, 0.927, 0.966, labels=360, stopped="the goal is met",
-    ...                  random_labels=617.3, **same)
+    ...                  random_labels=620, **same)
     >>> print(plain_words({"precision": found}))
     Precision is between 0.927 and 0.966, at 95% confidence; the best single figure is 0.947. 360 \
 labels; a random sample would have needed about 620.
@@ -226,8 +229,7 @@ def _labels_plainly(estimate: Estimate) -> str:
     at_random = estimate.random_labels
     if at_random is None or estimate.labels < _FEW:
         return f"{labels}."
-    step = 10 ** max(len(str(round(at_random))) - 2, 0)
-    return f"{labels}; a random sample would have needed about {round(at_random / step) * step:,}."
+    return f"{labels}; a random sample would have needed about {at_random:,}."
 
 
 def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -13,6 +13,7 @@ from assay.simulation.named_designs import SEVERAL_DESIGNS
 from assay.simulation.rows import Simulation
 from assay.simulation.second_opinion import AUX
 from assay.simulation.sweeps import (
+    FLOOR,
     LIMIT,
     AtThreshold,
     Curves,
@@ -157,7 +158,7 @@ def _saved(figures: "Mapping[str, Figure]", folder: Path) -> list[Path]:
 def _labels_by_value(question: Question, curves: Curves) -> "Figure":
     figure, (axes,) = new_figure()
     for name, labels in curves.y.items():
-        marker = "" if name == LIMIT else "o"
+        marker = "" if name in (LIMIT, FLOOR) else "o"
         axes.plot(curves.x, labels, **_line(question, name), marker=marker, markersize=4)
     axes.set_title(f"Labels to ±{question.within:g}, as the threshold moves", loc="left")
     axes.set_xlabel(f"true {_metric(question)} at the threshold")
@@ -280,8 +281,8 @@ def _share_of_best(result: Simulation) -> "Figure":
 
 def _line(question: Question, name: str) -> dict[str, Any]:
     """Return how a name is drawn, the same in every picture."""
-    if name == LIMIT:
-        return {"label": "limit", "color": _DARK, "linestyle": "--"}
+    if name in (LIMIT, FLOOR):
+        return {"label": name, "color": _DARK, "linestyle": "--" if name == LIMIT else ":"}
     if name == "random":
         return {"label": "random", "color": _GREY, "linestyle": "-"}
     place = list(question.designs).index(name)

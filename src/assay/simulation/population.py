@@ -19,9 +19,10 @@ from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.cuts import Variable, confidence
 from assay.core.design import Design
 from assay.core.error_model import SAID, columns_at
-from assay.core.forms import Metric
+from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
+from assay.core.limits import LabelLimit, honest_limit
 from assay.core.metrics import asks_for_top, canonical_metric, sides
 from assay.core.profile import Profile, cells_of, profile_of
 from assay.core.ranking import InTop
@@ -397,16 +398,38 @@ class Population:
         an isotonic fit for each predicted label: infinitely fine strata with the best allocation.
         For recall and F1 an item's eta is weighted by what the item counts in the metric.
         """
-        frame = self.frame(Design(bins=1), metric)
-        slopes = np.abs(frame.metric.gradient(frame.outcomes))
-        parts = []
-        for side, slope in zip(frame.strata.sides, slopes, strict=True):
-            truth = self._truth("score", side)
-            count = truth.profile.count.astype(np.float64)
-            eta = forecast.isotonic_rates(count, truth.outcomes)
-            parts.append(np.sqrt(forecast.least_variance(slope * count, np.sqrt(eta * (1 - eta)))))
+        form, count, eta = self._cells(metric)
+        scale = np.abs(form.gradient(eta * count)) * count
         random = self.random_variance(metric)
-        return float(np.sum(parts) ** 2 / random) if random > 0 else 1.0
+        least = forecast.least_variance(scale, np.sqrt(eta * (1 - eta)))
+        return float(least / random) if random > 0 else 1.0
+
+    def honest_limit(self, metric: str, within: float, confidence: float = 0.95) -> LabelLimit:
+        """Return the labels that any design by score takes at least to a half-width.
+
+        Parameters
+        ----------
+        metric : str
+        within, confidence : float
+            Of the interval.
+        """
+        return honest_limit(*self._cells(metric), within=within, confidence=confidence)
+
+    def _cells(self, metric: str) -> tuple[Ratio, Floats, Floats]:
+        """Return a metric over the cells of the scores, their items, and the chances of outcomes.
+
+        The chances are taken to rise with the score, for each predicted label by itself.
+        """
+        sides = self.frame(Design(bins=1), metric).strata.sides
+        truths = [self._truth("score", side) for side in sides]
+        counts = [truth.profile.count.astype(np.float64) for truth in truths]
+        eta = [
+            forecast.isotonic_rates(count, truth.outcomes)
+            for count, truth in zip(counts, truths, strict=True)
+        ]
+        said = np.repeat([bool(side) for side in sides], [count.size for count in counts])
+        count = np.concatenate(counts)
+        return ratio(canonical_metric(metric), count, said), count, np.concatenate(eta)
 
     def opined(self, metric: str) -> OpinedItems | None:
         """Return the items that a metric needs, with second opinions; None where there are none."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from assay.core.forecast import labels_needed
 from assay.core.goal import Goal
+from assay.core.limits import LabelLimit
 from assay.core.stopping import Reason
 from assay.results import html_block, html_remarks, html_table, text_table
 from assay.simulation.recycling.designs import Sizes
@@ -37,6 +38,9 @@ class TargetRow:
     oracle_pct : float or None
         Labels against those of an experimenter who knew every stratum's rate beforehand (paper 1),
         in percent.
+    of_limit : float or None
+        Labels over what any design by score takes at least: the larger of the limit of designs and
+        of the floor of seeing that clean mass is clean (`core.limits`).
     mvr : float or None
         The mean estimated variance over that of simple random sampling at the same number of
         labels (paper 2's mean variance ratio).
@@ -57,6 +61,7 @@ class TargetRow:
     mvr: float | None = None
     yes: float | None = None
     no: float | None = None
+    of_limit: float | None = None
 
 
 _OF_A_TARGET = frozenset(field.name for field in fields(TargetRow))
@@ -246,6 +251,8 @@ class Wanted:
         n times its variance under simple random sampling.
     least_variance : float, optional
         n times its variance under the best allocation to the design's strata.
+    limit : LabelLimit, optional
+        The labels that any design by score takes at least.
     """
 
     metric: str
@@ -253,6 +260,7 @@ class Wanted:
     goal: Goal
     random_variance: float | None = None
     least_variance: float | None = None
+    limit: LabelLimit | None = None
 
     @property
     def oracle(self) -> float | None:
@@ -318,6 +326,7 @@ def _of_target(wanted: Wanted, runs: Runs, t: int) -> TargetRow:
         mvr=float(runs.variance[:, t].mean() / random) if random > 0 else None,
         yes=float(np.mean(runs.reason == Reason.AT_LEAST)) if asks else None,
         no=float(np.mean(runs.reason == Reason.BELOW)) if asks else None,
+        of_limit=labels / wanted.limit.labels if wanted.limit and wanted.limit.labels else None,
     )
 
 

@@ -143,7 +143,7 @@ def replay(
         seen = np.ones(running.size, dtype=np.bool_)
         if watch is None:
             seen = ~cannot_stop(design, goal, metric, state, middle)
-        now = look(design, goal, metric, state.take(seen))
+        now = look(design, goal, metric, state.take(seen).at_budget(goal.budget))
         counts = plan(design, goal, metric, state, rng=rng, asked=asked)
         streak = np.zeros_like(state.streak)
         streak[seen] = now.streak
@@ -206,7 +206,7 @@ def replay_jointly(
         truth = outcomes
     drawn_sets = np.zeros((0 if sets is None else replications, *truth.shape))
     while running.size:
-        now, counts = joint.step(state, asked=asked)
+        now, counts = joint.step(state.at_budget(joint.budget), asked=asked)
         over = now.reason != Reason.GO_ON
         if over.any():
             last = state.take(over)

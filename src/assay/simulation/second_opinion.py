@@ -265,13 +265,14 @@ class RecutRun(_Run[Look]):
             seen = ~cannot_stop(design, goal, metric, state, middle)
             over, streak = np.zeros_like(seen), np.zeros_like(state.streak)
             if seen.any():
-                now = look(design, goal, metric, state.take(seen))
+                now = look(design, goal, metric, state.take(seen).at_budget(goal.budget))
                 over[seen], streak[seen] = now.reason != Reason.GO_ON, now.streak
             leaves = over | np.array([recut and run.is_due for run in running])
             for row in np.flatnonzero(leaves):
                 running[row].leave(state.take(np.arange(leaves.size) == row), middle[row])
                 if over[row]:
-                    running[row].last = look(design, goal, metric, running[row].state)
+                    ended = running[row].state.at_budget(goal.budget)
+                    running[row].last = look(design, goal, metric, ended)
                 else:
                     due.append(running[row])
             if seen.any():
@@ -411,7 +412,7 @@ class JointRecutRun(_Run[JointLook]):
         state, dealt = joint.begin((1,)), np.zeros(strata.n_strata, dtype=np.int64)
         while True:
             there = joint.with_budget(self._goal_now(int(dealt.sum())).budget)
-            now = there.look(state)
+            now = there.look(state.at_budget(there.budget))
             if now.reason[0] != Reason.GO_ON:
                 return state, now
             if done is not None and scheduled(self.labels) > done:

@@ -7,6 +7,7 @@ from typing import Any
 from assay.core.design import Design, check_together, fitted
 from assay.core.floors import refuse_beside
 from assay.core.goal import Goal, refuse_yes_or_no
+from assay.core.limits import LabelLimit
 from assay.core.stratify import cell_strata, joint_of, random_strata
 from assay.core.targets import Target, parse_targets
 from assay.core.types import between, one_of, whole
@@ -173,7 +174,7 @@ def simulate(
         one = [Goal(target.metric, target.within, size, confidence, at_least) for size in budgets]
         goal = one[0]
         entries = list(_of_one(population, one, designs, bins, batch))
-        facts |= _facts_of_one(population, target.metric)
+        facts |= _facts_of_one(population, goal)
     else:
         if at_least is not None:
             refuse_yes_or_no(at_least)
@@ -252,7 +253,7 @@ def _of_one(
     for label, design in chosen.items():
         for goal in goals:
             check_together(design, goal, frames[label].strata.n_strata)
-    spread = population.random_variance(name)
+    spread, limit = population.random_variance(name), _honest_limit(population, goals[0])
     opined = population.opined(name)
     recut = {label for label, design in chosen.items() if opined and _takes_opinions(label, design)}
     if opined is not None and not recut:
@@ -274,15 +275,14 @@ def _of_one(
             yield _Entry(
                 label,
                 Task(label, frame, design, goal, batch),
-                (Wanted(name, frame.value, goal, spread, frame.least_variance),),
+                (Wanted(name, frame.value, goal, spread, frame.least_variance, limit),),
                 at[compared],
             )
             if opined is not None and label in recut:
                 task = RecutTask(label + AUX, opined, design, goal, batch)
                 place += 1
-                yield _Entry(
-                    task.name, task, (Wanted(name, frame.value, goal, spread),), at[_RANDOM]
-                )
+                wanted = Wanted(name, frame.value, goal, spread)  # the limit is of the score
+                yield _Entry(task.name, task, (wanted,), at[_RANDOM])
 
 
 def _takes_opinions(label: str, design: Design) -> bool:
@@ -312,14 +312,24 @@ def _designs_of_one(
     return {**baselines, **given}
 
 
-def _facts_of_one(population: Population, metric: str) -> dict[str, Any]:
-    return {
+def _facts_of_one(population: Population, goal: Goal) -> dict[str, Any]:
+    facts = {
         "predicted_positives": population.predicted_positives,
-        "metric": metric,
-        "value": population.value(metric),
-        "limit": population.limit(metric),
+        "metric": goal.metric,
+        "value": population.value(goal.metric),
+        "limit": population.limit(goal.metric),
         "scale": population.scale,
     }
+    if (limit := _honest_limit(population, goal)) is not None:
+        facts |= {"limit_labels": limit.design, "floor_labels": limit.clean}
+    return facts
+
+
+def _honest_limit(population: Population, goal: Goal) -> LabelLimit | None:
+    """Return the labels that a goal takes at least; None where no width is wanted."""
+    if goal.within is None:
+        return None
+    return population.honest_limit(goal.metric, goal.within, goal.confidence)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,8 +7,7 @@ from math import ceil
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.engine import Look, State
-from assay.core.forecast import labels_needed
+from assay.core.engine import Look, State, look
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.targets import parse_targets
@@ -40,7 +39,7 @@ class Trajectory:
     high: Floats
 
 
-def half_widths(task: Task, *, replications: int, seed: int) -> Trajectory:
+def half_widths(task: Task, *, replications: int, seed: int, goes_on: bool = False) -> Trajectory:
     """Follow the half-width from the first round to the budget.
 
     Parameters
@@ -50,6 +49,8 @@ def half_widths(task: Task, *, replications: int, seed: int) -> Trajectory:
         ones behind, and those would pass for the mean.
     replications, seed
         How many runs, and what fixes them.
+    goes_on : bool
+        Show the last interval as all before it: of evaluations that a width ends, and no budget.
 
     Examples
     --------
@@ -69,18 +70,20 @@ def half_widths(task: Task, *, replications: int, seed: int) -> Trajectory:
     labels: list[float] = []
     widths: list[Floats] = []
 
-    def watch(state: State, look: Look) -> None:
+    def watch(state: State, now: Look) -> None:
         answers = float(state.tallies.answers[0])  # the same in every run
+        if goes_on and answers >= (task.goal.budget or 0):
+            now = look(task.design, task.goal, task.frame.metric, state)
         if answers > 0:
             labels.append(answers)
-            widths.append(look.half_width)
+            widths.append(now.half_width)
 
     task.replay(replications, key=[seed], watch=watch)
     low, high = np.percentile(widths, _BAND, axis=1)
     return Trajectory(np.array(labels), np.mean(widths, axis=1), low, high)
 
 
-LIMIT = "limit"
+LIMIT, FLOOR = "limit", "floor"  # of designs, and of seeing that clean mass is clean
 _RUNS = 300  # a point of a curve needs fewer than a row of the table
 _THRESHOLDS = 8
 _GRID = 6
@@ -217,7 +220,7 @@ class Question:
 
 
 def labels_by_value(question: Question, at_threshold: AtThreshold) -> Curves:
-    """Return mean labels against the metric's true value, with those of the limit.
+    """Return mean labels against the metric's true value, with those of the limit and the floor.
 
     The value is varied by the threshold, over the same items and scores.
     """
@@ -229,12 +232,11 @@ def labels_by_value(question: Question, at_threshold: AtThreshold) -> Curves:
             value = population.value(question.metric)
         except PredictionsError:  # all items on one side, and no such metric
             continue
-        variance = np.array(population.random_variance(question.metric))
-        if variance > 0:
+        if population.random_variance(question.metric) > 0:
             rows = question.ask(population, question.designs, within=within)
             labels = {row.design: row.labels_mean for row in rows}
-            least = variance * population.limit(question.metric)
-            labels[LIMIT] = float(labels_needed(least, within, question.confidence))
+            limit = population.honest_limit(question.metric, within, question.confidence)
+            labels |= {LIMIT: limit.design, FLOOR: limit.clean}
             points.append((value, labels))
     points.sort(key=lambda point: point[0])
     names = points[0][1] if points else {}
@@ -312,7 +314,8 @@ def widths_by_labels(question: Question, budget: int) -> dict[str, Trajectory]:
     for name, design in {"random": Design.simple_random(), **question.designs}.items():
         if design.allocation != "opt-a1" and question.fits(design, budget):
             task = Task(name, question.population.frame(design, question.metric), design, goal)
-            paths[name] = half_widths(task, replications=question.runs, seed=question.seed)
+            runs, seed, to_width = question.runs, question.seed, question.within is not None
+            paths[name] = half_widths(task, replications=runs, seed=seed, goes_on=to_width)
     return paths
 
 

@@ -6,12 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
 
-import numpy as np
-
 from assay.campaign import Campaign
 from assay.core.answers import Agreement
 from assay.core.metrics import METRICS
-from assay.core.subgroups import clopper_pearson
 from assay.errors import DesignError
 from assay.labelling import whose_classes
 from assay.report import Curve, curve_of
@@ -88,7 +85,6 @@ class StratumView:
     """A stratum as it is read; the bar is None where nothing can be said of its share."""
 
     row: StratumRow
-    ends: tuple[float, float] | None
     bar: Bar | None
 
 
@@ -228,7 +224,7 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         disputes=len(campaign.disputes()),
         begun=None if settings.reviewing.per_item == 1 else campaign.half_reviewed,
         trouble=printable(campaign.trouble),
-        strata=_strata(campaign.strata(), settings.goal.confidence),
+        strata=[_stratum_view(row) for row in shortened(campaign.strata())],
         counted=settings.strata.counted,
         confusions=_confusions(campaign),
         slices=_slices(campaign),
@@ -266,28 +262,10 @@ def _judge_bar(row: JudgeFigure) -> Bar | None:
     return Bar(*(100 * x for x in (row.value, row.low, row.high)))
 
 
-def _strata(rows: Sequence[StratumRow], confidence: float) -> list[StratumView]:
-    return [
-        StratumView(row, ends, None if ends is None else Bar(*(100 * x for x in (share, *ends))))
-        for row in shortened(rows)
-        for share in [row.positives / max(row.labels, 1)]
-        # What is put together out of several strata was drawn at several rates.
-        for ends in [_share_ends(row, confidence) if row in rows else None]
-    ]
-
-
-def _share_ends(row: StratumRow, confidence: float) -> tuple[float, float] | None:
-    """Return the interval of a stratum's share of yes, as if its labels had been so many at first.
-
-    None without labels; and with weights, by which items were drawn.
-    """
-    if not row.labels or row.weight is not None:
-        return None
-    share = row.positives / row.labels
-    if row.labels >= row.size:
-        return share, share
-    low, high = clopper_pearson(np.array(share), np.array(float(row.labels)), confidence)
-    return float(low), float(high)
+def _stratum_view(row: StratumRow) -> StratumView:
+    if row.rate is None or row.low is None or row.high is None:
+        return StratumView(row, None)
+    return StratumView(row, Bar(*(100 * x for x in (row.rate, row.low, row.high))))
 
 
 def _confusions(campaign: Campaign) -> list[ConfusionView]:

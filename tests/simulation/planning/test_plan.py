@@ -279,3 +279,22 @@ def test_campaigns_that_tell_nothing_about_one_metric_are_refused(
         assay.plan({"p": [-2.0, 3.0]}, score="p", threshold=0.0, budget=2, like=earlier)
     with pytest.raises(assay.InputError, match="both labels and an earlier campaign"):
         assay.plan(table, like=earlier, labels={0: True}, **goal)
+
+
+def test_a_budget_alone_gives_the_interval_for_one_look_and_one_beside_a_width_does_not() -> None:
+    def widths(within: float | None) -> dict[str, float]:
+        plan = assay.plan(
+            {"p": scores()},
+            score="p",
+            threshold=0.5,
+            within=within,
+            budget=120,
+            replications=20,
+            seed=1,
+        )
+        return {row.design: row.half_width.mean for row in plan.budgets}
+
+    alone, beside = widths(None), widths(0.05)
+    assert list(alone) == ["default", "random"]
+    assert alone["default"] == pytest.approx(beside["fixed"])
+    assert beside["default"] > 1.01 * beside["fixed"]

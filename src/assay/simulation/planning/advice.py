@@ -7,7 +7,9 @@ import numpy as np
 
 from assay.core.betting import grid
 from assay.core.design import Design, price_of_peeking
+from assay.core.forecast import two_digits
 from assay.core.goal import Goal
+from assay.core.limits import LabelLimit
 from assay.core.metrics import METRICS
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError
@@ -52,6 +54,23 @@ def about_worst_case(most: int, hardest: str) -> str:
     return (
         f"whatever the truth, it takes no more than about {most:,} labels: "
         f"with {hardest} at every score, nothing is harder"
+    )
+
+
+def about_limit(limit: LabelLimit) -> str:
+    """Say what no honest interval can do with less.
+
+    Examples
+    --------
+    >>> about_limit(LabelLimit(42.4, 176.2))
+    'no honest interval takes fewer than about 180 labels: with every rate known the best design \
+takes 42, and to see that what is clean is clean takes 180'
+    """
+    design, clean = two_digits(limit.design), two_digits(limit.clean)
+    return (
+        f"no honest interval takes fewer than about {max(design, clean):,} labels: with every rate "
+        f"known the best design takes {design:,}, and to see that what is clean is clean takes "
+        f"{clean:,}"
     )
 
 

@@ -10,8 +10,11 @@ import numpy as np
 from assay.core.bins import Scale
 from assay.core.design import Design, fitted
 from assay.core.forecast import labels_needed, random_variance
+from assay.core.forms import ratio
 from assay.core.goal import Goal
+from assay.core.limits import LabelLimit, honest_limit
 from assay.core.metrics import canonical_metric
+from assay.core.metrics import sides as sides_of
 from assay.core.profile import Profile
 from assay.core.special import expit
 from assay.core.strata import Side
@@ -200,6 +203,17 @@ class Supposed:
         hits = np.array([self.positives(True), self.positives(False)])
         variance = np.array(random_variance(goal.metric, sizes, hits, said))
         return float(labels_needed(variance, goal.within or 1.0, goal.confidence))
+
+    def honest_limit(self, goal: Goal) -> LabelLimit:
+        """Return the labels that the goal takes at least, on average over the truths."""
+        asked = sides_of(goal.metric)
+        profiles = {side: each for side, each in self.profiles.items() if side in asked}
+        rate = [np.mean(np.atleast_2d(self.rates[side]), axis=0) for side in profiles]
+        count = np.concatenate([each.count for each in profiles.values()]).astype(np.float64)
+        said = np.repeat(list(profiles), [each.count.size for each in profiles.values()])
+        form, chances = ratio(goal.metric, count, said), np.concatenate(rate)
+        within = goal.within or 1.0
+        return honest_limit(form, count, chances, within=within, confidence=goal.confidence)
 
     @cached_property
     def by_score(self) -> Truth:

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from assay.core.design import Design, check_together
 from assay.core.goal import Goal
+from assay.core.limits import LabelLimit
 from assay.errors import DesignError
 from assay.simulation.planning import advice
 from assay.simulation.planning.advice import Costs, cost_of
@@ -22,6 +23,7 @@ from assay.simulation.planning.result import (
 
 RANDOM = "random"
 DEFAULT, CENTRED = "right when it stops", "value ± within holds"
+_OUT_OF_REACH = 1e-6  # half-width
 _FACTORS = (2.0, 1.5, 1.0, 1 / 1.5, 0.5)  # of `within`, from loose to tight
 
 Supposition = tuple[str, str, Assumed]
@@ -69,6 +71,10 @@ class Planner(ABC):
     def completed(self, planning: Planning) -> Planning:
         """Return the plan with what a careful reader should know, and what is asked beside it."""
 
+    def limit(self) -> LabelLimit | None:
+        """Return the labels that the goal takes at least; None where that is not known."""
+        return None
+
     def cheaper(self, designs: Sequence[DesignRow]) -> tuple[CheaperRow, ...]:
         """Return questions that cost less than this one does."""
         del designs
@@ -104,6 +110,7 @@ class Planner(ABC):
             cautions=left_out,
             replications=self.costs.replications,
             seed=self.costs.seed,
+            limit=self.limit(),
         )
         said = advice.about_strata(readings)
         said += self.about_metric(planning) if goal.within is not None else []
@@ -145,10 +152,15 @@ class Planner(ABC):
     def _budgets(self, supposed: Assumed) -> tuple[BudgetRow, ...]:
         if self.goal.budget is None:
             return ()
+        # Where a width is wanted, the interval is that of a campaign which has not met it yet.
+        to_width = self.goal.within is not None
         goal = self.with_budget(self.goal.budget)
+        if to_width:
+            goal = replace(self.only(_OUT_OF_REACH), budget=self.goal.budget)
         return tuple(
             BudgetRow(name, self.costs.half_width(supposed, design, goal))
             for name, design in self.WITH_A_BUDGET.items()
+            if to_width or design.stop != "budget"  # without one, the default ends as fixed does
         )
 
     def _most(self, supposed: Assumed) -> int:

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
+from assay.core.limits import LabelLimit
 from assay.results import (
     change_text,
     html_block,
@@ -242,6 +243,9 @@ class Planning:
         What campaigns for it are expected to find, by reading and budget.
     classes : tuple of str
         Those that items are of, where they are more than yes and no.
+    limit : LabelLimit or None
+        The labels that no honest interval can do without: of the best design with every rate known,
+        and to see that what is clean is clean. For a half-width of one metric of yes and no.
     """
 
     metric: str
@@ -266,6 +270,7 @@ class Planning:
     wanted: str | None = None
     thresholds: tuple[ThresholdRow, ...] = ()
     classes: tuple[str, ...] = ()
+    limit: LabelLimit | None = None
 
     @property
     def labels(self) -> Cost | None:

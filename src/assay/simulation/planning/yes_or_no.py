@@ -10,6 +10,7 @@ import numpy as np
 from assay.core.design import Design
 from assay.core.forecast import by_place
 from assay.core.goal import Goal
+from assay.core.limits import LabelLimit
 from assay.core.metrics import METRICS
 from assay.core.metrics import sides as sides_of
 from assay.core.types import Floats
@@ -126,12 +127,18 @@ class LabelPlanner(Planner):
             most = advice.about_no_worst_case(goal.metric, planning.items, f"how rare {rare} are")
         else:
             most = advice.about_worst_case(planning.worst_case or 0, "half of the answers yes")
+        limits = [] if planning.limit is None else [advice.about_limit(planning.limit)]
         return [
             most,
+            *limits,
             *advice.about_misses(
                 self.goal, self.supposed, random, planning.cheaper, planning.withins
             ),
         ]
+
+    def limit(self) -> LabelLimit | None:
+        """Return the labels that the goal takes at least."""
+        return None if self.goal.within is None else self.supposed.honest_limit(self.goal)
 
     def completed(self, planning: Planning) -> Planning:
         """Return the plan with cautions, and with what a judge would save."""
