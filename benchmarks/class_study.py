@@ -75,8 +75,8 @@ def population(items: pa.Table, metric: str) -> Population:
     if top_of(metric) is not None:
         return Population.read(items, label="is", probabilities="p_*", metrics=[metric])
     return Population(
-        y_true=items["is"].to_pylist(),
-        y_pred=items["said"].to_pylist(),
+        y_true=items["is"].to_numpy(zero_copy_only=False),
+        y_pred=items["said"].to_numpy(zero_copy_only=False),
         y_score=items["score"].to_numpy(),
     )
 

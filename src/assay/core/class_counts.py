@@ -7,6 +7,7 @@ import numpy as np
 
 from assay.core.types import Floats
 
+_FEW = 3.0  # labels of a cell that count as much as its stratum
 _MID_P = 0.5  # outcomes before the upper end: half of what an exact interval counts
 
 
@@ -39,11 +40,14 @@ class ClassCounts:
         The items of each cell.
     n, x : array, shape (..., G, K)
         Labels, and those with the outcome.
+    stratum : array, shape (..., G, 1)
+        Items for each label of the whole stratum.
     """
 
     N: Floats
     n: Floats
     x: Floats
+    stratum: Floats
 
     @cached_property
     def left(self) -> Floats:
@@ -62,10 +66,15 @@ class ClassCounts:
 
     @cached_property
     def _weight(self) -> Floats:
-        """Items that one label stands for; cells without labels are shared out to the others."""
-        seen = np.where(self.n > 0, self.N, 0.0)
-        scale = over(np.broadcast_to(self.items, self.labels.shape), seen.sum(axis=-2))
-        return np.asarray(scale[..., None, :] * seen / np.maximum(self.n, 1.0))
+        """Items that one label stands for: of its cell, or of its stratum if the cell has few.
+
+        All labels of a class together stand for its items.
+        """
+        own = over(self.N + 0 * self.n, self.n)
+        each = (self.n * own + _FEW * self.stratum) / (self.n + _FEW)
+        seen = (self.n * each).sum(axis=-2)
+        scale = over(np.broadcast_to(self.items, seen.shape), seen)
+        return np.asarray(scale[..., None, :] * each)
 
     @cached_property
     def total(self) -> Floats:

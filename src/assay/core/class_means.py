@@ -110,7 +110,7 @@ class ClassSample:
         if self.kind.mean_of == "recall":
             none = none | (self._right + self._missing <= 0)
         # With every item labelled, a class that is called and does not exist has the value 0.
-        left = (self.wrong.left > 0).any(axis=(-2, -1)) | (self.missed.left > 0).any(axis=(-2, -1))
+        left = np.asarray((self.wrong.n < self.wrong.N).any(axis=(-2, -1)))
         return np.asarray(none & self._counted & left[..., None])
 
     @property
@@ -314,12 +314,13 @@ def class_mean(
     own = np.broadcast_to(said[:, None], (*by_class.shape[:-1], 1))
     right = np.take_along_axis(by_class, own, axis=-1)[..., 0]
     N, labels, correct = in_cells(size), in_cells(n), in_cells(right)
+    whole = over(N.sum(axis=-1, keepdims=True) + 0 * labels[..., :1], labels.sum(-1, keepdims=True))
     starts = np.flatnonzero(np.diff(stratum, prepend=-1))
     named = np.add.reduceat(by_class, starts, axis=-2)[..., :K]
     sample = ClassSample(
         kind,
-        ClassCounts(N, labels, labels - correct),
-        ClassCounts(of_others(N), of_others(labels), named - correct),
+        ClassCounts(N, labels, labels - correct, whole),
+        ClassCounts(of_others(N), of_others(labels), named - correct, whole),
     )
     loss, shares = (
         each.reshape(*each.shape[:-2], -1)[..., cell] for each in (sample.loss, sample.shares)

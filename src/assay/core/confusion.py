@@ -356,7 +356,7 @@ class Linear:
         """Return bounds of the metric when least <= T <= most."""
         up = self.w > 0
         low, high = np.where(up, least, most), np.where(up, most, least)
-        return self.value(low), self.value(high)
+        return self.widened(self.value(low), self.value(high))
 
     def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
         """Return c = w and c0: the metric is at least m where c0 + c.T >= 0."""

@@ -241,10 +241,11 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     # The labels themselves leave only so much open: x items have the outcome, n - x have not.
     possible = state.possible or (tallies.x, tallies.N - tallies.n + tallies.x)
     least, most = metric.extremes(*possible)
-    if isinstance(metric, ClassMean):
-        least, most = np.zeros_like(least), np.ones_like(most)
+    of_means = isinstance(metric, ClassMean)  # its value and interval allow for all of this
+    if of_means:
+        least, most = np.full_like(least, metric.lowest), np.ones_like(most)
     plain = value = moments.value
-    if design.interval == "stratified" and not isinstance(metric, ClassMean):
+    if design.interval == "stratified" and not of_means:
         value = quoted_value(
             tallies,
             metric,
