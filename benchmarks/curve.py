@@ -67,8 +67,8 @@ def rare(runs: int, metric: str) -> None:
             budget=labels,
             replications=runs,
             seed=1,
-            draws=500,
-            thresholds=60,
+            draws=400,
+            thresholds=48,
             random=False,
         )
         (row,) = found.rows
@@ -81,7 +81,7 @@ def rare(runs: int, metric: str) -> None:
         print(f"{share:5.1%} {name:7} {labels:3}  {each}  {areas}", flush=True)
 
 
-def made(share: float, gap: float, size: int = 40_000) -> Population:
+def made(share: float, gap: float, size: int = 20_000) -> Population:
     """Return a population with normal scores in both classes, and so many of them positive."""
     truth = np.arange(size) < round(share * size)
     scores = np.random.default_rng(0).normal(size=size) + gap * truth

@@ -38,6 +38,8 @@ _NEGLIGIBLE = 1e-4  # of the weight of all of them
 
 CURVES = ("precision", "recall", "f1", "specificity")
 """What depends on labels; the share of items above a threshold is known."""
+FALLS = {"recall": 1, "specificity": -1}
+"""How they go as the threshold rises, where that is certain: 1 if they fall, -1 if they rise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,6 +105,27 @@ class Band:
     high: Floats
     lowest: Floats
     highest: Floats
+
+    def through(self, at: int, known: tuple[float, float, float], falls: int = 0) -> "Band":
+        """Return the band with another estimate of one threshold.
+
+        Parameters
+        ----------
+        at : int
+            The threshold.
+        known : tuple of float
+            The value there and the ends of its interval.
+        falls : {-1, 0, 1}
+            Whether the metric falls as the threshold rises (1), rises (-1), or may do either.
+        """
+        value, low, high = (each.copy() for each in (self.value, self.low, self.high))
+        if falls:
+            sides = (np.maximum, np.minimum)[::falls]
+            for side, end in zip((slice(None, at), slice(at, None)), sides, strict=True):
+                value[side] = end(value[side], known[0])
+        value[at], low[at], high[at] = known
+        low, high = np.minimum(low, value), np.maximum(high, value)
+        return Band(value, low, high, np.minimum(self.lowest, low), np.maximum(self.highest, high))
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,11 +388,22 @@ def simultaneous(
     (True, True)
     """
     number = len(lower)
-    depth = np.full(number, number)  # the least number of curves, with itself, on either side
-    for values in (*lower[:, inner].T, *-upper[:, inner].T):
-        depth = np.minimum(depth, np.searchsorted(np.sort(values), values, side="right"))
+    # The least number of curves, with itself, on either side.
+    depth = np.minimum(*(_ranks(each[:, inner]).min(axis=1) for each in (lower, -upper)))
     k = max(int(np.sort(depth)[int((1 - confidence) * number)]) - 1, 1)
     return np.sort(lower, axis=0)[k - 1], np.sort(upper, axis=0)[number - k]
+
+
+def _ranks(values: Floats) -> Ints:
+    """Return how many of a column are no larger than each value, of shape (D, G)."""
+    order = values.argsort(axis=0)
+    line = np.take_along_axis(values, order, axis=0)
+    rank = np.broadcast_to(np.arange(1, len(values) + 1)[:, None], values.shape).copy()
+    rank[:-1][line[1:] == line[:-1]] = len(values)  # of equal values the last counts
+    rank = np.minimum.accumulate(rank[::-1], axis=0)[::-1]
+    found = np.empty_like(rank)
+    np.put_along_axis(found, order, rank, axis=0)
+    return found
 
 
 # What no label has shown.
@@ -381,9 +415,9 @@ class _Unseen:
 
     A stratum of W items with n labels and no find may hold W Beta(1, n) positives (Clopper and
     Pearson), wherever in it they do most. Of several strata one counts, that in which they do most,
-    as Fay and Feuer (1997) have it for sums of unequal weights. And beyond the last find there may
-    be none at all. Half of the drawn populations are moved so far (mid-p): without a find one end
-    of an interval cannot miss, and the other one allows for 3.0 W/n at 95%.
+    as Fay and Feuer (1997) have it for sums of unequal weights. Below the lowest find and above the
+    highest one there may be none at all. Half of the drawn populations are moved so far (mid-p):
+    without a find one end of an interval cannot miss, and the other one allows for 3.0 W/n at 95%.
 
     Parameters
     ----------
@@ -391,15 +425,15 @@ class _Unseen:
         Items without a label, by stratum, and how many of them a further label would stand for.
     below : array, shape (S, G)
         Those below each threshold.
-    lowest, highest : tuple of int
-        The threshold up to which no label is negative, and positive; and that from which on none is.
+    no, yes : tuple of int
+        The threshold below which no label is negative, or positive, and that from which on none is.
     """
 
     left: Floats
     one: Floats
     below: Floats
-    lowest: tuple[int, int]
-    highest: tuple[int, int]
+    no: tuple[int, int]
+    yes: tuple[int, int]
 
     @classmethod
     def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
@@ -419,7 +453,7 @@ class _Unseen:
         )
         left = open_.sum(axis=1)
         below = open_.cumsum(axis=1)[:, :-1]
-        return cls(left, left / (labels + 1), below, (no[0], yes[0]), (no[1], yes[1]))
+        return cls(left, left / (labels + 1), below, no, yes)
 
     def around(
         self, drawn: _Curves, positives: Floats, rng: np.random.Generator
@@ -438,10 +472,10 @@ class _Unseen:
         yes, no = np.maximum(most - positives, 0.0), np.maximum(most - self.left + positives, 0.0)
         below, above = self.below, self.left[:, None] - self.below
         items, under = drawn.items, drawn.items[0] - drawn.items
-        kept = _without(under - drawn.missed, self.lowest[0], moved)
-        hits = _without(drawn.above, self.highest[1], moved)
-        missed = _without(drawn.missed, self.lowest[1], moved)
-        wrong = _without(drawn.wrong, self.highest[0], moved)
+        kept = _between(under - drawn.missed, *self.no, moved)
+        hits = _between(drawn.above, *self.yes[::-1], moved)
+        missed = _between(drawn.missed, *self.yes, moved)
+        wrong = _between(drawn.wrong, *self.no[::-1], moved)
         worst = replace(drawn, missed=under - kept, wrong=items - hits)
         best = replace(drawn, missed=missed, wrong=wrong)
         return (
@@ -462,9 +496,12 @@ def _finds(found: Floats) -> tuple[int, int]:
     return (int(at[0]), int(at[-1]) + 1) if at.size else (found.size - 1, 0)
 
 
-def _without(counts: Floats, at: int, moved: Ints) -> Floats:
-    """Return counts without those of a threshold, which are beyond the last find."""
-    return np.maximum(counts - moved * counts[:, at : at + 1].sum(axis=1, keepdims=True), 0.0)
+def _between(counts: Floats, start: int, end: int, moved: Ints) -> Floats:
+    """Return counts, on one side of each threshold, of those between two thresholds alone."""
+    place = np.arange(counts.shape[1])
+    place = np.minimum(place, end) if start < end else np.maximum(place, end)
+    beyond = counts[:, start : start + 1].sum(axis=1, keepdims=True)
+    return np.where(moved, np.maximum(counts[:, place] - beyond, 0.0), counts)
 
 
 def _largest(more: Floats, there: Floats) -> Floats:
