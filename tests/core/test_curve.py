@@ -117,12 +117,11 @@ def test_a_clean_stratum_may_hide_three_labels_worth(monkeypatch: pytest.MonkeyP
     The ends are quantiles of 8,000 draws, with standard errors below 2% of themselves.
     """
     bins = bins_of([10_000, 200], [50, 200], [0, 180])
-    asked = {"confidence": 0.95, "draws": 8000}
-    found = curve_bands(bins, rng=np.random.default_rng(0), **asked)
+    found = curve_bands(bins, confidence=0.95, draws=8000, rng=np.random.default_rng(0))
     hidden = 180 * (1 / found.bands["recall"].low[1] - 1)
     assert hidden == pytest.approx(10_000 * 3.0 / 51, rel=0.1)
     monkeypatch.setattr(curve._Unseen, "around", as_neighbours_suggest)
-    wrong = curve_bands(bins, rng=np.random.default_rng(0), **asked)
+    wrong = curve_bands(bins, confidence=0.95, draws=8000, rng=np.random.default_rng(0))
     assert 180 * (1 / wrong.bands["recall"].low[1] - 1) < 10_000 * 2.0 / 51
     assert found.areas["roc_auc"][1] < wrong.areas["roc_auc"][1] - 0.05
 
