@@ -35,10 +35,17 @@ def test_curves_of_a_rare_class_hold(gap: float, monkeypatch: pytest.MonkeyPatch
     scores = np.random.default_rng(0).normal(size=truth.size) + gap * truth
     threshold = float(np.quantile(scores, 0.995))
     population = Population(y_true=truth, y_score=scores, threshold=threshold)
-    asked = {"metric": "recall", "budget": 200, "replications": 30, "draws": 300}
 
     def least() -> float:
-        (row,) = simulate_curves(population, thresholds=40, random=False, **asked).rows
+        (row,) = simulate_curves(
+            population,
+            metric="recall",
+            budget=200,
+            replications=30,
+            draws=300,
+            thresholds=40,
+            random=False,
+        ).rows
         shares = (row.coverage, row.pointwise, row.areas)
         return min(value for each in shares for value in each.values())
 

@@ -243,24 +243,26 @@ class _Seen:
         share = -np.diff(found.items, append=0.0)[inner]
         least = np.searchsorted(-found.items[inner], -found.total * (1 - _QUANTILES))
         held: dict[str, dict[str, Any]] = {
-            name: {} for name in ("band", "each", "least", "all", "width")
+            name: {} for name in ("coverage", "pointwise", "least", "everywhere", "width")
         }
         for name in CURVES:
             if name not in found.bands:
                 continue
             band, truth = found.bands[name], known.bands[name].value[place][inner]
             own = _holds(band.low[inner], truth, band.high[inner])
-            held["band"][name] = float(_holds(band.lowest[inner], truth, band.highest[inner]).all())
-            held["each"][name] = float((own * share).sum() / share.sum())
+            held["coverage"][name] = float(
+                _holds(band.lowest[inner], truth, band.highest[inner]).all()
+            )
+            held["pointwise"][name] = float((own * share).sum() / share.sum())
             held["least"][name] = own[np.minimum(least, own.size - 1)]
-            held["all"][name] = float(own.all())
+            held["everywhere"][name] = float(own.all())
             wide = (band.highest - band.lowest)[inner]
             held["width"][name] = float((wide * share).sum() / share.sum())
         areas = {
             name: float(_holds(low, known.areas[name][0], high))
             for name, (_, low, high) in found.areas.items()
         }
-        return cls(labels, *held.values(), areas)
+        return cls(labels=labels, areas=areas, **held)
 
 
 def _holds(low: Any, truth: Any, high: Any) -> Any:
