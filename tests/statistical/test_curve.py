@@ -29,7 +29,8 @@ def test_bands_hold_everywhere_and_pointwise_intervals_do_not() -> None:
 def test_curves_of_a_rare_class_hold(gap: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of 0.5%, told apart perfectly or hardly: 30 campaigns of 200 labels.
 
-    Of 0.94 less than 0.8 comes by chance less than once in 500.
+    They hold in 0.99 (`benchmarks/curve.py --rare`); less than 0.9 comes by chance less than once in
+    1,000.
     """
     truth = np.arange(20_000) < 100
     scores = np.random.default_rng(0).normal(size=truth.size) + gap * truth
@@ -49,6 +50,6 @@ def test_curves_of_a_rare_class_hold(gap: float, monkeypatch: pytest.MonkeyPatch
         shares = (row.coverage, row.pointwise, row.areas)
         return min(value for each in shares for value in each.values())
 
-    assert least() >= 0.8
+    assert least() >= 0.9
     monkeypatch.setattr(curve._Unseen, "around", as_neighbours_suggest)
-    assert least() < 0.8
+    assert least() < 0.9

@@ -338,10 +338,10 @@ def _share(right: Floats, errors: Floats) -> Floats:
 
 
 def _quantiles(lower: Floats, upper: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Return the ends beyond which one more draw lies as often as it may, however few there are."""
     tail = (1 - confidence) / 2
-    return np.asarray(np.quantile(lower, tail, axis=0)), np.asarray(
-        np.quantile(upper, 1 - tail, axis=0)
-    )
+    low = np.quantile(lower, tail, axis=0, method="weibull")
+    return np.asarray(low), np.asarray(np.quantile(upper, 1 - tail, axis=0, method="weibull"))
 
 
 def _around(
