@@ -29,8 +29,8 @@ def test_bands_hold_everywhere_and_pointwise_intervals_do_not() -> None:
 def test_curves_of_a_rare_class_hold(gap: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """A class of 0.5%, told apart perfectly or hardly: 30 campaigns of 200 labels.
 
-    They hold in 0.99 (`benchmarks/curve.py --rare`); less than 0.9 comes by chance less than once in
-    1,000.
+    They hold in 0.99 (`benchmarks/curve.py --rare`); less than 0.9 comes by chance less than once
+    in 1,000.
     """
     truth = np.arange(20_000) < 100
     scores = np.random.default_rng(0).normal(size=truth.size) + gap * truth
