@@ -3,7 +3,9 @@
 Every statistical test has a fixed seed; the chance that it would fail by chance is stated.
 """
 
+from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,8 +38,8 @@ def test_the_posterior_is_that_of_enumeration(monkeypatch: pytest.MonkeyPatch) -
     walk = curve._Walk.learned(cells)
     points = 1.5 * np.arange(-3, 4)
     rates, total, mean, second = expit(points), 0.0, np.zeros(3), np.zeros(3)
-    for size in curve._WALKS:
-        moves = curve._moves(7, size, cells.gap)
+    for size in range(curve._WALKS.size):
+        moves = {gap: curve._moves(7, gap)[size] for gap in cells.gap.tolist()}
         for path in product(range(7), repeat=3):
             chance = 1 / 7
             for c in (1, 2):
@@ -59,8 +61,7 @@ def test_the_posterior_is_that_of_enumeration(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_steps_favour_no_point() -> None:
-    moves = curve._moves(30, 3.0, np.array([np.inf, 0.05, 0.2]))
-    for each in moves.values():
+    for each in (each for gap in (np.inf, 0.05, 0.2) for each in curve._moves(30, gap)):
         assert each.sum(axis=1) == pytest.approx(1)
         assert each.sum(axis=0) == pytest.approx(1)
         assert (each >= 0).all()
@@ -74,7 +75,7 @@ def test_a_band_holds_a_new_curve_as_often_as_it_says() -> None:
         return np.asarray(rng.normal(size=(number, 60)).cumsum(axis=1))
 
     drawn, new = curves(2000), curves(2000)
-    low, high = simultaneous(drawn, 0.95)
+    low, high = simultaneous(drawn, drawn, 0.95)
     held = ((low <= new) & (new <= high)).all(axis=1).mean()
     assert abs(held - 0.95) < 0.03
     low, high = np.quantile(drawn, [0.025, 0.975], axis=0)  # pointwise: a wrong variant is caught
@@ -87,3 +88,64 @@ def test_a_stratum_without_labels_leaves_much_open() -> None:
     precision = found.bands["precision"]
     assert precision.high[1] - precision.low[1] > 0.3
     assert precision.high[2] - precision.low[2] < 0.2
+
+
+def as_neighbours_suggest(_self: object, drawn: Any, *_: object) -> tuple[list[Any], list[Any]]:
+    """Return what is drawn as the worst and the best: what no label has shown is not there."""
+    return [drawn, drawn], [drawn, drawn]
+
+
+def test_beyond_the_last_find_there_may_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels in perfect order: recall up to the lowest positive, and both areas, may be 1."""
+    yes = [0.0] * 8 + [8.0] * 4
+    bins = replace(bins_of([500.0] * 12, [8.0] * 12, yes), stratum=np.arange(12) // 3)
+    found = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
+    for ends in ("high", "highest"):
+        assert (getattr(found.bands["recall"], ends)[:9] == 1).all()
+        assert (getattr(found.bands["precision"], ends)[8:] == 1).all()
+        assert (getattr(found.bands["specificity"], ends)[8:] == 1).all()
+    assert [high for _, _, high in found.areas.values()] == [1, 1]
+    monkeypatch.setattr(curve._Unseen, "around", as_neighbours_suggest)
+    wrong = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
+    assert wrong.bands["recall"].high[8] < 1
+    assert wrong.areas["average_precision"][2] < 1
+
+
+def test_a_clean_stratum_may_hide_three_labels_worth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No find in 50 labels of 10,000 items: 3.0 W/n of them may be positive, wherever they are.
+
+    The ends are quantiles of 8,000 draws, with standard errors below 2% of themselves.
+    """
+    bins = bins_of([10_000, 200], [50, 200], [0, 180])
+    found = curve_bands(bins, confidence=0.95, draws=8000, rng=np.random.default_rng(0))
+    hidden = 180 * (1 / found.bands["recall"].low[1] - 1)
+    assert hidden == pytest.approx(10_000 * 3.0 / 51, rel=0.1)
+    monkeypatch.setattr(curve._Unseen, "around", as_neighbours_suggest)
+    wrong = curve_bands(bins, confidence=0.95, draws=8000, rng=np.random.default_rng(0))
+    assert 180 * (1 / wrong.bands["recall"].low[1] - 1) < 10_000 * 2.0 / 51
+    assert found.areas["roc_auc"][1] < wrong.areas["roc_auc"][1] - 0.05
+
+
+def test_what_strata_have_shown_widens_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both outcomes in all strata, many times: the ends move by less than 2% of the width."""
+    bins = bins_of([1000] * 4, [100] * 4, [20, 40, 60, 80])
+    found = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
+    monkeypatch.setattr(curve._Unseen, "around", as_neighbours_suggest)
+    before = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
+    for name, band in found.bands.items():
+        width = band.high - band.low
+        assert width.mean() == pytest.approx(
+            (before.bands[name].high - before.bands[name].low).mean(), rel=0.02
+        )
+
+
+def test_the_curve_goes_through_an_estimate_and_stays_in_order() -> None:
+    bins = bins_of([1000] * 6, [30] * 6, [3, 6, 9, 15, 20, 28])
+    found = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0)).bands
+    for name, falls in curve.FALLS.items():
+        value = float(found[name].value[3]) + 0.3 * falls
+        band = found[name].through(3, (value, value - 0.1, value + 0.1), falls)
+        assert (band.value[3], band.low[3], band.high[3]) == (value, value - 0.1, value + 0.1)
+        assert (np.diff(band.value) * falls <= 0).all()
+        assert (band.lowest <= band.low).all() and (band.low <= band.value).all()
+        assert (band.highest >= band.high).all() and (band.high >= band.value).all()

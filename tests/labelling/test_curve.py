@@ -15,7 +15,9 @@ from sklearn.metrics import (
 )
 
 import assay
+import assay.labelling.curve as labelling_curve
 from assay.errors import DesignError, PredictionsError
+from assay.report import curve_part
 
 
 def population(size: int, *, digits: int | None = None, seed: int = 0) -> tuple[Any, Any]:
@@ -106,6 +108,52 @@ def test_intervals_hold_the_estimate_and_lie_in_the_band() -> None:
     assert 0.01 < precision.high - precision.low < 0.2
     recall = [point.metrics["recall"].value for point in curve]
     assert all(one >= other for one, other in pairwise(recall))
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"metric": "recall", "budget": 200},
+        {"metric": "precision", "within": 0.05},
+        {"metric": "f1", "budget": 150},
+        {"metrics": ["precision", "recall"], "budget": 200},
+    ],
+    ids=str,
+)
+def test_the_curve_has_the_campaigns_own_estimates(
+    asked: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One quantity, one number: in Python, in JSON, in the report and on the page of the curve."""
+    score, truth = population(6000, digits=4)
+    file = tmp_path / "p.csv"
+    file.write_text("p\n" + "\n".join(map(str, score)) + "\n")
+    campaign = labelled(str(file), truth, **asked)
+
+    def read() -> list[bool]:
+        curve = campaign.curve()
+        assert curve.own is not None and curve.own.items == (score >= 0.5).sum()
+        report, page = campaign.report(curve=True), curve_part(curve)
+        facts = report.to_dict()
+        (point,) = [p for p in facts["curve"]["points"] if p["items"] == curve.own.items]
+        same = []
+        for target, each in campaign.estimates().items():
+            name = target.partition(":")[0]
+            ends, shown = ("value", "low", "high"), f"{each.value:.3f} [{each.low:.3f}, "
+            told = [facts["metrics"][target][end] for end in ends]
+            same += [
+                [getattr(curve.own.metrics[name], end) for end in ends] == told,
+                [point[name][end] for end in ends] == told,
+                f"<td>{each.value:.3f}</td><td>{each.low:.3f} to {each.high:.3f}</td>" in page,
+            ]
+            if name in ("precision", "recall"):  # the table of the report has their intervals
+                row = next(row for row in curve.table() if row[0].endswith("*"))
+                same.append(any(cell.startswith(shown) for cell in row))
+                same.append("metrics" in asked or report.html.count(shown) > 1)
+        return same
+
+    assert all(read())
+    monkeypatch.setattr(labelling_curve, "_through_estimates", lambda known, *_: known)
+    assert not any(read()[:3])  # the curve's own numbers are others
 
 
 def test_the_same_labels_give_the_same_curve() -> None:

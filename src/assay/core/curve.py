@@ -15,7 +15,7 @@ References
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil, log, sqrt
 from typing import Self
@@ -26,7 +26,7 @@ from assay.core.special import expit
 from assay.core.types import Bools, Floats, Ints
 
 DRAWS = 2000
-_THRESHOLDS = 400  # at most, where there is anything to draw
+THRESHOLDS = 400  # at most, where there is anything to draw
 _TAIL = 0.01  # of the items at either end, where the bands are not for all at once
 _LABELS_A_CELL = 8.0
 _CELLS = 64  # at least: within one, shares of yes are taken to be alike
@@ -38,6 +38,8 @@ _NEGLIGIBLE = 1e-4  # of the weight of all of them
 
 CURVES = ("precision", "recall", "f1", "specificity")
 """What depends on labels; the share of items above a threshold is known."""
+FALLS = {"recall": 1, "specificity": -1}
+"""How they go as the threshold rises, where that is certain: 1 if they fall, -1 if they rise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,27 @@ class Band:
     lowest: Floats
     highest: Floats
 
+    def through(self, at: int, known: tuple[float, float, float], falls: int = 0) -> "Band":
+        """Return the band with another estimate of one threshold.
+
+        Parameters
+        ----------
+        at : int
+            The threshold.
+        known : tuple of float
+            The value there and the ends of its interval.
+        falls : {-1, 0, 1}
+            Whether the metric falls as the threshold rises (1), rises (-1), or may do either.
+        """
+        value, low, high = (each.copy() for each in (self.value, self.low, self.high))
+        if falls:
+            sides = (np.maximum, np.minimum)[::falls]
+            for side, end in zip((slice(None, at), slice(at, None)), sides, strict=True):
+                value[side] = end(value[side], known[0])
+        value[at], low[at], high[at] = known
+        low, high = np.minimum(low, value), np.maximum(high, value)
+        return Band(value, low, high, np.minimum(self.lowest, low), np.maximum(self.highest, high))
+
 
 @dataclass(frozen=True, eq=False)
 class CurveBands:
@@ -132,7 +155,13 @@ class CurveBands:
 
 
 def curve_bands(
-    bins: ScoreBins, *, confidence: float, rng: np.random.Generator, draws: int = DRAWS
+    bins: ScoreBins,
+    *,
+    confidence: float,
+    rng: np.random.Generator,
+    draws: int = DRAWS,
+    thresholds: int = THRESHOLDS,
+    own: float | None = None,
 ) -> CurveBands:
     """Return the metrics at every threshold, or at some hundreds of them, with intervals.
 
@@ -144,6 +173,10 @@ def curve_bands(
         Where the draws come from.
     draws : int
         Populations to draw, given the labels.
+    thresholds : int
+        At most so many, while items without a label are left.
+    own : float, optional
+        A threshold that is always among them.
 
     Examples
     --------
@@ -153,32 +186,40 @@ def curve_bands(
     >>> found.bands["recall"].value, found.areas["roc_auc"]
     (array([1. , 1. , 0.5, 0.5]), (0.75, 0.75, 0.75))
     """
-    thresholds = bins.starts if bins.complete else _thinned(bins)
-    cells, names = _Cells.of(bins, thresholds), bins.curves
+    starts = bins.starts if bins.complete else _thinned(bins, thresholds, own)
+    cells, names = _Cells.of(bins, starts), bins.curves
     if cells.complete:
-        estimated = drawn = cells.curves(np.zeros((1, cells.left.size)))
+        estimated = cells.curves(np.zeros((1, cells.left.size)))
+        worst = best = [estimated, estimated]
     else:
         walk = _Walk.learned(cells)
         estimated = cells.curves((cells.left * walk.means())[None])
         rates = walk.draw(draws, rng)
-        drawn = cells.curves(rng.binomial(cells.left.astype(np.int64), rates).astype(np.float64))
-    total, every = float(bins.items.sum()), drawn.metrics(names)
+        more = rng.binomial(cells.left.astype(np.int64), rates).astype(np.float64)
+        unseen = _Unseen.of(bins, starts)
+        positives = more @ (cells.stratum[:, None] == np.arange(unseen.left.size))
+        worst, best = unseen.around(cells.curves(more), positives, rng)
+    total = float(bins.items.sum())
     inner = _inner(cells.items / total)
-    areas = {}
-    if names == CURVES:
-        among = drawn.areas()
-        for name, (value, *_) in estimated.areas().items():
-            low, high = _quantiles(among[name], confidence)
-            areas[name] = (float(value), min(float(low), value), max(float(high), value))
+    values = estimated.measures(names)
+    lower, upper = ([each.measures(names) for each in way] for way in (worst, best))
+    ends = {
+        name: (
+            np.minimum(*(each[name] for each in lower)),
+            np.maximum(*(each[name] for each in upper)),
+        )
+        for name in values
+    }
     return CurveBands(
-        threshold=bins.score[thresholds],
+        threshold=bins.score[starts],
         items=cells.items,
         total=total,
-        bands={
-            name: _band(value[0], every[name], inner, confidence)
-            for name, value in estimated.metrics(names).items()
+        bands={name: _band(values[name][0], *ends[name], inner, confidence) for name in names},
+        areas={
+            name: _around(values[name][0], *ends[name], confidence)
+            for name in values
+            if name not in names
         },
-        areas=areas,
         inner=inner,
     )
 
@@ -213,15 +254,17 @@ def drawn_positives(
     return cells.curves((cells.left * walk.means())[None]).above[0], found
 
 
-def _thinned(bins: ScoreBins) -> Ints:
+def _thinned(bins: ScoreBins, most: int, own: float | None) -> Ints:
     """Return the bins at which thresholds lie: all, or else evenly by items and by labels."""
     starts = bins.starts
-    if starts.size <= _THRESHOLDS:
+    if starts.size <= most:
         return starts
     chosen = [np.array([0, starts.size - 1])]
+    if own is not None:
+        chosen.append(np.searchsorted(bins.score[starts], [own]))
     for counts in (bins.items, bins.labels):
         above = counts[::-1].cumsum()[::-1][starts]
-        wanted = np.linspace(above[0], 0, _THRESHOLDS // 2, endpoint=False)
+        wanted = np.linspace(above[0], 0, most // 2, endpoint=False)
         chosen.append(np.searchsorted(-above, -wanted))
     return np.asarray(starts[np.unique(np.minimum(np.concatenate(chosen), starts.size - 1))])
 
@@ -234,58 +277,83 @@ def _inner(share: Floats) -> slice:
 
 @dataclass(frozen=True, eq=False)
 class _Curves:
-    """Positives from each threshold on, `above`, of one population or several: shape (D, G).
+    """Errors at each threshold, of one population or several: shape (D, G).
 
-    `items` and `tied` are of shape (G,): the items from each threshold on, and whether those below
-    the next one have one score.
+    `missed` are the positives below a threshold, `wrong` the negatives from it on. `items` and
+    `tied` are of shape (G,): the items from each threshold on, and whether those below the next one
+    have one score.
     """
 
-    above: Floats
+    missed: Floats
+    wrong: Floats
     items: Floats
     tied: Bools
 
+    @property
+    def above(self) -> Floats:
+        """Positives from each threshold on."""
+        return self.items - self.wrong
+
     def metrics(self, names: Sequence[str]) -> dict[str, Floats]:
         """Return some of `CURVES`, each of shape (D, G)."""
-        positives = self.above[:, :1]
-        found = {"precision": self.above / self.items}
+        above, below = self.above, self.items[0] - self.items
+        found = {"precision": (above, self.wrong)}
         if "recall" in names:
-            found["recall"] = self.above / positives
-            found["f1"] = 2 * self.above / (self.items + positives)
+            found["recall"] = (above, self.missed)
+            found["f1"] = (2 * above, self.missed + self.wrong)
         if "specificity" in names:
-            found["specificity"] = 1 - (self.items - self.above) / (self.items[0] - positives)
-        return {name: np.clip(values, 0.0, 1.0) for name, values in found.items()}  # of rounding
+            found["specificity"] = (below - self.missed, self.wrong)
+        return {name: _share(right, errors) for name, (right, errors) in found.items()}
+
+    def measures(self, names: Sequence[str]) -> dict[str, Floats]:
+        """Return some of `CURVES`, and where all are asked for the areas."""
+        return self.metrics(names) | (self.areas() if tuple(names) == CURVES else {})
 
     def areas(self) -> dict[str, Floats]:
         """Return average precision and the area under the ROC curve, of shape (D,).
 
         Items of one score come all at once, as scikit-learn has it. Where thresholds were left out
-        the items between come evenly: precision is taken in their middle.
+        the items between come evenly, but for those that no error keeps from being in order.
         """
-        size = -np.diff(self.items, append=0.0)
-        gained = -np.diff(self.above, append=0.0)
-        positives = self.above[:, 0]
-        negatives = self.items[0] - positives
-        middle = (self.above - gained / 2) / (self.items - size / 2)
-        precision = np.where(self.tied, self.above / self.items, middle)
-        outranked = negatives[:, None] - (self.items - self.above) + (size - gained) / 2
+        recall = _share(self.above, self.missed)
+        fallout = 1 - _share(self.items[0] - self.items - self.missed, self.wrong)
+        gained, fell, more = (-np.diff(each, append=0.0) for each in (recall, fallout, self.wrong))
+        next_ = self.wrong - more
+        first = ~self.tied & (self.missed == 0) & (next_ == 0)  # positives before negatives
+        part = np.where(self.tied, 0.0, np.where(first, 1.0, 0.5))
+        hits = self.above + np.where(self.tied, 0.0, 0.5) * np.diff(self.above, append=0.0)
         return {
-            "average_precision": (gained * precision).sum(axis=-1) / positives,
-            "roc_auc": (gained * outranked).sum(axis=-1) / (positives * negatives),
+            "average_precision": (gained * _share(hits, self.wrong - part * more)).sum(axis=-1),
+            "roc_auc": (gained * (1 - fallout + np.maximum(part, 0.5) * fell)).sum(axis=-1),
         }
+
+
+def _share(right: Floats, errors: Floats) -> Floats:
+    """Return right / (right + errors), 1 where there is neither."""
+    every = right + errors
+    return np.clip(np.divide(right, every, out=np.ones_like(every), where=every > 0), 0.0, 1.0)
 
 
 # Intervals: quantiles of what was drawn, at each threshold or widened for all of them at once.
 
 
-def _quantiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
+def _quantiles(lower: Floats, upper: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Return the ends beyond which one more draw lies as often as it may, however few there are."""
     tail = (1 - confidence) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail], axis=0)
-    return np.asarray(low), np.asarray(high)
+    low = np.quantile(lower, tail, axis=0, method="weibull")
+    return np.asarray(low), np.asarray(np.quantile(upper, 1 - tail, axis=0, method="weibull"))
 
 
-def _band(value: Floats, drawn: Floats, inner: slice, confidence: float) -> Band:
-    low, high = _quantiles(drawn, confidence)
-    lowest, highest = simultaneous(drawn, confidence, inner)
+def _around(
+    value: float, lower: Floats, upper: Floats, confidence: float
+) -> tuple[float, float, float]:
+    low, high = _quantiles(lower, upper, confidence)
+    return float(value), min(float(low), float(value)), max(float(high), float(value))
+
+
+def _band(value: Floats, lower: Floats, upper: Floats, inner: slice, confidence: float) -> Band:
+    low, high = _quantiles(lower, upper, confidence)
+    lowest, highest = simultaneous(lower, upper, confidence, inner)
     return Band(
         value=value,
         low=np.minimum(low, value),
@@ -296,7 +364,7 @@ def _band(value: Floats, drawn: Floats, inner: slice, confidence: float) -> Band
 
 
 def simultaneous(
-    drawn: Floats, confidence: float, inner: slice = slice(None)
+    lower: Floats, upper: Floats, confidence: float, inner: slice = slice(None)
 ) -> tuple[Floats, Floats]:
     """Return the band that so large a share of the drawn curves never leaves.
 
@@ -306,34 +374,143 @@ def simultaneous(
 
     Parameters
     ----------
-    drawn : array, shape (D, G)
+    lower, upper : array, shape (D, G)
+        Each drawn curve, at its lowest and at its highest.
     confidence : float
     inner : slice
         The thresholds at which it counts.
 
     Examples
     --------
-    >>> low, high = simultaneous(np.random.default_rng(0).normal(size=(4000, 20)), 0.95)
-    >>> bool(2.9 < high.mean() < 3.2), bool(-3.2 < low.mean() < -2.9)  # 20 independent thresholds
+    >>> drawn = np.random.default_rng(0).normal(size=(4000, 20))  # 20 independent thresholds
+    >>> low, high = simultaneous(drawn, drawn, 0.95)
+    >>> bool(2.9 < high.mean() < 3.2), bool(-3.2 < low.mean() < -2.9)
     (True, True)
     """
-    number = len(drawn)
-    order = np.sort(drawn, axis=0)
-    depth = np.full(number, number)  # the least number of curves, with itself, on either side
-    places = np.arange(number)
-    for values in drawn[:, inner].T:
-        by_value = np.argsort(values)
-        line = values[by_value]
-        # Of equal values the first has the fewest below, and the last the fewest above.
-        equal = (line[1:] == line[:-1]) | np.isnan(line[:-1])
-        first, last = places.copy(), places.copy()
-        first[1:][equal] = 0
-        last[:-1][equal] = number - 1
-        below = np.minimum.accumulate(last[::-1])[::-1] + 1
-        above = number - np.maximum.accumulate(first)
-        depth[by_value] = np.minimum(depth[by_value], np.minimum(below, above))
+    number = len(lower)
+    # The least number of curves, with itself, on either side.
+    depth = np.minimum(*(_ranks(each[:, inner]).min(axis=1) for each in (lower, -upper)))
     k = max(int(np.sort(depth)[int((1 - confidence) * number)]) - 1, 1)
-    return order[k - 1], order[number - k]
+    return np.sort(lower, axis=0)[k - 1], np.sort(upper, axis=0)[number - k]
+
+
+def _ranks(values: Floats) -> Ints:
+    """Return how many of a column are no larger than each value, of shape (D, G)."""
+    order = values.argsort(axis=0)
+    line = np.take_along_axis(values, order, axis=0)
+    rank = np.broadcast_to(np.arange(1, len(values) + 1)[:, None], values.shape).copy()
+    rank[:-1][line[1:] == line[:-1]] = len(values)  # of equal values the last counts
+    rank = np.minimum.accumulate(rank[::-1], axis=0)[::-1]
+    found = np.empty_like(rank)
+    np.put_along_axis(found, order, rank, axis=0)
+    return found
+
+
+# What no label has shown.
+
+
+@dataclass(frozen=True, eq=False)
+class _Unseen:
+    """How far the truth may be from what neighbours in score suggest, given the labels alone.
+
+    A stratum of W items with n labels and no find may hold W Beta(1, n) positives (Clopper and
+    Pearson), wherever in it they do most. Of several strata one counts, that in which they do most,
+    as Fay and Feuer (1997) have it for sums of unequal weights. Below the lowest find and above the
+    highest one there may be none at all. Half of the drawn populations are moved so far (mid-p):
+    without a find one end of an interval cannot miss, and the other one allows for 3.0 W/n at 95%.
+
+    Parameters
+    ----------
+    left, one : array, shape (S,)
+        Items without a label, by stratum, and how many of them a further label would stand for.
+    below : array, shape (S, G)
+        Those below each threshold.
+    no, yes : tuple of int
+        The threshold below which no label is negative, or positive, and that from which on none is.
+    """
+
+    left: Floats
+    one: Floats
+    below: Floats
+    no: tuple[int, int]
+    yes: tuple[int, int]
+
+    @classmethod
+    def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
+        told = bins.stratum >= 0
+        place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right")[told]
+        shape = (int(bins.stratum.max()) + 1, thresholds.size + 1)
+
+        def table(counts: Floats) -> Floats:
+            found = np.zeros(shape)
+            np.add.at(found, (bins.stratum[told], place), counts[told])
+            return found
+
+        open_, labels = table(bins.items - bins.labels), table(bins.labels).sum(axis=1)
+        no, yes = (
+            _finds(table(counts)[:, 1:].sum(axis=0))
+            for counts in (bins.labels - bins.positives, bins.positives)
+        )
+        left = open_.sum(axis=1)
+        below = open_.cumsum(axis=1)[:, :-1]
+        return cls(left, left / (labels + 1), below, no, yes)
+
+    def around(
+        self, drawn: _Curves, positives: Floats, rng: np.random.Generator
+    ) -> tuple[list[_Curves], list[_Curves]]:
+        """Return the drawn populations at their worst, in two ways, and at their best, in two.
+
+        Parameters
+        ----------
+        drawn : _Curves
+        positives : array, shape (D, S)
+            Those among the items without a label.
+        rng : numpy.random.Generator
+        """
+        moved = np.arange(len(positives))[:, None] % 2
+        most = moved * rng.exponential(size=moved.shape) * self.one
+        yes, no = np.maximum(most - positives, 0.0), np.maximum(most - self.left + positives, 0.0)
+        below, above = self.below, self.left[:, None] - self.below
+        items, under = drawn.items, drawn.items[0] - drawn.items
+        kept = _between(under - drawn.missed, *self.no, moved)
+        hits = _between(drawn.above, *self.yes[::-1], moved)
+        missed = _between(drawn.missed, *self.yes, moved)
+        wrong = _between(drawn.wrong, *self.no[::-1], moved)
+        worst = replace(drawn, missed=under - kept, wrong=items - hits)
+        best = replace(drawn, missed=missed, wrong=wrong)
+        return (
+            [
+                replace(worst, missed=np.minimum(worst.missed + _largest(yes, below), under)),
+                replace(worst, wrong=np.minimum(worst.wrong + _largest(no, above), items)),
+            ],
+            [
+                replace(best, missed=np.maximum(missed - _largest(no, below), 0.0)),
+                replace(best, wrong=np.maximum(wrong - _largest(yes, above), 0.0)),
+            ],
+        )
+
+
+def _finds(found: Floats) -> tuple[int, int]:
+    """Return the last threshold below which nothing was found, and the first with none from it."""
+    at = np.flatnonzero(found)
+    return (int(at[0]), int(at[-1]) + 1) if at.size else (found.size - 1, 0)
+
+
+def _between(counts: Floats, start: int, end: int, moved: Ints) -> Floats:
+    """Return counts, on one side of each threshold, of those between two thresholds alone."""
+    place = np.arange(counts.shape[1])
+    place = np.minimum(place, end) if start < end else np.maximum(place, end)
+    beyond = counts[:, start : start + 1].sum(axis=1, keepdims=True)
+    return np.where(moved, np.maximum(counts[:, place] - beyond, 0.0), counts)
+
+
+def _largest(more: Floats, there: Floats) -> Floats:
+    """Return how many of a stratum's items, (D, S), can be on one side of each, (S, G), at most."""
+    found = np.zeros((len(more), there.shape[1]))
+    for each, most in zip(more.T, there, strict=True):
+        if each.any():
+            np.maximum(found, np.minimum(each[:, None], most), out=found)
+    return found
 
 
 # Cells, and the walk of log odds along them.
@@ -347,6 +524,7 @@ class _Cells:
     ----------
     labels, positives, left : array, shape (C,)
         Labels, those with a yes, and items without a label.
+    stratum : array of int, shape (C,)
     gap : array, shape (C,)
         How far each is from the one before, as a share of all; infinite where a chain begins.
     share : array, shape (C, G)
@@ -359,6 +537,7 @@ class _Cells:
     labels: Floats
     positives: Floats
     left: Floats
+    stratum: Ints
     gap: Floats
     share: Floats
     known: Floats
@@ -367,7 +546,7 @@ class _Cells:
 
     @classmethod
     def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
-        cell, gap = _cut(bins)
+        cell, gap, stratum = _cut(bins)
         number = thresholds.size
         place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right") - 1
         reached = place >= 0  # by some threshold; where all is told, by the lowest
@@ -390,6 +569,7 @@ class _Cells:
             labels=by_cell(bins.labels),
             positives=by_cell(bins.positives),
             left=left,
+            stratum=stratum,
             gap=gap,
             share=share[:, ::-1].cumsum(axis=-1)[:, ::-1],
             known=from_each(bins.positives),
@@ -404,18 +584,19 @@ class _Cells:
 
     def curves(self, more: Floats) -> _Curves:
         """Return the curves with so many positives among the items without a label, (D, C)."""
-        return _Curves(more @ self.share + self.known, self.items, self.tied)
+        above = more @ self.share + self.known
+        return _Curves(above[:, :1] - above, self.items - above, self.items, self.tied)
 
 
-def _cut(bins: ScoreBins) -> tuple[Ints, Floats]:
-    """Return the cell of each bin, -1 where labels cannot tell, and the gaps between the cells.
+def _cut(bins: ScoreBins) -> tuple[Ints, Floats, Ints]:
+    """Return the cell of each bin, -1 where labels cannot tell; the cells' gaps and strata.
 
     A run of neighbouring bins of one stratum is cut into cells of equal size: as many as its number
     of labels allows, and so many that all are narrow; those without labels lean on others. Which of
     its items have labels, and what they say, is not looked at. Every run is as wide as another:
     strata are made to differ, whatever labels they have.
     """
-    cell, gap = np.full(bins.score.size, -1), list[float]()
+    cell, gap, stratum = np.full(bins.score.size, -1), list[float](), list[int]()
     order = np.lexsort((np.arange(bins.score.size), bins.chain))
     order = order[bins.stratum[order] >= 0]
     changes = np.diff(bins.stratum[order]) != 0
@@ -433,7 +614,8 @@ def _cut(bins: ScoreBins) -> tuple[Ints, Floats]:
         same = bins.chain[run[0]] == chain
         gap += [(before + each) / 2 if same else np.inf, *[each] * (number - 1)]
         before, chain = each, bins.chain[run[0]]
-    return cell, np.array(gap)
+        stratum += [int(bins.stratum[run[0]])] * number
+    return cell, np.array(gap), np.array(stratum)
 
 
 @dataclass(frozen=True, eq=False)
@@ -451,6 +633,8 @@ class _Walk:
         What the labels make of each size of the walk.
     forward : array, shape (S, C, L)
         The chances of the points given the labels up to a cell.
+    moves : mapping of float to array, shape (S, L, L)
+        The chances of going from one point to another, by the gap between two cells.
     """
 
     cells: _Cells
@@ -458,6 +642,7 @@ class _Walk:
     likelihood: Floats
     weight: Floats
     forward: Floats
+    moves: Mapping[float, Floats]
 
     @classmethod
     def learned(cls, cells: _Cells) -> Self:
@@ -469,74 +654,72 @@ class _Walk:
         likelihood = np.exp(log_likelihood - log_likelihood.max(axis=-1, keepdims=True))
         forward = np.empty((_WALKS.size, *likelihood.shape))
         evidence = np.zeros(_WALKS.size)
-        for s, size in enumerate(_WALKS):
-            moves = _moves(points.size, size, cells.gap)
-            chances = np.full(points.size, 1 / points.size)
-            for c, gap in enumerate(cells.gap.tolist()):
-                chances = chances @ moves[gap] * likelihood[c]
-                total = chances.sum()
-                evidence[s] += np.log(total)
-                forward[s, c] = chances = chances / total
+        chances = np.full((_WALKS.size, points.size), 1 / points.size)
+        moves = {gap: _moves(points.size, gap) for gap in set(cells.gap.tolist())}
+        for c, gap in enumerate(cells.gap.tolist()):
+            chances = (chances[:, None] @ moves[gap])[:, 0] * likelihood[c]
+            total = chances.sum(axis=-1, keepdims=True)
+            evidence += np.log(total[:, 0])
+            forward[:, c] = chances = chances / total
         weight = np.exp(evidence - evidence.max())
         weight = np.where(weight < _NEGLIGIBLE * weight.sum(), 0.0, weight)
-        return cls(cells, expit(points), likelihood, weight / weight.sum(), forward)
+        return cls(cells, expit(points), likelihood, weight / weight.sum(), forward, moves)
 
     def means(self) -> Floats:
         """Return the expected share of yes in each cell, of shape (C,)."""
         mean = np.zeros(self.cells.gap.size)
-        for s in np.flatnonzero(self.weight):
-            moves = _moves(self.rates.size, _WALKS[s], self.cells.gap)
-            later = np.ones(self.rates.size)  # what the cells after say of each point
-            for c in reversed(range(mean.size)):
-                chances = self.forward[s, c] * later
-                mean[c] += self.weight[s] * float(chances @ self.rates / chances.sum())
-                later = moves[float(self.cells.gap[c])] @ (self.likelihood[c] * later)
-                later /= later.max()
+        later = np.ones((_WALKS.size, self.rates.size))  # what the cells after say of each point
+        for c in reversed(range(mean.size)):
+            chances = self.forward[:, c] * later
+            mean[c] = self.weight @ (chances @ self.rates / chances.sum(axis=-1))
+            told = (self.likelihood[c] * later)[..., None]
+            later = (self.moves[float(self.cells.gap[c])] @ told)[..., 0]
+            later /= later.max(axis=-1, keepdims=True)
         return mean
 
     def draw(self, draws: int, rng: np.random.Generator) -> Floats:
-        """Return shares of yes in the cells, drawn together: of shape (draws, C)."""
-        counts = rng.multinomial(draws, self.weight)
-        sizes = np.flatnonzero(counts).tolist()
-        return np.concatenate([self._draw(s, int(counts[s]), rng) for s in sizes])
+        """Return shares of yes in the cells, drawn together: of shape (draws, C).
 
-    def _draw(self, s: int, draws: int, rng: np.random.Generator) -> Floats:
-        """Draw with one size of the walk, from the last cell back to the first."""
+        Each has a size of the walk, and goes from the last cell back to the first.
+        """
         number, last = self.rates.size, self.cells.gap.size - 1
-        moves = _moves(number, _WALKS[s], self.cells.gap)
+        counts = rng.multinomial(draws, self.weight)
+        size = np.repeat(np.arange(counts.size), counts)
+        chance = np.concatenate([rng.random((last + 1, n)) for n in counts.tolist()], axis=1)
         drawn, point = np.empty((draws, last + 1)), np.zeros(draws, dtype=np.int64)
         for c in range(last, -1, -1):
-            # Row r: the chances of this cell's points where the next cell's point is r. Rows are
-            # made for the points that draws stand at, which are few of all.
-            stands, row = np.unique(point, return_inverse=True)
-            ways = 1.0 if c == last else moves[float(self.cells.gap[c + 1])][:, stands].T
-            table = np.cumsum(self.forward[s, c] * np.broadcast_to(ways, (stands.size, number)), -1)
+            # A row for each size and point of the next cell that draws stand at, few of all: the
+            # chances of this cell's points.
+            stands, row = np.unique(size * number + point, return_inverse=True)
+            s, at = np.divmod(stands, number)
+            table = self.forward[s, c]
+            if c < last:
+                table = table * self.moves[float(self.cells.gap[c + 1])][s, :, at]
+            table = np.cumsum(table, axis=-1)
             # A point that no way leads from has no chances, and is never where a draw stands.
             table /= np.maximum(table[:, -1:], np.finfo(np.float64).tiny)
-            # All rows as one ascending line: that of point r lies between r and r + 1.
-            line = (table + stands[:, None]).ravel()
-            place = np.searchsorted(line, point + rng.random(draws), side="right")
+            # All rows as one ascending line: row r lies between r and r + 1.
+            line = (table + np.arange(stands.size)[:, None]).ravel()
+            place = np.searchsorted(line, row + chance[last - c], side="right")
             point = np.minimum(place - row * number, number - 1)
             drawn[:, c] = self.rates[point]
         return drawn
 
 
-def _moves(number: int, size: float, gaps: Floats) -> dict[float, Floats]:
-    """Return the chances to go from one point of the grid to another, by the gap between.
+def _moves(number: int, gap: float) -> Floats:
+    """Return the chances to go from one point of the grid to another, by the size of the walk.
 
     A normal step that would lead beyond the ends is not made. So no point is better than another
-    in the long run. At the beginning of a chain all points are equally likely.
+    in the long run. At the beginning of a chain all points are equally likely. The shape is
+    (S, number, number).
     """
+    if gap == np.inf:
+        return np.full((_WALKS.size, number, number), 1 / number)
     apart = np.subtract.outer(np.arange(number), np.arange(number))
-    found = {}
-    for gap in np.unique(gaps).tolist():
-        if gap == np.inf:
-            found[gap] = np.full((number, number), 1 / number)
-            continue
-        width = max(size * sqrt(gap) / _STEP, 0.5)
-        steps = np.exp(-0.5 * (np.arange(1 - number, number) / width) ** 2)
-        moves = np.exp(-0.5 * (apart / width) ** 2) / steps.sum()
-        np.fill_diagonal(moves, 0.0)
-        np.fill_diagonal(moves, 1 - moves.sum(axis=-1))
-        found[gap] = moves
-    return found
+    width = np.maximum(_WALKS * sqrt(gap) / _STEP, 0.5)[:, None]
+    steps = np.exp(-0.5 * (np.arange(1 - number, number) / width) ** 2).sum(axis=-1)
+    found = np.exp(-0.5 * (apart / width[..., None]) ** 2) / steps[:, None, None]
+    own = np.arange(number)
+    found[:, own, own] = 0.0
+    found[:, own, own] = 1 - found.sum(axis=-1)
+    return np.asarray(found)

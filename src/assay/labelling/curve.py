@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.core.curve import CURVES, Band, CurveBands, ScoreBins, curve_bands
+from assay.core.curve import CURVES, FALLS, Band, CurveBands, ScoreBins, curve_bands
 from assay.core.cuts import confidence, rank
 from assay.core.profile import Profile
 from assay.core.strata import Side, Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, DesignError, PredictionsError
+from assay.labelling.estimates import estimates_of
 from assay.labelling.reserve import check_same, read_again, scans_of, whereabouts
 from assay.labelling.settings import Settings
 from assay.labelling.slice_items import SliceAnswers, column_values
@@ -42,13 +43,33 @@ def threshold_curve(labelling: Labelling, *, predictions: object = None) -> Thre
             details="no item with a high score is drawn: its metric is about items predicted no",
             hint="a campaign for accuracy, recall or F1 draws items of all scores",
         )
+    chosen = settings.goal.threshold_for is None  # otherwise it is what the campaign looks for
+    own = found.threshold if chosen else None
     known = curve_bands(
         bins,
         confidence=settings.goal.confidence,
         rng=np.random.default_rng([settings.seed, int(bins.labels.sum())]),
+        own=own,
     )
-    chosen = settings.goal.threshold_for is None  # otherwise it is what the campaign looks for
-    return _result(labelling, bins, known, found.threshold if chosen else None)
+    if own is not None:
+        known = _through_estimates(known, labelling, own, found.positives)
+    return _result(labelling, bins, known, own)
+
+
+def _through_estimates(
+    known: CurveBands, labelling: Labelling, threshold: float, positives: int
+) -> CurveBands:
+    """Return the curve with the campaign's own estimates at its threshold."""
+    at = int(np.searchsorted(known.threshold, threshold))
+    if at == known.threshold.size or known.items[at] != positives:
+        return known
+    bands, estimates = dict(known.bands), estimates_of(labelling)
+    for standing in labelling.rounds.standings:
+        metric, each = standing.goal.metric, estimates[standing.name]
+        if metric in bands and each.value is not None:
+            ends = (each.value, each.low, each.high)
+            bands[metric] = bands[metric].through(at, ends, FALLS.get(metric, 0))
+    return replace(known, bands=bands)
 
 
 def _refuse(settings: Settings) -> Roles:

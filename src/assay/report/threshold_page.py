@@ -45,9 +45,13 @@ def curve_part(curve: ThresholdCurve) -> str:
     curve : ThresholdCurve
     """
     every = -(-len(curve) // _MOST)
-    points = [*curve.points[:-1:every], curve.points[-1]]
-    mark = curve.own or points[len(points) // 2]
-    here = min(range(len(points)), key=lambda place: abs(points[place].items - mark.items))
+    last = len(curve) - 1
+    points = [
+        point
+        for place, point in enumerate(curve)
+        if place % every == 0 or place == last or point is curve.own
+    ]
+    here = points.index(curve.own) if curve.own is not None else len(points) // 2
     texts = distinct([point.threshold for point in points])
     told = [
         [_cells(each) for each in (point.metrics[name] for name in curve.metrics)]

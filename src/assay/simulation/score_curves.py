@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from assay.core.curve import CURVES, DRAWS, CurveBands, ScoreBins, curve_bands
+from assay.core.curve import CURVES, DRAWS, THRESHOLDS, CurveBands, ScoreBins, curve_bands
 from assay.core.design import Design, fitted
 from assay.core.goal import Goal
 from assay.core.types import Floats, Ints
@@ -20,6 +20,7 @@ from assay.simulation.population import Population
 from assay.simulation.runs import replay
 
 _RANDOM, _DEFAULT = "random", "default"
+_QUANTILES = np.linspace(0.02, 0.98, 25)  # thresholds that are followed from run to run
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,9 @@ class CurveRow:
         99% quantiles of the score.
     pointwise : dict of str to float
         The mean share of these thresholds whose own interval holds the truth.
+    least : dict of str to float
+        The share of runs in which the interval of one threshold does, at its lowest: of 25 that are
+        even in items.
     everywhere : dict of str to float
         The share of runs in which all of these intervals do: what the band is for.
     width : dict of str to float
@@ -48,6 +52,7 @@ class CurveRow:
     labels_mean: float
     coverage: dict[str, float]
     pointwise: dict[str, float]
+    least: dict[str, float]
     everywhere: dict[str, float]
     width: dict[str, float]
     areas: dict[str, float]
@@ -147,6 +152,8 @@ def simulate_curves(
     replications: int = 200,
     seed: int = 0,
     draws: int = DRAWS,
+    thresholds: int = THRESHOLDS,
+    random: bool = True,
     progress: Callable[[float], None] | None = None,
 ) -> CurveSimulation:
     """Replay campaigns of a population whose truth is known, and make the curve of each.
@@ -163,6 +170,10 @@ def simulate_curves(
         Fixes all numbers.
     draws : int
         Populations to draw for each curve.
+    thresholds : int
+        Of each curve, at most.
+    random : bool
+        Whether to make the curves of random samples, too.
     progress : callable, optional
         Told the share that is done.
 
@@ -196,19 +207,19 @@ def simulate_curves(
         ended=ended,
     )
     known = truth.complete()
-    seen: dict[str, list[_Seen]] = {_RANDOM: [], _DEFAULT: []}
+    seen: dict[str, list[_Seen]] = {name: [] for name in (_RANDOM, _DEFAULT)[not random :]}
     for run in range(replications):
-        samples = {
-            _RANDOM: truth.random(int(n[run].sum()), rng),
-            _DEFAULT: truth.stratified(n[run], x[run], rng),
-        }
+        samples = {_RANDOM: truth.random(int(n[run].sum()), rng)} if random else {}
+        samples[_DEFAULT] = truth.stratified(n[run], x[run], rng)
         for name, bins in samples.items():
-            found = curve_bands(bins, confidence=confidence, rng=rng, draws=draws)
+            found = curve_bands(
+                bins, confidence=confidence, rng=rng, draws=draws, thresholds=thresholds
+            )
             seen[name].append(_Seen.of(found, known, float(bins.labels.sum())))
         if progress is not None:
             progress((run + 1) / replications)
     rows = tuple(_row(name, each) for name, each in seen.items())
-    ratio = {name: rows[1].width[name] / rows[0].width[name] for name in rows[1].width}
+    ratio = {name: rows[1].width[name] / rows[0].width[name] for name in rows[-1].width if random}
     facts = {"rows": population.size, "positives": population.positives, "metric": goal.metric}
     areas = {name: value for name, (value, _, _) in known.areas.items()}
     return CurveSimulation({**facts, **areas}, replications, rows, ratio)
@@ -221,6 +232,7 @@ class _Seen:
     labels: float
     coverage: dict[str, float]
     pointwise: dict[str, float]
+    least: dict[str, Floats]
     everywhere: dict[str, float]
     width: dict[str, float]
     areas: dict[str, float]
@@ -229,25 +241,31 @@ class _Seen:
     def of(cls, found: CurveBands, known: CurveBands, labels: float) -> "_Seen":
         place, inner = np.searchsorted(known.threshold, found.threshold), found.inner
         share = -np.diff(found.items, append=0.0)[inner]
-        held: dict[str, dict[str, float]] = {name: {} for name in ("band", "each", "all", "width")}
+        least = np.searchsorted(-found.items[inner], -found.total * (1 - _QUANTILES))
+        held: dict[str, dict[str, Any]] = {
+            name: {} for name in ("coverage", "pointwise", "least", "everywhere", "width")
+        }
         for name in CURVES:
             if name not in found.bands:
                 continue
             band, truth = found.bands[name], known.bands[name].value[place][inner]
             own = _holds(band.low[inner], truth, band.high[inner])
-            held["band"][name] = float(_holds(band.lowest[inner], truth, band.highest[inner]).all())
-            held["each"][name] = float((own * share).sum() / share.sum())
-            held["all"][name] = float(own.all())
+            held["coverage"][name] = float(
+                _holds(band.lowest[inner], truth, band.highest[inner]).all()
+            )
+            held["pointwise"][name] = float((own * share).sum() / share.sum())
+            held["least"][name] = own[np.minimum(least, own.size - 1)]
+            held["everywhere"][name] = float(own.all())
             wide = (band.highest - band.lowest)[inner]
             held["width"][name] = float((wide * share).sum() / share.sum())
         areas = {
-            name: float(low <= known.areas[name][0] <= high)
+            name: float(_holds(low, known.areas[name][0], high))
             for name, (_, low, high) in found.areas.items()
         }
-        return cls(labels, held["band"], held["each"], held["all"], held["width"], areas)
+        return cls(labels=labels, areas=areas, **held)
 
 
-def _holds(low: Floats, truth: Floats, high: Floats) -> Any:
+def _holds(low: Any, truth: Any, high: Any) -> Any:
     return (low <= truth + 1e-9) & (truth - 1e-9 <= high)
 
 
@@ -260,6 +278,7 @@ def _row(design: str, seen: list[_Seen]) -> CurveRow:
         labels_mean=float(np.mean([each.labels for each in seen])),
         coverage=mean("coverage"),
         pointwise=mean("pointwise"),
+        least=mean("least"),
         everywhere=mean("everywhere"),
         width=mean("width"),
         areas=mean("areas"),
@@ -268,4 +287,4 @@ def _row(design: str, seen: list[_Seen]) -> CurveRow:
 
 def _means(rows: list[dict[str, float]]) -> Iterator[tuple[str, float]]:
     for name in dict.fromkeys(name for row in rows for name in row):
-        yield name, float(np.mean([row[name] for row in rows if name in row]))
+        yield name, float(np.mean([row[name] for row in rows if name in row], axis=0).min())
