@@ -243,3 +243,21 @@ def test_targets_of_classes_with_odd_names(
 def test_targets_that_cannot_be_read(text: str) -> None:
     with pytest.raises(DesignError):
         parse_targets([text], ["new", "old"], classes=["a: b", "x - y", "z"])
+
+
+def test_a_mean_square_is_not_below_the_square_of_the_mean() -> None:
+    # Errors of weighted recall all cost the same. In this sample rounding made their variance
+    # negative, and a campaign ended with "V must hold finite numbers".
+    stratum = np.repeat(np.arange(26), [3] * 7 + [2] * 13 + [1] * 6)
+    said = np.array([0, 4, 5] * 7 + [1, 3] * 13 + [2] * 3 + [6] * 3)
+    common = [367, 525, 416, 519, 451, 544, 500, 546, 491, 612, 528, 633, 517, 707, 602, 693, 635]
+    common += [731, 644, 794, 667, 849, 742, 859, 801, 887, 859, 1082, 1364, 81, 103, 129]
+    rare = [6, 3, 4, 5, 3, 6, 3, 3, 9, 6, 2, 9, 6, 5, 8, 8, 4, 9, 4, 5, 14]
+    size, named = np.array(rare + common, dtype=float), np.zeros((53, 8))
+    named[[2, 4, 11, 12, 16, 31, 33, 39], 1] = 1
+    named[[8, 20, 22, 24, 26, 28, 30, 36, 38, 42, 44, 46], 3] = 1
+    matrix = Matrix("weighted_recall", stratum, said, size, np.bincount(said, size))
+    with np.errstate(invalid="raise"):
+        found = matrix.linear(matrix.by_stratum(size), named.sum(axis=-1), named)
+    assert found.hidden is not None
+    assert np.isfinite(found.hidden)

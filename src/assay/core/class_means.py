@@ -199,7 +199,7 @@ class ClassSample:
         )
         unseen = (costliest * self._known).max(axis=-1) / self._number
         loss = 1 - self._plain
-        one = over(variance, loss)
+        one = np.where(variance > 0, over(variance, loss), unseen)
         less = gamma_end(np.maximum(loss - b * one, 0.0), variance, -z)
         return loss - less, upper_end(loss, variance, one=one, unseen=unseen, z=z, b=b) - loss
 
