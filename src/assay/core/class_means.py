@@ -189,11 +189,7 @@ class ClassSample:
 
     def _together(self, z: float, b: float) -> tuple[Floats, Floats]:
         """How much less, and how much more, the loss of all classes may be: one weighted count."""
-        each = (
-            self._now.by_right**2 * self.wrong.variance
-            + self._now.by_missed**2 * self.missed.variance
-        )
-        variance = self._both_sides**2 * (each * self._known).sum(axis=-1) / self._number**2
+        variance = self.variance
         costliest = np.maximum(
             self._now.by_right * self.wrong.unseen, self._now.by_missed * self.missed.unseen
         )
@@ -202,6 +198,15 @@ class ClassSample:
         one = np.where(variance > 0, over(variance, loss), unseen)
         less = gamma_end(np.maximum(loss - b * one, 0.0), variance, -z)
         return loss - less, upper_end(loss, variance, one=one, unseen=unseen, z=z, b=b) - loss
+
+    @cached_property
+    def variance(self) -> Floats:
+        """First-order variance of the mean at the counts seen, (...)."""
+        each = self._now.by_right**2 * self.wrong.variance
+        each = each + self._now.by_missed**2 * self.missed.variance
+        return np.asarray(
+            (each * self._known).sum(axis=-1) * (self._both_sides / self._number) ** 2
+        )
 
     @cached_property
     def _both_sides(self) -> Floats:

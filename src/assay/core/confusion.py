@@ -135,7 +135,13 @@ class ClassScore:
 
 
 def class_score(name: str, A: Floats, M: Floats, P: Floats) -> ClassScore:
-    """Precision, recall or F1 of every class, by what is called right, missed, and called.
+    """Precision, recall or F1 of every class.
+
+    Parameters
+    ----------
+    name : {"precision", "recall", "f1"}
+    A, M, P : array, shape (..., K)
+        Items of each class that are called so, that are missed, and all that are called so.
 
     Examples
     --------

@@ -241,11 +241,10 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     # The labels themselves leave only so much open: x items have the outcome, n - x have not.
     possible = state.possible or (tallies.x, tallies.N - tallies.n + tallies.x)
     least, most = metric.extremes(*possible)
-    of_means = isinstance(metric, ClassMean)  # its value and interval allow for all of this
-    if of_means:
-        least, most = np.full_like(least, metric.lowest), np.ones_like(most)
+    if isinstance(metric, ClassMean):  # what is possible is in its own ends
+        least, most = np.full_like(least, metric.lowest), np.full_like(most, metric.highest)
     plain = value = moments.value
-    if design.interval == "stratified" and not of_means:
+    if design.interval == "stratified":
         value = quoted_value(
             tallies,
             metric,

@@ -20,6 +20,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from assay.core.allocation import explore
+from assay.core.class_means import ClassMean
 from assay.core.drift import drift_of
 from assay.core.forms import Metric
 from assay.core.stratified import weigh
@@ -156,6 +157,8 @@ def estimate(
     # A share cannot vary by more than 1/4; linearisation at a near-zero denominator can say so.
     bound = _BOUND * (1 - metric.lowest) ** 2
     variance = np.where(defined, np.minimum(variance, bound), bound)
+    if isinstance(metric, ClassMean):
+        variance, bounded = metric.sample.variance + 0 * variance, np.zeros_like(bounded)
     return Moments(value, variance, np.asarray(defined), bounded)
 
 
@@ -195,6 +198,8 @@ def quoted_value(
     np.float64(0.8913)
     """
     N, n, seen = np.broadcast_arrays(tallies.N, tallies.n, tallies.x)
+    if isinstance(metric, ClassMean):  # its value allows for all of this
+        return metric.value(plain_totals(N, n, seen))
     x = seen
     left = np.ones(n.shape) if replacement else (N - n) / np.maximum(N - 1, 1.0)
     if stops:
