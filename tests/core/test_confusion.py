@@ -256,7 +256,8 @@ def test_a_mean_square_is_not_below_the_square_of_the_mean() -> None:
     size, named = np.array(rare + common, dtype=float), np.zeros((53, 8))
     named[[2, 4, 11, 12, 16, 31, 33, 39], 1] = 1
     named[[8, 20, 22, 24, 26, 28, 30, 36, 38, 42, 44, 46], 3] = 1
-    matrix = Matrix("weighted_recall", stratum, said, size, np.bincount(said, size))
+    items = np.array([size[said == k].sum() for k in range(7)])
+    matrix = Matrix("weighted_recall", stratum, said, size, items)
     with np.errstate(invalid="raise"):
         found = matrix.linear(matrix.by_stratum(size), named.sum(axis=-1), named)
     assert found.hidden is not None
