@@ -12,7 +12,9 @@ import pytest
 from scipy.special import expit
 
 from assay.core import curve
-from assay.core.curve import ScoreBins, curve_bands, simultaneous
+from assay.core.curve import curve_bands, simultaneous
+from assay.core.curve_errors import Unseen
+from assay.core.score_bins import FALLS, ScoreBins
 from assay.core.types import Floats
 
 
@@ -105,7 +107,7 @@ def test_beyond_the_last_find_there_may_be_none(monkeypatch: pytest.MonkeyPatch)
         assert (getattr(found.bands["precision"], ends)[8:] == 1).all()
         assert (getattr(found.bands["specificity"], ends)[8:] == 1).all()
     assert [high for _, _, high in found.areas.values()] == [1, 1]
-    monkeypatch.setattr(curve._Unseen, "around", as_neighbours_suggest)
+    monkeypatch.setattr(Unseen, "around", as_neighbours_suggest)
     wrong = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
     assert wrong.bands["recall"].high[8] < 1
     assert wrong.areas["average_precision"][2] < 1
@@ -120,7 +122,7 @@ def test_a_clean_stratum_may_hide_three_labels_worth(monkeypatch: pytest.MonkeyP
     found = curve_bands(bins, confidence=0.95, draws=8000, rng=np.random.default_rng(0))
     hidden = 180 * (1 / found.bands["recall"].low[1] - 1)
     assert hidden == pytest.approx(10_000 * 3.0 / 51, rel=0.1)
-    monkeypatch.setattr(curve._Unseen, "around", as_neighbours_suggest)
+    monkeypatch.setattr(Unseen, "around", as_neighbours_suggest)
     wrong = curve_bands(bins, confidence=0.95, draws=8000, rng=np.random.default_rng(0))
     assert 180 * (1 / wrong.bands["recall"].low[1] - 1) < 10_000 * 2.0 / 51
     assert found.areas["roc_auc"][1] < wrong.areas["roc_auc"][1] - 0.05
@@ -130,7 +132,7 @@ def test_what_strata_have_shown_widens_nothing(monkeypatch: pytest.MonkeyPatch) 
     """Both outcomes in all strata, many times: the ends move by less than 2% of the width."""
     bins = bins_of([1000] * 4, [100] * 4, [20, 40, 60, 80])
     found = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
-    monkeypatch.setattr(curve._Unseen, "around", as_neighbours_suggest)
+    monkeypatch.setattr(Unseen, "around", as_neighbours_suggest)
     before = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
     for name, band in found.bands.items():
         width = band.high - band.low
@@ -142,7 +144,7 @@ def test_what_strata_have_shown_widens_nothing(monkeypatch: pytest.MonkeyPatch) 
 def test_the_curve_goes_through_an_estimate_and_stays_in_order() -> None:
     bins = bins_of([1000] * 6, [30] * 6, [3, 6, 9, 15, 20, 28])
     found = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0)).bands
-    for name, falls in curve.FALLS.items():
+    for name, falls in FALLS.items():
         value = float(found[name].value[3]) + 0.3 * falls
         band = found[name].through(3, (value, value - 0.1, value + 0.1), falls)
         assert (band.value[3], band.low[3], band.high[3]) == (value, value - 0.1, value + 0.1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from assay.core import curve
+from assay.core.curve_errors import Unseen
 from assay.simulation import Population, simulate_curves
 from tests.core.test_curve import as_neighbours_suggest
 
@@ -51,5 +51,5 @@ def test_curves_of_a_rare_class_hold(gap: float, monkeypatch: pytest.MonkeyPatch
         return min(value for each in shares for value in each.values())
 
     assert least() >= 0.9
-    monkeypatch.setattr(curve._Unseen, "around", as_neighbours_suggest)
+    monkeypatch.setattr(Unseen, "around", as_neighbours_suggest)
     assert least() < 0.9

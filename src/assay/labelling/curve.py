@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from assay.core.curve import CURVES, FALLS, Band, CurveBands, ScoreBins, curve_bands
+from assay.core.curve import Band, CurveBands, curve_bands
 from assay.core.cuts import confidence, rank
 from assay.core.profile import Profile
+from assay.core.score_bins import CURVES, FALLS, ScoreBins
 from assay.core.strata import Side, Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, DesignError, PredictionsError
