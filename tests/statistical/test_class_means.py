@@ -54,7 +54,7 @@ def _plainly_held(metric: object, value: float) -> Bools:
     """Tell where the interval of a first-order variance at the rates seen holds the truth."""
     assert isinstance(metric, ClassMean)
     wrong, missed = metric.sample.wrong, metric.sample.missed
-    name = metric.sample.kind.mean_of or ""
+    name = metric.sample.kind.mean_of
     score = class_score(name, wrong.items - wrong.total, missed.total, wrong.items)
     each = score.by_right**2 * wrong.variance + score.by_missed**2 * missed.variance
     sd = np.sqrt(each.sum(axis=-1)) / wrong.items.size

@@ -88,7 +88,7 @@ class ClassSample:
         return self.missed.total
 
     def _score(self, A: Floats, M: Floats) -> ClassScore:
-        return class_score(self.kind.mean_of or "recall", A, M, self._called)
+        return class_score(self.kind.mean_of, A, M, self._called)
 
     @cached_property
     def _now(self) -> ClassScore:
@@ -164,9 +164,8 @@ class ClassSample:
         down, up = self._apart(z, b)
         fewer, more = self._together(z, b)
         low, high = np.minimum(down, more), np.maximum(up, fewer)
-        absent = np.where(
-            self._called > 0, 1 - self._values, 0.0
-        )  # never called: 0, or no class at all
+        # A class that is never called has the value 0, or no items at all.
+        absent = np.where(self._called > 0, 1 - self._values, 0.0)
         below, above = (
             (each * self._unknown).sum(axis=-1) / self._number for each in (self._values, absent)
         )

@@ -176,7 +176,7 @@ class MatrixKind:
     slopes: Callable[[Counts], Slopes]
     text: str
     lowest: float = 0.0
-    mean_of: str | None = None
+    mean_of: str = ""
     only_true: bool = False
 
 
@@ -223,7 +223,7 @@ _SAME = {
 
 def is_class_mean(name: str) -> bool:
     """Tell whether a metric over all classes is a plain mean over them."""
-    return name in MATRIX_METRICS and MATRIX_METRICS[name].mean_of is not None
+    return name in MATRIX_METRICS and MATRIX_METRICS[name].mean_of != ""
 
 
 def is_matrix_metric(name: str) -> bool:

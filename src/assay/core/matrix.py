@@ -100,7 +100,7 @@ class Matrix:
         n, by_class
             As in `predict`; of the parts.
         """
-        if self.kind.mean_of is not None:
+        if self.kind.mean_of:
             return class_mean(self.kind, self.row, self.said, self.size, n=n, by_class=by_class)
         value, by_d, by_T = self.predict(n, by_class).value()
         ends = np.concatenate([by_T, np.zeros_like(by_T[..., :1])], axis=-1)  # none of these

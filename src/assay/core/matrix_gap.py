@@ -100,7 +100,7 @@ class MatrixGap:
         No label is of such a class, or of the items that one of the classifiers calls so. Its
         difference may be anything.
         """
-        if MATRIX_METRICS[self.first.metric].mean_of is None:
+        if not MATRIX_METRICS[self.first.metric].mean_of:
             return None
         named = by_class[..., :-1].sum(axis=-2)
         hidden = named <= 0
