@@ -74,12 +74,12 @@ def test_one_metric_by_hand() -> None:
     assert metric["value"] != pytest.approx(hand["plain"])
 
 
-def test_strata_have_exact_intervals_that_their_items_allow() -> None:
+def test_strata_have_intervals_that_their_items_allow() -> None:
     made = make(300, design=assay.Design(bins=4), budget=None, within=0.02)
     made.label(130)
     cut = 0
     for row in made.campaign.report().to_dict()["strata"]:
-        ends = binomtest(row["outcomes"], row["labels"]).proportion_ci(0.95, method="exact")
+        ends = binomtest(row["outcomes"], row["labels"]).proportion_ci(0.95, method="wilson")
         least = row["outcomes"] / row["size"]
         most = (row["size"] - row["labels"] + row["outcomes"]) / row["size"]
         assert row["rate"] == row["outcomes"] / row["labels"]

@@ -60,7 +60,8 @@ def said_by(url: str) -> dict[str, dict[str, Any]]:
     for name, before in recorded("schema_1.json").items():
         campaign = assay.load_campaign(name, storage=url)
         now = campaign.estimate().to_dict()
-        strata = [row.to_dict() for row in campaign.strata()]
+        rows = zip(campaign.strata(), before["strata"], strict=True)
+        strata = [{key: row.to_dict()[key] for key in then} for row, then in rows]
         stored = {"events": len(campaign.events()), "strata": strata}
         said[name] = {key: {**now, **stored}[key] for key in before}
     return said

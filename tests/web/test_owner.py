@@ -112,7 +112,7 @@ def stratum_cells(row: StratumRow) -> list[str]:
     share, ends = "–", "–"
     if row.labels:
         share = f"{row.positives / row.labels:.3f}"
-        exact = binomtest(row.positives, row.labels).proportion_ci(0.95, "exact")
+        exact = binomtest(row.positives, row.labels).proportion_ci(0.95, "wilson")
         least, most = row.positives, row.size - row.labels + row.positives
         low, high = max(exact.low, least / row.size), min(exact.high, most / row.size)
         ends = f"[{low:.3f}, {high:.3f}]"

@@ -18,11 +18,10 @@ from assay.core.forecast import (
     labels_per_share,
     two_digits,
 )
-from assay.core.intervals import INTERVALS
+from assay.core.intervals import INTERVALS, wilson
 from assay.core.metrics import METRICS
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
-from assay.core.subgroups import clopper_pearson
 from assay.core.targets import is_difference
 from assay.errors import InputError, did_you_mean
 from assay.labelling.state import Labelling
@@ -280,13 +279,13 @@ def strata_in(labelling: Labelling) -> list[StratumRow]:
 def _rates(labelling: Labelling) -> list[tuple[float | None, ...]]:
     """Return the share of outcomes in each stratum with its interval's ends; None without labels.
 
-    The interval is Clopper and Pearson's, for each stratum by itself, as if its labels had been
+    The interval is Wilson's, for each stratum by itself, as if its labels had been
     so many from the start; without weights it is cut to what its items leave possible.
     """
     settings, known = labelling.settings, labelling.rounds.state.tallies
     n, x = map(labelling.evaluation.by_stratum, (known.n, known.x))
     rate, sizes = x / np.maximum(n, 1.0), settings.strata.sizes
-    low, high = clopper_pearson(rate, n, settings.goal.confidence)
+    low, high = wilson(rate, 0 * rate, n, settings.goal.confidence)
     if not settings.strata.weighted:
         low, high = np.maximum(low, x / sizes), np.minimum(high, (sizes - n + x) / sizes)
     table = np.stack([rate, low, high], axis=1).tolist()

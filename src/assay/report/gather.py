@@ -139,7 +139,7 @@ def _kind(event: StoredLabel, review: Review) -> str:
 
 # A report's strata: what was found in each, and where on the line of scores it lies.
 
-_EXACT = "Clopper and Pearson 1934, for each stratum by itself"
+_WILSON = "Wilson 1927, for each stratum by itself"
 _CUT = "cut to what its items leave possible"
 
 
@@ -255,7 +255,7 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         is_probability=settings.source.scale == "probability"
         and settings.strata.variable in ("score", "confidence"),
         # Where items have weights, draws are not items.
-        strata_interval=_EXACT if settings.strata.weighted else f"{_EXACT}, {_CUT}",
+        strata_interval=_WILSON if settings.strata.weighted else f"{_WILSON}, {_CUT}",
         strata=_strata(labelling),
         reviewers=_reviewers(labelling, events, names=names),
         agreement=agreement if agreement.items else None,

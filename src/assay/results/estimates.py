@@ -43,8 +43,8 @@ class StratumRow:
     """One stratum's part in the campaign: its items, and how many of them were judged.
 
     `weight` is its share of all weight, where items have weights. `rate` is the share of labels
-    with the outcome, where items have weights of draws; `low` and `high` are its interval (Clopper
-    and Pearson), for the stratum by itself. They are None where nothing can be said.
+    with the outcome, where items have weights of draws; `low` and `high` are its interval (Wilson),
+    for the stratum by itself. They are None where nothing can be said.
     """
 
     stratum: str

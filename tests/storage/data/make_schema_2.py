@@ -131,7 +131,7 @@ def document(name: str, url: str) -> dict[str, Any]:
 
 
 def as_recorded(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
-    """Return a document with the fields of labels that there were when it was recorded.
+    """Return a document with the fields of labels and strata that there were when it was recorded.
 
     Raises where a label of then has something in a field that came later.
     """
@@ -141,7 +141,9 @@ def as_recorded(now: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
         later = {name: value for name, value in event.items() if name not in then}
         assert later == {name: empty[name] for name in later}, later
         events.append({name: event[name] for name in then})
-    return {**now, "events": events}
+    pairs = zip(now["strata"], before["strata"], strict=True)
+    strata = [{name: row[name] for name in then} for row, then in pairs]
+    return {**now, "events": events, "strata": strata}
 
 
 if __name__ == "__main__":

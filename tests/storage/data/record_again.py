@@ -38,10 +38,11 @@ def _said(schema: int, name: str, url: str, before: dict[str, Any]) -> dict[str,
     campaign = assay.load_campaign(name, storage=url)
     now = campaign.estimate()
     fields = ("value", "low", "high", "standard_error", "labels", "cannot_judge")
+    rows = zip(campaign.strata(), before["strata"], strict=True)
     return {
         **{field: getattr(now, field) for field in fields},
         "events": len(campaign.events()),
-        "strata": [row.to_dict() for row in campaign.strata()],
+        "strata": [{key: row.to_dict()[key] for key in then} for row, then in rows],
     }
 
 
