@@ -5,8 +5,8 @@
 bootstrap's, which is what a random sample is usually given, and which does not hold.
 
 ``python benchmarks/curve.py --rare [RUNS] [METRIC]``: made populations with classes of 0.5, 2, 10
-and 50%, a nearly perfect and a poor classifier, 200, 400 and 800 labels. About ten minutes with 400
-runs; `worst` is the threshold whose own interval holds least often.
+and 50%, a nearly perfect and a poor classifier, 200, 400 and 800 labels. `worst` is the threshold
+whose own interval holds least often.
 """
 
 import sys
