@@ -104,6 +104,11 @@ class ClassCounts:
         labels = np.where(self.left > 0, self.n, 0.0).sum(axis=-2)
         return np.asarray((self.N * self.left).sum(axis=-2) / np.maximum(labels, 0.5))
 
+    @cached_property
+    def one(self) -> Floats:
+        """Items that a typical outcome stands for, (..., K)."""
+        return np.where(self.total > 0, over(self.variance, self.total), self.unseen)
+
     def ends(self, z: float, b: float) -> tuple[Floats, Floats]:
         """Confidence limits of the outcomes of each class, (..., K).
 
@@ -114,8 +119,7 @@ class ClassCounts:
         b : float
             Outcomes for peeking (`stratified.extra_outcomes`).
         """
-        known = self.labels > 0
-        one = np.where(self.total > 0, over(self.variance, self.total), self.unseen)
+        known, one = self.labels > 0, self.one
         least = self.x.sum(axis=-2)
         most = self.items - (self.n - self.x).sum(axis=-2)
         high = upper_end(self.total, self.variance, one=one, unseen=self.unseen, z=z, b=b)

@@ -202,10 +202,20 @@ class ClassSample:
     def variance(self) -> Floats:
         """First-order variance of the mean at the counts seen, (...)."""
         each = self._now.by_right**2 * self.wrong.variance
-        each = each + self._now.by_missed**2 * self.missed.variance
+        each = each + self._now.by_missed**2 * self.missed.variance * self.second_order
         return np.asarray(
             (each * self._known).sum(axis=-1) * (self._both_sides / self._number) ** 2
         )
+
+    @cached_property
+    def second_order(self) -> Floats:
+        """Variance of a class's value over the first order's, (..., K).
+
+        With m labels of the class, the first order at the rates seen falls short by about 1/m, and
+        taking away the lean, which moves with the value, adds 2/m.
+        """
+        labels = over(self._now.under, self.missed.one)
+        return np.asarray(1 + np.minimum(3 / np.maximum(labels, _TINY), 1.0))
 
     @cached_property
     def _both_sides(self) -> Floats:

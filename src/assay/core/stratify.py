@@ -15,7 +15,7 @@ from assay.core.cells import Heap, Part, cut_heaps, merge_cells
 from assay.core.confusion import is_class_mean
 from assay.core.cut_methods import Facing, canonical_method, cut, spread_of
 from assay.core.cuts import Cuts
-from assay.core.design import LABELS_A_STRATUM, Design
+from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
 from assay.core.metrics import METRICS, sides
@@ -39,6 +39,9 @@ _BINS_OF_NO = 8  # of what every classifier calls no, as for a single metric
 # octaves from the largest, and each heap of them is cut into so many strata at least.
 _OCTAVES = 1
 _LEAST_BINS = 3
+# Of the most that a goal can take. Each stratum has three labels first, a sixteenth of that: a
+# sample at random may be done after an eighth, where nearly all is right.
+_LABELS_A_STRATUM = 48
 _LABELS_A_CLASS = 3  # in a stratum, at the least, of each class that a mean over classes is of
 
 
@@ -167,8 +170,8 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     bins = []
     for heap, profile in zip(heaps, profiles, strict=True):
         share = max(len(heap) / max(len(every), 1), sum(every[code] for code in heap) / total)
-        # As many as the labels can carry: a dozen in each, or some of each class that is called.
-        most = max(goal.worst_case // LABELS_A_STRATUM, 4)
+        # As many as the labels can carry, or some of each class that is called.
+        most = max(goal.worst_case // _LABELS_A_STRATUM, 4)
         if by_size:
             most = max(goal.worst_case // (_LABELS_A_CLASS * len(heap)), 2)
         number = min(max(round(design.bins * share), _LEAST_BINS), most)
