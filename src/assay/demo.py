@@ -33,21 +33,11 @@ _RIDGE = 1e-6  # keeps the equations solvable when the training messages can be 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Messages as an evaluation finds them, and the truth that it must do without.
+    """Messages as an evaluation finds them, and the truth that it must do without."""
 
-    Attributes
-    ----------
-    score : array, shape (N,)
-        The classifier's probability that the message is spam.
-    predicted : array of bool, shape (N,)
-        Whether it says so: a score of at least 1/2.
-    truth : array of bool, shape (N,)
-        Whether the message is spam.
-    """
-
-    score: Floats
-    predicted: Bools
-    truth: Bools
+    score: Floats  # (N,): the classifier's probability that the message is spam
+    predicted: Bools  # (N,): whether it says so: a score of at least 1/2
+    truth: Bools  # (N,): whether the message is spam
 
     @property
     def precision(self) -> float:
@@ -121,34 +111,19 @@ REPLICATIONS = 200
 
 @dataclass(frozen=True)
 class DemoResult:
-    """All that the demo shows.
+    """All that the demo shows."""
 
-    Attributes
-    ----------
-    seed, messages, predicted_spam : int
-        The population.
-    estimate : Estimate
-        Where the campaign stopped, and why.
-    strata : tuple of StratumRow
-        The strata with the labels that each got.
-    true_value : float
-        The precision over all messages.
-    inside : bool
-        Whether the interval holds it.
-    mean_labels, random_mean_labels : float
-        Labels at the stop with the campaign's design and with simple random sampling, each the
-        mean over `replications` evaluations of the same population with the same goal, kind of
-        interval and batch size.
-    replications : int
-    """
-
+    # seed, messages, predicted_spam: the population.
     seed: int
     messages: int
     predicted_spam: int
-    estimate: Estimate
-    strata: tuple[StratumRow, ...]
-    true_value: float
-    inside: bool
+    estimate: Estimate  # where the campaign stopped, and why
+    strata: tuple[StratumRow, ...]  # the strata with the labels that each got
+    true_value: float  # the precision over all messages
+    inside: bool  # whether the interval holds it
+    # mean_labels, random_mean_labels: labels at the stop with the campaign's design and with simple
+    # random sampling, each the mean over `replications` evaluations of the same population with the
+    # same goal, kind of interval and batch size.
     mean_labels: float
     random_mean_labels: float
     replications: int

@@ -137,15 +137,6 @@ def refuse_no_file(
 ) -> None:
     """Raise where a path is of what need never end, or never begin: a pipe, a device, a terminal.
 
-    Parameters
-    ----------
-    path : path
-        Of something that is there.
-    mode : int, optional
-        What the system says of it, where that is known.
-    error : type
-        What to raise.
-
     Examples
     --------
     >>> refuse_no_file("/dev/zero")

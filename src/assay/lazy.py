@@ -26,15 +26,8 @@ from typing import Any
 def on_demand(package: str, homes: Mapping[str, str], modules: str = "") -> Callable[[str], Any]:
     """Return the ``__getattr__`` of a package whose names are imported on demand.
 
-    Parameters
-    ----------
-    package : str
-        The package's name.
-    homes : mapping of str to str
-        Modules within the package, and the names that come from each, with a space between them;
-        ``new=old`` is a name that is another one there.
-    modules : str
-        Modules within the package that are names of their own.
+    `homes`: modules within the package, and the names that come from each, with a space between
+    them; ``new=old`` is a name that is another one there.
 
     Examples
     --------

@@ -14,25 +14,13 @@ from assay.storage import copy_backup, new_database, open_storage, open_store, p
 
 @dataclass(frozen=True)
 class Backup:
-    """A copy of a storage.
-
-    Attributes
-    ----------
-    path : str
-    size : int
-        Its bytes.
-    sha256 : str
-    labels : mapping of str to int
-        How many label events each campaign has, by name.
-    findings : tuple of str
-        What `assay verify` finds wrong with its campaigns.
-    """
+    """A copy of a storage."""
 
     path: str
-    size: int
+    size: int  # its bytes
     sha256: str
-    labels: Mapping[str, int]
-    findings: tuple[str, ...]
+    labels: Mapping[str, int]  # how many label events each campaign has, by name
+    findings: tuple[str, ...]  # what `assay verify` finds wrong with its campaigns
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""

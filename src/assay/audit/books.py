@@ -126,19 +126,7 @@ class Verification:
 def checked(
     check: str, looked_at: int, findings: Iterable[str], notes: Iterable[str] = ()
 ) -> Checked:
-    """Return what a check found.
-
-    Parameters
-    ----------
-    check : str
-        What was checked, in words.
-    looked_at : int
-        How many things it looked at.
-    findings : iterable of str
-        What is wrong.
-    notes : iterable of str
-        What is remarkable, and not wrong.
-    """
+    """Return what a check found."""
     return Checked(check, looked_at, tuple(findings), tuple(notes))
 
 

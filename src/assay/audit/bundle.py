@@ -93,18 +93,7 @@ REPORT = "report.json"
 def members_of(
     snapshot: Snapshot, labelling: Labelling, *, by: str | None = None, called: str = NAME
 ) -> dict[str, bytes]:
-    """Return the files by their names.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-    labelling : Labelling
-        Has dealt the snapshot's cards.
-    by : str, optional
-        The version of Assay that the files say wrote them; by default this one.
-    called : str
-        What that version is called on the package index.
-    """
+    """Return the files by their names."""
     by = by or VERSION
     made = tables_of(snapshot, labelling)
     report = report_of(labelling, names=snapshot.names)
@@ -136,21 +125,11 @@ def _readme(snapshot: Snapshot, made: Mapping[str, bytes], release: str) -> byte
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle that was written.
-
-    Attributes
-    ----------
-    path : str
-    sha256 : str
-        Of the whole zip: who keeps it can tell this bundle from any other.
-    size : int
-        Its bytes.
-    files : tuple of str
-    """
+    """A bundle that was written."""
 
     path: str
-    sha256: str
-    size: int
+    sha256: str  # of the whole zip: who keeps it can tell this bundle from any other
+    size: int  # its bytes
     files: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
@@ -188,7 +167,7 @@ def named_zip(path: str | PathLike[str]) -> Path:
 
 
 def write_bundle(
-    labelling: Labelling,
+    labelling: Labelling,  # the campaign's labelling so far
     path: str | PathLike[str],
     *,
     names: bool = False,
@@ -199,13 +178,6 @@ def write_bundle(
 
     What follows from the labels is worked out from the bundle's own snapshot, as whoever checks it
     will do.
-
-    Parameters
-    ----------
-    labelling : Labelling
-        The campaign's labelling so far.
-    path, names, shown, comments
-        As in `Campaign.bundle`.
     """
     target = named_zip(path)
     with labelling.read() as session:

@@ -424,16 +424,6 @@ _Difference = tuple[tuple[str, ...], object, object]  # the place, what is writt
 def differences(name: str, written: bytes, follows: bytes, *, words: bool = True) -> list[str]:
     r"""Return where a file is not what follows from the log; empty where each byte is.
 
-    Parameters
-    ----------
-    name : str
-        What the file is called; its end says what it holds: .json, .jsonl or .csv.
-    written, follows : bytes
-        The file, and what it must be.
-    words : bool
-        Name words that differ. Otherwise figures alone are named, and if only words differ, that
-        they do.
-
     Examples
     --------
     >>> differences("a.csv", b"item,answer\n7,yes\n", b"item,answer\n7,no\n")

@@ -116,16 +116,7 @@ def quoted(
 
     It is one value, or two where rounding decides which.
 
-    Parameters
-    ----------
-    forms : sequence of Form
-        The ratio, or two of which the second is taken away.
-    strata : sequence of Stratum
-        Sizes and labels.
-    explored : bool
-        Whether labels were allocated by `explore`, which hides some outcomes.
-    stops : bool
-        Whether the evaluation stops by the width of its interval.
+    `forms`: the ratio, or two of which the second is taken away; `strata`: sizes and labels.
     """
     shifted = _stopped(forms, strata) if stops else strata
     ways = _unhidden(forms, shifted) if explored else [shifted]
@@ -289,13 +280,7 @@ def _dot(a: Sequence[float], b: Sequence[float]) -> float:
 def form_of(metric: str, says: Sequence[bool], *, items: float, yes_items: float) -> Form:
     """Return a metric over strata that the classifier says yes to, or no.
 
-    Parameters
-    ----------
-    metric : str
-    says : sequence of bool
-        What the classifier says of each stratum's items.
-    items, yes_items : float
-        All items, and those that it says yes to.
+    `says`: what the classifier says of each stratum's items.
     """
     yes, one = [float(each) for each in says], [1.0] * len(says)
     none = [0.0] * len(says)

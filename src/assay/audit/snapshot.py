@@ -17,35 +17,19 @@ _KEY = 1  # the campaign's number in a storage of its own
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What is stored of a campaign.
-
-    Attributes
-    ----------
-    settings : Settings
-    created_at : str
-    sizes : sequence of int
-        The items of each stratum.
-    cards : sequence of CardRow
-        Those that were drawn.
-    rounds : sequence of sequence of int
-        The cards of each stratum that each round dealt.
-    events : sequence of StoredLabel
-        The log, numbered from 1.
-    names, shown : bool
-        Whether reviewers' names, and what they saw, were kept.
-    campaigns : mapping, optional
-        The storage's campaigns over the same predictions (`campaigns_of`); bundles of before have
-        none.
-    """
+    """What is stored of a campaign."""
 
     settings: Settings
     created_at: str
-    sizes: Sequence[int]
-    cards: Sequence[CardRow]
-    rounds: Sequence[Sequence[int]]
-    events: Sequence[StoredLabel]
+    sizes: Sequence[int]  # the items of each stratum
+    cards: Sequence[CardRow]  # those that were drawn
+    rounds: Sequence[Sequence[int]]  # the cards of each stratum that each round dealt
+    events: Sequence[StoredLabel]  # the log, numbered from 1
+    # names, shown: whether reviewers' names, and what they saw, were kept.
     names: bool
     shown: bool
+    # The storage's campaigns over the same predictions (`campaigns_of`); bundles of before have
+    # none.
     campaigns: Mapping[str, Any] | None = None
 
     @property
@@ -55,27 +39,17 @@ class Snapshot:
 
 
 def take(
+    # session, key, settings: a transaction, and the campaign.
     session: Session,
     key: int,
     settings: Settings,
     *,
+    # Keep the reviewers' names; otherwise they are numbered in the order of their first labels.
     names: bool,
-    shown: bool,
-    comments: bool = False,
+    shown: bool,  # keep what reviewers saw
+    comments: bool = False,  # keep what reviewers wrote, which may tell both
 ) -> Snapshot:
-    """Read a campaign, without what is nobody else's business.
-
-    Parameters
-    ----------
-    session, key, settings
-        A transaction, and the campaign.
-    names : bool
-        Keep the reviewers' names; otherwise they are numbered in the order of their first labels.
-    shown : bool
-        Keep what reviewers saw.
-    comments : bool
-        Keep what reviewers wrote, which may tell both.
-    """
+    """Read a campaign, without what is nobody else's business."""
     rounds = session.rounds(key, 0)
     drawn = _drawn(rounds, settings.strata.n_strata)
     cards = [

@@ -41,15 +41,8 @@ class Counts:
     ) -> None:
         """Count an answer for targets of top-k accuracy.
 
-        Parameters
-        ----------
-        settings : Settings
-            Of the campaign.
-        place : (int, int)
-            The item's stratum, and what was predicted of it.
-        answer : str
-        ranked : sequence of lists
-            Of each classifier, the numbers of the item's most probable classes.
+        `place`: the item's stratum, and what was predicted of it; `ranked`: of each classifier, the
+        numbers of the item's most probable classes.
         """
         for target in settings.goal.targets:
             if (k := _top_of(target)) is not None:
@@ -58,16 +51,7 @@ class Counts:
                 self.tops[target.name, *place] += answer in first
 
     def weigh(self, stratum: int, predicted: int, answer: str, weight: int) -> None:
-        """Note an item that has an answer, whatever it is, with its weight.
-
-        Parameters
-        ----------
-        stratum, predicted : int
-            Where the item lies, and what was predicted of it.
-        answer : str
-        weight : int
-            How often the item counts.
-        """
+        """Note an item that has an answer, whatever it is, with its weight."""
         self.once.setdefault((stratum, predicted), []).append((answer, weight))
 
 
@@ -92,17 +76,7 @@ class _Part:
     def take(
         self, counts: Counts, place: tuple[int, int], *, outcome: str, several: bool = False
     ) -> None:
-        """Add the answers to a stratum's items that something was predicted of.
-
-        Parameters
-        ----------
-        counts, place
-            The answers, and where they are.
-        outcome : str
-            The answer that counts.
-        several : bool
-            Whether it counts among others, too: an item may have several classes.
-        """
+        """Add the answers to a stratum's items that something was predicted of."""
         answers = counts.judged.get(place, Counter())
         counted = answers[outcome]
         if several:
@@ -219,13 +193,7 @@ def _there(design: Design, part: _Part, *, weighted: bool) -> Stratum:
 def _form(metric: str, totals: tuple[int, int], said: Sequence[bool | None]) -> Form:
     """Return a classifier's metric over parts; nothing where it is not about them.
 
-    Parameters
-    ----------
-    metric : str
-    totals : (int, int)
-        As `_totals` has them.
-    said : sequence of bool or None
-        What the classifier says of the parts.
+    `totals`: as `_totals` has them; `said`: what the classifier says of the parts.
     """
     items, yes_items = totals
     form = form_of(metric, [each is True for each in said], items=items, yes_items=yes_items)
@@ -291,17 +259,7 @@ def _said(strata: Strata, code: int, name: str, target: Target) -> bool | None:
 
 
 def is_applied(strata: Strata, code: int, name: str, slice: str | None = None) -> bool:
-    """Tell whether a classifier was applied to items of a code, and they are of a slice.
-
-    Parameters
-    ----------
-    strata : Strata
-    code : int
-        What was said of the items.
-    name : str
-        The classifier's.
-    slice : str, optional
-    """
+    """Tell whether a classifier was applied to items of a code, and they are of a slice."""
     for _ in strata.classifiers:  # what is left is told in bits: the groups that hold the items
         code //= 2 ** len(strata.classes) if strata.multilabel else len(strata.classes)
     within = [group for whose, group in strata.groups.among if whose == name]

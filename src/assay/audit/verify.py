@@ -47,15 +47,6 @@ def check_report(
     """Compare every field of a report with what it must have been.
 
     Labels that came after the report was made are left out: the log is only ever appended to.
-
-    Parameters
-    ----------
-    session : Session
-        A transaction that reads.
-    key, settings : int, Settings
-        The campaign's number, and what was fixed when it was made.
-    path : path
-        Of the report as JSON.
     """
     saved = _saved(Content(path))
     now = take(session, key, settings, names=True, shown=True)

@@ -147,20 +147,12 @@ def _in_words_of_arrays() -> Iterator[None]:
 
 
 def _classes(
-    given: Sequence[object] | None,
+    given: Sequence[object] | None,  # those that were named
     y_pred: ArrayLike | None,
     y_true: ArrayLike | None,
     y_score: ArrayLike | None,
 ) -> list[str] | None:
-    """Return the classes; None where they are yes and no.
-
-    Parameters
-    ----------
-    given : sequence, optional
-        Those that were named.
-    y_pred, y_true, y_score : array, optional
-        As in `evaluate`.
-    """
+    """Return the classes; None where they are yes and no."""
     shape = np.shape(() if y_score is None else y_score)
     if given is None:
         said, told = (set(map(_plain, _listed(labels))) for labels in (y_pred, y_true))
@@ -260,18 +252,7 @@ def _values(labels: ArrayLike | None, pos_label: object) -> set[str | float]:
 def _answers(
     said: Iterable[object], rows: Ints, pos_label: object, classes: Vocabulary
 ) -> list[Answer]:
-    """Return what was said of the rows as answers.
-
-    Parameters
-    ----------
-    said : iterable
-        By the oracle.
-    rows : array of int
-    pos_label : object
-        What means yes; None where that is plain, or not the question.
-    classes : Vocabulary
-        What a row can be.
-    """
+    """Return what was said of the rows as answers."""
     if not isinstance(said, Iterable):
         raise InputError(f"the oracle must return the labels of the rows it got, not {said!r}")
     labels = said.tolist() if isinstance(said, np.ndarray) else list(said)

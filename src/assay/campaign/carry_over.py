@@ -35,29 +35,16 @@ from assay.storage import CardRow, Label, Session, Store, StoredLabel
 
 def replace_campaign(
     store: Store,
-    former: int,
+    former: int,  # the other's number in the store. It is kept under another name.
+    # settings, cards: what is fixed of the new one, and its reserve.
     settings: Settings,
     cards: Sequence[CardRow],
     *,
-    gone: int,
-    predictions: Predictions | None,
-    confirmed: bool,
+    gone: int,  # how many judged items the metric is no longer about
+    predictions: Predictions | None,  # where more cards come from
+    confirmed: bool,  # whether all places that it names were given or confirmed by the user
 ) -> Campaign:
-    """Put a campaign in the place of another, all at once, and return it.
-
-    Parameters
-    ----------
-    former : int
-        The other's number in the store. It is kept under another name.
-    settings, cards
-        What is fixed of the new one, and its reserve.
-    gone : int
-        How many judged items the metric is no longer about.
-    predictions : Predictions, optional
-        Where more cards come from.
-    confirmed : bool
-        Whether all places that it names were given or confirmed by the user.
-    """
+    """Put a campaign in the place of another, all at once, and return it."""
     with store.read() as session:
         then = find_campaign(session, settings.name)[1].classes
     key, settings, events, sizes = put_in_place(store, former, settings, cards, gone=gone)
@@ -76,27 +63,17 @@ def replace_campaign(
 
 def start_beside(
     store: Store,
-    sources: Sequence[str],
-    settings: Settings,
+    sources: Sequence[str],  # the others' names; they go on as they are
+    settings: Settings,  # what is fixed of the new one
     *,
-    found: Predictions,
+    found: Predictions,  # what it is about
+    # Raises where the storage is no longer as it must be; called before anything is written.
     check: Callable[[Session], None] | None = None,
 ) -> Campaign:
     """Start a campaign beside others, with all labels of theirs that apply, and return it.
 
     Its first round is of the cards on top of each deck that were judged already: they cost nothing.
     A budget is of what people are asked beyond these.
-
-    Parameters
-    ----------
-    sources : sequence of str
-        The others' names; they go on as they are.
-    settings : Settings
-        What is fixed of the new one.
-    found : Predictions
-        What it is about.
-    check : callable, optional
-        Raises where the storage is no longer as it must be; called before anything is written.
     """
     with store.read() as session:
         events, _, again = _told(session, sources, settings)

@@ -33,30 +33,18 @@ def classes_of(
     predictions: object,
     columns: Mapping[str, Any],
     classifiers: Classifiers | None,
-    classes: Given | None,
-    metrics: Sequence[str],
+    classes: Given | None,  # what was given
+    metrics: Sequence[str],  # what is asked for
     *,
-    multilabel: bool = False,
+    multilabel: bool = False,  # whether an item may have several classes
+    # Whether to look what the predictions name. Where all rows are to be read anyway, that is done
+    # when they turn out to be something else than yes and no.
     look: bool = True,
 ) -> Vocabulary | None:
     """Return the classes that items are of; None where these are yes and no.
 
     They are more where classes are given, or probabilities of them; where a metric is asked for
     that only classes have; and where predictions name three or more.
-
-    Parameters
-    ----------
-    predictions, columns, classifiers
-        As in `set_up`.
-    classes : list, mapping, path or None
-        What was given.
-    metrics : sequence of str
-        What is asked for.
-    multilabel : bool
-        Whether an item may have several classes.
-    look : bool
-        Whether to look what the predictions name. Where all rows are to be read anyway, that is
-        done when they turn out to be something else than yes and no.
     """
     held = as_scan(predictions).source
     each = [columns]
@@ -96,7 +84,7 @@ Known = TypeVar("Known")
 
 
 def of_any(
-    make: Callable[[Given | None], Made],
+    make: Callable[[Given | None], Made],  # reads them, and makes it, from the classes
     predictions: object,
     columns: Mapping[str, Any],
     classifiers: Classifiers | None,
@@ -105,13 +93,6 @@ def of_any(
     """Return what is made of predictions; of what they name, where that is no yes and no.
 
     Whether it is turns out when all rows are read, so that most predictions are read once.
-
-    Parameters
-    ----------
-    make : callable
-        Reads them, and makes it, from the classes.
-    predictions, columns, classifiers, classes
-        As in `classes_of`.
     """
 
     def look() -> Given | None:
@@ -139,14 +120,7 @@ def read_of_any(
 ) -> Predictions:
     """Read the predictions of one classifier, of yes and no or of more classes.
 
-    Parameters
-    ----------
-    predictions, **columns
-        As in `read_predictions`.
-    classes : list, mapping, path or None
-        What was given.
-    metrics : sequence of str
-        What is asked for.
+    `classes`: what was given; `metrics`: what is asked for.
     """
 
     def read(given: Given | None) -> Predictions:
@@ -157,7 +131,7 @@ def read_of_any(
 
 
 def with_classes(
-    make: Callable[[Vocabulary | None], Made],
+    make: Callable[[Vocabulary | None], Made],  # takes the classes, or None for yes and no
     sources: Sequence[tuple[object, Mapping[str, Any]]],
     *,
     classes: Given | None,
@@ -167,13 +141,6 @@ def with_classes(
     """Return what `make` does with the classes of predictions from one place or two.
 
     Where nothing says that they are no yes and no, it is tried with these first.
-
-    Parameters
-    ----------
-    make : callable
-        Takes the classes, or None for yes and no.
-    sources, classes, metrics, before
-        As in `classes_of_several`.
     """
     asked = (sources, classes, metrics, before)
     known = classes_of_several(*asked, look=False)
@@ -198,10 +165,11 @@ def refuse_of_weeks(metrics: Sequence[str], before: Sequence[Vocabulary] = ()) -
 
 
 def classes_of_several(
+    # Where predictions are, and which column is what.
     sources: Sequence[tuple[object, Mapping[str, Any]]],
-    classes: Given | None,
-    metrics: Sequence[str],
-    before: Sequence[Vocabulary] = (),
+    classes: Given | None,  # what was given
+    metrics: Sequence[str],  # what is asked for
+    before: Sequence[Vocabulary] = (),  # of the campaigns whose labels count again
     *,
     look: bool,
 ) -> Vocabulary | None:
@@ -209,19 +177,6 @@ def classes_of_several(
 
     A class that one place alone has is one of them. Those of campaigns whose labels count again
     come first, with the numbers that they have there.
-
-    Parameters
-    ----------
-    sources : sequence of (source, columns)
-        Where predictions are, and which column is what.
-    classes : list, mapping, path or None
-        What was given.
-    metrics : sequence of str
-        What is asked for.
-    before : sequence of Vocabulary
-        Of the campaigns whose labels count again.
-    look : bool
-        As in `classes_of`.
     """
     known: Vocabulary | None = None
     given = None if classes is None else read_given(classes)
@@ -267,12 +222,7 @@ def _is_of_all(metric: object) -> bool:
 def _refuse_no_probabilities(metrics: Sequence[str], each: Sequence[Mapping[str, Any]]) -> None:
     """Raise where top-k accuracy is asked for, and nobody has said where probabilities are.
 
-    Parameters
-    ----------
-    metrics : sequence of str
-        What is asked for.
-    each : sequence of mappings
-        The columns of each classifier.
+    `metrics`: what is asked for; `each`: the columns of each classifier.
     """
     asked = next((metric for metric in metrics if asks_for_top([metric])), None)
     if asked is not None and not any(one.get("probabilities") is not None for one in each):
@@ -303,22 +253,14 @@ def refuse_unranked(targets: Sequence[Target], found: Predictions) -> None:
 
 
 def refuse_beside_more_classes(
-    columns: Mapping[str, Any],
+    columns: Mapping[str, Any],  # what predictions are read with
     design: Design | None,
     at_least: float | None,
     threshold_for: str | None,
     *,
     multilabel: bool = False,
 ) -> None:
-    """Raise where something is asked for that there is for yes and no alone.
-
-    Parameters
-    ----------
-    columns : mapping
-        What predictions are read with.
-    design, at_least, threshold_for, multilabel
-        As in `create_campaign`.
-    """
+    """Raise where something is asked for that there is for yes and no alone."""
     bets = design if design is not None and design.bets else None
     of_one = {} if multilabel else {"threshold": columns.get("threshold")}
     given = {

@@ -206,14 +206,7 @@ def scores_to_keep(
 
     What stays where it is would be read once more for them: it is if something else is kept, too.
 
-    Parameters
-    ----------
-    scans : sequence
-        The two sets of predictions.
-    id : str or None
-        The column of ids.
-    shown, scores : sequence of str
-        The columns that people see, and those of the scores.
+    `shown`, `scores`: the columns that people see, and those of the scores.
     """
     return scores if shown or not any(stays_in_place(scan, id) for scan in scans) else ()
 
@@ -224,39 +217,25 @@ def given_columns(**columns: object) -> dict[str, object]:
 
 
 def comparison_settings(
+    # found, scans: the predictions side by side, and where they were read from.
     found: Compared,
     scans: Sequence[Scan],
     *,
+    # classifiers, around: the columns of each; and those of the ids and of what people see.
     classifiers: Classifiers,
     around: Mapping[str, Any],
-    metrics: Sequence[str],
+    metrics: Sequence[str],  # the targets
     budget: int | None,
     confidence: float,
     design: Design | None,
     reviewing: Reviewing,
     name: str,
     seed: int,
-    classes: Vocabulary | None = None,
+    classes: Vocabulary | None = None,  # of both, where they are more than yes and no
     slices: Sequence[str] = (),
-    scores: Sequence[str] = (),
+    scores: Sequence[str] = (),  # columns of scores that were read, to be kept with every card
 ) -> Settings:
-    """Return what is fixed of a new comparison.
-
-    Parameters
-    ----------
-    found, scans
-        The predictions side by side, and where they were read from.
-    classifiers, around
-        The columns of each; and those of the ids and of what people see.
-    metrics : sequence of str
-        The targets.
-    budget, confidence, design, reviewing, name, seed, slices
-        As in `create_campaign`.
-    classes : Vocabulary, optional
-        Of both, where they are more than yes and no.
-    scores : sequence of str
-        Columns of scores that were read, to be kept with every card.
-    """
+    """Return what is fixed of a new comparison."""
     if classes is not None:
         refuse_names_of_classes(found.classifiers, classes)
     setup = set_up(

@@ -304,31 +304,18 @@ def _lessons(storage: str | None, name: str, columns: Mapping[str, Any]) -> Less
 
 
 def settings_of(
-    setup: Setup,
-    scans: Sequence[Scan],
+    setup: Setup,  # predictions that are read and cut for a goal
+    scans: Sequence[Scan],  # where the predictions were read from
     *,
     name: str,
-    seed: int,
-    reviewing: Reviewing,
+    seed: int,  # of the deck and of every draw
+    reviewing: Reviewing,  # how many reviewers an item wants
+    # slices, scores: columns whose values are kept with every card; scores beside those that
+    # `setup` has.
     slices: Sequence[str] = (),
     scores: Sequence[str] = (),
 ) -> Settings:
-    """Return what is fixed of a new campaign; `scans` are where its predictions were read from.
-
-    Parameters
-    ----------
-    setup : Setup
-        Predictions that are read and cut for a goal.
-    scans : sequence of Scan
-        Where the predictions were read from.
-    name : str
-    seed : int
-        Of the deck and of every draw.
-    reviewing : Reviewing
-        How many reviewers an item wants.
-    slices, scores : sequence of str
-        Columns whose values are kept with every card; scores beside those that `setup` has.
-    """
+    """Return what is fixed of a new campaign; `scans` are where its predictions were read from."""
     for doubt in setup.doubts:
         warn(doubt.warning, AssayWarning, stacklevel=3)
     found = setup.predictions

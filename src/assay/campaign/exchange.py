@@ -39,54 +39,34 @@ _OF_A_JUDGE = ("csv", "jsonl")  # formats of items for a judge
 
 @dataclass(frozen=True)
 class Labels:
-    """What a file of labels holds.
+    """What a file of labels holds."""
 
-    Attributes
-    ----------
-    name : str
-        What the file is called.
-    format : str
-    rows : tuple of FileLabel
-        Answers, each with its place in the file.
-    without_label, skipped : int
-        Rows that say nothing yet, and those that somebody put aside.
-    """
-
-    name: str
+    name: str  # what the file is called
     format: str
-    rows: tuple[FileLabel, ...]
+    rows: tuple[FileLabel, ...]  # answers, each with its place in the file
+    # without_label, skipped: rows that say nothing yet, and those that somebody put aside.
     without_label: int
     skipped: int
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of the rows of a file of labels.
-
-    Attributes
-    ----------
-    new, revised, unchanged : int
-    without_label : int
-    spare : int
-        How many of the new ones do not count, as their items had all the answers they want.
-    skipped : int
-        Items that somebody looked at and put aside.
-    format : str
-    """
+    """What became of the rows of a file of labels."""
 
     new: int
     revised: int
     unchanged: int
     without_label: int
+    # How many of the new ones do not count, as their items had all the answers they want.
     spare: int = 0
-    skipped: int = 0
+    skipped: int = 0  # items that somebody looked at and put aside
     format: str = "csv"
 
 
 def read_labels(
     source: Any,
     *,
-    campaign: Campaign,
+    campaign: Campaign,  # whose items the labels are of
     format: str | None = None,
     id_column: str | None = None,
     label_column: str = "label",
@@ -96,21 +76,9 @@ def read_labels(
     rename: Mapping[str, str] | None = None,
     map: Mapping[str, object] | str | PathLike[str] | None = None,
     encoding: str | None = None,
-    limits: Limits | None = None,
+    limits: Limits | None = None,  # how much the content may hold
 ) -> Labels:
     """Read and check a file of labels as `import_labels` does, without recording anything.
-
-    Parameters
-    ----------
-    source : path, bytes or DataFrame
-    campaign : Campaign
-        Whose items the labels are of.
-    format, id_column, label_column, reviewer_column, comment_column, reviewer, rename
-        As in `import_labels`.
-    map, encoding
-        As in `import_labels`.
-    limits : Limits, optional
-        How much the content may hold.
 
     Examples
     --------
@@ -181,51 +149,34 @@ def _further(campaign: Campaign, format: Format) -> tuple[str, ...]:
 
 
 def import_labels(
-    campaign: Campaign,
+    campaign: Campaign,  # the one that asked for the items
+    # A file, the bytes of one, or a table of pandas, polars or pyarrow. Rows without a label are
+    # left out, other columns ignored.
     source: Any,
     *,
-    format: str | None = None,
+    format: str | None = None,  # one of `FORMATS`; by default told from the file's name and content
+    # id_column, label_column, reviewer_column, comment_column: where tables, and jsonl, have ids (a
+    # column called as the predictions' ids, or else `id`, when left out), answers and, if they do,
+    # who gave them (`reviewer`) and what was written beside them (`comment`, unless the items show
+    # a column of this name)
     id_column: str | None = None,
     label_column: str = "label",
     reviewer_column: str | None = None,
     comment_column: str | None = None,
-    reviewer: str = "",
+    reviewer: str = "",  # who gave the answers that the file names nobody for
+    # Who people are here, by their names in the file, such as `label-studio:5`.
     rename: Mapping[str, str] | None = None,
+    # What words of the file mean: ``{"spam": "yes", "ham": "no"}``, or the class that each stands
+    # for; or a file that says so, as `read_map` reads it.
     map: Mapping[str, object] | str | PathLike[str] | None = None,
+    # How the file's text is written, such as latin-1; UTF-8 when left out.
     encoding: str | None = None,
-    revise: bool = False,
-    limits: Limits | None = None,
+    revise: bool = False,  # let a reviewer's answers take the place of their different earlier ones
+    limits: Limits | None = None,  # how much is taken
 ) -> Imported:
     r"""Tell a campaign the labels of a file: all of them or, with an error, none.
 
     Doing it again changes nothing.
-
-    Parameters
-    ----------
-    campaign : Campaign
-        The one that asked for the items.
-    source : str, path, bytes or DataFrame
-        A file, the bytes of one, or a table of pandas, polars or pyarrow. Rows without a label are
-        left out, other columns ignored.
-    format : str, optional
-        One of `FORMATS`; by default told from the file's name and content.
-    id_column, label_column, reviewer_column, comment_column : str
-        Where tables, and jsonl, have ids (a column called as the predictions' ids, or else `id`,
-        when left out), answers and, if they do, who gave them (`reviewer`) and
-        what was written beside them (`comment`, unless the items show a column of this name).
-    reviewer : str
-        Who gave the answers that the file names nobody for.
-    rename : mapping of str to str, optional
-        Who people are here, by their names in the file, such as `label-studio:5`.
-    map : mapping of str to answer, or path, optional
-        What words of the file mean: ``{"spam": "yes", "ham": "no"}``, or the class that each
-        stands for; or a file that says so, as `read_map` reads it.
-    encoding : str, optional
-        How the file's text is written, such as latin-1; UTF-8 when left out.
-    revise : bool
-        Let a reviewer's answers take the place of their different earlier ones.
-    limits : Limits, optional
-        How much is taken.
 
     Examples
     --------
@@ -307,27 +258,16 @@ def _with_places(campaign: Campaign, error: LabelError, found: Labels) -> LabelE
 
 @dataclass(frozen=True)
 class Written:
-    """What goes into a file.
-
-    Attributes
-    ----------
-    content : bytes
-    sheet : Sheet
-        The same as rows.
-    suffix, media_type : str
-        How the file's name should end, and what it is.
-    config : bytes or None
-        What the tool must be told before it takes the file, where there is such a thing.
-    config_suffix : str
-        How the name of a file with that ends, behind this one's.
-    """
+    """What goes into a file."""
 
     content: bytes
-    sheet: Sheet
+    sheet: Sheet  # the same as rows
+    # suffix, media_type: how the file's name should end, and what it is.
     suffix: str
     media_type: str
+    # What the tool must be told before it takes the file, where there is such a thing.
     config: bytes | None = None
-    config_suffix: str = ""
+    config_suffix: str = ""  # how the name of a file with that ends, behind this one's
 
     @property
     def count(self) -> int:
@@ -337,24 +277,14 @@ class Written:
 
 def write_batch(
     campaign: Campaign,
-    size: int,
+    size: int,  # how many items
     *,
-    format: str = "csv",
+    format: str = "csv",  # one of `FORMATS` that has `write_batch`
+    # Who will judge them: nobody else is given them for `lease` seconds.
     reviewer: str | None = None,
     lease: float = 600.0,
 ) -> Written:
     r"""Return the next items to judge, as a file.
-
-    Parameters
-    ----------
-    campaign : Campaign
-    size : int
-        How many items.
-    format : str
-        One of `FORMATS` that has `write_batch`.
-    reviewer : str, optional
-        Who will judge them: nobody else is given them for `lease` seconds.
-    lease : float
 
     Examples
     --------
@@ -386,13 +316,7 @@ def write_batch(
 
 
 def config_suffix(campaign: Campaign, format: str) -> str:
-    """Return how a file ends that a tool is told what it needs with; empty where there is none.
-
-    Parameters
-    ----------
-    campaign : Campaign
-    format : str
-    """
+    """Return how a file ends that a tool is told what it needs with; empty where there is none."""
     found = FORMATS.get(format)
     nothing = Batch("", (), (), campaign.settings.classes)
     return "" if found is None or found.config_of(nothing) is None else found.config_suffix
@@ -402,15 +326,6 @@ def write_unjudged(
     campaign: Campaign, size: int, *, column: str | None = None, format: str = "csv"
 ) -> Written:
     r"""Return items for a judge, as a file with an empty column for its verdict.
-
-    Parameters
-    ----------
-    campaign : Campaign
-    size : int
-        How many items.
-    column : str, optional
-        As in `Campaign.unjudged`.
-    format : {"csv", "jsonl"}
 
     Examples
     --------
@@ -435,12 +350,6 @@ def write_unjudged(
 
 def write_labels(campaign: Campaign, *, format: str = "csv") -> Written:
     r"""Return what every reviewer says now, as a file.
-
-    Parameters
-    ----------
-    campaign : Campaign
-    format : str
-        One of `FORMATS` that has `write_labels`.
 
     Examples
     --------

@@ -27,21 +27,9 @@ def lessons_from(
 ) -> tuple[Lessons | None, list[str]]:
     """Return what an earlier campaign has learned, and which of its columns are missing now.
 
-    Parameters
-    ----------
-    store : Store
-        Where the earlier campaign is.
-    name : str
-        What it is called.
-    columns : mapping
-        What the new campaign reads, by role.
-    predictions : optional
-        Those of the earlier campaign, where they are not to be read from where they were.
+    `columns`: what the new campaign reads, by role.
 
-    Returns
-    -------
-    tuple
-        None where it has learned nothing, or where columns are missing.
+    None where it has learned nothing, or where columns are missing.
     """
     with store.read() as session:
         key, settings = find_campaign(session, name)

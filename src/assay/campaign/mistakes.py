@@ -28,13 +28,6 @@ MISTAKE_FORMATS = tuple(_WRITERS)
 def write_mistakes(mistakes: Mistakes, *, format: str = "csv") -> Written:
     r"""Return mistakes as a file, one row each.
 
-    Parameters
-    ----------
-    mistakes : Mistakes
-        As `Campaign.mistakes` gives them.
-    format : str
-        One of `MISTAKE_FORMATS`.
-
     Examples
     --------
     >>> from assay.campaign.create import create_campaign

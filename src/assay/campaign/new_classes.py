@@ -20,15 +20,7 @@ _FEW = 8  # names that are listed
 
 
 def withdrawals(events: Iterable[StoredLabel], doubtful: Collection[int]) -> list[Label]:
-    """Return labels that take back those which are no answer any more.
-
-    Parameters
-    ----------
-    events : iterable of StoredLabel
-        All labels, in their order.
-    doubtful : collection of int
-        The numbers of those that were told where some classes were not there.
-    """
+    """Return labels that take back those which are no answer any more."""
     if not doubtful:
         return []
     reviews: dict[str, Review] = {}

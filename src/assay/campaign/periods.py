@@ -54,22 +54,15 @@ def refuse_without_ids(id: str | None, predictions: object) -> None:
 
 
 def refuse_change(
-    last: Member,
+    last: Member,  # the period before
     *,
+    # metrics, seed, aux, sample_weight: what is asked for; nothing, or None, for what is not.
     metrics: Sequence[str],
     seed: int | None,
     aux: Sequence[str] | None,
     sample_weight: str | None,
 ) -> None:
-    """Raise where something is asked for that would make the periods incomparable.
-
-    Parameters
-    ----------
-    last : Member
-        The period before.
-    metrics, seed, aux, sample_weight
-        What is asked for; nothing, or None, for what is not.
-    """
+    """Raise where something is asked for that would make the periods incomparable."""
     if aux is not None and bool(aux) != bool(last.settings.source.aux):
         there = (
             f"has aux={list(last.settings.source.aux)!r}"
@@ -105,14 +98,7 @@ def refuse_change(
 def following(series: Series, metrics: Sequence[str], classes: Vocabulary | None) -> Series:
     """Return a series with the metrics that are to be followed, by their one spelling.
 
-    Parameters
-    ----------
-    series : Series
-        What else is known of it.
-    metrics : sequence of str
-        As they were given; of none, precision, or accuracy where there are more classes.
-    classes : Vocabulary or None
-        Those that items are of; None for yes and no.
+    `metrics`: as they were given; of none, precision, or accuracy where there are more classes.
     """
     if classes is None:
         names = [_followed(each) for each in metrics or ["precision"]]

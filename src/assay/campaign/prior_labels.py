@@ -37,28 +37,15 @@ _MOST_CELLS = 20
 
 @dataclass(frozen=True, eq=False)
 class PriorLabels:
-    """Labels from before that the metric needs, each with its item.
+    """Labels from before that the metric needs, each with its item."""
 
-    Attributes
-    ----------
-    cards, answers : tuple
-        The items and what was said about them.
-    values : array, shape (n,)
-        Their stratification variable.
-    chance : float
-        How likely a random sample's scores are to be spread as unevenly as theirs.
-    elsewhere : int
-        Labels of items that the metric needs none of.
-    without_label : int
-        Rows of the file without a label.
-    """
-
+    # cards, answers: the items and what was said about them.
     cards: tuple[Card, ...]
     answers: tuple[Answer, ...]
-    values: Floats
-    chance: float
-    elsewhere: int
-    without_label: int
+    values: Floats  # (n,): their stratification variable
+    chance: float  # how likely a random sample's scores are to be spread as unevenly as theirs
+    elsewhere: int  # labels of items that the metric needs none of
+    without_label: int  # rows of the file without a label
 
     def only(self, strata: Strata) -> "PriorLabels":
         """Return those of items that are in a stratum; the metrics need none of the others."""
@@ -100,32 +87,19 @@ class PriorLabels:
 
 
 def find_prior_labels(
+    # A CSV or Parquet file with the ids in a column named like the predictions' or ``id``, and the
+    # answers in ``label``; or ids and answers as `Campaign.tell` takes them.
     labels: object,
-    found: Predictions,
+    found: Predictions,  # all items
     *,
-    id_column: str | None,
+    id_column: str | None,  # what the predictions' ids are called
+    # variable, scale: what the strata are cut by.
     variable: Variable,
     scale: Scale,
-    sides: list[Side],
-    classes: Vocabulary = YES_OR_NO,
+    sides: list[Side],  # the predicted labels that the metric needs labels of
+    classes: Vocabulary = YES_OR_NO,  # what an item can be
 ) -> PriorLabels:
     """Read labels from before, and find their items among the predictions.
-
-    Parameters
-    ----------
-    labels : path, mapping or pairs
-        A CSV or Parquet file with the ids in a column named like the predictions' or ``id``, and
-        the answers in ``label``; or ids and answers as `Campaign.tell` takes them.
-    found : Predictions
-        All items.
-    id_column : str or None
-        What the predictions' ids are called.
-    variable, scale
-        What the strata are cut by.
-    sides : list of bool or None
-        The predicted labels that the metric needs labels of.
-    classes : Vocabulary
-        What an item can be.
 
     Examples
     --------

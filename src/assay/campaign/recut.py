@@ -45,11 +45,8 @@ from assay.storage import CardRow
 def successor(labelling: Labelling) -> tuple[int, Settings, Predictions | None] | None:
     """Return what has taken a campaign's place, where only its strata were cut anew.
 
-    Returns
-    -------
-    tuple or None
-        Its number, its settings, and its predictions where the former's were at hand; None where
-        nothing has, or where somebody has rebased the campaign.
+    Its number, its settings, and its predictions where the former's were at hand; None where
+    nothing has, or where somebody has rebased the campaign.
     """
     settings = labelling.settings
     if not settings.source.aux:
@@ -74,11 +71,8 @@ def _without_model(settings: Settings) -> object:
 def recut(labelling: Labelling, labels: int) -> tuple[int, Settings, Predictions, list[int]] | None:
     """Cut the strata of a campaign anew, if its first labels say that this saves some.
 
-    Returns
-    -------
-    tuple or None
-        The number of the campaign that has taken its place, its settings, its predictions, and the
-        sizes of the rounds from before; None where the strata stay as they are.
+    The number of the campaign that has taken its place, its settings, its predictions, and the
+    sizes of the rounds from before; None where the strata stay as they are.
     """
     settings = labelling.settings
     found = labelling.predictions()

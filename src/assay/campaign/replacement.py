@@ -24,48 +24,29 @@ class OutrunError(Exception):
 
 @dataclass(frozen=True)
 class Known:
-    """Items that were judged, as the first round of a campaign that is to go on with its bets.
+    """Items that were judged, as the first round of a campaign that is to go on with its bets."""
 
-    Parameters
-    ----------
-    counts : sequence of int
-        Cards on top of each deck.
-    last_label, rounds : int
-        What the campaign before had when that was worked out; it must have no more.
-    """
-
-    counts: Sequence[int]
+    counts: Sequence[int]  # cards on top of each deck
+    # last_label, rounds: what the campaign before had when that was worked out; it must have no
+    # more.
     last_label: int
     rounds: int
 
 
 def put_in_place(
     store: Store,
-    former: int,
+    former: int,  # the other's number in the store. It is kept under another name.
+    # settings, cards: what is fixed of the new one, and its reserve.
     settings: Settings,
     cards: Sequence[CardRow],
     *,
-    gone: int,
-    known: Known | None = None,
+    gone: int,  # how many judged items the metric is no longer about
+    known: Known | None = None,  # what is dealt at once, where rounds are not to be dealt again
 ) -> tuple[int, Settings, list[StoredLabel], list[int]]:
     """Put a campaign in the place of another, all at once.
 
-    Parameters
-    ----------
-    former : int
-        The other's number in the store. It is kept under another name.
-    settings, cards
-        What is fixed of the new one, and its reserve.
-    gone : int
-        How many judged items the metric is no longer about.
-    known : Known, optional
-        What is dealt at once, where rounds are not to be dealt again.
-
-    Returns
-    -------
-    tuple
-        The new one's number and settings, the labels it goes on with, and the sizes of the rounds
-        from before that are to be dealt again.
+    The new one's number and settings, the labels it goes on with, and the sizes of the rounds from
+    before that are to be dealt again.
     """
     name = settings.name
     with store.write() as session:

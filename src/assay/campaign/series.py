@@ -363,24 +363,14 @@ def _learning(
 
 def _begin(
     store: Store,
-    setup: Setup,
+    setup: Setup,  # the predictions, read and cut
     predictions: object,
     series: Series,
     reviewing: Reviewing,
     *,
-    last: Member | None = None,
+    last: Member | None = None,  # a period whose labels count again
 ) -> Campaign:
-    """Store the campaign of a period that is compared with none.
-
-    Parameters
-    ----------
-    store, predictions, series, reviewing
-        As in `_first`.
-    setup : Setup
-        The predictions, read and cut.
-    last : Member, optional
-        A period whose labels count again.
-    """
+    """Store the campaign of a period that is compared with none."""
     name, scans = f"{series.name}/{series.period}", [as_scan(predictions)]
     settings = settings_of(setup, scans, name=name, seed=setup.seed, reviewing=reviewing)
     before = [] if last is None else [last.settings]

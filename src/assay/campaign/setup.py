@@ -71,6 +71,8 @@ class Setup:
 
 
 def set_up(
+    # predictions, columns: where predictions are, and which column is what; with `classifiers` only
+    # those of `SHARED`.
     predictions: object,
     columns: Mapping[str, Any],
     *,
@@ -91,27 +93,14 @@ def set_up(
     design: Design | None = None,
     labels: object = None,
     seed: int = 0,
+    # Whether the seed is to depend on the columns of `aux`, as of a new campaign.
     bind: bool = False,
+    # Whether to refuse scores that look wrong. Where a campaign goes on they were taken before.
     doubted: bool = True,
 ) -> Setup:
     """Read predictions, and cut them for what is asked of them.
 
     One metric of one classifier without a name is cut by the score, and all else by the rank.
-
-    Parameters
-    ----------
-    predictions, columns
-        Where predictions are, and which column is what; with `classifiers` only those of `SHARED`.
-    classifiers, classes, multilabel, metric, metrics, within, budget, confidence, simultaneous
-        As in `create_campaign`.
-    at_least, threshold_for, gain, sample_of
-        As in `create_campaign`.
-    scale, design, labels, seed
-        As in `create_campaign`.
-    bind : bool
-        Whether the seed is to depend on the columns of `aux`, as of a new campaign.
-    doubted : bool
-        Whether to refuse scores that look wrong. Where a campaign goes on they were taken before.
     """
     columns = _columns_for_threshold(columns, classifiers, metrics, threshold_for)
     if metrics is not None and not isinstance(metrics, str | Mapping):
@@ -205,22 +194,14 @@ def set_up(
 
 
 def _targets(
+    # wanted, within: as `metrics` and `within` in `create_campaign`.
     wanted: Iterable[str] | Mapping[str, float],
     found: Predictions,
     within: float | None,
     *,
-    multilabel: bool,
+    multilabel: bool,  # whether an item may have several classes
 ) -> tuple[Target, ...]:
-    """Return the targets that are asked for of predictions, which must have what these need.
-
-    Parameters
-    ----------
-    wanted, within
-        As `metrics` and `within` in `create_campaign`.
-    found : Predictions
-    multilabel : bool
-        Whether an item may have several classes.
-    """
+    """Return the targets that are asked for of predictions, which must have what these need."""
     targets = parse_targets(
         wanted,
         found.classifiers,
@@ -241,13 +222,7 @@ def set_up_of_any(
     classes: Given | None = None,
     **asked: Any,
 ) -> Setup:
-    """Return `set_up`; of what the predictions name, where that turns out to be no yes and no.
-
-    Parameters
-    ----------
-    predictions, columns, classifiers, classes, **asked
-        As in `set_up`.
-    """
+    """Return `set_up`; of what the predictions name, where that turns out to be no yes and no."""
 
     def make(known: Given | None) -> Setup:
         return set_up(predictions, columns, classifiers=classifiers, classes=known, **asked)
@@ -310,15 +285,7 @@ def _with_scores(
 def strata_of(
     found: Predictions, goal: Goal, design: Design, scale: Scale, *, by_model: bool = False
 ) -> Strata:
-    """Cut predictions for one metric, or for several targets.
-
-    Parameters
-    ----------
-    found, goal, design, scale
-        As in `strata_of_one`.
-    by_model : bool
-        Whether a model's log odds stand in the place of the score, or of the mean rank.
-    """
+    """Cut predictions for one metric, or for several targets."""
     if goal.single:
         return strata_of_one(found, goal, design, scale, "spread" if by_model else None)
     return cell_strata(found, goal, design, by_model=by_model)
@@ -329,15 +296,7 @@ def strata_of_one(
 ) -> Strata:
     """Cut the predictions of one classifier for one metric.
 
-    Parameters
-    ----------
-    found : Predictions
-    goal, design : Goal, Design
-        What for, and how.
-    scale : {"probability", "margin"}
-        What the scores are.
-    method : str, optional
-        How they are cut, where not as the design has it.
+    `scale`: what the scores are.
     """
     # Of a threshold that is to be found, every item may be called yes, whatever has a floor.
     metric = goal.metric if goal.threshold_for is None else "precision"
@@ -350,15 +309,7 @@ def strata_of_one(
 
 
 def by_lessons(setup: Setup, lessons: Lessons | None) -> Setup:
-    """Return a setup with strata by what an earlier campaign has learned, in place of the score.
-
-    Parameters
-    ----------
-    setup : Setup
-        By the score, with a seed that depends on the lessons (`seed_after`).
-    lessons : Lessons or None
-        None where there are none: the setup stays as it is.
-    """
+    """Return a setup with strata by what an earlier campaign has learned, in place of the score."""
     if lessons is None:
         return setup
     if not setup.goal.single or not isinstance(setup.predictions, Opinionated):

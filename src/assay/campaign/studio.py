@@ -49,28 +49,18 @@ _FEW, _SOON, _BUSY = 3, 0.3, 10.0  # answers to go, seconds between looks then, 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where the work in Label Studio stands.
-
-    Attributes
-    ----------
-    project : int
-    tasks : int
-        Of this campaign, in the project.
-    open, skipped : int
-        Tasks that wait for an answer; those that somebody has skipped, or sent without an answer,
-        and nobody answered.
-    taken, revised : int
-        Answers recorded since the connection began: first ones, and changed ones.
-    kept : int
-        Answers that were changed there after their round was counted, and stay here as they were.
-    """
+    """Where the work in Label Studio stands."""
 
     project: int
-    tasks: int
+    tasks: int  # of this campaign, in the project
+    # open, skipped: tasks that wait for an answer; those that somebody has skipped, or sent without
+    # an answer, and nobody answered.
     open: int
     skipped: int
+    # taken, revised: answers recorded since the connection began: first ones, and changed ones.
     taken: int
     revised: int
+    # Answers that were changed there after their round was counted, and stay here as they were.
     kept: int
 
 
@@ -100,39 +90,24 @@ class _Sent:
 
 
 class Connection:
-    """A campaign, and the project of Label Studio in which its items are judged.
-
-    Parameters
-    ----------
-    campaign : Campaign
-    studio : LabelStudio
-    project : int, optional
-        The project to use: this campaign's, or an empty one. When left out it is found by its mark,
-        or made.
-    batch : int
-        Items that are sent at a time.
-    ahead : int, optional
-        The next batch is sent as soon as so few tasks are open; half a batch when left out, so that
-        nobody runs out of tasks.
-    rename : mapping of str to str, optional
-        Who people are here, by their names there, such as ``label-studio:5``.
-    revise : bool
-        Let changed answers count also when their round was counted before.
-    tell : callable, optional
-        Takes sentences about what happens.
-    """
+    """A campaign, and the project of Label Studio in which its items are judged."""
 
     def __init__(
         self,
         campaign: Campaign,
         studio: LabelStudio,
         *,
+        # The project to use: this campaign's, or an empty one. When left out it is found by its
+        # mark, or made.
         project: int | None = None,
-        batch: int = 20,
+        batch: int = 20,  # items that are sent at a time
+        # The next batch is sent as soon as so few tasks are open; half a batch when left out, so
+        # that nobody runs out of tasks.
         ahead: int | None = None,
+        # Who people are here, by their names there, such as ``label-studio:5``.
         rename: Mapping[str, str] | None = None,
-        revise: bool = False,
-        tell: Callable[[str], None] | None = None,
+        revise: bool = False,  # let changed answers count also when their round was counted before
+        tell: Callable[[str], None] | None = None,  # takes sentences about what happens
     ) -> None:
         self.campaign, self._studio = campaign, studio
         self._wanted, self._batch = project, batch
@@ -173,15 +148,6 @@ class Connection:
         """Yield after every step, until the campaign stops.
 
         While the server is away nothing is lost: it is tried again, ever less often.
-
-        Parameters
-        ----------
-        every : float
-            Seconds between looks.
-        webhook : Webhook, optional
-            By which the server says that there is something to see.
-        url : str, optional
-            How the server reaches it, where that is not its own address.
         """
         wait, is_told = 0.0, None
         rung = Event() if webhook is None else webhook.rung

@@ -19,39 +19,21 @@ from assay.storage import Session, StoredLabel, open_storage
 
 @dataclass(frozen=True)
 class PeriodRow:
-    """One period of a series.
+    """One period of a series."""
 
-    Attributes
-    ----------
-    period, campaign : str
-        What it is called, and the campaign that it is.
-    items : int
-        The items of the period.
-    labels, reused : int
-        The items that were judged, and how many of these in periods before. For the change, items
-        of the period before that are gone are among them.
-    done : bool
-        Whether its campaign is.
-    estimate : Estimate
-        The metric.
-    change : Estimate or None
-        Its change since the period before; None for the first.
-    floor : float or None
-        What the metric must not be below.
-    before : str or None
-        The period that it is compared with; None for the first.
-    """
-
+    # period, campaign: what it is called, and the campaign that it is.
     period: str
     campaign: str
-    items: int
+    items: int  # the items of the period
+    # labels, reused: the items that were judged, and how many of these in periods before. For the
+    # change, items of the period before that are gone are among them.
     labels: int
     reused: int
-    done: bool
-    estimate: Estimate
-    change: Estimate | None
-    floor: float | None
-    before: str | None = None
+    done: bool  # whether its campaign is
+    estimate: Estimate  # the metric
+    change: Estimate | None  # its change since the period before; None for the first
+    floor: float | None  # what the metric must not be below
+    before: str | None = None  # the period that it is compared with; None for the first
 
     @property
     def moved(self) -> Literal["fell", "rose"] | None:
@@ -272,17 +254,7 @@ def _one_of(series: Series, metric: str | None) -> str:
 
 
 def _row(campaign: Campaign, member: Member, metric: str, last: PeriodRow | None) -> PeriodRow:
-    """Return a period of a metric.
-
-    Parameters
-    ----------
-    campaign, member
-        The period's.
-    metric : str
-        One that is followed.
-    last : PeriodRow or None
-        The period before.
-    """
+    """Return a period of a metric."""
     settings, series = member.settings, member.series
     name = f"{metric}:{series.period}"
     estimates = campaign.estimates()
@@ -326,16 +298,6 @@ def _change(level: Estimate, last: PeriodRow, *, alone: bool) -> Estimate | None
 
     The interval is Zou and Donner's (2008), from both estimates' intervals; None where these are of
     different confidence, or nothing is known yet.
-
-    Parameters
-    ----------
-    level : Estimate
-        Of the later period.
-    last : PeriodRow
-        The earlier period.
-    alone : bool
-        Whether they were drawn independently of each other. Otherwise they share items and labels,
-        which move both estimates the same way: the interval is then wider than it need be.
     """
     then = last.estimate
     if level.value is None or then.value is None or level.confidence != then.confidence:

@@ -23,16 +23,7 @@ _KEY = 4  # beside those of the order in a batch, of the overlap, and of the fol
 
 
 def unjudged_in(labelling: Labelling, n: int, column: str | None) -> list[Item]:
-    """Return the first items without a verdict in a column; all where there is no such column yet.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    n : int
-        How many.
-    column : str, optional
-        Of `aux`. When left out: its only one.
-    """
+    """First items without a verdict in a column; all of them if there is no such column yet."""
     settings = labelling.settings
     if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
         raise InputError(f"ask for a whole number of items, at least 1; got {n!r}")

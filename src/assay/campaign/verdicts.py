@@ -28,32 +28,17 @@ _LOOKED_UP = 1_000  # verdicts of which one at least must be of an item that is 
 
 @dataclass(frozen=True)
 class Taken:
-    """What became of a judge's verdicts.
+    """What became of a judge's verdicts."""
 
-    Attributes
-    ----------
-    campaign : Campaign
-        That goes on with them.
-    file : Path
-        Where they are.
-    column : str
-        What they are called.
-    new, replaced, unchanged : int
-        Verdicts of this time, beside those of before.
-    without : int
-        Rows that say nothing, and were left out.
-    in_all : int
-        Verdicts in the file.
-    """
-
-    campaign: Campaign
-    file: Path
-    column: str
+    campaign: Campaign  # that goes on with them
+    file: Path  # where they are
+    column: str  # what they are called
+    # new, replaced, unchanged: verdicts of this time, beside those of before.
     new: int
     replaced: int
     unchanged: int
-    without: int
-    in_all: int
+    without: int  # rows that say nothing, and were left out
+    in_all: int  # verdicts in the file
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -62,10 +47,14 @@ class Taken:
 
 
 def import_verdicts(
+    # name, storage: of the campaign, as they were given to `create_campaign`.
     name: str,
     *logs: str | PathLike[str],
     storage: str | None = None,
+    # What the verdicts are called: a column of `aux` from then on. When left out: ``judge``.
     column: str | None = None,
+    # The Parquet file that keeps them. When left out: ``NAME.COLUMN.parquet`` beside a storage that
+    # is a file.
     into: str | PathLike[str] | None = None,
     scorer: str | None = None,
     id_column: str = "id",
@@ -77,22 +66,6 @@ def import_verdicts(
 
     Later verdicts replace earlier ones of the same items.
 
-    Parameters
-    ----------
-    name, storage : str
-        Of the campaign, as they were given to `create_campaign`.
-    *logs : path
-        Files of verdicts, as `read_judgements` takes them.
-    column : str, optional
-        What the verdicts are called: a column of `aux` from then on. When left out: ``judge``.
-    into : path, optional
-        The Parquet file that keeps them. When left out: ``NAME.COLUMN.parquet`` beside a storage
-        that is a file.
-    scorer, id_column, verdict_column, score_column, map
-        As in `read_judgements`.
-
-    Notes
-    -----
     The judge must not have learned from this campaign's labels: the order of the items stays, and
     strata by a judge that knows the first answers would hide errors.
     """

@@ -26,11 +26,7 @@ _NO_MORE_ITEMS = "there are no more items just now; campaign.trouble says why"
 class Labeller:
     """What the widget does with messages of its page; it needs no notebook.
 
-    Parameters
-    ----------
-    campaign : Campaign
-    reviewer : str
-        Whose labels they are.
+    `reviewer`: whose labels they are.
     """
 
     def __init__(self, campaign: Campaign, reviewer: str) -> None:
@@ -47,17 +43,8 @@ class Labeller:
     def reply(self, message: object) -> dict[str, Any]:
         """Record the answers in a message, and return what the page shows next.
 
-        Parameters
-        ----------
-        message : object
-            ``{"turn": 3, "submits": [{"key": …, "item": …, "answer": …}]}``. Keys tell what was
-            sent before, so that a page may send again what it has heard nothing of.
-
-        Returns
-        -------
-        dict
-            The `turn` that is answered; receipts by key, the items, the state and the counts, as
-            `Campaign.review` has them; or an error, and then nothing was recorded.
+        The `turn` that is answered; receipts by key, the items, the state and the counts, as
+        `Campaign.review` has them; or an error, and then nothing was recorded.
         """
         turn = message.get("turn") if isinstance(message, Mapping) else None
         about = {"turn": turn if isinstance(turn, int) else 0}

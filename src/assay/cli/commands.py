@@ -20,18 +20,10 @@ from assay.cli.busy import answering
 
 
 class Listed(NamedTuple):
-    """Where a command is, and the first sentence of its help.
+    """Where a command is, and the first sentence of its help."""
 
-    Parameters
-    ----------
-    place : str
-        The module in this package, and the name in it: ``exchange:export``.
-    help : str
-        What the list of commands says of it; its docstring begins alike.
-    """
-
-    place: str
-    help: str
+    place: str  # the module in this package, and the name in it: ``exchange:export``
+    help: str  # what the list of commands says of it; its docstring begins alike
 
 
 COMMANDS = {
@@ -254,10 +246,7 @@ def _plainly(parameter: Any, value: Any) -> Any:
 class LazyGroup(TyperGroup):
     """A group that knows its commands' names, and imports the one that is run.
 
-    Parameters
-    ----------
-    **settings
-        As typer gives them.
+    `settings`: as typer gives them.
     """
 
     def __init__(self, **settings: Any) -> None:

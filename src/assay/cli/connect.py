@@ -147,22 +147,11 @@ def connect(
 def _run(
     connection: Connection,
     screen: Console,
-    every: float,
+    every: float,  # seconds between looks
     listener: Webhook | None,
-    url: str | None,
+    url: str | None,  # how Label Studio reaches it
 ) -> Standing:
-    """Go on until the campaign stops, and show how far it is; on a terminal only.
-
-    Parameters
-    ----------
-    connection : Connection
-    screen : Console
-    every : float
-        Seconds between looks.
-    listener : Webhook or None
-    url : str or None
-        How Label Studio reaches it.
-    """
+    """Go on until the campaign stops, and show how far it is; on a terminal only."""
     standing = None
     shown = screen.status(Text("connecting")) if screen.is_terminal else nullcontext()
     with shown as status:

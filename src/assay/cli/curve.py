@@ -148,15 +148,7 @@ def refuse_beside_curve(**given: object) -> None:
 
 
 def show_curves(population: Population, *, as_json: bool, **asked: Any) -> None:
-    """Simulate curves, and show how they came out.
-
-    Parameters
-    ----------
-    population : Population
-    as_json : bool
-    asked
-        What `simulate_curves` takes.
-    """
+    """Simulate curves, and show how they came out."""
     with progress_bar("simulating") as progress:
         found = simulate_curves(population, **asked, progress=progress)
     if as_json:

@@ -81,10 +81,7 @@ class Keyboard:
     Up to nine classes have a key each; of more, the beginning of a name is typed. Where an item may
     have several, a class is chosen so, and Enter says that these are all.
 
-    Parameters
-    ----------
-    classes : Vocabulary
-        The campaign's.
+    `classes`: the campaign's.
 
     Examples
     --------
@@ -186,23 +183,15 @@ def reading_commands(screen: Console, keyboard: Keyboard) -> AbstractContextMana
 
 
 def read_keys(
+    # read, read_line: give what was typed, and a line of it.
     read: Callable[[], str],
     read_line: Callable[[], str],
     screen: Console,
     keyboard: Keyboard,
+    # Keys that were typed and have no effect yet; whoever clears it discards them.
     keys: deque[str],
 ) -> Iterator[Said]:
-    """Yield what the keys of a terminal say.
-
-    Parameters
-    ----------
-    read, read_line : callable
-        Give what was typed, and a line of it.
-    screen : Console
-    keyboard : Keyboard
-    keys : deque of str
-        Keys that were typed and have no effect yet; whoever clears it discards them.
-    """
+    """Yield what the keys of a terminal say."""
     # A fast typist's keys come together; an arrow key comes as several characters.
     while typed := read():
         keys.extend([typed] if typed.startswith("\x1b") else typed)

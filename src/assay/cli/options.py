@@ -227,26 +227,19 @@ Simultaneous = Annotated[
 
 
 def parse_classifiers(
+    # NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD; with probabilities of all
+    # classes NAME=PATTERN or NAME=PATTERN,PREDICTED.
     given: list[str],
     *,
+    # The predicted label that means yes, in the predicted column of every classifier.
     positive: str | None = None,
+    # score_of, scale: what every classifier's score is, where it has one.
     score_of: str | None = None,
     scale: str | None = None,
+    # Whether the names are those of classes, which may be called otherwise than classifiers.
     multi_label: bool = False,
 ) -> dict[str, dict[str, object]]:
     """Return what each classifier has, as `create_campaign` and `simulate` take it.
-
-    Parameters
-    ----------
-    given : list of str
-        NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD; with probabilities of all
-        classes NAME=PATTERN or NAME=PATTERN,PREDICTED.
-    positive : str, optional
-        The predicted label that means yes, in the predicted column of every classifier.
-    score_of, scale : str, optional
-        What every classifier's score is, where it has one.
-    multi_label : bool
-        Whether the names are those of classes, which may be called otherwise than classifiers.
 
     Examples
     --------
@@ -448,25 +441,16 @@ OF_SPARK = "-"
 
 
 def two_scans(
-    files: tuple[str, str],
+    files: tuple[str, str],  # the earlier and the later; `OF_SPARK` for a table of Spark
     *,
     engine: str | None,
     where: str | None,
-    tables: Sequence[str] | None,
+    tables: Sequence[str] | None,  # one for all that have tables, or one for each of the two
     spark: str | None,
 ) -> list[Scan | str]:
     """Return two sets of predictions, both read in the same way.
 
     But a file beside a table of Spark is read here: the cluster need not see it.
-
-    Parameters
-    ----------
-    files : pair of str
-        The earlier and the later; `OF_SPARK` for a table of Spark.
-    engine, where, spark
-        As in `scan_of`.
-    tables : sequence of str, optional
-        One for all that have tables, or one for each of the two.
     """
     from assay.predictions import has_tables  # takes long to load
 

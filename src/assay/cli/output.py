@@ -55,6 +55,7 @@ def say_next(screen: Console, command: str) -> None:
 
 
 def tell(
+    # document, view: return it for machines, and for people; only one of the two is asked for.
     document: Callable[[], Mapping[str, Any]],
     view: Callable[[], RenderableType],
     *,
@@ -62,13 +63,7 @@ def tell(
     next_command: str,
     as_json: bool,
 ) -> None:
-    """Tell machines or people what a command did, what to beware of, and what to do next.
-
-    Parameters
-    ----------
-    document, view : callable
-        Return it for machines, and for people; only one of the two is asked for.
-    """
+    """Tell machines or people what a command did, what to beware of, and what to do next."""
     if as_json:
         emit({**document(), "warnings": list(warnings), "next": next_command})
         return
@@ -112,13 +107,7 @@ def telling_errors(
 ) -> Iterator[None]:
     """Tell an error on the standard error stream, in words, and end with an exit code.
 
-    Parameters
-    ----------
-    as_json : bool
-    code : int
-        The exit code.
-    own : mapping of str to str
-        Of an argument in Python the command's option, where other commands call it otherwise.
+    `own`: of an argument in Python the command's option, where other commands call it otherwise.
     """
     try:
         yield

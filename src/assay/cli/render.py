@@ -182,14 +182,7 @@ def estimates_view(
 
     One is drawn with its interval; more are a table.
 
-    Parameters
-    ----------
-    estimates : mapping of str to Estimate
-        As `Campaign.estimates` gives them.
-    goal : Goal, optional
-        Without one they are final.
-    answers : int, optional
-        The items that were looked at, whichever metrics they count for; otherwise the labels.
+    `estimates`: as `Campaign.estimates` gives them.
     """
     every = list(estimates.values())
     first, several = every[0], len(every) > 1

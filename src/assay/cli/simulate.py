@@ -237,11 +237,8 @@ def _columns_for_threshold(
 ) -> dict[str, float]:
     """Return a threshold that every item is above, where one is to be found.
 
-    Parameters
-    ----------
-    threshold_for : str or None
-    needed, others : mapping of str to object
-        Options that it needs, and those that do not go with it; None where they are not given.
+    `needed`, `others`: options that it needs, and those that do not go with it; None where they are
+    not given.
     """
     if threshold_for is None:
         return {}

@@ -38,20 +38,11 @@ def equal(N: Floats, n: ArrayLike) -> Floats:
 def neyman(N: Floats, sd: Floats, n: ArrayLike) -> Floats:
     """Labels per stratum that make the stratified mean vary least.
 
-    Parameters
-    ----------
-    N, sd : array, shape (..., H)
-        Stratum sizes, and the outcome's standard deviation in each.
-    n : float or array, shape (...)
-        Labels to share out.
+    `N`, `sd`, (..., H): stratum sizes, and the outcome's standard deviation in each; `n`, (...):
+    labels to share out.
 
-    Returns
-    -------
-    array, shape (..., H)
-        Real-valued shares with sum `n`; `round_to_total` makes them whole.
+    Real-valued shares with sum `n`; `round_to_total` makes them whole.
 
-    Notes
-    -----
     n_h = n * N_h S_h / sum(N_h S_h)  (paper 2, Eq. 9). Where every S_h is zero the outcome is known
     to be constant in each stratum and the shares fall back to proportional.
 
@@ -68,18 +59,11 @@ def neyman(N: Floats, sd: Floats, n: ArrayLike) -> Floats:
 def round_to_total(shares: ArrayLike, total: ArrayLike, room: ArrayLike) -> Ints:
     """Whole numbers as near to the shares as their sum and the room allow.
 
-    Parameters
-    ----------
-    shares : array, shape (..., H)
-        What each stratum should get, up to a common factor.
-    total : int or array, shape (...)
-        The sum to reach; where the strata hold less than that, all they hold.
-    room : array, shape (..., H)
-        The most a stratum can take. What it cannot take goes to the others by their shares, and,
-        where no other wants any, by their room.
+    `shares`, (..., H): what each stratum should get, up to a common factor; `total`, (...): the sum
+    to reach; where the strata hold less than that, all they hold; `room`, (..., H): the most a
+    stratum can take. What it cannot take goes to the others by their shares, and, where no other
+    wants any, by their room.
 
-    Notes
-    -----
     Largest remainders; equal remainders go to the first stratum.
 
     Examples
@@ -111,16 +95,9 @@ def draw(weights: Floats, total: ArrayLike, room: Floats, rng: np.random.Generat
 
     What a stratum cannot take is drawn again among the others, so the sum is kept.
 
-    Parameters
-    ----------
-    weights : array, shape (..., H)
-        N_h sigma_h for ``opt``, N_h for ``pps``, 1 for ``uni``.
-    total : int or array, shape (...)
-        The sum to draw; where the strata hold less than that, all they hold.
-    room : array, shape (..., H)
-        The most a stratum can take.
-    rng : numpy.random.Generator
-        Where the randomness comes from.
+    `weights`, (..., H): N_h sigma_h for ``opt``, N_h for ``pps``, 1 for ``uni``; `total`, (...):
+    the sum to draw; where the strata hold less than that, all they hold; `room`, (..., H): the most
+    a stratum can take.
 
     Examples
     --------
@@ -206,20 +183,13 @@ _TINY = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Exploration:
-    """Where the next labels should go, and what that does to the estimate; shape (..., H).
+    """Where the next labels should go, and what that does to the estimate; shape (..., H)."""
 
-    Parameters
-    ----------
-    shares : array
-        The share of all labels that each stratum should have had; sum 1.
-    pull : array
-        By how many percent a stratum's share rises when its outcomes rise by one percent, from 0
-        (labels go by weight) to 1/2 (Neyman's allocation of rare outcomes). Where the outcome is
-        the more frequent one of a stratum, the same of the other one, with a minus. 0 where every
-        item is labelled.
-    """
-
-    shares: Floats
+    shares: Floats  # the share of all labels that each stratum should have had; sum 1
+    # By how many percent a stratum's share rises when its outcomes rise by one percent, from 0
+    # (labels go by weight) to 1/2 (Neyman's allocation of rare outcomes). Where the outcome is the
+    # more frequent one of a stratum, the same of the other one, with a minus. 0 where every item is
+    # labelled.
     pull: Floats
 
 
@@ -231,14 +201,9 @@ def _inside(rate: Floats) -> Floats:
 def explore(w: Floats, n: Floats, x: Floats, left: Floats | float = 1.0) -> Exploration:
     """Return the shares of labels, and how they follow the outcomes.
 
-    Parameters
-    ----------
-    w, n, x : array, shape (..., H)
-        What a stratum's rate weighs in the metric; its labels; and those with the outcome, the
-        rarer of the two.
-    left : array, shape (..., H)
-        The share of each stratum's variance that is left, (N - n)/(N - 1); 1 where labels are
-        drawn with replacement.
+    `w`, `n`, `x`, (..., H): what a stratum's rate weighs in the metric; its labels; and those with
+    the outcome, the rarer of the two; `left`, (..., H): the share of each stratum's variance that
+    is left, (N - n)/(N - 1); 1 where labels are drawn with replacement.
 
     Examples
     --------

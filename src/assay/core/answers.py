@@ -217,12 +217,6 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
     an alias, in any case, or the number that a name is; where an item may have several, a list of
     these, or a text with ``|`` between them. A missing value is never taken for a no.
 
-    Parameters
-    ----------
-    value : object
-    classes : Vocabulary
-        The campaign's.
-
     Examples
     --------
     >>> parse_answer(True), parse_answer("No"), parse_answer("?")
@@ -253,13 +247,6 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
 def parse_verdict(value: object, at: float | None = None) -> bool | None:
     """Return what a judge says of an item; None where it says neither yes nor no.
 
-    Parameters
-    ----------
-    value : object
-        What `parse_answer` takes; or a number, with `at`. A missing value is no verdict.
-    at : float, optional
-        The number from which on it is a yes.
-
     Examples
     --------
     >>> parse_verdict("Yes"), parse_verdict(0.7, at=0.5), parse_verdict(None), parse_verdict("?")
@@ -283,13 +270,6 @@ def parse_answers(
     labels: object, id_kind: str, classes: Vocabulary = YES_OR_NO
 ) -> dict[str, Answer]:
     """Return what a mapping, or pairs, of ids and answers say, by the ids' texts.
-
-    Parameters
-    ----------
-    labels : mapping, or iterable of pairs
-    id_kind : {"integer", "string"}
-    classes : Vocabulary
-        The campaign's.
 
     Examples
     --------
@@ -329,31 +309,19 @@ _CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far reviewers agree.
+    """How far reviewers agree."""
 
-    Attributes
-    ----------
-    items : int
-        Items that at least two reviewers judged; nothing else counts here.
-    reviewers : int
-        The reviewers of these.
-    raw : float or None
-        The chance that two reviewers of such an item agree; None without one.
-    kappa : float or None
-        Agreement beyond chance: 1 is perfect, 0 no better than chance. None where chance alone
-        would always agree, as it does when every answer is the same.
-    kind : {"Cohen", "Fleiss"} or None
-        Whose kappa: Cohen's for two reviewers in all, otherwise Fleiss'.
-    interval : (float, float) or None
-        Of `raw`, at 95% (Clopper and Pearson [4]_); None unless every item has two reviewers. It
-        is about items as they are drawn here, which is not in proportion to the population.
-    """
-
-    items: int
-    reviewers: int
+    items: int  # items that at least two reviewers judged; nothing else counts here
+    reviewers: int  # the reviewers of these
+    # The chance that two reviewers of such an item agree; None without one.
     raw: float | None = None
+    # Agreement beyond chance: 1 is perfect, 0 no better than chance. None where chance alone would
+    # always agree, as it does when every answer is the same.
     kappa: float | None = None
+    # Whose kappa: Cohen's for two reviewers in all, otherwise Fleiss'.
     kind: Literal["Cohen", "Fleiss"] | None = None
+    # Of `raw`, at 95% (Clopper and Pearson [4]_); None unless every item has two reviewers. It is
+    # about items as they are drawn here, which is not in proportion to the population.
     interval: tuple[float, float] | None = None
 
     def __str__(self) -> str:
@@ -371,13 +339,8 @@ class Agreement:
 def agreement_of(ratings: Sequence[Mapping[str, str]]) -> Agreement:
     """Return how far reviewers agree on the items that at least two of them judged.
 
-    Parameters
-    ----------
-    ratings : sequence of mappings
-        Per item, what each reviewer said.
+    `ratings`: per item, what each reviewer said.
 
-    Notes
-    -----
     kappa = (P - P_e) / (1 - P_e), with P the raw agreement. Of the item i, n_ij of its n_i
     reviewers say j; P is the mean over items of sum_j n_ij (n_ij - 1) / (n_i (n_i - 1)), the chance
     that two of them agree. P_e is what chance would give: Cohen's [1]_ is the chance that the two

@@ -66,13 +66,7 @@ _TINY = 1e-12  # keeps a division by what is never quite 0 finite
 
 
 def boldness(gap: Floats) -> Floats:
-    """Return the stake, in standard deviations of what is left, of who has a gap to close in time.
-
-    Parameters
-    ----------
-    gap : array
-        The logarithm of the goal over the wealth; nothing is staked where it is 0 or less.
-    """
+    """Stake, in standard deviations of what is left, of who has a gap to close in time."""
     stakes = np.interp(gap + _MARGIN, GAPS, stakes_by_gap())
     return np.where(gap > 0, stakes, 0.0)
 
@@ -103,61 +97,37 @@ def guesses(tallies: Tallies, metric: Ratio) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Stakes:
-    """What the stakes of one round rest on.
+    """What the stakes of one round rest on."""
 
-    Parameters
-    ----------
-    edge : array, shape (..., G)
-        The guessed metric minus the point: what a card should pay.
-    variance, at_point : array, shape (..., G)
-        Of what a card pays, at the guessed rates and if the point were the metric's value.
-    most_up, most_down : array, shape (..., G)
-        The largest stakes of the two bettors.
-    deadline : array, shape (..., 1)
-        Cards after which the goal should be reached, had the population no end.
-    spent, left : array, shape (..., 1)
-        Cards so far, and the share of the population that is left.
-    """
-
-    edge: Floats
+    edge: Floats  # (..., G): the guessed metric minus the point: what a card should pay
+    # variance, at_point, (..., G): of what a card pays, at the guessed rates and if the point were
+    # the metric's value.
     variance: Floats
     at_point: Floats
+    # most_up, most_down, (..., G): the largest stakes of the two bettors.
     most_up: Floats
     most_down: Floats
+    # (..., 1): cards after which the goal should be reached, had the population no end.
     deadline: Floats
+    # spent, left, (..., 1): cards so far, and the share of the population that is left.
     spent: Floats
     left: Floats
 
     @classmethod
     def of_round(
         cls,
-        points: Floats,
+        points: Floats,  # (P,): the values that are bet against
+        # metric, tallies: what is estimated, and the labels before the round.
         metric: Ratio,
         tallies: Tallies,
-        chances: Floats,
+        chances: Floats,  # (..., H): with which each stratum is drawn
         *,
-        cards: int,
-        within: float | None,
+        cards: int,  # of the round
+        within: float | None,  # the half-width that is wanted
         confidence: float,
         replacement: bool,
     ) -> Self:
-        """Return what the stakes of a round of `cards` rest on: the labels before it.
-
-        Parameters
-        ----------
-        points : array, shape (P,)
-            The values that are bet against.
-        metric, tallies : Ratio, Tallies
-            What is estimated, and the labels before the round.
-        chances : array, shape (..., H)
-            With which each stratum is drawn.
-        cards : int
-            Of the round.
-        within : float, optional
-            The half-width that is wanted.
-        confidence : float
-        replacement : bool
-        """
+        """Return what the stakes of a round of `cards` rest on: the labels before it."""
         q = guesses(tallies, metric)
         N, R = tallies.N, tallies.N if replacement else tallies.N - tallies.n
         T = N * q if replacement else tallies.x + R * q
@@ -217,15 +187,6 @@ _FINEST, _COARSEST = 0.0005, 0.05  # the half-widths whose twentieth is the dist
 class Bets:
     """What the bettors own, as logarithms of multiples of what they began with.
 
-    Parameters
-    ----------
-    points : array, shape (G,)
-        Values of the metric that are bet against, ascending.
-    up, down : array, shape (..., G)
-        Wealth of who bets that the metric is above the point, and of who bets that it is below.
-    best_up, best_down : array, shape (..., G)
-        The most they ever owned.
-
     Examples
     --------
     >>> bets = Bets.start(grid(0.05), ())
@@ -233,9 +194,12 @@ class Bets:
     [0.0, 1.0]
     """
 
-    points: Floats
+    points: Floats  # (G,): values of the metric that are bet against, ascending
+    # up, down, (..., G): wealth of who bets that the metric is above the point, and of who bets
+    # that it is below.
     up: Floats
     down: Floats
+    # best_up, best_down, (..., G): the most they ever owned.
     best_up: Floats
     best_down: Floats
 
@@ -318,37 +282,21 @@ def chances(tallies: Tallies, metric: Ratio) -> Floats:
 
 
 def fold(
-    bets: Bets,
-    metric: Ratio,
-    before: Tallies,
+    bets: Bets,  # what they owned before it
+    metric: Ratio,  # what is bet on
+    before: Tallies,  # the labels before the round
+    # (..., B): the cards in the order drawn: 2 h + outcome for one of stratum h, -1 for none.
     kinds: Ints,
     *,
+    # (..., H): the chances with which the stratum of each card was drawn, independently. No stratum
+    # may run out before the round's last card, nor have cards and no chance.
     chances: Floats,
+    # The half-width that is aimed at; None if the question is about single points.
     within: float | None,
-    confidence: float,
-    replacement: bool,
+    confidence: float,  # what is aimed at; any other may be asked for
+    replacement: bool,  # whether cards were put back
 ) -> Bets:
     """Return what the bettors own after a round of cards.
-
-    Parameters
-    ----------
-    bets : Bets
-        What they owned before it.
-    metric : Ratio
-        What is bet on.
-    before : Tallies
-        The labels before the round.
-    kinds : array of int, shape (..., B)
-        The cards in the order drawn: 2 h + outcome for one of stratum h, -1 for none.
-    chances : array, shape (..., H)
-        The chances with which the stratum of each card was drawn, independently. No stratum may
-        run out before the round's last card, nor have cards and no chance.
-    within : float or None
-        The half-width that is aimed at; None if the question is about single points.
-    confidence : float
-        What is aimed at; any other may be asked for.
-    replacement : bool
-        Whether cards were put back.
 
     Examples
     --------

@@ -58,12 +58,8 @@ LARGEST_BIN = max(PROBABILITY_STEPS, MARGIN_STEPS)
 def bins_of(values: Floats, rule: Rule) -> Ints:
     """Return the bin of each score.
 
-    Parameters
-    ----------
-    values : array, shape (N,)
-        Finite, of float64 or float32; between 0 and 1 unless the rule is for margins.
-    rule : {"probability", "tail", "margin"}
-        The one for the scores of the whole population.
+    `values`, (N,): finite, of float64 or float32; between 0 and 1 unless the rule is for margins;
+    `rule`: the one for the scores of the whole population.
 
     Examples
     --------
@@ -133,21 +129,10 @@ STEPS: dict[Rule, int] = {
 def find_places(values: Floats, rule: Rule, said: Bools | Ints, places: Places) -> bool:
     """Find the place of each score and label, ``2 (bin + steps) + label``.
 
-    Parameters
-    ----------
-    values : array, shape (N,)
-        Of float64 or float32.
-    rule : {"probability", "tail", "margin"}
-        The one for the scores of the whole population.
-    said : array of bool, or of 0 and 1, shape (N,)
-        The predicted labels.
-    places : array of uint16, shape (N,)
-        Takes the places.
+    `values`, (N,): of float64 or float32; `rule`: the one for the scores of the whole population;
+    `said`, (N,): the predicted labels; `places`, (N,): takes the places.
 
-    Returns
-    -------
-    bool
-        False where a score is not finite, or is off its scale.
+    False where a score is not finite, or is off its scale.
 
     Examples
     --------
@@ -178,13 +163,6 @@ _AT_ONCE = 15 * 1024
 def pieces(size: int, at_once: int = _AT_ONCE) -> Iterator[slice]:
     """Cut a line of that many items into pieces that are worked on one after the other.
 
-    Parameters
-    ----------
-    size : int
-        The number of items.
-    at_once : int
-        The most items of a piece.
-
     Examples
     --------
     >>> list(pieces(20_000))
@@ -197,10 +175,7 @@ def pieces(size: int, at_once: int = _AT_ONCE) -> Iterator[slice]:
 class Ranges:
     """The number of scores at each place, and the smallest and the largest of them.
 
-    Parameters
-    ----------
-    places : int
-        Places are numbered from 0.
+    `places`: places are numbered from 0.
 
     Examples
     --------

@@ -18,18 +18,11 @@ Part = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Heap:
-    """Cells that are drawn from together, and how their items are cut into strata.
+    """Cells that are drawn from together, and how their items are cut into strata."""
 
-    Parameters
-    ----------
-    codes : tuple of int
-        The cells: bit k of a code is set where classifier k says yes. Ascending.
-    cuts : Cuts
-        How the heap is cut by the stratification variable.
-    """
-
+    # The cells: bit k of a code is set where classifier k says yes. Ascending.
     codes: tuple[int, ...]
-    cuts: Cuts
+    cuts: Cuts  # how the heap is cut by the stratification variable
 
     def __post_init__(self) -> None:
         """Refuse codes that are none, or not in order."""
@@ -70,24 +63,16 @@ def count_cells(codes: Ints, weights: Ints | None = None) -> dict[int, int]:
 
 
 def profile_heaps(
+    # values, codes, (N,): the items' mean ranks, from 0 to 1, and what the classifiers said of
+    # them.
     values: Floats,
     codes: Ints,
+    # The codes of each heap; each occurs among the items, and in one heap only.
     heaps: Sequence[Sequence[int]],
-    weights: Ints | None = None,
-    scale: Scale = "probability",
+    weights: Ints | None = None,  # (N,): how many times each item counts; otherwise once
+    scale: Scale = "probability",  # what the values are; log odds are margins
 ) -> list[Profile]:
     """Return the distribution of the mean rank in each heap, or of a model's log odds.
-
-    Parameters
-    ----------
-    values, codes : array, shape (N,)
-        The items' mean ranks, from 0 to 1, and what the classifiers said of them.
-    heaps : sequence of sequences of int
-        The codes of each heap; each occurs among the items, and in one heap only.
-    weights : array of int64, shape (N,), optional
-        How many times each item counts; otherwise once.
-    scale : {"probability", "margin"}
-        What the values are; log odds are margins.
 
     Examples
     --------
@@ -110,27 +95,16 @@ def profile_heaps(
 
 
 def cut_heaps(
-    profiles: Sequence[Profile],
-    heaps: Sequence[Sequence[int]],
+    profiles: Sequence[Profile],  # the distribution of the stratification variable in each heap
+    heaps: Sequence[Sequence[int]],  # their codes
+    # The number of strata that each is cut into; fewer where its values are too much alike.
     bins: Sequence[int],
     *,
-    method: str = "perc",
+    method: str = "perc",  # one of `assay.core.cut_methods.METHODS`
+    # Where the threshold is for each, as `cut` takes it.
     facing: Sequence[Facing | None] | None = None,
 ) -> list[Heap]:
     """Cut each heap into strata.
-
-    Parameters
-    ----------
-    profiles : sequence of Profile
-        The distribution of the stratification variable in each heap.
-    heaps : sequence of sequences of int
-        Their codes.
-    bins : sequence of int
-        The number of strata that each is cut into; fewer where its values are too much alike.
-    method : str
-        One of `assay.core.cut_methods.METHODS`.
-    facing : sequence of Facing or None, optional
-        Where the threshold is for each, as `cut` takes it.
 
     Examples
     --------
@@ -155,17 +129,10 @@ def cut_heaps(
 def assign_strata(values: Floats, codes: Ints, heaps: Sequence[Heap]) -> Ints:
     """Return the stratum of each item, numbered through the heaps.
 
-    Parameters
-    ----------
-    values, codes : array, shape (N,)
-        The items' stratification variable, and what the classifiers said of them.
-    heaps : sequence of Heap
-        No two with a code in common.
+    `values`, `codes`, (N,): the items' stratification variable, and what the classifiers said of
+    them; `heaps`: no two with a code in common.
 
-    Returns
-    -------
-    array of int64, shape (N,)
-        -1 for an item whose code is in no heap.
+    -1 for an item whose code is in no heap.
 
     Examples
     --------
@@ -195,17 +162,9 @@ def count_parts(
 ) -> tuple[Part, ...]:
     """Count the items of each stratum that have each code.
 
-    Parameters
-    ----------
-    values, codes, heaps
-        As in `assign_strata`.
-    weights : array of int64, shape (N,), optional
-        What each item counts for; otherwise 1.
+    `weights`, (N,): what each item counts for; otherwise 1.
 
-    Returns
-    -------
-    tuple of (stratum, code, items)
-        Ascending; only what has items.
+    Ascending; only what has items.
 
     Examples
     --------
@@ -265,21 +224,11 @@ def merge_cells(
     why a share is of what a target is about, not of all items: a classifier that says yes to one
     item in a thousand needs labels of just these.
 
-    Parameters
-    ----------
-    shares : mapping of int to float
-        How much each cell matters, by its code (bit k is set where classifier k says yes): the
-        largest share that it has of what any target is about. Only cells that some target needs.
-    most : int
-        The most cells that stand alone.
-    least : float
-        The share below which a cell does not.
+    `shares`: how much each cell matters, by its code (bit k is set where classifier k says yes):
+    the largest share that it has of what any target is about. Only cells that some target needs.
 
-    Returns
-    -------
-    list of tuple of int
-        The codes of each heap, ascending: first the cells that stand alone, in the order of their
-        codes, then at most eight heaps. Each code is in exactly one of them.
+    The codes of each heap, ascending: first the cells that stand alone, in the order of their
+    codes, then at most eight heaps. Each code is in exactly one of them.
 
     Examples
     --------

@@ -32,22 +32,13 @@ def gamma_end(mean: Floats, variance: Floats, z: float) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class ClassCounts:
-    """Outcomes among the items of cells, one cell for each of G strata and K classes.
+    """Outcomes among the items of cells, one cell for each of G strata and K classes."""
 
-    Parameters
-    ----------
-    N : array, shape (G, K)
-        The items of each cell.
-    n, x : array, shape (..., G, K)
-        Labels, and those with the outcome.
-    stratum : array, shape (..., G, 1)
-        Items for each label of the whole stratum.
-    """
-
-    N: Floats
+    N: Floats  # (G, K): the items of each cell
+    # n, x, (..., G, K): labels, and those with the outcome.
     n: Floats
     x: Floats
-    stratum: Floats
+    stratum: Floats  # (..., G, 1): items for each label of the whole stratum
 
     @cached_property
     def left(self) -> Floats:
@@ -110,15 +101,7 @@ class ClassCounts:
         return np.where(self.total > 0, over(self.variance, self.total), self.unseen)
 
     def ends(self, z: float, b: float) -> tuple[Floats, Floats]:
-        """Confidence limits of the outcomes of each class, (..., K).
-
-        Parameters
-        ----------
-        z : float
-            Normal quantile of the confidence.
-        b : float
-            Outcomes for peeking (`stratified.extra_outcomes`).
-        """
+        """Confidence limits of the outcomes of each class, (..., K)."""
         known, one = self.labels > 0, self.one
         least = self.x.sum(axis=-2)
         most = self.items - (self.n - self.x).sum(axis=-2)
@@ -133,16 +116,6 @@ class ClassCounts:
 def upper_end(
     total: Floats, variance: Floats, *, one: Floats, unseen: Floats, z: float, b: float
 ) -> Floats:
-    """Upper confidence limit of a sum of weighted counts (Fay and Feuer 1997, mid-P).
-
-    Parameters
-    ----------
-    total, variance : array
-        The sum and its variance.
-    one, unseen : array
-        What a typical outcome adds, and one in a place that has shown none.
-    z, b : float
-        As in `ClassCounts.ends`.
-    """
+    """Upper confidence limit of a sum of weighted counts (Fay and Feuer 1997, mid-P)."""
     mean = total + b * one + _MID_P * unseen
     return gamma_end(mean, variance + b * one**2 + _MID_P * unseen**2, z)

@@ -23,18 +23,10 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class ErrorModel:
-    """What labels tell of errors.
+    """What labels tell of errors."""
 
-    Parameters
-    ----------
-    wrong : ClassCounts
-        Of the items that are called each class: those that are of another.
-    missed : ClassCounts
-        Of the items that are called other classes: those that are of this one.
-    """
-
-    wrong: ClassCounts
-    missed: ClassCounts
+    wrong: ClassCounts  # of the items that are called each class: those that are of another
+    missed: ClassCounts  # of the items that are called other classes: those that are of this one
 
     @cached_property
     def overall(self) -> Floats:
@@ -86,10 +78,7 @@ class ErrorModel:
     def loss(self, by_right: Floats, by_missed: Floats) -> tuple[Floats, Floats]:
         """Mean and mean square of the loss of an error in items called each class, (..., 1, K).
 
-        Parameters
-        ----------
-        by_right, by_missed : array, shape (..., K)
-            What an item less of A, and one more of M, takes away.
+        `by_right`, `by_missed`, (..., K): what an item less of A, and one more of M, takes away.
         """
         rest = np.maximum(1 - self.mix, _TINY)
         first, second = (

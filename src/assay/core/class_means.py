@@ -56,17 +56,9 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class ClassSample:
-    """What labels tell of a mean over classes.
+    """What labels tell of a mean over classes."""
 
-    Parameters
-    ----------
-    kind : MatrixKind
-        The metric, with `mean_of`.
-    wrong, missed : ClassCounts
-        As in `ErrorModel`.
-    """
-
-    kind: MatrixKind
+    kind: MatrixKind  # the metric, with `mean_of`
     wrong: ClassCounts
     missed: ClassCounts
 
@@ -152,15 +144,7 @@ class ClassSample:
         return np.asarray((each * self._known).sum(axis=-1) / self._number)
 
     def ends(self, z: float, b: float) -> tuple[Floats, Floats]:
-        """Confidence limits of the mean, (...).
-
-        Parameters
-        ----------
-        z : float
-            Normal quantile of the confidence.
-        b : float
-            Outcomes for peeking (`stratified.extra_outcomes`).
-        """
+        """Confidence limits of the mean, (...)."""
         down, up = self._apart(z, b)
         fewer, more = self._together(z, b)
         low, high = np.minimum(down, more), np.maximum(up, fewer)
@@ -276,16 +260,10 @@ class ClassMean(Linear):
     """A mean over classes, with the interval and the allocation of `ClassSample`.
 
     As a linear form it says what items without an answer could change.
-
-    Parameters
-    ----------
-    sample : ClassSample
-    shares : array, shape (..., H)
-        Share of all labels that each part should have.
     """
 
     sample: ClassSample
-    shares: Floats
+    shares: Floats  # (..., H): share of all labels that each part should have
 
     def ends(self, tallies: Tallies, confidence: float, b: float) -> tuple[Floats, Floats]:
         """Confidence limits, shifted by what tallies other than its own would change."""
@@ -303,16 +281,9 @@ def class_mean(
 ) -> ClassMean:
     """Mean over classes from the labels of parts.
 
-    Parameters
-    ----------
-    kind : MatrixKind
-    stratum, said, size : array, shape (C,)
-        Of each part: its stratum, from 0, ascending; the class that its items are called; its
-        items.
-    n : array, shape (..., C)
-        Labels.
-    by_class : array, shape (..., C, K + 1)
-        Of these, those of each class, and last those of none.
+    `stratum`, `said`, `size`, (C,): of each part: its stratum, from 0, ascending; the class that
+    its items are called; its items; `n`, (..., C): labels; `by_class`, (..., C, K + 1): of these,
+    those of each class, and last those of none.
     """
     K, strata = by_class.shape[-1] - 1, int(stratum.max()) + 1
     cell = stratum * K + said

@@ -25,20 +25,10 @@ Cost = Callable[[Ints, Ints], Floats]
 def kmeans(z: Floats, W: Floats, K: int) -> Ints:
     """Cluster weighted scores so that the sum of squares within clusters is the least possible.
 
-    Parameters
-    ----------
-    z, W : array, shape (M,)
-        Ascending scores, and how many items have each.
-    K : int
-        The number of clusters, 1 to M.
+    `z`, `W`, (M,): ascending scores, and how many items have each.
 
-    Returns
-    -------
-    array of int64, shape (M,)
-        The cluster of each score, ascending from 0; all K of them occur.
+    The cluster of each score, ascending from 0; all K of them occur.
 
-    Notes
-    -----
     D_k(j) = min over i < j of D_{k-1}(i) + cost(i, j), with cost(i, j) the sum of squares of the
     scores i, ..., j - 1 around their mean [1]_. The best i never falls when j grows [2]_, so a
     search between the best i of the neighbours takes O(M log M) for each k.
@@ -127,20 +117,10 @@ _KERNEL_REACH = 8.0  # bandwidths; beyond, a Gaussian is below 1e-14 of its peak
 def kernel_density(z: Floats, W: Floats) -> tuple[Floats, Floats]:
     """Estimate the density of a weighted sample with Gaussian kernels, on a grid.
 
-    Parameters
-    ----------
-    z : array, shape (M,)
-        Ascending scores, not all equal.
-    W : array, shape (M,)
-        How many items have each score.
+    `z`, (M,): ascending scores, not all equal; `W`, (M,): how many items have each score.
 
-    Returns
-    -------
-    grid, f : array, shape (G,)
-        Equally spaced scores from the smallest to the largest, and the density at each.
+    Equally spaced scores from the smallest to the largest, and the density at each.
 
-    Notes
-    -----
     The bandwidth is Scott's, N**(-1/5) standard deviations [3]_: what
     `scipy.stats.gaussian_kde` takes for the N items one by one. Each count is shared between
     its two neighbours on the grid and the grid is smoothed once, so the cost depends on neither
@@ -180,19 +160,9 @@ def kernel_density(z: Floats, W: Floats) -> tuple[Floats, Floats]:
 def equal_root_parts(z: Floats, W: Floats, K: int, root: int) -> Floats:
     """Return the scores that cut the cumulated root of the density into K equal parts.
 
-    Parameters
-    ----------
-    z, W : array, shape (M,)
-        Ascending scores, not all equal, and how many items have each.
-    K : int
-        The number of parts.
-    root : int
-        2 for cum sqrt f [1]_, 3 for cum cube-root f [2]_.
+    `z`, `W`, (M,): ascending scores, not all equal, and how many items have each.
 
-    Returns
-    -------
-    array, shape (K - 1,)
-        The cuts, ascending.
+    The cuts, ascending.
 
     Examples
     --------
@@ -223,20 +193,13 @@ _TINY = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True, eq=False)
 class Mixture:
-    """K Gaussian components.
+    """K Gaussian components."""
 
-    Parameters
-    ----------
-    weight, mean, variance : array, shape (K,)
-        The components; the weights have sum 1.
-    converged : bool
-        Whether the iterations came to rest before the last one allowed.
-    """
-
+    # weight, mean, variance, (K,): the components; the weights have sum 1.
     weight: Floats
     mean: Floats
     variance: Floats
-    converged: bool
+    converged: bool  # whether the iterations came to rest before the last one allowed
 
     def log_joint(self, z: Floats) -> Floats:
         """Return log(weight_k * density_k(z_i)), shape (M, K)."""
@@ -252,19 +215,8 @@ class Mixture:
 def gaussian_mixture(z: Floats, W: Floats, K: int) -> Mixture:
     """Fit a mixture of K Gaussians to weighted scores.
 
-    Parameters
-    ----------
-    z, W : array, shape (M,)
-        Ascending scores, not all equal, and how many items have each.
-    K : int
-        The number of components, 1 to M.
+    `z`, `W`, (M,): ascending scores, not all equal, and how many items have each.
 
-    Returns
-    -------
-    Mixture
-
-    Notes
-    -----
     Expectation maximisation [1]_ that starts from the exact K-means clusters, so that the same
     scores always give the same mixture: a local optimum, as
     scikit-learn's is. No variance falls below a millionth of that of all scores.

@@ -19,24 +19,12 @@ from assay.errors import DesignError, did_you_mean
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """What metrics of the matrix are of; arrays of shape (..., K), and N of all items.
+    """What metrics of the matrix are of; arrays of shape (..., K), and N of all items."""
 
-    Parameters
-    ----------
-    d : array
-        The items of each class that are called so.
-    T : array
-        All items of each class.
-    P : array, shape (K,)
-        The items that are called so.
-    N : float
-        All items. Some may be of no class.
-    """
-
-    d: Floats
-    T: Floats
-    P: Floats
-    N: float
+    d: Floats  # the items of each class that are called so
+    T: Floats  # all items of each class
+    P: Floats  # (K,): the items that are called so
+    N: float  # all items. Some may be of no class.
 
 
 Slopes = tuple[Floats, Floats, Floats]
@@ -112,21 +100,13 @@ def _matthews(m: Counts) -> Slopes:
 
 @dataclass(frozen=True, eq=False)
 class ClassScore:
-    """A metric of each class at A items called right and M items missed; arrays (..., K).
-
-    Parameters
-    ----------
-    value : array
-    by_right, by_missed : array
-        What an item less of A, and an item more of M, takes away.
-    under : array
-        The denominator, if it depends on A and M; otherwise infinite.
-    """
+    """A metric of each class at A items called right and M items missed; arrays (..., K)."""
 
     value: Floats
+    # by_right, by_missed: what an item less of A, and an item more of M, takes away.
     by_right: Floats
     by_missed: Floats
-    under: Floats
+    under: Floats  # the denominator, if it depends on A and M; otherwise infinite
 
     @property
     def bends(self) -> tuple[Floats, Floats]:
@@ -137,11 +117,8 @@ class ClassScore:
 def class_score(name: str, A: Floats, M: Floats, P: Floats) -> ClassScore:
     """Precision, recall or F1 of every class.
 
-    Parameters
-    ----------
-    name : {"precision", "recall", "f1"}
-    A, M, P : array, shape (..., K)
-        Items of each class that are called so, that are missed, and all that are called so.
+    `A`, `M`, `P`, (..., K): items of each class that are called so, that are missed, and all that
+    are called so.
 
     Examples
     --------
@@ -156,27 +133,15 @@ def class_score(name: str, A: Floats, M: Floats, P: Floats) -> ClassScore:
 
 @dataclass(frozen=True)
 class MatrixKind:
-    """A metric of the whole matrix.
+    """A metric of the whole matrix."""
 
-    Parameters
-    ----------
-    slopes : callable
-        Its value and slopes at counts.
-    text : str
-        What it is.
-    lowest : float
-        The least that it can be.
-    mean_of : {"precision", "recall", "f1"}, optional
-        What it is the plain mean of (`core.class_means`). The other metrics weigh classes by their
-        items.
-    only_true : bool
-        Whether a class without items is left out of the mean even if some items are called so.
-    """
-
-    slopes: Callable[[Counts], Slopes]
-    text: str
-    lowest: float = 0.0
+    slopes: Callable[[Counts], Slopes]  # its value and slopes at counts
+    text: str  # what it is
+    lowest: float = 0.0  # the least that it can be
+    # What it is the plain mean of (`core.class_means`). The other metrics weigh classes by their
+    # items.
     mean_of: str = ""
+    # Whether a class without items is left out of the mean even if some items are called so.
     only_true: bool = False
 
 
@@ -258,30 +223,17 @@ def canonical_matrix_metric(name: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A metric that is linear in the stratum totals: value + sum_h w_h (T_h - at_h).
+    """A metric that is linear in the stratum totals: value + sum_h w_h (T_h - at_h)."""
 
-    Parameters
-    ----------
-    at : array, shape (..., H)
-        The totals where it has the value.
-    value_at : array, shape (...)
-    w : array, shape (..., H)
-        What an outcome adds.
-    lowest, highest : float
-        The least and the most that it can be.
-    hidden : array, shape (...), optional
-        What is to be taken away where labels followed the errors (`evened`).
-    unknown : array, shape (...), optional
-        How far what no label has shown may move it, up or down.
-    """
-
-    at: Floats
-    value_at: Floats
-    w: Floats
+    at: Floats  # (..., H): the totals where it has the value
+    value_at: Floats  # (...)
+    w: Floats  # (..., H): what an outcome adds
+    # lowest, highest: the least and the most that it can be.
     lowest: float = 0.0
     highest: float = 1.0
+    # (...): what is to be taken away where labels followed the errors (`evened`)
     hidden: Floats | None = None
-    unknown: Floats | None = None
+    unknown: Floats | None = None  # (...): how far what no label has shown may move it, up or down
 
     def widened(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         """Return the ends of an interval with what no label has shown."""

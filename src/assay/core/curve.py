@@ -51,14 +51,8 @@ class Band:
     def through(self, at: int, known: tuple[float, float, float], falls: int = 0) -> "Band":
         """Return the band with another estimate of one threshold.
 
-        Parameters
-        ----------
-        at : int
-            The threshold.
-        known : tuple of float
-            The value there and the ends of its interval.
-        falls : {-1, 0, 1}
-            Whether the metric falls as the threshold rises (1), rises (-1), or may do either.
+        `known`: the value there and the ends of its interval; `falls`: whether the metric falls as
+        the threshold rises (1), rises (-1), or may do either.
         """
         value, low, high = (each.copy() for each in (self.value, self.low, self.high))
         if falls:
@@ -72,53 +66,28 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class CurveBands:
-    """What is known of the curve.
+    """What is known of the curve."""
 
-    Attributes
-    ----------
-    threshold, items : array, shape (G,)
-        Ascending thresholds, and the items from each on.
-    total : float
-        All items.
-    bands : mapping of str to Band
-        By metric; only those that labels can tell.
-    areas : mapping of str to (float, float, float)
-        Average precision and the area under the ROC curve, with the ends of their intervals.
-    inner : slice
-        The thresholds over which the bands hold at once.
-    """
-
+    # threshold, items, (G,): ascending thresholds, and the items from each on.
     threshold: Floats
     items: Floats
-    total: float
-    bands: Mapping[str, Band]
+    total: float  # all items
+    bands: Mapping[str, Band]  # by metric; only those that labels can tell
+    # Average precision and the area under the ROC curve, with the ends of their intervals.
     areas: Mapping[str, tuple[float, float, float]]
-    inner: slice
+    inner: slice  # the thresholds over which the bands hold at once
 
 
 def curve_bands(
     bins: ScoreBins,
     *,
     confidence: float,
-    rng: np.random.Generator,
-    draws: int = DRAWS,
-    thresholds: int = THRESHOLDS,
-    own: float | None = None,
+    rng: np.random.Generator,  # where the draws come from
+    draws: int = DRAWS,  # populations to draw, given the labels
+    thresholds: int = THRESHOLDS,  # at most so many, while items without a label are left
+    own: float | None = None,  # a threshold that is always among them
 ) -> CurveBands:
     """Return the metrics at every threshold, or at some hundreds of them, with intervals.
-
-    Parameters
-    ----------
-    bins : ScoreBins
-    confidence : float
-    rng : numpy.random.Generator
-        Where the draws come from.
-    draws : int
-        Populations to draw, given the labels.
-    thresholds : int
-        At most so many, while items without a label are left.
-    own : float, optional
-        A threshold that is always among them.
 
     Examples
     --------
@@ -170,13 +139,6 @@ def drawn_positives(
     bins: ScoreBins, *, rng: np.random.Generator, draws: int = DRAWS
 ) -> tuple[Floats, Floats]:
     """Return how many positives there are from each of `starts` on: expected, (G,), and drawn.
-
-    Parameters
-    ----------
-    bins : ScoreBins
-    rng : numpy.random.Generator
-    draws : int
-        Populations to draw, given the labels: the second array is of shape (draws, G).
 
     Examples
     --------
@@ -255,13 +217,7 @@ def simultaneous(
     with which that holds: no threshold counts more than another, however they vary. A curve's
     depth is counted among the others, as that of one more curve would be.
 
-    Parameters
-    ----------
-    lower, upper : array, shape (D, G)
-        Each drawn curve, at its lowest and at its highest.
-    confidence : float
-    inner : slice
-        The thresholds at which it counts.
+    `lower`, `upper`, (D, G): each drawn curve, at its lowest and at its highest.
 
     Examples
     --------
@@ -294,31 +250,20 @@ def _ranks(values: Floats) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """Items that are taken to be alike, C cells of them, beside G thresholds.
+    """Items that are taken to be alike, C cells of them, beside G thresholds."""
 
-    Parameters
-    ----------
-    labels, positives, left : array, shape (C,)
-        Labels, those with a yes, and items without a label.
-    stratum : array of int, shape (C,)
-    gap : array, shape (C,)
-        How far each is from the one before, as a share of all; infinite where a chain begins.
-    share : array, shape (C, G)
-        Of its items without a label, those from each threshold on.
-    known, items : array, shape (G,)
-        Positives among the labels, and items, from each threshold on.
-    tied : array of bool, shape (G,)
-    """
-
+    # labels, positives, left, (C,): labels, those with a yes, and items without a label.
     labels: Floats
     positives: Floats
     left: Floats
-    stratum: Ints
+    stratum: Ints  # (C,)
+    # (C,): how far each is from the one before, as a share of all; infinite where a chain begins.
     gap: Floats
-    share: Floats
+    share: Floats  # (C, G): of its items without a label, those from each threshold on
+    # known, items, (G,): positives among the labels, and items, from each threshold on.
     known: Floats
     items: Floats
-    tied: Bools
+    tied: Bools  # (G,)
 
     @classmethod
     def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
@@ -396,28 +341,14 @@ def _cut(bins: ScoreBins) -> tuple[Ints, Floats, Ints]:
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """The posterior of the shares of yes along the cells: a hidden Markov chain on a grid.
-
-    Parameters
-    ----------
-    cells : _Cells
-    rates : array, shape (L,)
-        The shares of yes at the points of the grid, which are even in log odds.
-    likelihood : array, shape (C, L)
-        Of the cells' labels.
-    weight : array, shape (S,)
-        What the labels make of each size of the walk.
-    forward : array, shape (S, C, L)
-        The chances of the points given the labels up to a cell.
-    moves : mapping of float to array, shape (S, L, L)
-        The chances of going from one point to another, by the gap between two cells.
-    """
+    """The posterior of the shares of yes along the cells: a hidden Markov chain on a grid."""
 
     cells: _Cells
-    rates: Floats
-    likelihood: Floats
-    weight: Floats
-    forward: Floats
+    rates: Floats  # (L,): the shares of yes at the points of the grid, which are even in log odds
+    likelihood: Floats  # (C, L): of the cells' labels
+    weight: Floats  # (S,): what the labels make of each size of the walk
+    forward: Floats  # (S, C, L): the chances of the points given the labels up to a cell
+    # (S, L, L): the chances of going from one point to another, by the gap between two cells.
     moves: Mapping[float, Floats]
 
     @classmethod

@@ -78,20 +78,15 @@ class Unseen:
     as Fay and Feuer (1997) have it for sums of unequal weights. Below the lowest find and above the
     highest one there may be none at all. Half of the drawn populations are moved so far (mid-p):
     without a find one end of an interval cannot miss, and the other one allows for 3.0 W/n at 95%.
-
-    Parameters
-    ----------
-    left, one : array, shape (S,)
-        Items without a label, by stratum, and how many of them a further label would stand for.
-    below : array, shape (S, G)
-        Those below each threshold.
-    no, yes : tuple of int
-        The threshold below which no label is negative, or positive, and that from which on none is.
     """
 
+    # left, one, (S,): items without a label, by stratum, and how many of them a further label would
+    # stand for.
     left: Floats
     one: Floats
-    below: Floats
+    below: Floats  # (S, G): those below each threshold
+    # no, yes: the threshold below which no label is negative, or positive, and that from which on
+    # none is.
     no: tuple[int, int]
     yes: tuple[int, int]
 
@@ -121,12 +116,7 @@ class Unseen:
     ) -> tuple[list[Curves], list[Curves]]:
         """Return the drawn populations at their worst, in two ways, and at their best, in two.
 
-        Parameters
-        ----------
-        drawn : Curves
-        positives : array, shape (D, S)
-            Those among the items without a label.
-        rng : numpy.random.Generator
+        `positives`, (D, S): those among the items without a label.
         """
         moved = np.arange(len(positives))[:, None] % 2
         most = moved * rng.exponential(size=moved.shape) * self.one

@@ -65,18 +65,10 @@ _Numbered = tuple[Ints, list[str]]
 
 @dataclass(frozen=True)
 class Facing:
-    """Where the threshold is, seen from the items of one predicted label.
+    """Where the threshold is, seen from the items of one predicted label."""
 
-    Parameters
-    ----------
-    up : bool
-        Whether it lies above their scores.
-    others : int
-        The items on its other side.
-    """
-
-    up: bool
-    others: int
+    up: bool  # whether it lies above their scores
+    others: int  # the items on its other side
 
 
 def canonical_method(name: str) -> str:
@@ -102,25 +94,10 @@ def canonical_method(name: str) -> str:
 def cut(profile: Profile, method: str, bins: int, facing: Facing | None = None) -> Cuts:
     """Cut a profile into strata.
 
-    Parameters
-    ----------
-    profile : Profile
-        The distribution of the scores.
-    method : str
-        One of `METHODS`, or the papers' EQWD and EQSZ; in any case.
-    bins : int
-        The number of strata, K; at least 1.
-    facing : Facing, optional
-        For ``depth``: where the threshold is. Where that is not told, there is no way to look, and
-        ``depth`` and ``auto`` make strata of equal size.
-
-    Returns
-    -------
-    Cuts
-        No stratum is empty and each point is the lower end of a cell, so `sizes` counts the items
-        exactly. A cell goes whole to the side of a boundary on which its mean lies. Where fewer
-        than `bins` strata come out, the notes say why; with no more cells than `bins`, each cell
-        is a stratum whatever the method.
+    No stratum is empty and each point is the lower end of a cell, so `sizes` counts the items
+    exactly. A cell goes whole to the side of a boundary on which its mean lies. Where fewer than
+    `bins` strata come out, the notes say why; with no more cells than `bins`, each cell is a
+    stratum whatever the method.
 
     Examples
     --------

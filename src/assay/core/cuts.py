@@ -28,19 +28,6 @@ _FEW_POINTS = 32
 class Cuts:
     """Points that cut the scores into intervals, and the stratum of each interval.
 
-    Parameters
-    ----------
-    method : str
-        The canonical name of the method that made the cuts.
-    points : tuple of float
-        Strictly ascending. Interval i holds the scores v with points[i - 1] <= v < points[i]; the
-        first and the last are open ended.
-    owner : tuple of int
-        The stratum of each interval, one more than there are points. They differ from 0, 1, 2, ...
-        only for a Gaussian mixture: around a narrow component, a wide one has both flanks.
-    notes : tuple of str
-        What happened while cutting, in plain sentences.
-
     Examples
     --------
     >>> cuts = Cuts(method="equal", points=(0.25, 0.5), owner=(0, 1, 2))
@@ -48,10 +35,14 @@ class Cuts:
     array([0, 1, 2])
     """
 
-    method: str
+    method: str  # the canonical name of the method that made the cuts
+    # Strictly ascending. Interval i holds the scores v with points[i - 1] <= v < points[i]; the
+    # first and the last are open ended.
     points: tuple[float, ...]
+    # The stratum of each interval, one more than there are points. They differ from 0, 1, 2, ...
+    # only for a Gaussian mixture: around a narrow component, a wide one has both flanks.
     owner: tuple[int, ...]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what happened while cutting, in plain sentences
 
     def __post_init__(self) -> None:
         """Refuse points out of order and strata without an interval."""
@@ -81,14 +72,7 @@ class Cuts:
     def assign(self, values: Floats) -> Ints:
         """Return the stratum of each score.
 
-        Parameters
-        ----------
-        values : array, shape (N,)
-            Finite scores.
-
-        Returns
-        -------
-        array of int64, shape (N,)
+        `values`, (N,): finite scores.
         """
         scores = as_scores(values)
         refuse_non_finite(scores)
@@ -188,15 +172,9 @@ VARIABLES: tuple[str, ...] = ("score", "confidence")
 def confidence(score: Floats, predicted: Bools, scale: Scale, threshold: float = 0.0) -> Floats:
     """Return paper 2's stratification variable z (section 3.5).
 
-    Parameters
-    ----------
-    score, predicted : array, shape (N,)
-        The classifier's output, and whether it said yes.
-    scale : {"probability", "margin"}
-        Probability: z is the probability of the predicted class, p or 1 - p.
-        Margin: z is the distance from the threshold, the paper's abs(C(x)) at threshold 0.
-    threshold : float
-        Where the predicted label changes; used for margins only.
+    `score`, `predicted`, (N,): the classifier's output, and whether it said yes; `scale`:
+    probability: z is the probability of the predicted class, p or 1 - p. Margin: z is the distance
+    from the threshold, the paper's abs(C(x)) at threshold 0.
 
     Examples
     --------
@@ -213,18 +191,9 @@ def confidence(score: Floats, predicted: Bools, scale: Scale, threshold: float =
 def rank(score: Floats, profile: Profile) -> Floats:
     """Return the share of the items that score lower, with half of those that count as equal.
 
-    Parameters
-    ----------
-    score : array, shape (N,)
-        The classifier's output; each value lies in a cell of the profile.
-    profile : Profile
-        Of these scores. Items in one of its cells count as equal, so the rank is a step function
-        that any engine computes alike from a few thousand numbers.
+    `score`, (N,): the classifier's output; each value lies in a cell of the profile.
 
-    Returns
-    -------
-    array, shape (N,)
-        Between 0 and 1; 1/2 for every item when all scores are equal.
+    Between 0 and 1; 1/2 for every item when all scores are equal.
 
     Examples
     --------

@@ -49,17 +49,7 @@ NUMBERS = 2**64
 def number(id: Id, seed: int) -> int:
     """Return the item's number in plain Python: the definition that every other form must match.
 
-    Parameters
-    ----------
-    id : int or str
-        An integer of 64 bits, signed or unsigned, or a string. ``7`` and ``"7"`` are two items.
-    seed : int
-        0 to 2^63 - 1.
-
-    Returns
-    -------
-    int
-        0 to 2^64 - 1; the item with the smallest number is dealt first.
+    0 to 2^64 - 1; the item with the smallest number is dealt first.
 
     Examples
     --------
@@ -74,12 +64,7 @@ def number(id: Id, seed: int) -> int:
 def numbers(ids: Ints | Words | Sequence[Id], seed: int) -> Words:
     """Return the numbers of many items: `number` of each, in order.
 
-    Parameters
-    ----------
-    ids : array of integers or sequence of int or str
-        As `digest` takes them.
-    seed : int
-        0 to 2^63 - 1.
+    `ids`: as `digest` takes them.
 
     Examples
     --------
@@ -107,10 +92,7 @@ def key(seed: int) -> int:
 def digest(ids: Ints | Words | Sequence[Id]) -> Words:
     """Return d(id) for each id: the part of a number that does not depend on the seed.
 
-    Parameters
-    ----------
-    ids : array of integers or sequence of int or str
-        One column of ids. An array of integers is a hundred times faster than a sequence.
+    `ids`: one column of ids. An array of integers is a hundred times faster than a sequence.
 
     Examples
     --------

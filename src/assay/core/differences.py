@@ -141,12 +141,6 @@ def difference(first: Ratio, second: Ratio) -> Ratio:
     Only strata in which the two differ have a weight: for accuracy those where one classifier says
     yes and the other no. Its values lie between -1 and 1.
 
-    Parameters
-    ----------
-    first, second : Ratio
-        Over strata that straddle neither classifier's predicted labels. Either both denominators
-        are known (precision, accuracy, false omission rate) or they are the same (recall).
-
     Examples
     --------
     Both say yes to the first stratum, each alone to one of the others.

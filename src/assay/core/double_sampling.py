@@ -36,24 +36,14 @@ class Effort:
 
 @dataclass(frozen=True)
 class Question:
-    """A goal that takes so many labels without a judge.
+    """A goal that takes so many labels without a judge."""
 
-    Parameters
-    ----------
-    labels : float
-        That it takes without one, in strata by score: n0.
-    items : float
-        That they are drawn from: N, more than `labels`.
-    at_random : float, optional
-        Labels that a simple random sample would take, where these are more: how much the mean of
-        a random part of the items varies follows from it.
-    fewest : float
-        Labels from which on the judge is of use; before, nobody knows what it is worth.
-    """
-
-    labels: float
-    items: float
+    labels: float  # that it takes without one, in strata by score: n0
+    items: float  # that they are drawn from: N, more than `labels`
+    # Labels that a simple random sample would take, where these are more: how much the mean of a
+    # random part of the items varies follows from it.
     at_random: float | None = None
+    # Labels from which on the judge is of use; before, nobody knows what it is worth.
     fewest: float = 0.0
 
     @property
@@ -79,16 +69,6 @@ def double_sampling(
 ) -> Effort:
     """Return the cheapest part of the items to judge, and labels to draw from it.
 
-    Parameters
-    ----------
-    question : Question
-    rho : float
-        The correlation of the judge's verdict with the outcome in strata by score.
-    judge_cost, label_cost : float
-        Of one judgement, and of one label.
-
-    Notes
-    -----
     With n_j items judged, n_h of these labelled, and S^2 the variance in strata by score [1]_::
 
         V = S^2 [(1 - rho^2) (1/n_h - 1/n_j) + b (1/n_j - 1/N)]
@@ -143,13 +123,6 @@ def judged_strata(
 ) -> Effort:
     """Return the cheapest part to judge where labels are drawn from all items.
 
-    Parameters
-    ----------
-    question, rho, judge_cost, label_cost
-        As in `double_sampling`.
-
-    Notes
-    -----
     A share f of the items is judged, and in strata whose variance is (1 - rho^2) S^2; that of the
     others is S^2. With the best shares of labels [2]_, and k = 1 - sqrt(1 - rho^2)::
 
@@ -179,15 +152,7 @@ def judged_strata(
 
 
 def labels_with(question: Question, rho: float, share: float) -> float:
-    """Return the labels that a campaign of all items takes, of which a share is judged.
-
-    Parameters
-    ----------
-    question, rho
-        As in `judged_strata`.
-    share : float
-        Of the items that are judged.
-    """
+    """Return the labels that a campaign of all items takes, of which a share is judged."""
     if share == 0:
         return question.labels
     left = 1 - share * (1 - sqrt(1 - rho**2))

@@ -42,19 +42,13 @@ _SHARE = 0.5  # of the shift that an estimated denominator makes: what is allowe
 
 @dataclass(frozen=True, eq=False)
 class Drift:
-    """By how much the stop has misled each stratum's rate, to first order; shape (..., H).
+    """By how much the stop has misled each stratum's rate, to first order; shape (..., H)."""
 
-    Parameters
-    ----------
-    n, x : array
-        Labels, and those with the outcome.
-    plain, bent : array
-        What is to be added to the rates: for the variances of the rates, and for the metric's own
-        denominator. The latter is 0 where the denominator is known.
-    """
-
+    # n, x: labels, and those with the outcome.
     n: Floats
     x: Floats
+    # plain, bent: what is to be added to the rates: for the variances of the rates, and for the
+    # metric's own denominator. The latter is 0 where the denominator is known.
     plain: Floats
     bent: Floats
 
@@ -74,13 +68,8 @@ class Drift:
 def drift_of(N: Floats, n: Floats, x: Floats, left: Floats, metric: Metric) -> Drift:
     """Return what the stop has done to the rates, up to sign: what is to be added to them.
 
-    Parameters
-    ----------
-    N, n, x : array, shape (..., H)
-        Stratum sizes, labels and outcomes.
-    left : array, shape (..., H)
-        The share of each stratum's variance that is left; 0 where all is known.
-    metric : Metric
+    `N`, `n`, `x`, (..., H): stratum sizes, labels and outcomes; `left`, (..., H): the share of each
+    stratum's variance that is left; 0 where all is known.
 
     Examples
     --------

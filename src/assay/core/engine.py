@@ -42,66 +42,40 @@ _SMALL_ROUND = 20  # cards; a round of bets is no larger, or else a quarter of t
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where an evaluation stands between two rounds.
+    """Where an evaluation stands between two rounds."""
 
-    Parameters
-    ----------
-    tallies : Tallies
-        The answers so far.
-    dealt : array, shape (..., H)
-        Cards dealt so far, answered or not.
-    room : array, shape (..., H)
-        Cards that can still be dealt.
-    rounds : int
-        Rounds dealt so far.
-    streak : array, shape (...)
-        Rounds in a row that met the goal, up to the last complete one.
-    bets : Bets, optional
-        What the bettors own after the last complete round, where the design bets.
-    worst_bets : (Bets, Bets), optional
-        What they would own if every card that could not be judged had counted against the metric,
-        and for it. None: there was no such card.
-    first : Tallies, optional
-        The answers as they were first given, which the chances of the next round rest on: an
-        answer that is revised later cannot change how cards were drawn. None: none was revised.
-    once : DistinctItems, optional
-        The items behind the cards, where a card may be dealt again (`core.weights`).
-    possible : (array, array), optional
-        The fewest and the most outcomes that each stratum can have by the answers, where that is
-        not told by the tallies.
-    open : array, optional
-        The cards that wait for an answer, counted as the tallies are. Nothing is decided by them,
-        but what is shown takes them at their worst (`worst`). None: there is none.
-    elsewhere : int
-        Answers that people gave to items that are not in the sample; a budget is of these, too.
-    climb : Climb, optional
-        What the bettors on thresholds own, where the question is for one (`core.thresholds`).
-    by_class : array, shape (..., C, K + 1), optional
-        Where items are of more classes than yes and no: the labels of each part by the class that
-        they name, and last those of no class.
-    in_top : array, shape (..., C, M), optional
-        Of the labels of each part, those with each of the M outcomes that targets of top-k accuracy
-        count (`core.ranking`).
-    spent : array of bool, shape (...), optional
-        Whether the budget is spent (`at_budget`). None: no.
-    """
-
-    tallies: Tallies
-    dealt: Floats
-    room: Floats
-    rounds: int
-    streak: Ints
+    tallies: Tallies  # the answers so far
+    dealt: Floats  # (..., H): cards dealt so far, answered or not
+    room: Floats  # (..., H): cards that can still be dealt
+    rounds: int  # rounds dealt so far
+    streak: Ints  # (...): rounds in a row that met the goal, up to the last complete one
+    # What the bettors own after the last complete round, where the design bets.
     bets: Bets | None = None
+    # What they would own if every card that could not be judged had counted against the metric, and
+    # for it. None: there was no such card.
     worst_bets: tuple[Bets, Bets] | None = None
+    # The answers as they were first given, which the chances of the next round rest on: an answer
+    # that is revised later cannot change how cards were drawn. None: none was revised.
     first: Tallies | None = None
+    # The items behind the cards, where a card may be dealt again (`core.weights`)
     once: DistinctItems | None = None
+    # The fewest and the most outcomes that each stratum can have by the answers, where that is not
+    # told by the tallies.
     possible: tuple[Floats, Floats] | None = None
+    # The cards that wait for an answer, counted as the tallies are. Nothing is decided by them, but
+    # what is shown takes them at their worst (`worst`). None: there is none.
     open: Floats | None = None
+    # Answers that people gave to items that are not in the sample; a budget is of these, too.
     elsewhere: int = 0
+    # What the bettors on thresholds own, where the question is for one (`core.thresholds`)
     climb: Climb | None = None
+    # (..., C, K + 1): where items are of more classes than yes and no: the labels of each part by
+    # the class that they name, and last those of no class.
     by_class: Floats | None = None
+    # (..., C, M): of the labels of each part, those with each of the M outcomes that targets of
+    # top-k accuracy count (`core.ranking`)
     in_top: Floats | None = None
-    spent: Bools | None = None
+    spent: Bools | None = None  # (...): whether the budget is spent (`at_budget`). None: no.
 
     @classmethod
     def start(cls, sizes: ArrayLike, *, replacement: bool) -> Self:
@@ -226,13 +200,6 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
 
     The first round is not counted towards the streak: Figure 1 of paper 1 checks its criterion
     only from the second draw on.
-
-    Parameters
-    ----------
-    design, goal, metric : Design, Goal, Metric
-        How is sampled, what for, and of which metric over the strata.
-    state : State
-        Where the evaluations stand; leading axes are independent ones.
     """
     tallies = state.tallies
     if design.allocation == "explore" and isinstance(metric, Linear):
@@ -329,15 +296,8 @@ def _ends(design: Design, goal: Goal, state: State, evidence: Evidence) -> tuple
 def cannot_stop(design: Design, goal: Goal, metric: Metric, state: State, middle: Floats) -> Bools:
     """Tell which evaluations a look would not stop, where that is told without a look.
 
-    Parameters
-    ----------
-    design, goal, metric, state
-        As in `look`.
-    middle : array, shape (...)
-        About where the middle of each interval is; NaN where that is not known.
+    `middle`, (...): about where the middle of each interval is; NaN where that is not known.
 
-    Notes
-    -----
     The interval has the values that a test does not reject. If neither middle - within nor
     middle + within is rejected, it is wider than the goal, whatever its ends are: two tests tell
     that, where the search for the ends takes a dozen; and a test is over as soon as it is known on
@@ -377,20 +337,10 @@ def plan(
     metric: Ratio,
     state: State,
     *,
-    rng: np.random.Generator,
-    asked: int = 1,
+    rng: np.random.Generator,  # where all randomness comes from
+    asked: int = 1,  # the size of the round, where the design leaves it open
 ) -> Ints:
-    """Return how many cards of each stratum the next round deals, (..., H).
-
-    Parameters
-    ----------
-    design, goal, metric, state
-        As in `look`.
-    rng : numpy.random.Generator
-        Where all randomness comes from.
-    asked : int
-        The size of the round, where the design leaves it open.
-    """
+    """Return how many cards of each stratum the next round deals, (..., H)."""
     dealt = state.dealt.sum(axis=-1)
     left = np.full_like(dealt, UNLIMITED) if goal.budget is None else goal.budget - dealt
     size = np.minimum(_round_size(design, state, asked, left), np.maximum(left, 0))
@@ -451,13 +401,7 @@ def step(
     rng: np.random.Generator,
     asked: int = 1,
 ) -> tuple[Look, Ints]:
-    """Look, then plan; evaluations that have a reason to stop get no more cards.
-
-    Parameters
-    ----------
-    design, goal, metric, state, rng, asked
-        As in `look` and `plan`.
-    """
+    """Look, then plan; evaluations that have a reason to stop get no more cards."""
     now = look(design, goal, metric, state)
     go_on = now.reason == Reason.GO_ON
     if not go_on.any():
@@ -471,17 +415,10 @@ def fold(
 ) -> State:
     """Return the state after a round with the bets on its cards settled, where the design bets.
 
-    Parameters
-    ----------
-    before, after : State
-        When the round was dealt, and when all of it was answered.
-    kinds : array, shape (..., cards)
-        The round's cards in an order that does not depend on their answers: twice the stratum,
-        and 1 more for the outcome; -2 less the stratum for a card that could not be judged, and
-        -1 for none.
+    `kinds`, (..., cards): the round's cards in an order that does not depend on their answers:
+    twice the stratum, and 1 more for the outcome; -2 less the stratum for a card that could not be
+    judged, and -1 for none.
 
-    Notes
-    -----
     A stratum with fewer cards than the round is dealt to its end, for certain (`_certain`).
     Nobody bets on these cards; the bets on the others begin with them known.
 
@@ -543,14 +480,9 @@ def draw_by_chance(
 ) -> Ints:
     """Return a round that is drawn with known chances, so that it can be bet on.
 
-    Parameters
-    ----------
-    chances : callable
-        Returns the chances of the strata in a round of a size; strata with less room have none.
-    state : State
-    size : array, shape (...)
-        The cards that are wanted; a round is smaller where it would use up most of a stratum.
-    rng : numpy.random.Generator
+    `chances`: returns the chances of the strata in a round of a size; strata with less room have
+    none; `size`, (...): the cards that are wanted; a round is smaller where it would use up most of
+    a stratum.
     """
     most = np.maximum(_SMALL_ROUND, state.tallies.N.min(axis=-1) // 4)
     size = np.minimum(np.minimum(size, most), state.room.sum(axis=-1))
@@ -565,16 +497,9 @@ def without_certain(
 ) -> tuple[Tallies, Ints]:
     """Return what is known before the cards of a round that were drawn by chance, and these.
 
-    Parameters
-    ----------
-    room : array, shape (..., H)
-        Cards that could be dealt; strata with fewer than the round were dealt to their end.
-    size : array, shape (...)
-        Of the round.
-    old, new : Tallies
-        Before and after it.
-    kinds : array of int, shape (..., B)
-        Its cards, as in `fold`; those that were certain become -1.
+    `room`, (..., H): cards that could be dealt; strata with fewer than the round were dealt to
+    their end; `size`, (...): of the round; `kinds`, (..., B): its cards, as in `fold`; those that
+    were certain become -1.
     """
     certain = room < size[..., None]
     stratum = np.where(kinds >= 0, kinds // 2, np.maximum(-2 - kinds, 0))

@@ -55,31 +55,19 @@ _WORTH_LEAVING = 0.97  # of the labels, where held-out ones say that strata are 
 
 @dataclass(frozen=True)
 class Input:
-    """A column as numbers that the model multiplies and adds.
+    """A column as numbers that the model multiplies and adds."""
 
-    Parameters
-    ----------
-    column : str
-        Its name; `SAID` for the predicted label.
-    kind : {"number", "share", "level", "said"}
-        ``number``: d / sqrt(1 + abs(d)) with d = (x - centre) / width, which is linear near the
-        centre and grows like a square root far from it. ``share``, for numbers between 0 and 1:
-        r(x) - r(1 - x), r the eighth root, which tells 0.99 from 0.9999. ``level``: 1 where the
-        column has this value. ``said``: 1 where the classifier said yes.
-    centre, width : float
-        Of a number.
-    level : str or bool, optional
-        The value of a level; None for a missing one.
-    bit : int
-        Of what several classifiers said: which bit of the code.
-    """
-
-    column: str
+    column: str  # its name; `SAID` for the predicted label
+    # ``number``: d / sqrt(1 + abs(d)) with d = (x - centre) / width, which is linear near the
+    # centre and grows like a square root far from it. ``share``, for numbers between 0 and 1: r(x)
+    # - r(1 - x), r the eighth root, which tells 0.99 from 0.9999. ``level``: 1 where the column has
+    # this value. ``said``: 1 where the classifier said yes.
     kind: Kind
+    # centre, width: of a number.
     centre: float = 0.0
     width: float = 1.0
-    level: str | bool | None = None
-    bit: int = 0
+    level: str | bool | None = None  # the value of a level; None for a missing one
+    bit: int = 0  # of what several classifiers said: which bit of the code
 
     @property
     def is_number(self) -> bool:
@@ -113,27 +101,14 @@ class Input:
 
 @dataclass(frozen=True)
 class Model:
-    """The log odds that an item is positive: a sum of terms, one sum for each fold.
+    """The log odds that an item is positive: a sum of terms, one sum for each fold."""
 
-    Parameters
-    ----------
-    inputs : tuple of Input
-        What the terms are made of.
-    terms : tuple of tuple of int
-        The inputs that each term is the product of; the first is the constant, of none.
-    weights : tuple of tuple of float
-        Of each fold, the weight of every term.
-    labels : int
-        How many labels of the campaign it was fitted to; 0 where all were another's.
-    seed : int
-        Of the numbers that put items into folds.
-    """
-
-    inputs: tuple[Input, ...]
+    inputs: tuple[Input, ...]  # what the terms are made of
+    # The inputs that each term is the product of; the first is the constant, of none.
     terms: tuple[tuple[int, ...], ...]
-    weights: tuple[tuple[float, ...], ...]
-    labels: int
-    seed: int = 0
+    weights: tuple[tuple[float, ...], ...]  # of each fold, the weight of every term
+    labels: int  # how many labels of the campaign it was fitted to; 0 where all were another's
+    seed: int = 0  # of the numbers that put items into folds
 
     @property
     def digest(self) -> int:
@@ -150,12 +125,8 @@ class Model:
     def log_odds(self, columns: Mapping[str, Values], fold: Bools) -> Floats:
         """Return the log odds of items.
 
-        Parameters
-        ----------
-        columns : mapping of str to array, shape (N,)
-            By name, with the predicted labels under `SAID`.
-        fold : array of bool, shape (N,)
-            Whether an item is in the second fold.
+        `columns`, (N,): by name, with the predicted labels under `SAID`; `fold`, (N,): whether an
+        item is in the second fold.
         """
         numbers = [each.values(columns[each.column]) for each in self.inputs]
         # One operation after the other, in the order in which SQL has them; of each item by the
@@ -219,8 +190,10 @@ def learn(
     positive: Bools,
     fold: Bools,
     *,
+    # (n,): of the labelled items, which are random samples of the strata; -1 where an item was
+    # judged and is not in the sample.
     stratum: Ints,
-    sizes: Ints,
+    sizes: Ints,  # (H,): the strata's items
     cost: Cost | None = None,
     seed: int = 0,
     before: Model | None = None,
@@ -230,18 +203,6 @@ def learn(
     What it would save is told against the strata that are there. Where these are by a model of
     before that labels now say no more for, it is the score's own model that is returned, if strata
     by the score would save a thirtieth.
-
-    Parameters
-    ----------
-    columns, own, positive, fold, seed, before
-        As in `fit`.
-    stratum : array of int, shape (n,)
-        Of the labelled items, which are random samples of the strata; -1 where an item was judged
-        and is not in the sample.
-    sizes : array, shape (H,)
-        The strata's items.
-    cost : callable, optional
-        As in `share_left`.
     """
     tried = _tried(columns, own, positive, fold, before)
     if tried is None:
@@ -257,35 +218,23 @@ def learn(
 
 
 def fit(
+    # (n,): of the labelled items, by name, with the predicted labels under `SAID`, and with the
+    # mean ranks under `RANK` where there are scores of several.
     columns: Mapping[str, Values],
+    # The column of the classifier's own score, or those of several.
     own: str | Sequence[str] | None,
-    positive: Bools,
-    fold: Bools,
+    positive: Bools,  # (n,): what the items are
+    fold: Bools,  # (n,): whether an item is in the second fold
     *,
-    seed: int = 0,
+    seed: int = 0,  # of the numbers that put items into folds
+    # A model that other labels have taught, with the same folds: its log odds are one more column,
+    # and the new model is a sum of both.
     before: Model | None = None,
 ) -> Model | None:
     """Fit a model to labels, or return None where the other columns tell no more than the score.
 
     Strata of several classifiers are cut by the mean rank (`RANK`): the other columns must tell
     more than that, and more than the scores do.
-
-    Parameters
-    ----------
-    columns : mapping of str to array, shape (n,)
-        Of the labelled items, by name, with the predicted labels under `SAID`, and with the mean
-        ranks under `RANK` where there are scores of several.
-    own : str, sequence of str, or None
-        The column of the classifier's own score, or those of several.
-    positive : array of bool, shape (n,)
-        What the items are.
-    fold : array of bool, shape (n,)
-        Whether an item is in the second fold.
-    seed : int
-        Of the numbers that put items into folds.
-    before : Model, optional
-        A model that other labels have taught, with the same folds: its log odds are one more
-        column, and the new model is a sum of both.
 
     Examples
     --------
@@ -486,15 +435,9 @@ def share_left(log_odds: Floats, stratum: Ints, sizes: Ints, cost: Cost | None =
     (sum N_h mean sqrt(q (1 - q)))^2 / (sum N_h sqrt(mean q (1 - mean q)))^2, the variances of the
     best allocation to infinitely fine strata and to those that are there.
 
-    Parameters
-    ----------
-    log_odds, stratum : array, shape (n,)
-        Of labelled items, which are random samples of the strata.
-    sizes : array, shape (H,)
-        The strata's items.
-    cost : callable, optional
-        Returns the labels that strata take, by the rate of the outcome in each and the standard
-        deviation there; otherwise those of a mean.
+    `log_odds`, `stratum`, (n,): of labelled items, which are random samples of the strata; `sizes`,
+    (H,): the strata's items; `cost`: returns the labels that strata take, by the rate of the
+    outcome in each and the standard deviation there; otherwise those of a mean.
 
     Examples
     --------
@@ -521,13 +464,7 @@ def ridge_logistic(design: Floats, positive: Bools, penalty: float) -> Floats:
     By Newton's steps, halved until they improve. The first column is the constant, which has no
     penalty but one in a thousand, so that there is a minimum for outcomes that are all alike.
 
-    Parameters
-    ----------
-    design : array, shape (n, k)
-        Features; the first is 1.
-    positive : array of bool, shape (n,)
-    penalty : float
-        scikit-learn's 1/C.
+    `design`, (n, k): features; the first is 1; `positive`: (n,).
     """
     y = positive.astype(np.float64)
     ridge = np.full(design.shape[1], penalty)

@@ -83,13 +83,7 @@ def rate_variances(
     the bound 1/4; `smoothed` uses divisor 1, so that n = 0 gives the bound 1/4 and n = 1 gives
     3/16, the smoothed rate's own variance.
 
-    Parameters
-    ----------
-    tallies : Tallies
-    p : array, shape (..., H)
-        What `rates` gives for the same tallies.
-    estimator, replacement
-        As in `estimate`.
+    `p`, (..., H): what `rates` gives for the same tallies.
     """
     N, n = tallies.N, tallies.n
     left = 1.0 if replacement else 1.0 - np.minimum(n / N, 1.0)
@@ -125,15 +119,7 @@ def estimate(
     denominator is known. The variance is sum_h (g_h N_h)^2 v_h with g the metric's gradient
     (linearisation): Eq. 1 and Eq. 6 when the denominator is known and every stratum has labels.
 
-    Parameters
-    ----------
-    tallies : Tallies
-    metric : Metric
-        Over the same strata.
-    estimator : {"unbiased", "smoothed"}
-        How a stratum's rate is estimated.
-    replacement : bool
-        Whether labels are drawn with replacement.
+    `estimator`: how a stratum's rate is estimated.
 
     Examples
     --------
@@ -175,17 +161,6 @@ def quoted_value(
     tallies: Tallies, metric: Metric, *, replacement: bool, explored: bool, stops: bool
 ) -> Floats:
     """Return the metric's value, as it is to be quoted, of shape (...).
-
-    Parameters
-    ----------
-    tallies : Tallies
-    metric : Metric
-    replacement : bool
-        Whether the correction for a finite population is left out.
-    explored : bool
-        Whether labels followed the errors, as `core.allocation` allocates them.
-    stops : bool
-        Whether the evaluation stops where its interval is narrow.
 
     Examples
     --------

@@ -71,14 +71,8 @@ class Decision:
 class Evaluation:
     """What a campaign runs.
 
-    Parameters
-    ----------
-    design : Design
-    goal : Goal
-    strata : Strata
-        Cut for the goal: of a classifier without a name, or of those that its targets name.
-    prior : Prior, optional
-        Of targets by name: labels of the period before.
+    `strata`: cut for the goal: of a classifier without a name, or of those that its targets name;
+    `prior`: of targets by name: labels of the period before.
     """
 
     def __init__(
@@ -148,12 +142,7 @@ class Evaluation:
     def in_top(self, ranked: Sequence[Sequence[int]], number: int) -> tuple[bool, ...]:
         """Tell which of these outcomes an item of that class has.
 
-        Parameters
-        ----------
-        ranked : sequence of sequences of int
-            Of each classifier, the item's classes from the most probable one on.
-        number : int
-            Of the class.
+        `ranked`: of each classifier, the item's classes from the most probable one on.
         """
         return tuple(top.holds(ranked, number) for top in self._tops)
 
@@ -174,10 +163,8 @@ class Evaluation:
     def fewest(self, rate: Floats, sd: Floats) -> float:
         """Return the labels of the best allocation, in a unit that is the same for other strata.
 
-        Parameters
-        ----------
-        rate, sd : array, shape (H,)
-            The share of outcomes in each stratum, and the standard deviation of labels there.
+        `rate`, `sd`, (H,): the share of outcomes in each stratum, and the standard deviation of
+        labels there.
         """
         if self._joint is not None:
             return self._joint.fewest(rate, sd)
@@ -198,15 +185,7 @@ class Evaluation:
         return self._design.bets
 
     def fold(self, before: State, after: State, kinds: Ints, first: Ints) -> State:
-        """Return the state after a round with the bets on its cards settled, if there are any.
-
-        Parameters
-        ----------
-        before, after : State
-            When the round was dealt, and when all of it was answered.
-        kinds, first : array of int
-            The round's cards as in `engine.fold`, by the answers that count and as first given.
-        """
+        """Return the state after a round with the bets on its cards settled, if there are any."""
         if self._run is not None:
             run = self._run.with_budget(self._in_draws(before.dealt, None, before.elsewhere))
             return run.fold(before=before, after=after, kinds=kinds, first=first)

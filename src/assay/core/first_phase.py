@@ -34,16 +34,7 @@ from assay.core.types import Floats
 def part_variance(name: str, metric: Ratio, N: Floats, T: Floats, share: float) -> Floats:
     """Return the variance of the metric of a random part of all items, shape (...).
 
-    Parameters
-    ----------
-    name : str
-        Of the metric.
-    metric : Ratio
-        The same, over the strata.
-    N, T : array, shape (..., H)
-        The part's items that the metric is about, and the outcomes in each stratum.
-    share : float
-        The part of all items that was drawn, n/N.
+    `N`, `T`, (..., H): the part's items that the metric is about, and the outcomes in each stratum.
 
     Examples
     --------
@@ -65,24 +56,13 @@ def part_variance(name: str, metric: Ratio, N: Floats, T: Floats, share: float) 
 def of_all_items(
     name: str,
     metric: Ratio,
-    tallies: Tallies,
+    tallies: Tallies,  # the part's
     *,
-    ends: tuple[Floats, Floats, Floats],
+    ends: tuple[Floats, Floats, Floats],  # the part's, each of shape (...)
     share: float,
     confidence: float,
 ) -> tuple[Floats, Floats]:
-    """Return an interval for all items, from that of a random part of them.
-
-    Parameters
-    ----------
-    name, metric, share
-        As in `part_variance`.
-    tallies : Tallies
-        The part's.
-    ends : (low, value, high)
-        The part's, each of shape (...).
-    confidence : float
-    """
+    """Return an interval for all items, from that of a random part of them."""
     low, value, high = ends
     z, N = z_of(confidence), tallies.N
     T = plain_totals(N, tallies.n, tallies.x)

@@ -27,14 +27,6 @@ _MOST_OF = re.compile(r"the most (recall|precision)", re.IGNORECASE)
 class ThresholdQuestion:
     """Floors that a threshold has to keep, and what is wanted most of those that do.
 
-    Parameters
-    ----------
-    floors : tuple of (str, float)
-        Metrics, and what each must not be below.
-    most : {"recall", "precision"}
-        Of the thresholds that keep all floors, the one with the most of it: the lowest, or the
-        highest.
-
     Examples
     --------
     >>> question = ThresholdQuestion.parse("precision >= 0.9 and the most recall")
@@ -44,7 +36,9 @@ class ThresholdQuestion:
     'precision'
     """
 
-    floors: tuple[tuple[str, float], ...]
+    floors: tuple[tuple[str, float], ...]  # metrics, and what each must not be below
+    # Of the thresholds that keep all floors, the one with the most of it: the lowest, or the
+    # highest.
     most: str
 
     @classmethod
@@ -81,11 +75,7 @@ class ThresholdQuestion:
 def refuse_beside(threshold_for: str, given: Mapping[str, object]) -> None:
     """Raise where something is given that a question for a threshold does not go with.
 
-    Parameters
-    ----------
-    threshold_for : str
-    given : mapping of str to object
-        Arguments by name; None where they are not given.
+    `given`: arguments by name; None where they are not given.
 
     Examples
     --------

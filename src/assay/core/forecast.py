@@ -34,17 +34,6 @@ def labels_needed(variance: Floats, within: float, confidence: float) -> Floats:
 def labels_at_width(labels: float, half_width: float, within: float, items: float) -> float:
     """Return the labels in all at which a half-width is likely to have come down to `within`.
 
-    Parameters
-    ----------
-    labels, half_width
-        Where an evaluation stands: what it has, and how far that leads.
-    within : float
-        How far it should.
-    items : float
-        The items that labels are drawn from; with all of them labelled nothing is left open.
-
-    Notes
-    -----
     A half-width falls like the standard error of a sample without replacement, whose square is in
     proportion to 1/n - 1/N. Half-way to the goal, four forecasts in five are 0.9 to 1.3 times what
     it takes in the end (tests/statistical/test_labels_at_width.py).
@@ -66,12 +55,8 @@ def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float
     R of sums (top - R bottom) / sum bottom. These have mean zero, and the variance is their mean
     square times the square of the number of items: R (1 - R) for a share of the items.
 
-    Parameters
-    ----------
-    metric : str
-        A name of `core.metrics.METRICS`.
-    N, T, says_yes : array, shape (H,)
-        Items and positives by predicted label (or any strata within it), and that label.
+    `N`, `T`, `says_yes`, (H,): items and positives by predicted label (or any strata within it),
+    and that label.
     """
     kind = METRICS[canonical_metric(metric)]
     needed = np.isin(says_yes, kind.sides)
@@ -127,17 +112,6 @@ def labels_per_share(metric: str, value: float, items: float, denominator: float
     items (k (1 - value) + value) / denominator where a hit counts k times. Of metrics of both
     classes there is no such formula: `labels_per_range` has it from the counts.
 
-    Parameters
-    ----------
-    metric : str
-        A name of `core.metrics.METRICS`.
-    value : float
-        The metric.
-    items : float
-        The items that a random sample is drawn from.
-    denominator : float
-        The metric's: for recall the positives, for F1 these and the items predicted yes.
-
     Examples
     --------
     One item in fifty is positive:
@@ -155,12 +129,7 @@ def labels_per_share(metric: str, value: float, items: float, denominator: float
 def labels_per_range(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float:
     """Return the same of a metric of both classes: of one label of a share of its range.
 
-    Parameters
-    ----------
-    metric : str
-        A name of `core.metrics.METRICS`.
-    N, T, says_yes : array, shape (H,)
-        As in `random_variance`.
+    `N`, `T`, `says_yes`: (H,).
 
     Examples
     --------
@@ -190,15 +159,6 @@ def effective_labels(
 
     None where the value is 0 or 1, or the standard error is 0: that no spread was seen does not
     mean that there is none, and only all items would vary as little.
-
-    Parameters
-    ----------
-    value, standard_error : float
-        The estimate, and its standard error.
-    per_share : float
-        As `labels_per_share` has it.
-    items : float
-        That a random sample is drawn from.
 
     Examples
     --------
@@ -246,16 +206,6 @@ def labels_at_random(
 
     has come down to `half_width`, times `per_share`; with all items labelled nothing is left open,
     so n is 1 / (1/n + 1/items) of a finite population.
-
-    Parameters
-    ----------
-    value, half_width : float
-        The estimate, and half the width of its interval.
-    confidence : float
-    per_share : float
-        As `labels_per_share` has it.
-    items : float
-        That a random sample is drawn from.
 
     Examples
     --------

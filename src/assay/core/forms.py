@@ -70,23 +70,13 @@ class Metric(Protocol):
 
 @dataclass(frozen=True)
 class Classes:
-    """A denominator in which both classes count: (P (items - P))^power, P the positives.
+    """A denominator in which both classes count: (P (items - P))^power, P the positives."""
 
-    Parameters
-    ----------
-    items : float
-        All items that the metric is about.
-    power : float
-    shift : float
-        What the metric is where its numerator is 0.
-    alone : (float, float)
-        What it is called where all items are negative, and where all are positive: it is not
-        defined there, and scikit-learn says so.
-    """
-
-    items: float
+    items: float  # all items that the metric is about
     power: float
-    shift: float
+    shift: float  # what the metric is where its numerator is 0
+    # What it is called where all items are negative, and where all are positive: it is not defined
+    # there, and scikit-learn says so.
     alone: tuple[float, float]
 
     def at(self, P: Floats) -> tuple[Floats, Floats, Floats]:
@@ -104,21 +94,16 @@ class Ratio:
     """A metric: (a0 + a.T) / D for stratum totals T of shape (..., H), with P = b0 + b.T.
 
     D is P itself; or, where the metric is of both classes, what `both` makes of it.
-
-    Parameters
-    ----------
-    a0, a, b0, b : float, array of shape (H,), float, array of shape (H,)
-        Or (R,), (R, H), (R,) and (R, H): a metric for each of R evaluations (`side_by_side`).
-    both : Classes, optional
-    said : array of bool, shape (H,), optional
-        Whether the classifier says yes to a stratum's items; None where strata straddle.
     """
 
+    # a0, a, b0, b, (H,): or (R,), (R, H), (R,) and (R, H): a metric for each of R evaluations
+    # (`side_by_side`)
     a0: float | Floats
     a: Floats
     b0: float | Floats
     b: Floats
     both: Classes | None = None
+    # (H,): whether the classifier says yes to a stratum's items; None where strata straddle.
     said: Bools | None = None
 
     @cached_property
@@ -256,12 +241,7 @@ class Ratio:
     def turned(self, T: Floats, per: Floats, g: Floats) -> Floats:
         """Return D' g_k per + (A/D) D'' b_k per, shape (..., H); g per where D is linear.
 
-        Parameters
-        ----------
-        T : array, shape (..., H)
-        per : array, shape (..., 1)
-        g : array, shape (..., H)
-            The metric's gradient.
+        `T`: (..., H); `per`: (..., 1); `g`, (..., H): the metric's gradient.
         """
         if self.both is None:
             return np.asarray(g * per)
@@ -319,27 +299,18 @@ def side_by_side(metrics: Sequence[Ratio]) -> Ratio:
 
 
 def ratio(
-    metric: str,
-    N: Floats,
+    metric: str,  # a name of `METRICS`
+    N: Floats,  # (H,): stratum sizes. For a one-sided metric only that side's strata need be there.
+    # (H,): whether the classifier says yes to the stratum's items. None: strata straddle predicted
+    # labels and the outcome is "the prediction was correct"; only accuracy can be read off those.
     says_yes: Bools | None,
     *,
+    # items, yes_items: all items, and those that the classifier says yes to; otherwise those of the
+    # strata, which may leave out what a comparison does not depend on.
     items: float | None = None,
     yes_items: float | None = None,
 ) -> Ratio:
     """Return the metric's coefficients for strata of sizes `N`.
-
-    Parameters
-    ----------
-    metric : str
-        A name of `METRICS`.
-    N : array, shape (H,)
-        Stratum sizes. For a one-sided metric only that side's strata need be there.
-    says_yes : array of bool, shape (H,), or None
-        Whether the classifier says yes to the stratum's items. None: strata straddle predicted
-        labels and the outcome is "the prediction was correct"; only accuracy can be read off those.
-    items, yes_items : float, optional
-        All items, and those that the classifier says yes to; otherwise those of the strata, which
-        may leave out what a comparison does not depend on.
 
     Examples
     --------

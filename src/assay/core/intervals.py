@@ -64,13 +64,7 @@ def effective_size(value: Floats, variance: Floats, n: Floats) -> Floats:
 def normal(value: Floats, variance: Floats, n: Floats, confidence: float) -> Ends:
     """Return value -+ z sqrt(variance), cut at 0 and 1: the papers' interval [1]_.
 
-    Parameters
-    ----------
-    value, variance : array, shape (...)
-        The estimate and its variance.
-    n : array, shape (...)
-        The labels behind it.
-    confidence : float
+    `value`, `variance`, (...): the estimate and its variance; `n`, (...): the labels behind it.
 
     Examples
     --------
@@ -85,11 +79,6 @@ def normal(value: Floats, variance: Floats, n: Floats, confidence: float) -> End
 
 def wilson(value: Floats, variance: Floats, n: Floats, confidence: float) -> Ends:
     """Return Wilson's score interval [2]_ at the effective sample size [3]_.
-
-    Parameters
-    ----------
-    value, variance, n, confidence
-        As in `normal`.
 
     Examples
     --------
@@ -112,11 +101,6 @@ def jeffreys(value: Floats, variance: Floats, n: Floats, confidence: float) -> E
 
     Beta(m v + 1/2, m (1 - v) + 1/2) with m the effective size; the lower end is 0 at v = 0 and the
     upper end 1 at v = 1 [4]_.
-
-    Parameters
-    ----------
-    value, variance, n, confidence
-        As in `normal`.
 
     Examples
     --------
@@ -193,10 +177,7 @@ def of_difference(
     d - sqrt((v1 - l1)^2 + (u2 - v2)^2) and d + sqrt((u1 - v1)^2 + (v2 - l2)^2): each end adds up
     the squares of the distances that lead there ([1]_; of two shares, Newcombe's tenth method).
 
-    Parameters
-    ----------
-    first, second : tuple of float
-        The value and the ends of its interval, both at the same confidence.
+    `first`, `second`: the value and the ends of its interval, both at the same confidence.
 
     References
     ----------

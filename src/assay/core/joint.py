@@ -59,40 +59,26 @@ _FIXED = (
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What labels are counted by; arrays of shape (C,), sorted by stratum.
+    """What labels are counted by; arrays of shape (C,), sorted by stratum."""
 
-    Parameters
-    ----------
-    stratum, code : array of int
-        The stratum, 0 to H - 1, and what the classifiers say: bit k is set where the k-th says yes;
-        of more classes, sum_k c_k K^k; with sets of them for c_k, in base 2^K (`core.vocabulary`).
-    size : array of float
-        The items.
-    items : int, optional
-        All items of the population; otherwise those of the parts. What no target needs labels of
-        is in no part, but counts in a denominator.
-    yes_items : sequence of int, optional
-        Of these, what each classifier says yes to; of sets of classes, what it says each class of.
-    rest : sequence of (code, items)
-        The items that are in no part; needed where a target is about a group of items, or there are
-        more classes than yes and no.
-    count : array, optional
-        Where items have weights, and all of the above is in impressions: the items of each part.
-    classes : int
-        How many there are: 2 of yes and no.
-    multilabel : bool
-        Whether an item may have several of them.
-    """
-
+    # stratum, code: the stratum, 0 to H - 1, and what the classifiers say: bit k is set where the
+    # k-th says yes; of more classes, sum_k c_k K^k; with sets of them for c_k, in base 2^K
+    # (`core.vocabulary`)
     stratum: Ints
     code: Ints
-    size: Floats
+    size: Floats  # the items
+    # All items of the population; otherwise those of the parts. What no target needs labels of is
+    # in no part, but counts in a denominator.
     items: int | None = None
+    # Of these, what each classifier says yes to; of sets of classes, what it says each class of.
     yes_items: Sequence[int] | None = None
+    # The items that are in no part; needed where a target is about a group of items, or there are
+    # more classes than yes and no.
     rest: Sequence[tuple[int, int]] = ()
+    # Where items have weights, and all of the above is in impressions: the items of each part.
     count: Floats | None = None
-    classes: int = 2
-    multilabel: bool = False
+    classes: int = 2  # how many there are: 2 of yes and no
+    multilabel: bool = False  # whether an item may have several of them
 
     @cached_property
     def strata_sizes(self) -> Floats:
@@ -166,49 +152,25 @@ class Parts:
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """One target's reading of the parts.
+    """One target's reading of the parts."""
 
-    Parameters
-    ----------
-    name : str
-        The target's.
-    goal : Goal
-        Its metric, half-width and confidence.
-    metric : Metric
-        Over the strata of the view, shape (V,).
-    parts : array of int
-        The parts that count, those of one stratum of the view next to each other.
-    starts : array of int, shape (V,)
-        Where in `parts` each stratum of the view begins.
-    stratum : array of int, shape (V,)
-        The stratum that each lies in.
-    share : array, shape (V,)
-        Its share of that stratum's items.
-    items : array, shape (V,), optional
-        Its items, where these have weights and sizes are impressions.
-    is_whole : bool
-        Whether its strata are those of the evaluation, each of one part.
-    reads : array of int, optional
-        Of more classes than yes and no: the class that is an outcome of each of `parts`.
-    matrix : Matrix or MatrixGap, optional
-        Where the metric is of the whole matrix of classes: what makes it of the labels. `metric` is
-        then what it would be if all labels were right.
-    tops : tuple of int
-        Of top-k accuracy (`core.ranking`): which of `State.in_top` is its outcome; of a difference,
-        which raises it and which lowers it.
-    """
-
-    name: str
-    goal: Goal
-    metric: Metric
-    parts: Ints
-    starts: Ints
-    stratum: Ints
-    share: Floats
+    name: str  # the target's
+    goal: Goal  # its metric, half-width and confidence
+    metric: Metric  # over the strata of the view, shape (V,)
+    parts: Ints  # the parts that count, those of one stratum of the view next to each other
+    starts: Ints  # (V,): where in `parts` each stratum of the view begins
+    stratum: Ints  # (V,): the stratum that each lies in
+    share: Floats  # (V,): its share of that stratum's items
+    # (V,): its items, where these have weights and sizes are impressions.
     items: Floats | None = None
-    is_whole: bool = False
+    is_whole: bool = False  # whether its strata are those of the evaluation, each of one part
+    # Of more classes than yes and no: the class that is an outcome of each of `parts`.
     reads: Ints | None = None
+    # Where the metric is of the whole matrix of classes: what makes it of the labels. `metric` is
+    # then what it would be if all labels were right.
     matrix: Matrix | MatrixGap | None = None
+    # Of top-k accuracy (`core.ranking`): which of `State.in_top` is its outcome; of a difference,
+    # which raises it and which lowers it.
     tops: tuple[int, ...] = ()
 
     def gather(self, counts: Floats) -> Floats:
@@ -292,29 +254,16 @@ class JointLook:
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """An evaluation of several targets.
+    """An evaluation of several targets."""
 
-    Parameters
-    ----------
-    design : Design
-        How the labels are looked at; its allocation is joint.
-    parts : Parts
-    views : sequence of View
-        One a target.
-    budget : int, optional
-        Stop after so many answers.
-    prior : (array, array), optional
-        Labels and positives by part, (C,), that the allocation counts beside those that there are.
-        Estimates and intervals do not.
-    tops : sequence of InTop
-        The outcomes of top-k accuracy that the views read, in the order of `State.in_top`.
-    """
-
-    design: Design
+    design: Design  # how the labels are looked at; its allocation is joint
     parts: Parts
-    views: Sequence[View]
-    budget: int | None = None
+    views: Sequence[View]  # one a target
+    budget: int | None = None  # stop after so many answers
+    # Labels and positives by part, (C,), that the allocation counts beside those that there are.
+    # Estimates and intervals do not.
     prior: tuple[Floats, Floats] | None = None
+    # The outcomes of top-k accuracy that the views read, in the order of `State.in_top`.
     tops: Sequence[InTop] = ()
     # What the targets see of the state that was looked at last: a look, a plan and a report of it
     # each ask for it.
@@ -484,11 +433,9 @@ class Joint:
         A target without a half-width is to be as near as the whole budget, dealt from its items at
         random, would bring it where half of them are positive.
 
-        Parameters
-        ----------
-        rate, sd : array, shape (H,)
-            The share of positives in each stratum, and the standard deviation that labels of it
-            have: less than that of the rate where labels are shared out within the stratum, too.
+        `rate`, `sd`, (H,): the share of positives in each stratum, and the standard deviation that
+        labels of it have: less than that of the rate where labels are shared out within the
+        stratum, too.
         """
         sizes = self.parts.strata_sizes
         spread, allowed = np.zeros((len(self.views), sizes.size)), np.zeros(len(self.views))

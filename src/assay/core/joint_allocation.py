@@ -53,47 +53,29 @@ LEAST_MULTIPLIER = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """Labels per stratum for several targets, and how near they are to the fewest.
+    """Labels per stratum for several targets, and how near they are to the fewest."""
 
-    Attributes
-    ----------
-    n : array, shape (..., H)
-        Real-valued counts within their bounds that meet every target that can be met.
-    multipliers : array, shape (..., T)
-        mu_t, in labels: raising V_t by a small share s saves s mu_t labels. 0 for a target that
-        cannot be met.
-    gap : array, shape (...)
-        The share of the total by which it may exceed the least possible.
-    """
-
+    # (..., H): real-valued counts within their bounds that meet every target that can be met.
     n: Floats
+    # (..., T): mu_t, in labels: raising V_t by a small share s saves s mu_t labels. 0 for a target
+    # that cannot be met.
     multipliers: Floats
-    gap: Floats
+    gap: Floats  # (...): the share of the total by which it may exceed the least possible
 
 
 def joint_allocation(
-    A: ArrayLike,
+    A: ArrayLike,  # (..., T, H): the variance that target t has from stratum h with one label there
+    # (..., T): the variance that target t may have, above 0. A target that is not met even by n =
+    # most gets n = most wherever it has variance.
     V: ArrayLike,
+    # least, most, (..., H): the bounds of n; `most` is above 0 wherever a target has variance.
     least: ArrayLike,
     most: ArrayLike,
 ) -> Allocation:
     """Return the fewest labels with sum_h A_th / n_h <= V_t for every target t.
 
-    Parameters
-    ----------
-    A : array, shape (..., T, H)
-        The variance that target t has from stratum h with one label there.
-    V : array, broadcast to shape (..., T)
-        The variance that target t may have, above 0. A target that is not met even by n = most
-        gets n = most wherever it has variance.
-    least, most : array, broadcast to shape (..., H)
-        The bounds of n; `most` is above 0 wherever a target has variance.
-
-    Returns
-    -------
-    Allocation
-        Its gap is at most `TOLERANCE`, if 200 steps are enough; it is stated either way. A stratum
-        where no target has variance gets `least`.
+    Its gap is at most `TOLERANCE`, if 200 steps are enough; it is stated either way. A stratum
+    where no target has variance gets `least`.
 
     Examples
     --------
@@ -284,48 +266,27 @@ _POWER = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Compromise:
-    """Labels per stratum, and how each target fares with them.
+    """Labels per stratum, and how each target fares with them."""
 
-    Attributes
-    ----------
-    n : array, shape (..., H)
-        Real-valued counts within their bounds.
-    ratio : array, shape (..., T)
-        R_t, each target's variance over what it should be.
-    gap : array, shape (...)
-        The share by which (sum_t R_t^p)^(1/p) may exceed the least possible.
-    """
-
-    n: Floats
-    ratio: Floats
-    gap: Floats
+    n: Floats  # (..., H): real-valued counts within their bounds
+    ratio: Floats  # (..., T): R_t, each target's variance over what it should be
+    gap: Floats  # (...): the share by which (sum_t R_t^p)^(1/p) may exceed the least possible
 
 
 def compromise_allocation(
-    A: ArrayLike,
-    V: ArrayLike,
+    A: ArrayLike,  # (..., T, H): the variance that target t has from stratum h with one label there
+    V: ArrayLike,  # (..., T): what target t's variance is set against, above 0
+    # (...): the labels to share out. Where the bounds forbid it, the nearest that they allow.
     total: ArrayLike,
+    # least, most, (..., H): the bounds of n. A stratum where no target has variance gets `least`.
     least: ArrayLike,
     most: ArrayLike,
     *,
-    power: float = _POWER,
+    power: float = _POWER,  # p, at least 1
 ) -> Compromise:
     """Return the n with sum `total` that makes sum_t R_t^power smallest.
 
     The gap is at most `NEAR_BEST`, if 200 steps are enough; it is stated either way.
-
-    Parameters
-    ----------
-    A : array, shape (..., T, H)
-        The variance that target t has from stratum h with one label there.
-    V : array, broadcast to shape (..., T)
-        What target t's variance is set against, above 0.
-    total : array, broadcast to shape (...)
-        The labels to share out. Where the bounds forbid it, the nearest that they allow.
-    least, most : array, broadcast to shape (..., H)
-        The bounds of n. A stratum where no target has variance gets `least`.
-    power : float
-        p, at least 1.
 
     Examples
     --------

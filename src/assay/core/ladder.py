@@ -64,20 +64,11 @@ class Guess(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """Cells, floors that all have to hold, and how cards are drawn and bet on.
+    """Cells, floors that all have to hold, and how cards are drawn and bet on."""
 
-    Parameters
-    ----------
-    sizes : array, shape (H,)
-        The items of each cell, those with the highest scores first.
-    floors : tuple of Rungs
-    pilot : int
-        Labels before the first bet.
-    """
-
-    sizes: Floats
+    sizes: Floats  # (H,): the items of each cell, those with the highest scores first
     floors: tuple[Rungs, ...]
-    pilot: int
+    pilot: int  # labels before the first bet
 
     def begin(self, shape: tuple[int, ...] = ()) -> tuple[Chain, ...]:
         """Return what the bettors own before the first card."""
@@ -105,11 +96,7 @@ class Ladder:
         The guess is linear in the labels: sum_j C_j x_j, whose variance is
         sum_j C_j^2 n_j q_j (1 - q_j).
 
-        Parameters
-        ----------
-        tallies : Tallies
-        gradient : array, shape (..., H)
-            What a positive of each cell adds to the sum.
+        `gradient`, (..., H): what a positive of each cell adds to the sum.
         """
         n, (wide, narrow) = tallies.n, self.kernels
         guess = self.guess(tallies)
@@ -157,16 +144,8 @@ class Ladder:
         Before the first bet half of the cards go to all cells alike, and then to the place where
         each floor seems to end; later to the threshold that promises most.
 
-        Parameters
-        ----------
-        tallies : Tallies
-            The labels so far.
-        chains : tuple of Chain
-            As `started` returns them.
-        room : array, shape (..., H)
-            Cards that can be dealt; cells without any have no chance.
-        horizon : int
-            Labels by which the answer is wanted.
+        `chains`: as `started` returns them; `room`, (..., H): cards that can be dealt; cells
+        without any have no chance.
         """
         there = np.where(room > 0, 1.0, 0.0)
         even = _shares(there)
@@ -217,12 +196,7 @@ class Ladder:
 
         If the guesses are right, and all cards went where they tell most of that threshold.
 
-        Parameters
-        ----------
-        guess : Guess
-        rungs, chain : Rungs, Chain
-            A floor, and what its bettors own.
-        cards : array, shape (..., 1) or a number
+        `cards`: (..., 1).
         """
         scale = rungs.scale(guess.T)
         fpc = np.maximum(1 - cards / np.maximum(rungs.counted(guess.left), 1.0), 0.02)
@@ -239,30 +213,18 @@ class Ladder:
 
     def fold(
         self,
-        chains: tuple[Chain, ...],
-        before: Tallies,
+        chains: tuple[Chain, ...],  # what they owned before, as `started` returns it
+        before: Tallies,  # the labels before the round
+        # (..., B): the cards in the order drawn: 2 h + 1 for a positive of cell h, 2 h for a
+        # negative, -2 - h for one that could not be judged, -1 for none.
         kinds: Ints,
         *,
+        # (..., H): with which the cell of each card was drawn, independently. No cell may run out
+        # before the round's last card.
         chances: Floats,
-        horizon: int,
+        horizon: int,  # labels by which the answer is wanted
     ) -> tuple[Chain, ...]:
-        """Return what the bettors own after a round of cards.
-
-        Parameters
-        ----------
-        chains : tuple of Chain
-            What they owned before, as `started` returns it.
-        before : Tallies
-            The labels before the round.
-        kinds : array of int, shape (..., B)
-            The cards in the order drawn: 2 h + 1 for a positive of cell h, 2 h for a negative,
-            -2 - h for one that could not be judged, -1 for none.
-        chances : array, shape (..., H)
-            With which the cell of each card was drawn, independently. No cell may run out before
-            the round's last card.
-        horizon : int
-            Labels by which the answer is wanted.
-        """
+        """Return what the bettors own after a round of cards."""
         left, found = np.maximum(horizon - before.answers, 1.0)[..., None], []
         for rungs, chain in zip(self.floors, chains, strict=True):
             table = _Table.of(self, rungs, before, chances)
@@ -296,14 +258,7 @@ class _Table:
     def of(cls, ladder: Ladder, rungs: Rungs, before: Tallies, chances: Floats) -> Self:
         """Return it for a round.
 
-        Parameters
-        ----------
-        ladder, rungs
-            The cells, and the floor.
-        before : Tallies
-            The labels before the round.
-        chances : array, shape (..., H)
-            With which cells are drawn.
+        `chances`, (..., H): with which cells are drawn.
         """
         guess = ladder.guess(before)
         scale, spread = rungs.scale(guess.T), guess.q * (1 - guess.q)
@@ -331,16 +286,8 @@ class _Table:
         A card that nobody can judge counts against them: a rule that is fixed before the card is
         seen, so the bet is fair whatever such items are.
 
-        Parameters
-        ----------
-        sign : int
-            +1 for who bets that the floor holds, -1 for who bets that it does not.
-        owned : (array, array), shape (..., H)
-            What they owned before, and the most.
-        kinds : array of int, shape (..., B)
-            The cards, as in `Ladder.fold`.
-        left : array, shape (..., 1)
-            Cards until the answer is wanted.
+        `owned`, (..., H): what they owned before, and the most; `kinds`, (..., B): the cards, as in
+        `Ladder.fold`; `left`, (..., 1): cards until the answer is wanted.
         """
         wealth, best = owned
         rungs, q, place = self.rungs, self.guess.q, np.arange(self.guess.q.shape[-1])

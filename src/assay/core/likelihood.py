@@ -26,28 +26,18 @@ _TINY = np.finfo(float).tiny
 
 
 def find_root(
+    # Given points, and the numbers of the functions that they belong to, their values.
     rising: Callable[[Floats, Ints], Floats],
+    # low, high, (R,): a bracket. Where a function does not change its sign in it, the nearer end is
+    # returned.
     low: Floats,
     high: Floats,
-    guess: Floats,
+    guess: Floats,  # (R,): where to begin
     *,
-    slope: float = 1.0,
+    slope: float = 1.0,  # about how steep they are
 ) -> Floats:
     """Return where each of R functions that rise from `low` to `high` is 0, shape (R,).
 
-    Parameters
-    ----------
-    rising : callable
-        Given points, and the numbers of the functions that they belong to, their values.
-    low, high : array, shape (R,)
-        A bracket. Where a function does not change its sign in it, the nearer end is returned.
-    guess : array, shape (R,)
-        Where to begin.
-    slope : float
-        About how steep they are.
-
-    Notes
-    -----
     scipy's `elementwise.find_root` (Chandrupatla) does the same. Here functions that are nearly
     straight take half as many evaluations, and those that are done are not evaluated again.
 
@@ -140,11 +130,12 @@ class Sample:
 
 
 def end_rates(
-    sample: Sample,
+    sample: Sample,  # labels and outcomes of the strata, with their weights
     confidence: float,
-    b: float,
+    b: float,  # outcomes that pay for peeking
     *,
-    upper: Bools | bool,
+    upper: Bools | bool,  # (...): which end
+    # (...): values of E; the search ends as soon as it is known on which side of them the end lies.
     beyond: Floats | None = None,
 ) -> Floats:
     """Return the rates at an end of E, the upper or the lower one.
@@ -152,18 +143,6 @@ def end_rates(
     Strata without a label have 1 at the upper end and 0 at the lower one, where all are 0 if x is.
     Where it is only asked whether that end lies beyond a value of E, the rates may be those of any
     E between the end and the value; they are found sooner.
-
-    Parameters
-    ----------
-    sample : Sample
-        Labels and outcomes of the strata, with their weights.
-    confidence : float
-    b : float
-        Outcomes that pay for peeking.
-    upper : array of bool, shape (...)
-        Which end.
-    beyond : array, shape (...), optional
-        Values of E; the search ends as soon as it is known on which side of them the end lies.
     """
     up = np.broadcast_to(upper, sample.w.shape[:-1])[..., None]
     unseen = np.where(up, 1.0, 0.0)

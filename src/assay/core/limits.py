@@ -19,18 +19,11 @@ from assay.core.types import Floats
 class LabelLimit:
     """Labels that a half-width takes at least.
 
-    Attributes
-    ----------
-    design : float
-        By the best allocation, with every rate known, and the normal approximation.
-    clean : float
-        To see that the clean mass is clean (`clean_floor`).
-    labels : float
-        The larger of the two.
+    `labels`: the larger of the two.
     """
 
-    design: float
-    clean: float
+    design: float  # by the best allocation, with every rate known, and the normal approximation
+    clean: float  # to see that the clean mass is clean (`clean_floor`)
 
     @property
     def labels(self) -> float:
@@ -43,15 +36,7 @@ def honest_limit(
 ) -> LabelLimit:
     """Return the labels that a metric takes at least, by the cells that a design can tell apart.
 
-    Parameters
-    ----------
-    metric : Metric
-        Over the cells.
-    N, rate : array, shape (H,)
-        Their items, and the true share of outcomes in each.
-    within : float
-        The half-width.
-    confidence : float
+    `N`, `rate`, (H,): their items, and the true share of outcomes in each.
 
     Examples
     --------
@@ -76,13 +61,6 @@ def clean_floor(
 ) -> float:
     """Return the labels that it takes to see that the clean mass of a metric is clean.
 
-    Parameters
-    ----------
-    metric, N, rate, within, confidence
-        As in `honest_limit`.
-
-    Notes
-    -----
     The metric is at least m where c0 + c.T >= 0, c = a - m b (`Ratio.plane`). With no find in n_h
     labels of each clean cell, its unseen outcomes may have any rates e with sum n_h e_h <= k,
     k = -ln((1 - confidence) / 2), 3.7 at 95%: exp(-k) is the chance of finding none. They bring the

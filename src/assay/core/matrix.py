@@ -47,26 +47,15 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A metric of the matrix over parts of strata.
+    """A metric of the matrix over parts of strata."""
 
-    Parameters
-    ----------
-    metric : str
-        A name of `MATRIX_METRICS`.
-    stratum, said : array of int, shape (C,)
-        Of each part: its stratum, from 0, ascending, and the number of the class that its items
-        are called.
-    size : array, shape (C,)
-        Its items.
-    said_items : array, shape (K,)
-        All items that are called each class.
-    """
-
-    metric: str
+    metric: str  # a name of `MATRIX_METRICS`
+    # stratum, said, (C,): of each part: its stratum, from 0, ascending, and the number of the class
+    # that its items are called.
     stratum: Ints
     said: Ints
-    size: Floats
-    said_items: Floats
+    size: Floats  # (C,): its items
+    said_items: Floats  # (K,): all items that are called each class
 
     @property
     def kind(self) -> MatrixKind:
@@ -76,12 +65,8 @@ class Matrix:
     def predict(self, n: Floats, by_class: Floats) -> "Predicted":
         """Return what the labels tell of the counts.
 
-        Parameters
-        ----------
-        n : array, shape (..., C)
-            Labels.
-        by_class : array, shape (..., C, K + 1)
-            Of these, those of each class, and last those of none.
+        `n`, (..., C): labels; `by_class`, (..., C, K + 1): of these, those of each class, and last
+        those of none.
         """
         labels = self.by_stratum(n)
         correct = self.correct(by_class)
@@ -93,12 +78,7 @@ class Matrix:
     def linear(self, N: Floats, n: Floats, by_class: Floats) -> Linear:
         """Return the metric, to first order about what the labels tell.
 
-        Parameters
-        ----------
-        N : array, shape (H,)
-            The items of each stratum.
-        n, by_class
-            As in `predict`; of the parts.
+        `N`, (H,): the items of each stratum.
         """
         if self.kind.mean_of:
             return class_mean(self.kind, self.row, self.said, self.size, n=n, by_class=by_class)
@@ -139,11 +119,6 @@ class Matrix:
 
         Of a part's items by its own labels, with the rate of its stratum for one label more: parts
         are small, and one without labels has the stratum's rate.
-
-        Parameters
-        ----------
-        n, by_class
-            As in `predict`.
         """
         known, left = self.predict(n, by_class), _POOLED * (1 - n / self.size)
         rate = known.rate[..., self.row]
@@ -187,22 +162,13 @@ class Matrix:
 
 @dataclass(frozen=True, eq=False)
 class _Errors:
-    """Errors that were seen; arrays of shape (E,).
+    """Errors that were seen; arrays of shape (E,)."""
 
-    Parameters
-    ----------
-    number, loss : array
-        How many there are of a kind, and what one costs.
-    row : tuple of arrays of int
-        The evaluation and the stratum that they are in.
-    shape : tuple of int
-        Of evaluations and strata: (..., H).
-    """
-
+    # number, loss: how many there are of a kind, and what one costs.
     number: Floats
     loss: Floats
-    row: tuple[Ints, ...]
-    shape: tuple[int, ...]
+    row: tuple[Ints, ...]  # the evaluation and the stratum that they are in
+    shape: tuple[int, ...]  # of evaluations and strata: (..., H)
 
     def sum(self, values: Floats) -> Floats:
         """Return the sums of values over the errors of each stratum, (..., H)."""
@@ -218,10 +184,8 @@ class _Errors:
         L/n falls short of what is true by L (g - 1)/n on average. An error that costs less than
         others makes the root smaller; that is the case g < 1.
 
-        Parameters
-        ----------
-        square, count : array, shape (..., H)
-            The mean square of losses, and the number of errors that it is of.
+        `square`, `count`, (..., H): the mean square of losses, and the number of errors that it is
+        of.
         """
         square, count = square[self.row], count[self.row]
         without = np.maximum(square * count - self.loss**2, 0.0) / np.maximum(count - 1, 1.0)
@@ -231,25 +195,16 @@ class _Errors:
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """The counts of a matrix, where items without a label are as their stratum's labels are.
-
-    Parameters
-    ----------
-    matrix : Matrix
-    n, correct : array, shape (..., C)
-        Labels of each part, and those that are right.
-    labels, rate : array, shape (..., H)
-        Labels of each stratum, and the share of them that is right.
-    errors : array, shape (..., H, K + 1)
-        Labels that are wrong, by the class that they name.
-    """
+    """The counts of a matrix, where items without a label are as their stratum's labels are."""
 
     matrix: Matrix
+    # n, correct, (..., C): labels of each part, and those that are right.
     n: Floats
     correct: Floats
+    # labels, rate, (..., H): labels of each stratum, and the share of them that is right.
     labels: Floats
     rate: Floats
-    errors: Floats
+    errors: Floats  # (..., H, K + 1): labels that are wrong, by the class that they name
 
     def value(self) -> Slopes:
         """Return the metric, estimated as this module says, and its slopes at the counts."""

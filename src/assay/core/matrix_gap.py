@@ -26,41 +26,26 @@ from assay.core.types import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class MatrixGap:
-    """The difference of a metric between two classifiers, over parts of strata.
+    """The difference of a metric between two classifiers, over parts of strata."""
 
-    Parameters
-    ----------
-    first, second : Matrix
-        The same metric of each, over the parts that it was applied to.
-    first_at, second_at : array of int
-        Which of the C parts these are.
-    size : array, shape (C,)
-        The items of every part.
-    reads : array of int, shape (C,)
-        The class that is an outcome: what the first says, or the second where the first was not
-        applied.
-    row : array of int, shape (C,)
-        The stratum of the view that each part is in, ascending: a stratum's items on which they
-        agree, or on which they do not, or that one alone was applied to.
-    """
-
+    # first, second: the same metric of each, over the parts that it was applied to.
     first: Matrix
     second: Matrix
+    # first_at, second_at: which of the C parts these are.
     first_at: Ints
     second_at: Ints
-    size: Floats
+    size: Floats  # (C,): the items of every part
+    # (C,): the class that is an outcome: what the first says, or the second where the first was not
+    # applied.
     reads: Ints
+    # (C,): the stratum of the view that each part is in, ascending: a stratum's items on which they
+    # agree, or on which they do not, or that one alone was applied to.
     row: Ints
 
     def linear(self, N: Floats, n: Floats, by_class: Floats) -> Linear:
         """Return the difference, to first order about what the labels tell.
 
-        Parameters
-        ----------
-        N : array, shape (V,)
-            The items of each stratum of the view.
-        n, by_class
-            As in `Matrix.predict`; of the parts.
+        `N`, (V,): the items of each stratum of the view.
         """
         kind = MATRIX_METRICS[self.first.metric]
         values, z = [], np.zeros(by_class.shape)

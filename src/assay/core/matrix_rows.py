@@ -22,37 +22,20 @@ from assay.core.types import Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class MatrixRow:
-    """Items that are called one class.
+    """Items that are called one class."""
 
-    Parameters
-    ----------
-    design : Design
-        How labels are looked at.
-    confidence : float
-    state, parts
-        The labels so far, and what they are counted by.
-    mine : array of int
-        The parts of these items, one a stratum or more.
-    number : int
-        Of the class that they are called.
-    """
-
-    design: Design
+    design: Design  # how labels are looked at
     confidence: float
+    # state, parts: the labels so far, and what they are counted by.
     state: State
     parts: Parts
-    mine: Ints
-    number: int
+    mine: Ints  # the parts of these items, one a stratum or more
+    number: int  # of the class that they are called
 
     def shares(self, right: float) -> list[tuple[int, float, float, float, int]]:
         """Return, for each class with a label and for its own: its number, the share and its ends.
 
         And last the labels that name it.
-
-        Parameters
-        ----------
-        right : float
-            How many items are right.
         """
         told = self.told
         n = np.maximum(self.state.tallies.n[self.mine], 1.0)
@@ -99,12 +82,7 @@ class MatrixRow:
     def _look(self, x: Floats, *, whole: bool) -> Floats:
         """Return the ends of intervals, (2, cells), over parts or over the strata that hold them.
 
-        Parameters
-        ----------
-        x : array, shape (cells, parts)
-            Labels with the outcome.
-        whole : bool
-            Whether the labels of whole strata count.
+        `x`, (cells, parts): labels with the outcome.
         """
         known, waiting = self.state.tallies, self.state.open
         none = np.zeros_like(known.n) if waiting is None else waiting

@@ -40,32 +40,20 @@ _TOP = re.compile(r"top_?([0-9]{1,5})(_accuracy)?")
 
 @dataclass(frozen=True)
 class Kind:
-    """A metric in the table: what counts in it, which way is better, and what it is.
+    """A metric in the table: what counts in it, which way is better, and what it is."""
 
-    Parameters
-    ----------
-    top, bottom : (int, int, int, int)
-        How often true positives, false positives, false negatives and true negatives count in the
-        numerator and in the denominator. What counts in the numerator counts as often in the
-        denominator, and all else that does, once.
-    text : str
-        The metric in a line.
-    better : {1, -1, 0}
-        Whether higher is better, lower, or neither.
-    power : float, optional
-        Of a metric that sets the two predicted labels against each other. Its numerator is
-        TP TN - FP FN, its denominator (positives * negatives)^power * (said yes * said
-        no)^(1 - power), and `top` and `bottom` say what raises it, and what it is about.
-    lowest : float
-        The least that it can be; the most is 1.
-    """
-
+    # top, bottom: how often true positives, false positives, false negatives and true negatives
+    # count in the numerator and in the denominator. What counts in the numerator counts as often in
+    # the denominator, and all else that does, once.
     top: tuple[int, int, int, int]
     bottom: tuple[int, int, int, int]
-    text: str
-    better: int = 1
+    text: str  # the metric in a line
+    better: int = 1  # whether higher is better, lower, or neither
+    # Of a metric that sets the two predicted labels against each other. Its numerator is TP TN - FP
+    # FN, its denominator (positives * negatives)^power * (said yes * said no)^(1 - power), and
+    # `top` and `bottom` say what raises it, and what it is about.
     power: float | None = None
-    lowest: float = 0.0
+    lowest: float = 0.0  # the least that it can be; the most is 1
 
     def counts(self, *, said: bool, positive: bool) -> tuple[int, int]:
         """Return how often an item counts in the numerator, and in the denominator."""

@@ -19,15 +19,6 @@ _MAX_TOTAL = 2**53
 class Profile:
     """Sorted, disjoint score cells, each with the number of items in it.
 
-    Parameters
-    ----------
-    low, high, mean : array, shape (M,)
-        The smallest and the largest score in each cell, and one between that stands for them.
-    count : array of int64, shape (M,)
-        The items in each cell; at least one.
-    scale : {"probability", "margin"}, optional
-        What the scores are, where it is known; otherwise told by their range.
-
     Examples
     --------
     >>> cells = np.array([0.1, 0.5, 0.9])
@@ -36,10 +27,13 @@ class Profile:
     (7, True)
     """
 
+    # low, high, mean, (M,): the smallest and the largest score in each cell, and one between that
+    # stands for them.
     low: Floats
     high: Floats
     mean: Floats
-    count: Ints
+    count: Ints  # (M,): the items in each cell; at least one
+    # What the scores are, where it is known; otherwise told by their range.
     scale: Scale | None = None
 
     def __post_init__(self) -> None:
@@ -107,21 +101,13 @@ def _middle(low: Floats, high: Floats) -> Floats:
 def profile_of(values: Floats, rule: Rule | None = None, weights: Ints | None = None) -> Profile:
     """Count the scores in cells, one for each bin (`assay.core.bins`) that holds any.
 
-    Parameters
-    ----------
-    values : array, shape (N,)
-        The items' scores, in any order; finite.
-    rule : {"probability", "tail", "margin"}, optional
-        How bins are made; when left out, as the range of the scores tells. Where the scores are a
-        part of a population, it is the rule for all of it.
-    weights : array of int64, shape (N,), optional
-        How many times each item counts, at least once; otherwise once.
+    `values`, (N,): the items' scores, in any order; finite; `rule`: how bins are made; when left
+    out, as the range of the scores tells. Where the scores are a part of a population, it is the
+    rule for all of it; `weights`, (N,): how many times each item counts, at least once; otherwise
+    once.
 
-    Returns
-    -------
-    Profile
-        Equal scores are never in different cells; different ones are in one cell only where they
-        are nearly equal.
+    Equal scores are never in different cells; different ones are in one cell only where they are
+    nearly equal.
 
     Examples
     --------
@@ -215,26 +201,6 @@ Counted = TypeVar("Counted")
 class ScoreCells:
     """Items by bin and predicted label, or class, one row for each pair that occurs.
 
-    Parameters
-    ----------
-    rule : {"probability", "tail", "margin"}
-        How bins are made of scores (`assay.core.bins`).
-    bin : array of int64, shape (M,)
-        Ascending; where a bin has items of several labels, by label: first those predicted no.
-    said : array of bool, or of int64, shape (M,)
-        The predicted label, or the number of the predicted class.
-    count : array of int64, shape (M,)
-        The items; at least one.
-    low, high : array, shape (M,)
-        Their smallest and their largest score.
-    digest : array of uint64, shape (M,)
-        The exclusive or of d(id) (`assay.core.deck`) over the items; of cells of several
-        classifiers, the sum modulo 2^64.
-    classes : int
-        How many classes there are.
-    weight : array of int64, shape (M,), optional
-        What the items count for, where that is not their number (`assay.core.weights`).
-
     Examples
     --------
     >>> cells = cells_of(np.array([0.1, 0.9, 0.9]), np.array([False, True, True]),
@@ -245,14 +211,19 @@ class ScoreCells:
     array([1, 2])
     """
 
-    rule: Rule
+    rule: Rule  # how bins are made of scores (`assay.core.bins`)
+    # (M,): ascending; where a bin has items of several labels, by label: first those predicted no.
     bin: Ints
-    said: Bools | Ints
-    count: Ints
+    said: Bools | Ints  # (M,): the predicted label, or the number of the predicted class
+    count: Ints  # (M,): the items; at least one
+    # low, high, (M,): their smallest and their largest score.
     low: Floats
     high: Floats
+    # (M,): the exclusive or of d(id) (`assay.core.deck`) over the items; of cells of several
+    # classifiers, the sum modulo 2^64.
     digest: Words
-    classes: int = 2
+    classes: int = 2  # how many classes there are
+    # (M,): what the items count for, where that is not their number (`assay.core.weights`)
     weight: Ints | None = None
 
     def __post_init__(self) -> None:
@@ -353,14 +324,8 @@ def evenest(
 ) -> Counted:
     """Count by a rule and, where the scores are too uneven for it, once more by a finer one.
 
-    Parameters
-    ----------
-    count : callable
-        Goes over all items, and returns what it counted by a rule.
-    rule : {"probability", "tail", "margin"}
-        The first to try.
-    cells : callable
-        Returns the cells of what was counted.
+    `count`: goes over all items, and returns what it counted by a rule; `rule`: the first to try;
+    `cells`: returns the cells of what was counted.
     """
     first = count(rule)
     finer = cells(first).finer_rule
@@ -368,25 +333,16 @@ def evenest(
 
 
 def cells_of(
+    # values, predicted, (N,): each item's score and predicted label, or the number of its predicted
+    # class.
     values: Floats,
     predicted: Bools | Ints,
-    digest: Words | None = None,
+    digest: Words | None = None,  # (N,): each item's d(id), where the fingerprint is wanted
+    # (N,): how many times each item counts, at least once; otherwise every item counts once.
     weights: Ints | None = None,
-    classes: int = 2,
+    classes: int = 2,  # how many classes there are
 ) -> ScoreCells:
-    """Count items that are in memory.
-
-    Parameters
-    ----------
-    values, predicted : array, shape (N,)
-        Each item's score and predicted label, or the number of its predicted class.
-    digest : array, shape (N,), optional
-        Each item's d(id), where the fingerprint is wanted.
-    weights : array of int64, shape (N,), optional
-        How many times each item counts, at least once; otherwise every item counts once.
-    classes : int
-        How many classes there are.
-    """
+    """Count items that are in memory."""
     tally = _count if classes <= _FEW_CLASSES else _count_sorted
 
     def count(rule: Rule) -> ScoreCells:

@@ -43,30 +43,16 @@ def top_classes(probabilities: Floats, k: int) -> Ints:
 
 @dataclass(frozen=True)
 class InTop:
-    """An outcome: a classifier has an item's class among its k, and another one has not.
-
-    Parameters
-    ----------
-    k : int
-    classifier : int
-        Its place among the classifiers.
-    without : int, optional
-        The place of the other.
-    """
+    """An outcome: a classifier has an item's class among its k, and another one has not."""
 
     k: int
-    classifier: int
-    without: int | None = None
+    classifier: int  # its place among the classifiers
+    without: int | None = None  # the place of the other
 
     def holds(self, ranked: Sequence[Sequence[int]], number: int) -> bool:
         """Tell whether an item of that class has the outcome.
 
-        Parameters
-        ----------
-        ranked : sequence of sequences of int
-            Of each classifier, the item's classes from the most probable one on; k at least.
-        number : int
-            The class that the item is of.
+        `ranked`: of each classifier, the item's classes from the most probable one on; k at least.
         """
         if number not in ranked[self.classifier][: self.k]:
             return False
@@ -75,10 +61,8 @@ class InTop:
     def among(self, places: Ints) -> Bools:
         """Return which items have the outcome, by the place of their class.
 
-        Parameters
-        ----------
-        places : array of int, shape (N, J)
-            Of each of J classifiers, where the item's class stands among all, from 0 on.
+        `places`, (N, J): of each of J classifiers, where the item's class stands among all, from 0
+        on.
         """
         inside = places[:, self.classifier] < self.k
         if self.without is not None:
@@ -126,17 +110,9 @@ def deepest(targets: Sequence[_Target]) -> int:
 def gap(mine: Tallies, other: Floats) -> tuple[Tallies, Linear]:
     """Return what a difference of two classifiers' top-k accuracies is seen by.
 
-    Parameters
-    ----------
-    mine : Tallies
-        With x the labels that only the first classifier has among its k; of strata.
-    other : array, shape (..., H)
-        Those that only the second has.
+    `other`, (..., H): those that only the second has.
 
-    Returns
-    -------
-    Tallies, Linear
-        With x whichever of the two a stratum has more of; and the difference, as a form in it.
+    With x whichever of the two a stratum has more of; and the difference, as a form in it.
     """
     n, first = mine.n, mine.x
     turned = other > first

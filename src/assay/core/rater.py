@@ -69,19 +69,12 @@ def as_kappa(share: Domain) -> Domain:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A metric in a sum of metrics of the same items.
-
-    Parameters
-    ----------
-    sign : {1, -1}
-    metric : str
-    places : array of int, shape (K,)
-        As what each kind of item counts: 0 a true positive, 1 a false positive, 2 a false negative,
-        3 a true negative, -1 not at all.
-    """
+    """A metric in a sum of metrics of the same items."""
 
     sign: int
     metric: str
+    # (K,): as what each kind of item counts: 0 a true positive, 1 a false positive, 2 a false
+    # negative, 3 a true negative, -1 not at all.
     places: Ints
 
     @property

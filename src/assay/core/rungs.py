@@ -19,17 +19,6 @@ class Rungs:
 
     Cells are in the order of their scores, the highest first; threshold t says yes to cells 0 to t.
 
-    Parameters
-    ----------
-    metric : str
-        One of `core.floors.FLOORS`.
-    floor : float
-        What it must not be below.
-    sizes : array, shape (H,)
-        The items of each cell.
-    alpha : float
-        The chance with which any threshold may be shown to hold that does not.
-
     Examples
     --------
     >>> rungs = Rungs("precision", 0.9, np.array([10.0, 10.0]), 0.05)
@@ -39,10 +28,10 @@ class Rungs:
     array([0.9, 1. ])
     """
 
-    metric: str
-    floor: float
-    sizes: Floats
-    alpha: float
+    metric: str  # one of `core.floors.FLOORS`
+    floor: float  # what it must not be below
+    sizes: Floats  # (H,): the items of each cell
+    alpha: float  # the chance with which any threshold may be shown to hold that does not
 
     @cached_property
     def above(self) -> float:
@@ -143,21 +132,14 @@ class Rungs:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """What the bettors of one floor own, as logarithms of multiples of what they began with.
+    """What the bettors of one floor own, as logarithms of multiples of what they began with."""
 
-    Parameters
-    ----------
-    start : array of int, shape (...)
-        The threshold that comes first; -1 as long as it has not been chosen.
-    up, best_up : array, shape (..., H)
-        Of who bets that the floor holds at a threshold: now, and the most ever.
-    down, best_down : array, shape (..., H)
-        Of who bets that it does not.
-    """
-
-    start: Ints
+    start: Ints  # (...): the threshold that comes first; -1 as long as it has not been chosen
+    # up, best_up, (..., H): of who bets that the floor holds at a threshold: now, and the most
+    # ever.
     up: Floats
     best_up: Floats
+    # down, best_down, (..., H): of who bets that it does not.
     down: Floats
     best_down: Floats
 
@@ -181,11 +163,7 @@ class Chain:
     def shown(self, rungs: Rungs, sure: Bools | None = None) -> Bools:
         """Tell at which thresholds the floor was shown to hold, (..., H).
 
-        Parameters
-        ----------
-        rungs : Rungs
-        sure : array of bool, shape (..., H), optional
-            Where it holds whatever the items without a label are.
+        `sure`, (..., H): where it holds whatever the items without a label are.
         """
         ahead = self.ahead(rungs)
         there = ~ahead | (self.best_up >= rungs.goal)

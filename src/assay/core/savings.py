@@ -29,32 +29,21 @@ _ENDS = (2.5, 97.5)
 
 @dataclass(frozen=True, eq=False)
 class Placed:
-    """Strata, and the stratum of each judged item.
+    """Strata, and the stratum of each judged item."""
 
-    Parameters
-    ----------
-    cost : callable
-        Returns the labels that the strata take, by the rate of the outcome in each and the standard
-        deviation there (`Evaluation.fewest`).
-    sizes : array, shape (H,)
-    stratum : array of int, shape (n,)
-    """
-
+    # Returns the labels that the strata take, by the rate of the outcome in each and the standard
+    # deviation there (`Evaluation.fewest`)
     cost: "Cost"
-    sizes: Floats
-    stratum: Ints
+    sizes: Floats  # (H,)
+    stratum: Ints  # (n,)
 
     def least(self, rows: Ints, outcome: Bools, weight: Floats) -> float:
         """Return the labels of the best allocation, by the items of some rows.
 
         Rates are those of the items' weights, with a quarter of an item of each kind added.
 
-        Parameters
-        ----------
-        rows : array of int, shape (m,)
-            Places among the judged items; one may come several times.
-        outcome, weight : array, shape (m,)
-            Of these: whether they have the outcome, and what they stand for.
+        `rows`, (m,): places among the judged items; one may come several times; `outcome`,
+        `weight`, (m,): of these: whether they have the outcome, and what they stand for.
         """
         stratum, number = self.stratum[rows], self.sizes.size
         items = np.bincount(stratum, minlength=number)
@@ -69,15 +58,7 @@ def share_of_labels(
 ) -> tuple[float, float, float]:
     """Return the labels that strata take as a share of others', and the ends of its interval.
 
-    Parameters
-    ----------
-    now : Placed
-        The strata that the items were drawn from.
-    before : Placed
-        The others.
-    outcome : array of bool, shape (n,)
-    rng : numpy.random.Generator
-        Of the bootstrap.
+    `outcome`: (n,).
 
     Examples
     --------

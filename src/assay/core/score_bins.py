@@ -15,29 +15,17 @@ FALLS = {"recall": 1, "specificity": -1}
 
 @dataclass(frozen=True, eq=False)
 class ScoreBins:
-    """Items by score, in ascending order, and what labels say of them; arrays of one shape, (M,).
+    """Items by score, in ascending order, and what labels say of them; arrays of shape (M,)."""
 
-    Parameters
-    ----------
-    score : array
-        The smallest score in each bin, from which on a classifier with this threshold says yes.
-    items, labels, positives : array
-        Its items, those with a yes or no, and those with a yes.
-    stratum : array of int
-        Whose labels are a random sample; -1 of items that no label can tell of.
-    chain : array of int
-        Within a chain, neighbours in score are taken to be alike.
-    tied : array of bool
-        Whether all items of the bin have the same score, or all have labels.
-    """
-
+    # The smallest score in each bin, from which on a classifier with this threshold says yes.
     score: Floats
+    # items, labels, positives: its items, those with a yes or no, and those with a yes.
     items: Floats
     labels: Floats
     positives: Floats
-    stratum: Ints
-    chain: Ints
-    tied: Bools
+    stratum: Ints  # whose labels are a random sample; -1 of items that no label can tell of
+    chain: Ints  # within a chain, neighbours in score are taken to be alike
+    tied: Bools  # whether all items of the bin have the same score, or all have labels
 
     @property
     def complete(self) -> bool:

@@ -35,14 +35,7 @@ def ends_at_worst(
 ) -> tuple[Floats, Floats]:
     """Return the interval's low end with all doubtful items against, the high end with all for.
 
-    Parameters
-    ----------
-    design, goal, metric, state
-        One evaluation, as in `engine.look`.
-    now : Look
-        What `engine.look` says of it. The ends are never within its interval.
-    doubtful : array, shape (H,)
-        Items of each stratum without a yes or no, of those that were dealt.
+    `doubtful`, (H,): items of each stratum without a yes or no, of those that were dealt.
     """
     worst, best = counted_at_worst(state.tallies, metric, doubtful)
     # One look at all of them takes half as long as two.
@@ -58,11 +51,6 @@ def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Loo
     """Return a look with the cards that wait for an answer at their worst; the rest stays.
 
     Bets are on complete rounds alone, and know nothing of the others.
-
-    Parameters
-    ----------
-    design, goal, metric, state, now
-        As in `ends_at_worst`.
     """
     if state.open is None or not state.open.any() or design.bets:
         return now
@@ -75,13 +63,6 @@ def with_unjudged(design: Design, goal: Goal, metric: Metric, state: State, now:
 
     That is where they alone could move the value by more than the goal's half-width; without one,
     by more than half the interval's width. More labels do not make that smaller.
-
-    Parameters
-    ----------
-    design, goal, metric, state
-        As in `ends_at_worst`.
-    now : Look
-        As `with_open` returns it.
     """
     unjudged = state.tallies.u
     if not unjudged.any() or state.climb is not None:  # a climb takes them at their worst itself
@@ -97,13 +78,7 @@ def with_unjudged(design: Design, goal: Goal, metric: Metric, state: State, now:
 
 
 def shown_look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
-    """Look, with the interval that is shown: what has no yes or no is at its worst.
-
-    Parameters
-    ----------
-    design, goal, metric, state
-        As in `engine.look`.
-    """
+    """Look, with the interval that is shown: what has no yes or no is at its worst."""
     now = with_open(design, goal, metric, state, look(design, goal, metric, state))
     return with_unjudged(design, goal, metric, state, now)
 

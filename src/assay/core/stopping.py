@@ -68,14 +68,7 @@ def reasons(
 ) -> Ints:
     """Return the `Reason` of every evaluation, of shape (...).
 
-    Parameters
-    ----------
-    streak, rounds_in_a_row
-        The goal is met after T rounds in a row within the target (paper 1: T = 2).
-    answers, budget
-        The budget is spent (paper 2) when so many items have been looked at.
-    room : array, shape (..., H)
-        Items that have not been looked at; without any, the population is exhausted.
+    `room`, (..., H): items that have not been looked at; without any, the population is exhausted.
     """
     result = np.zeros(np.shape(streak), dtype=np.int64) + _GO_ON
     if budget is not None:
@@ -87,12 +80,7 @@ def reasons(
 def settle(reason: Ints, verdict: Ints) -> Ints:
     """Return the reasons of evaluations that ask "at least?", where a verdict ends them.
 
-    Parameters
-    ----------
-    reason : array, shape (...)
-        As `reasons` gave them.
-    verdict : array, shape (...)
-        1 yes, -1 no, 0 not known yet.
+    `reason`, (...): as `reasons` gave them; `verdict`, (...): 1 yes, -1 no, 0 not known yet.
 
     Examples
     --------
@@ -108,19 +96,10 @@ def hold_back(
 ) -> Ints:
     """Return the reasons with no goal met that unjudged items alone could undo.
 
-    Parameters
-    ----------
-    reason : array, shape (...)
-        As `reasons` and `settle` gave them.
-    could_move : array, shape (...)
-        How far the unjudged items alone could move the estimate.
-    within : float or None
-        The half-width that is wanted.
-    unsettled : array, shape (...), optional
-        Where the items that can be judged would settle a verdict, and unjudged ones could turn it.
+    `reason`, (...): as `reasons` and `settle` gave them; `could_move`, (...): how far the unjudged
+    items alone could move the estimate; `unsettled`, (...): where the items that can be judged
+    would settle a verdict, and unjudged ones could turn it.
 
-    Notes
-    -----
     Such an evaluation ends, as more labels would not make the unjudged items fewer.
 
     Examples

@@ -47,36 +47,6 @@ _FEW_NAMES = 5
 class Strata:
     """All strata of a population, numbered 0 to H - 1 through its heaps.
 
-    Parameters
-    ----------
-    classifiers : tuple of str
-        Their names, in the order of the bits of a code; `UNNAMED` for one without a name.
-    heaps : tuple of Heap
-        The cells drawn from together, and how they are cut.
-    parts : tuple of (stratum, code, items)
-        Ascending; only what has items.
-    variable : str
-        What the heaps are cut by: 'score', 'confidence', 'rank'.
-    items : int, optional
-        All items of the population; otherwise those of the parts. Items that no target needs labels
-        of are in no heap.
-    yes_items : tuple of int, optional
-        Of these, what each classifier says yes to.
-    groups : Groups
-        What the bits of a code behind the classifiers' mean.
-    rest : tuple of (code, items)
-        Where there are groups, the items that are in no heap.
-    impressions : tuple of int, optional
-        Where items have weights, what each part counts for (`core.weights`); `items`, `yes_items`
-        and `rest` are then in impressions, too.
-    classes : tuple of str
-        Those that items are of, in the order of their numbers: no and yes, if not others. A code is
-        then sum_k c_k K^k, and `rest` tells of all items that are in no heap.
-    multilabel : bool
-        Whether an item may have several of the classes: c_k is then the number of a set of them,
-        and K the number of such sets. `yes_items` has the items that each classifier says each
-        class of.
-
     Examples
     --------
     >>> whole = Cuts(method="perc", points=(), owner=(0,))
@@ -95,38 +65,38 @@ class Strata:
     2 cells, 1 of 2 yes
     """
 
+    # Their names, in the order of the bits of a code; `UNNAMED` for one without a name.
     classifiers: tuple[str, ...]
-    heaps: tuple[Heap, ...]
-    parts: tuple[Part, ...]
-    variable: str = "rank"
+    heaps: tuple[Heap, ...]  # the cells drawn from together, and how they are cut
+    parts: tuple[Part, ...]  # ascending; only what has items
+    variable: str = "rank"  # what the heaps are cut by: 'score', 'confidence', 'rank'
+    # All items of the population; otherwise those of the parts. Items that no target needs labels
+    # of are in no heap.
     items: int | None = None
-    yes_items: tuple[int, ...] | None = None
-    groups: Groups = NO_GROUPS
-    rest: tuple[tuple[int, int], ...] = ()
+    yes_items: tuple[int, ...] | None = None  # of these, what each classifier says yes to
+    groups: Groups = NO_GROUPS  # what the bits of a code behind the classifiers' mean
+    rest: tuple[tuple[int, int], ...] = ()  # where there are groups, the items that are in no heap
+    # Where items have weights, what each part counts for (`core.weights`); `items`, `yes_items` and
+    # `rest` are then in impressions, too.
     impressions: tuple[int, ...] | None = None
+    # Those that items are of, in the order of their numbers: no and yes, if not others. A code is
+    # then sum_k c_k K^k, and `rest` tells of all items that are in no heap.
     classes: tuple[str, ...] = YES_OR_NO.names
+    # Whether an item may have several of the classes: c_k is then the number of a set of them, and
+    # K the number of such sets. `yes_items` has the items that each classifier says each class of.
     multilabel: bool = False
 
     @classmethod
     def of_sides(
         cls,
+        # What the scores are, in words: 'score', 'probability of the predicted class', .
         variable: str,
+        # How the items of each predicted label are cut; None for those of both together.
         cuts: Mapping[Side, Cuts],
-        sizes: Sequence[int],
-        weights: Sequence[int] | None = None,
+        sizes: Sequence[int],  # the items in each stratum, numbered through the sides
+        weights: Sequence[int] | None = None,  # the impressions in each, where items have weights
     ) -> Self:
         """Return the strata of one classifier, which has no name.
-
-        Parameters
-        ----------
-        variable : str
-            What the scores are, in words: 'score', 'probability of the predicted class', ...
-        cuts : mapping of True, False or None to Cuts
-            How the items of each predicted label are cut; None for those of both together.
-        sizes : sequence of int
-            The items in each stratum, numbered through the sides.
-        weights : sequence of int, optional
-            The impressions in each, where items have weights.
 
         Examples
         --------
@@ -449,17 +419,10 @@ class Strata:
     def assign(self, values: Floats, said: NDArray[Any]) -> Ints:
         """Return the stratum of each item.
 
-        Parameters
-        ----------
-        values : array, shape (N,)
-            The items' stratification variable; finite.
-        said : array, shape (N,)
-            What the classifiers said of them: codes, or of one without a name, bools.
+        `values`, (N,): the items' stratification variable; finite; `said`, (N,): what the
+        classifiers said of them: codes, or of one without a name, bools.
 
-        Returns
-        -------
-        array of int64, shape (N,)
-            0 to H - 1; -1 for an item that is in no heap.
+        0 to H - 1; -1 for an item that is in no heap.
 
         Examples
         --------

@@ -76,34 +76,19 @@ def rarer(tallies: Tallies, metric: Metric, T: Floats) -> tuple[Floats, Floats]:
 
 
 class ValueTests:
-    """Tests of a metric's values, by the tallies of evaluations side by side.
-
-    Parameters
-    ----------
-    tallies : Tallies
-        Of shape (..., H).
-    metric : Metric
-    replacement : bool
-        Whether the correction for a finite population is left out.
-    confidence : float
-    b : float
-        Outcomes for peeking (`extra_outcomes`).
-    explored : bool
-        Whether labels followed the errors, as `core.allocation` allocates them.
-    stops : bool
-        Whether the evaluation stops where its interval is narrow.
-    """
+    """Tests of a metric's values, by the tallies of evaluations side by side."""
 
     def __init__(
         self,
-        tallies: Tallies,
+        tallies: Tallies,  # of shape (..., H)
         metric: Metric,
         *,
-        replacement: bool,
+        replacement: bool,  # whether the correction for a finite population is left out
         confidence: float,
-        b: float,
+        b: float,  # outcomes for peeking (`extra_outcomes`)
+        # Whether labels followed the errors, as `core.allocation` allocates them.
         explored: bool = False,
-        stops: bool = True,
+        stops: bool = True,  # whether the evaluation stops where its interval is narrow
     ) -> None:
         self.shape = np.broadcast_shapes(tallies.N.shape, tallies.n.shape)
         flat = (np.broadcast_to(each, self.shape) for each in (tallies.N, tallies.n, tallies.x))
@@ -211,16 +196,9 @@ class ValueTests:
     ) -> Floats:
         """Return the totals at the end of E, with the weights |c|; or, with c0, on the way there.
 
-        Parameters
-        ----------
-        c : array, shape (R, H)
-            What the metric gains by an outcome, up to a factor.
-        which : array of int, shape (R,)
-            The evaluations.
-        upper : bool, or array of bool, shape (R,)
-            Which end of E: the upper one makes the metric low.
-        c0 : array, shape (R,), optional
-            Where it is only asked on which side of c0 + c.T = 0 that end lies.
+        `c`, (R, H): what the metric gains by an outcome, up to a factor; `which`, (R,): the
+        evaluations; `upper`, (R,): which end of E: the upper one makes the metric low; `c0`, (R,):
+        where it is only asked on which side of c0 + c.T = 0 that end lies.
         """
         N, n, x, other = (each[which] for each in (self.N, self.n, self.x, self._other))
         rises, w = c > 0, shares(np.abs(c) * N)

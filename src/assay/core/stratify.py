@@ -81,14 +81,6 @@ def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = Fa
     mean rank as finely as its share of what any target is about pays for, and never more finely
     than ``design.bins``. With one classifier there are two cells at most, which are cut as for a
     single metric.
-
-    Parameters
-    ----------
-    found, goal, design
-        The items, what for, and how.
-    by_model : bool
-        Whether log odds of a model stand in the place of the mean rank: heaps are then cut into
-        strata of equal total sqrt(q (1 - q)).
     """
     every = found.cells()
     if found.classes != YES_OR_NO.names and not found.multilabel:
@@ -134,12 +126,7 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     one only are drawn from apart from those of both; and what no target needs labels of is in no
     stratum.
 
-    Parameters
-    ----------
-    found, goal, design
-        As in `cell_strata`.
-    every : mapping of int to int
-        The items of each code.
+    `every`: the items of each code.
     """
     K = len(found.classes)
     numbers = {name: number for number, name in enumerate(found.classes)}
@@ -219,20 +206,10 @@ def _cut_by_rank(
     found: Cells,
     goal: Goal,
     design: Design,
-    heaps: Sequence[Sequence[int]],
-    every: Mapping[int, int],
+    heaps: Sequence[Sequence[int]],  # the codes of each
+    every: Mapping[int, int],  # the items of each code
 ) -> list[Heap]:
-    """Cut heaps by the mean rank.
-
-    Parameters
-    ----------
-    found, goal, design
-        As in `cell_strata`.
-    heaps : sequence of sequences of int
-        The codes of each.
-    every : mapping of int to int
-        The items of each code.
-    """
+    """Cut heaps by the mean rank."""
     profiles, share = found.profile_heaps(heaps), _shares(every, goal, found)
     finest = [_bins(sum(share[code] for code in heap)) for heap in heaps]
     if found.groups.among:
@@ -266,11 +243,6 @@ def _cut_by_model(
     """Cut heaps by log odds, each into as many strata as the target that needs most of it wants.
 
     A target alone would have ``design.bins``, shared out by the total of sqrt(q (1 - q)).
-
-    Parameters
-    ----------
-    found, goal, design, heaps, every
-        As in `_cut_by_rank`.
     """
     profiles = found.profile_heaps(heaps)
     spread = {
@@ -287,20 +259,14 @@ def _cut_by_model(
 
 
 def joint_of(
+    # design, goal, strata: how is sampled, what for, and from which cells.
     design: Design,
     goal: Goal,
     strata: Strata,
+    # Labels and positives of the period before, by part: where to look first.
     prior: tuple[Floats, Floats] | None = None,
 ) -> Joint:
-    """Return the evaluation of a goal's targets on strata.
-
-    Parameters
-    ----------
-    design, goal, strata
-        How is sampled, what for, and from which cells.
-    prior : (array, array), optional
-        Labels and positives of the period before, by part: where to look first.
-    """
+    """Return the evaluation of a goal's targets on strata."""
     parts = parts_of(strata)
     views = views_of(goal, strata.classifiers, parts, strata.groups, strata.classes)
     tops = tops_of(goal.targets, strata.classifiers)
@@ -323,22 +289,13 @@ def parts_of(strata: Strata) -> Parts:
 
 
 def _shares(
-    cells: Mapping[int, int],
+    cells: Mapping[int, int],  # the items of each code
     goal: Goal,
     found: Cells,
+    # What shares are of, of both predicted labels together; otherwise of items.
     spread: Mapping[int, float] | None = None,
 ) -> dict[int, float]:
-    """Return each cell's largest share of what a target is about, of one predicted label.
-
-    Parameters
-    ----------
-    cells : mapping of int to int
-        The items of each code.
-    goal, found
-        As in `cell_strata`.
-    spread : mapping of int to float, optional
-        What shares are of, of both predicted labels together; otherwise of items.
-    """
+    """Return each cell's largest share of what a target is about, of one predicted label."""
     codes = np.array(sorted(cells))
     sizes = np.array([cells[code] for code in codes.tolist()], dtype=np.float64)
     weight = sizes
@@ -396,19 +353,8 @@ def sides_to_cut(
     Accuracy by confidence mixes both predicted labels in its strata (paper 2); everything else
     keeps them apart, and leaves out what the metric needs no labels of.
 
-    Parameters
-    ----------
-    design : Design
-    metric : str
-    positives, size : int
-        Items predicted yes, and all items.
-    source : str
-        Where the predictions are, for the error.
-
-    Raises
-    ------
-    PredictionsError
-        The metric does not depend on labels, because one class is never predicted.
+    Raises PredictionsError: the metric does not depend on labels, because one class is never
+    predicted.
 
     Examples
     --------
@@ -436,22 +382,9 @@ def stratify(
 ) -> Strata:
     """Cut the profile of each predicted label into strata.
 
-    Parameters
-    ----------
-    profiles : mapping of True, False or None to Profile
-        The scores of the items with each predicted label; None for items of both.
-    variable : str
-        What the scores are, in words.
-    method : str
-        One of `METHODS`.
-    bins : int
-        The number of strata for each predicted label; for ``auto`` and ``spread`` for both
-        together.
+    `profiles`: the scores of the items with each predicted label; None for items of both.
 
-    Returns
-    -------
-    Strata
-        With one heap for each profile, in their order.
+    With one heap for each profile, in their order.
 
     Examples
     --------
@@ -520,18 +453,11 @@ def bins_for(labels: int) -> int:
 def groups_with_labels(n: Ints, layer: Ints) -> Ints:
     """Return the group of each stratum, so that every group of a labelled layer has labels.
 
-    Parameters
-    ----------
-    n : array, shape (H,)
-        Labels in each stratum.
-    layer : array, shape (H,)
-        The layer (predicted label) of each stratum, in order. Groups never cross layers.
+    `n`, (H,): labels in each stratum; `layer`, (H,): the layer (predicted label) of each stratum,
+    in order. Groups never cross layers.
 
-    Returns
-    -------
-    array of int64, shape (H,)
-        Ascending from 0. A stratum without labels joins the one before it in its layer; at the
-        layer's start, the first that has some.
+    Ascending from 0. A stratum without labels joins the one before it in its layer; at the layer's
+    start, the first that has some.
 
     Examples
     --------
@@ -553,12 +479,8 @@ def chance_of_spread(N: Floats, n: Floats, layer: Ints) -> float:
     The chi-square test of the labels' counts against the strata's sizes, within each layer:
     sum (n_h - E_h)^2 / E_h with E_h = n N_h / N, times (N - 1)/(N - n) as no item is drawn twice.
 
-    Parameters
-    ----------
-    N, n : array, shape (H,)
-        Items and labels of each stratum. The test is good where 5 labels or more are expected.
-    layer : array, shape (H,)
-        The layer of each stratum.
+    `N`, `n`, (H,): items and labels of each stratum. The test is good where 5 labels or more are
+    expected; `layer`, (H,): the layer of each stratum.
 
     Examples
     --------

@@ -128,37 +128,25 @@ def plain_share(sums: Floats) -> tuple[Floats, Floats, Bools]:
 
 
 def domain(
+    # N, n, (..., H): stratum sizes, and labels in each; a stratum without labels counts for
+    # nothing.
     N: Floats,
     n: Floats,
+    # (..., H, K): the labels that are in the slice and count, by what they count as (`kinds`)
     counts: Floats,
     *,
-    possible: Bools,
+    possible: Bools,  # (H, K): the strata that may hold items that count so
     confidence: float,
+    # The metric as a share (`share_of`); otherwise that of the first of two kinds.
     share: Share = plain_share,
+    # (..., H): the share of each stratum's variance that is left: 1 where labels were drawn with
+    # replacement, 0 where all is known. Otherwise that of a finite population, 1 - n/N.
     left: Floats | None = None,
+    # (...): the items behind the labels that count, where some were drawn more than once.
     items: Floats | None = None,
 ) -> Domain:
     """Return what labels say of a slice.
 
-    Parameters
-    ----------
-    N, n : array, shape (..., H)
-        Stratum sizes, and labels in each; a stratum without labels counts for nothing.
-    counts : array, shape (..., H, K)
-        The labels that are in the slice and count, by what they count as (`kinds`).
-    possible : array of bool, shape (H, K)
-        The strata that may hold items that count so.
-    confidence : float
-    share : callable
-        The metric as a share (`share_of`); otherwise that of the first of two kinds.
-    left : array, shape (..., H), optional
-        The share of each stratum's variance that is left: 1 where labels were drawn with
-        replacement, 0 where all is known. Otherwise that of a finite population, 1 - n/N.
-    items : array, shape (...), optional
-        The items behind the labels that count, where some were drawn more than once.
-
-    Notes
-    -----
     The effective size compares the variance with that of the same labels in a single stratum, so
     with one stratum the interval is Clopper and Pearson's. The finite population is taken into
     account by dividing the effective size by the share of the variance that is left. A stratum with
@@ -279,16 +267,9 @@ def _shared_out(N: Floats, where: Bools) -> Floats:
 def spread(slopes: Floats, counts: Floats, n: Floats, *, more: Floats) -> Floats:
     """Return s^2 of what n labels add to a share, with some more labels for caution.
 
-    Parameters
-    ----------
-    slopes : array, shape (..., K)
-        What a label of each kind adds; all others add 0.
-    counts : array, shape (..., K)
-        Labels of each kind.
-    n : array, shape (...)
-        All labels of the stratum.
-    more : array, shape (..., K)
-        Labels of each kind that are added for caution.
+    `slopes`, (..., K): what a label of each kind adds; all others add 0; `counts`, (..., K): labels
+    of each kind; `n`, (...): all labels of the stratum; `more`, (..., K): labels of each kind that
+    are added for caution.
     """
     labels = n + more.sum(axis=-1)
     labels = np.where(labels > 0, labels, 1.0)

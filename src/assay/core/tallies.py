@@ -16,17 +16,6 @@ class Tallies:
 
     Leading axes are independent evaluations (replications of a simulation, for example).
 
-    Parameters
-    ----------
-    N : array
-        Items in the stratum.
-    n : array
-        Items with a yes or no.
-    x : array
-        Of these, items with the outcome.
-    u : array, optional
-        Items that were looked at and could not be judged. They are in no `n`.
-
     Examples
     --------
     >>> tallies = Tallies(N=[900, 100], n=[9, 10], x=[9, 6])
@@ -34,10 +23,10 @@ class Tallies:
     array([9., 7.])
     """
 
-    N: Floats
-    n: Floats
-    x: Floats
-    u: Floats
+    N: Floats  # items in the stratum
+    n: Floats  # items with a yes or no
+    x: Floats  # of these, items with the outcome
+    u: Floats  # items that were looked at and could not be judged. They are in no `n`.
 
     def __init__(self, N: ArrayLike, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> None:
         given = {"N": N, "n": n, "x": x, "u": u}
@@ -66,10 +55,8 @@ class Tallies:
     def trusted(cls, N: Floats, n: Floats, x: Floats, u: Floats) -> Self:
         """Return tallies of counts that need no check: a simulation makes millions of them.
 
-        Parameters
-        ----------
-        N, n, x, u : array, shape (..., H)
-            Sizes, labels, outcomes among them, and items that could not be judged.
+        `N`, `n`, `x`, `u`, (..., H): sizes, labels, outcomes among them, and items that could not
+        be judged.
         """
         new = object.__new__(cls)
         vars(new).update(N=N, n=n, x=x, u=u)

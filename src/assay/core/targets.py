@@ -38,22 +38,6 @@ _WITHIN = re.compile(r"^(?P<what>.*\S)\s+within\s+(?P<within>\S+)$")
 class Target:
     """A metric of one classifier, or the difference between two classifiers' metrics.
 
-    Parameters
-    ----------
-    metric : str
-        A name of `core.metrics.METRICS`.
-    classifier : str, optional
-        Whose; empty for prevalence, which is nobody's. None for the only one, which has no name.
-    minus : str, optional
-        The classifier whose metric is subtracted.
-    within : float, optional
-        The half-width to stop at.
-    slice : str, optional
-        The group of items that it is about; otherwise all.
-    label : str, optional
-        Where items are of more classes than yes and no: the class, or "" for a metric of all
-        (`core.confusion.MATRIX_METRICS`).
-
     Examples
     --------
     >>> Target("precision", "new", minus="old", within=0.02).name
@@ -64,11 +48,14 @@ class Target:
     ('recall:fraud', 'macro_f1:new')
     """
 
-    metric: str
+    metric: str  # a name of `core.metrics.METRICS`
+    # Whose; empty for prevalence, which is nobody's. None for the only one, which has no name.
     classifier: str | None = None
-    minus: str | None = None
-    within: float | None = None
-    slice: str | None = None
+    minus: str | None = None  # the classifier whose metric is subtracted
+    within: float | None = None  # the half-width to stop at
+    slice: str | None = None  # the group of items that it is about; otherwise all
+    # Where items are of more classes than yes and no: the class, or "" for a metric of all
+    # (`core.confusion.MATRIX_METRICS`)
     label: str | None = None
 
     def __post_init__(self) -> None:
@@ -110,30 +97,15 @@ class Target:
 
 
 def parse_targets(
-    metrics: Iterable[str] | Mapping[str, float],
-    classifiers: Sequence[str],
+    metrics: Iterable[str] | Mapping[str, float],  # as above
+    classifiers: Sequence[str],  # the names that there are
     *,
-    within: float | None = None,
-    slices: Sequence[str] = (),
-    classes: Sequence[str] = YES_OR_NO.names,
-    multilabel: bool = False,
+    within: float | None = None,  # the half-width of targets that do not say theirs
+    slices: Sequence[str] = (),  # those that there are, such as ``lang=de``
+    classes: Sequence[str] = YES_OR_NO.names,  # those that items are of
+    multilabel: bool = False,  # whether an item may have several of them
 ) -> tuple[Target, ...]:
     """Return the targets that are asked for by name.
-
-    Parameters
-    ----------
-    metrics : names, or mapping of names to half-widths
-        As above.
-    classifiers : sequence of str
-        The names that there are.
-    within : float, optional
-        The half-width of targets that do not say theirs.
-    slices : sequence of str
-        Those that there are, such as ``lang=de``.
-    classes : sequence of str
-        Those that items are of.
-    multilabel : bool
-        Whether an item may have several of them.
 
     Examples
     --------
@@ -207,26 +179,17 @@ def slices_in(metrics: Iterable[str]) -> tuple[str, ...]:
 
 
 def class_targets(
+    # METRIC, METRIC:CLASS, METRIC:CLASSIFIER, METRIC:CLASS:CLASSIFIER, or a difference of two.
     text: str,
+    # classifiers, classes: those that there are. A class may have any name, also with colons in it.
     classifiers: Sequence[str],
     classes: Sequence[str],
-    within: float | None,
+    within: float | None,  # the half-width that is wanted
     *,
+    # Whether an item may have several classes: every metric is then of one of them.
     multilabel: bool = False,
 ) -> list[Target]:
-    """Return the targets that one text means, where items are of more classes than yes and no.
-
-    Parameters
-    ----------
-    text : str
-        METRIC, METRIC:CLASS, METRIC:CLASSIFIER, METRIC:CLASS:CLASSIFIER, or a difference of two.
-    classifiers, classes : sequence of str
-        Those that there are. A class may have any name, also with colons in it.
-    within : float or None
-        The half-width that is wanted.
-    multilabel : bool
-        Whether an item may have several classes: every metric is then of one of them.
-    """
+    """Return the targets that one text means, where items are of more classes than yes and no."""
     if "[" in text and text.partition(":")[2] not in classes and text.endswith("]"):
         raise DesignError(
             f"{text!r} asks for a slice, and there are more classes than yes and no",
@@ -277,25 +240,13 @@ def _halves(text: str, classifiers: Sequence[str], classes: Sequence[str]) -> li
 
 
 def _of_class(
-    text: str,
+    text: str,  # one side of a difference, or all there is
     classifiers: Sequence[str],
     classes: Sequence[str],
-    whole: str,
-    of_all: Container[str],
+    whole: str,  # all there is
+    of_all: Container[str],  # the metrics of all classes that there are
 ) -> _Read:
-    """Return the metric, the class and the classifier that a text names; "" where it does not.
-
-    Parameters
-    ----------
-    text : str
-        One side of a difference, or all there is.
-    classifiers, classes
-        As in `class_targets`.
-    whole : str
-        All there is.
-    of_all : container of str
-        The metrics of all classes that there are.
-    """
+    """Return the metric, the class and the classifier that a text names; "" where it does not."""
     word, _, rest = text.partition(":")
     known = word.strip().lower().replace(" ", "_").replace("-", "_")
     if not of_all and is_matrix_metric(known) and known not in METRICS:
@@ -424,21 +375,14 @@ MOST_CLASSIFIERS = 62  # the bits of a code that any engine's signed 64 bits hol
 class Within:
     """The items that are in some groups, all of them: those that a metric is about.
 
-    Parameters
-    ----------
-    unit : int
-        That of the codes.
-    bits : int
-        One for each group; none where a metric is about all items.
-
     Examples
     --------
     >>> Within(4, 0b10).holds(0b1001), Within(4, 0b10).holds(0b0101), Within().holds(3)
     (True, False, True)
     """
 
-    unit: int = 1
-    bits: int = 0
+    unit: int = 1  # that of the codes
+    bits: int = 0  # one for each group; none where a metric is about all items
 
     def __bool__(self) -> bool:
         return bool(self.bits)
@@ -464,13 +408,6 @@ EVERYWHERE = Within()
 class Groups:
     """The groups of a population.
 
-    Parameters
-    ----------
-    names : tuple of str
-        With the unit u, bit j of code // u is set where the j-th group holds the item.
-    among : tuple of (classifier, group)
-        The classifiers that were applied to a group only; the others, to all items.
-
     Examples
     --------
     >>> groups = Groups(("lang=de", "week 1"), among=(("old", "week 1"),))
@@ -478,24 +415,16 @@ class Groups:
     ['0b1', '0b11']
     """
 
+    # With the unit u, bit j of code // u is set where the j-th group holds the item.
     names: tuple[str, ...] = ()
+    # The classifiers that were applied to a group only; the others, to all items.
     among: tuple[tuple[str, str], ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.names)
 
     def within(self, unit: int, classifier: str, slice: str | None) -> Within:
-        """Return the items that a metric is about.
-
-        Parameters
-        ----------
-        unit : int
-            That of the codes.
-        classifier : str
-            Whose metric it is; empty where it is nobody's.
-        slice : str or None
-            The group that it is restricted to.
-        """
+        """Return the items that a metric is about."""
         held = {slice, dict(self.among).get(classifier)} - {None}
         return Within(unit, sum(1 << self.names.index(name) for name in held if name is not None))
 

@@ -34,48 +34,26 @@ _TINY = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class ThresholdLook:
-    """What can be said of the thresholds of one evaluation.
+    """What can be said of the thresholds of one evaluation."""
 
-    Parameters
-    ----------
-    certified : int or None
-        The stratum from which on everything is called yes, as was shown; None where nothing was.
-    supported : int or None
-        The one that the labels support best.
-    settled : bool
-        Whether hardly more can be gained.
-    power : float
-        The chance that as many labels again would certify the one that is supported.
-    """
-
+    # The stratum from which on everything is called yes, as was shown; None where nothing was.
     certified: int | None
-    supported: int | None
-    settled: bool
-    power: float
+    supported: int | None  # the one that the labels support best
+    settled: bool  # whether hardly more can be gained
+    power: float  # the chance that as many labels again would certify the one that is supported
 
 
 class ThresholdRun:
-    """A campaign for a threshold, over strata that are cells of the score, lowest first.
-
-    Parameters
-    ----------
-    question : ThresholdQuestion
-    sizes : array, shape (H,)
-        The strata's items.
-    confidence : float
-        That all that is certified is true.
-    budget : int, optional
-    gain : float
-        It is settled when no threshold can have so much more of what is wanted, as a share.
-    """
+    """A campaign for a threshold, over strata that are cells of the score, lowest first."""
 
     def __init__(
         self,
         question: ThresholdQuestion,
-        sizes: Floats,
+        sizes: Floats,  # (H,): the strata's items
         *,
-        confidence: float,
+        confidence: float,  # that all that is certified is true
         budget: int | None,
+        # It is settled when no threshold can have so much more of what is wanted, as a share.
         gain: float,
     ) -> None:
         self._question, self._confidence, self._gain = question, confidence, gain
@@ -127,12 +105,8 @@ class ThresholdRun:
     def fold(self, *, before: State, after: State, kinds: Ints, first: Ints) -> State:
         """Return the state after a round with the bets on its cards settled.
 
-        Parameters
-        ----------
-        before, after : State
-            When the round was dealt, and when all of it was answered.
-        kinds, first : array of int, shape (..., B)
-            The round's cards as in `engine.fold`, by the answers that count and as first given.
+        `kinds`, `first`, (..., B): the round's cards as in `engine.fold`, by the answers that count
+        and as first given.
         """
         climb, size = _climb(before), (after.dealt - before.dealt).sum(axis=-1)
         chances = self._chances(before, size)[..., ::-1]
@@ -263,13 +237,6 @@ class ThresholdRun:
         From the posterior of the curve of the score (`core.curve`), which knows how little is known
         where labels are few: most are at the frontier, and recall depends on what is far below it.
         Items that could not be judged are at their worst. It is no part of the theorem.
-
-        Parameters
-        ----------
-        state : State
-        metrics : sequence of str
-        place : int
-            Of the threshold, highest first.
         """
         told, number = state.tallies, np.arange(state.tallies.N.size)
         bins = ScoreBins(

@@ -40,17 +40,7 @@ def amounts(name: str, value: ArrayLike) -> Floats:
 
 
 def whole(name: str, value: object, low: int, high: int | None = None) -> int:
-    """Return a whole number from `low` to `high`.
-
-    Parameters
-    ----------
-    name : str
-        Of the parameter, for the error.
-    value
-        What was given.
-    low, high : int
-        The least and, where there is one, the most.
-    """
+    """Return a whole number from `low` to `high`."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         number = int(value)
         if number >= low and (high is None or number <= high):
@@ -60,19 +50,7 @@ def whole(name: str, value: object, low: int, high: int | None = None) -> int:
 
 
 def between(name: str, value: object, low: float, high: float, *, hint: str) -> float:
-    """Return a number strictly between two others.
-
-    Parameters
-    ----------
-    name : str
-        Of the parameter, for the error.
-    value
-        What was given.
-    low, high : float
-        What it must lie between.
-    hint : str
-        What to do about it.
-    """
+    """Return a number strictly between two others."""
     if isinstance(value, Real) and not isinstance(value, bool):
         number = float(value)
         if low < number < high:

@@ -76,15 +76,8 @@ def least_to_settle(unjudged: int, could_move: float, allowed: float) -> int:
 def counted_at_worst(tallies: Tallies, metric: Metric, doubtful: Floats) -> tuple[Tallies, Tallies]:
     """Return tallies with doubtful items as labels, against the metric and for it, (K, ..., H).
 
-    Parameters
-    ----------
-    tallies : Tallies
-    metric : Metric
-    doubtful : array, shape (..., H)
-        Items without a yes or no.
+    `doubtful`, (..., H): items without a yes or no.
 
-    Notes
-    -----
     K is 1 where every stratum raises or lowers the metric throughout. Of a difference, items that
     both classifiers speak alike of may do either, which depends on the totals: those that both say
     no to for recall, and for F1 those that both say yes to as well. They are counted first as the
@@ -131,30 +124,20 @@ def cards_judged(kinds: Ints, outcome: Bools) -> Ints:
 
 
 def verdict_at_worst(
-    bets: Bets,
+    bets: Bets,  # on the labels
+    # With every unjudged item against the metric, and with every one for it.
     worst: tuple[Bets, Bets] | None,
+    # tallies, metric: the labels, and what is estimated of them.
     tallies: Tallies,
     metric: Metric,
     *,
-    limit: float,
+    limit: float,  # which the metric is to be at least
     confidence: float,
 ) -> tuple[Ints, Bools]:
     """Return what bets say of a limit, and where unjudged items alone could turn that.
 
     1 yes, -1 no, 0 not known: a yes must hold with every unjudged item against it, a no with every
     one for it. `worst` are the bets with these items so; None where there is none.
-
-    Parameters
-    ----------
-    bets : Bets
-        On the labels.
-    worst : (Bets, Bets), optional
-        With every unjudged item against the metric, and with every one for it.
-    tallies, metric
-        The labels, and what is estimated of them.
-    limit : float
-        Which the metric is to be at least.
-    confidence : float
     """
     index = int(np.searchsorted(bets.points, limit))
     said = bets.verdict(index, confidence)

@@ -22,24 +22,12 @@ from assay.errors import PredictionsError
 
 def views_of(
     goal: Goal,
-    classifiers: Sequence[str],
-    parts: Parts,
-    groups: Groups = NO_GROUPS,
-    classes: Sequence[str] = YES_OR_NO.names,
+    classifiers: Sequence[str],  # the k-th is that of bit k in the parts' codes
+    parts: Parts,  # of all items that any target needs labels of
+    groups: Groups = NO_GROUPS,  # what the bits behind what the classifiers say mean
+    classes: Sequence[str] = YES_OR_NO.names,  # those that items are of
 ) -> tuple[View, ...]:
     """Return how each target of a goal reads the parts.
-
-    Parameters
-    ----------
-    goal : Goal
-    classifiers : sequence of str
-        The k-th is that of bit k in the parts' codes.
-    parts : Parts
-        Of all items that any target needs labels of.
-    groups : Groups
-        What the bits behind what the classifiers say mean.
-    classes : sequence of str
-        Those that items are of.
 
     Examples
     --------
@@ -74,12 +62,7 @@ def views_of(
 def _top_view(target: Target, goal: Goal, parts: Parts, tops: tuple[int, ...]) -> View:
     """Return the view of top-k accuracy: of every stratum, with an outcome that is its own.
 
-    Parameters
-    ----------
-    target, goal, parts
-        As in `views_of`.
-    tops : tuple of int
-        Where in `State.in_top` its outcomes are counted.
+    `tops`: where in `State.in_top` its outcomes are counted.
     """
     sizes = parts.strata_sizes
     none, items = np.zeros_like(sizes), parts.all_items()
@@ -104,15 +87,7 @@ class _Calls:
     def of(
         cls, classifier: str | None, classifiers: Sequence[str], parts: Parts, groups: Groups
     ) -> "_Calls":
-        """Return what a classifier calls the parts.
-
-        Parameters
-        ----------
-        classifier : str
-            Its name.
-        classifiers, parts, groups
-            As in `views_of`.
-        """
+        """Return what a classifier calls the parts."""
         name = classifier or ""
         number = classifiers.index(name)
         among = groups.within(parts.classes ** len(classifiers), name, None)
@@ -126,16 +101,7 @@ class _Calls:
 def _matrix_view(
     target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts, groups: Groups
 ) -> View:
-    """Return the view of a metric of all classes: of every stratum, with correct as the outcome.
-
-    Parameters
-    ----------
-    target : Target
-    goal : Goal
-        Its own.
-    classifiers, parts, groups
-        As in `views_of`.
-    """
+    """Return the view of a metric of all classes: of every stratum, with correct as the outcome."""
     calls = _Calls.of(target.classifier, classifiers, parts, groups)
     if target.minus is not None:
         other = _Calls.of(target.minus, classifiers, parts, groups)
@@ -165,13 +131,6 @@ def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: 
     A stratum's items that one classifier alone was applied to are told from those of the other, and
     from those of both; of these, the ones on which they agree from the rest. Of accuracy what they
     agree on does not count, if both are of as many items.
-
-    Parameters
-    ----------
-    target, goal, parts
-        As in `_matrix_view`.
-    first, second : _Calls
-        What the two say.
     """
     both = first.inside & second.inside
     apart = both & (first.said != second.said)
@@ -214,16 +173,7 @@ def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: 
 
 
 def whole_view(goal: Goal, says_yes: Bools | None, parts: Parts) -> View:
-    """Return how a single metric reads the parts: as they are, each a stratum.
-
-    Parameters
-    ----------
-    goal : Goal
-        Of one metric of a classifier without a name.
-    says_yes : array of bool or None
-        As in `metrics.ratio`.
-    parts : Parts
-    """
+    """Return how a single metric reads the parts: as they are, each a stratum."""
     metric = ratio(goal.metric, parts.size, says_yes)
     every, share = np.arange(parts.size.size), np.ones(parts.size.size)
     return View(goal.metric, goal, metric, every, every, every, share, parts.count, is_whole=True)
@@ -254,15 +204,7 @@ class _Reading:
 def _readings(
     target: Target, classifiers: Sequence[str], parts: Parts, groups: Groups, number: int
 ) -> list[_Reading]:
-    """Return how the target's classifiers read the parts; of prevalence nobody's reading.
-
-    Parameters
-    ----------
-    target, classifiers, parts, groups
-        As in `views_of`.
-    number : int
-        Of the class that is called yes; the others are no.
-    """
+    """Return how the target's classifiers read the parts; of prevalence nobody's reading."""
     found = []
     for name in [name for name in (target.classifier, target.minus) if name] or [""]:
         among = groups.within(parts.classes ** len(classifiers), name, target.slice)

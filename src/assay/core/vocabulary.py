@@ -42,17 +42,6 @@ _NUMBER = re.compile(r"[-+]?[0-9]{1,17}(\.[0-9]{1,17})?")
 class Vocabulary:
     """The classes of a campaign.
 
-    Parameters
-    ----------
-    names : tuple of str
-        The classes, each once, in the order of their numbers.
-    aliases : mapping of str to str
-        Other words for classes, with the name that each stands for.
-    guidelines : mapping of str to str
-        What people should know of a class before they choose it.
-    multilabel : bool
-        Whether an item may have several of the classes, or none; otherwise it is of one.
-
     Examples
     --------
     >>> topics = Vocabulary(("math", "physics", "q-bio"), aliases={"mathematics": "math"})
@@ -68,9 +57,12 @@ class Vocabulary:
     ('fraud|toxic', 'none of these', 8)
     """
 
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the classes, each once, in the order of their numbers
+    # Other words for classes, with the name that each stands for.
     aliases: Mapping[str, str] = field(default_factory=dict)
+    # What people should know of a class before they choose it.
     guidelines: Mapping[str, str] = field(default_factory=dict)
+    # Whether an item may have several of the classes, or none; otherwise it is of one.
     multilabel: bool = False
 
     def __post_init__(self) -> None:
@@ -145,13 +137,7 @@ class Vocabulary:
         return len(self.names) if name == NONE_OF_THESE else self.numbers[name]
 
     def joined(self, names: Iterable[str]) -> str:
-        """Return how a set of classes is written, in one way: in their order; or that it is none.
-
-        Parameters
-        ----------
-        names : iterable of str
-            Of classes, each as it is called.
-        """
+        """Return a set of classes as text, in their order; or that it is none."""
         among = set(names)
         return BETWEEN.join(name for name in self.names if name in among) or NONE_OF_THESE
 

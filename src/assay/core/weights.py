@@ -54,10 +54,7 @@ def impressions(weights: Floats) -> Ints:
     replacement is the same; so few that sums of them are exact. The factor is a power of two: whole
     weights keep their proportions exactly, others to one impression. None above 0 gets none.
 
-    Parameters
-    ----------
-    weights : array, shape (N,)
-        Above 0, with a finite sum.
+    `weights`, (N,): above 0, with a finite sum.
 
     Examples
     --------
@@ -88,14 +85,7 @@ def factor_exponent(total: float, size: int, weights: Callable[[], Iterable[Floa
     that is it asked on which side of it S is, and `fsum`, which rounds once, tells the sign of the
     difference exactly.
 
-    Parameters
-    ----------
-    total : float
-        The sum of the weights, added in any order; finite.
-    size : int
-        How many there are.
-    weights : callable
-        Returns them all, in pieces.
+    `weights`: returns them all, in pieces.
 
     Examples
     --------
@@ -130,16 +120,6 @@ def first_arrivals(numbers: Words, weights: Ints) -> Floats:
 def waiting_time(id: Id, weight: int, seed: int, j: int) -> float:
     """Return the time between an item's arrivals j - 1 and j, in plain Python; they count from 0.
 
-    Parameters
-    ----------
-    id : int or str
-    weight : int
-        How often the item arrives on average.
-    seed : int
-        Of the deck.
-    j : int
-        The arrival that is waited for.
-
     Examples
     --------
     >>> once, twice = waiting_time("a", 1, seed=7, j=0), waiting_time("a", 2, seed=7, j=0)
@@ -170,12 +150,7 @@ def seed_of_arrival(seed: int, j: int) -> int:
 class Arrivals:
     """The arrivals at one stratum, in their order, found as far as they are asked for.
 
-    Parameters
-    ----------
-    seed : int
-        Of the deck.
-    size : int
-        The items of the stratum.
+    `seed`: of the deck; `size`: the items of the stratum.
 
     Examples
     --------
@@ -230,21 +205,14 @@ _GRID = 2.0**20  # parts of a draw; so that what is judged and what is not add u
 
 @dataclass(frozen=True, eq=False)
 class DistinctItems:
-    """The items behind the draws, each counted once, by stratum; arrays of shape (H,).
+    """The items behind the draws, each counted once, by stratum; arrays of shape (H,)."""
 
-    Parameters
-    ----------
-    dealt : array
-        Items that were drawn at all.
-    judged, unjudged : array
-        Those with a yes or no, and those that could not be judged.
-    judged_weight, outcome_weight, unjudged_weight : array
-        The impressions of the former, of those of them with the outcome, and of the latter.
-    """
-
-    dealt: Floats
+    dealt: Floats  # items that were drawn at all
+    # judged, unjudged: those with a yes or no, and those that could not be judged.
     judged: Floats
     unjudged: Floats
+    # judged_weight, outcome_weight, unjudged_weight: the impressions of the former, of those of
+    # them with the outcome, and of the latter.
     judged_weight: Floats
     outcome_weight: Floats
     unjudged_weight: Floats
@@ -274,19 +242,8 @@ class Settled:
 def settle(tallies: Tallies, metric: Metric, once: DistinctItems, items: Floats) -> Settled:
     """Return the tallies, and the metric of them, with what is known in full told so.
 
-    Parameters
-    ----------
-    tallies : Tallies
-        Of draws, with N in impressions.
-    metric : Metric
-        Of totals in impressions.
-    once : DistinctItems
-        The items behind the draws.
-    items : array, shape (H,)
-        The items of each stratum.
+    `items`, (H,): the items of each stratum.
 
-    Notes
-    -----
     A stratum that is known is counted in draws instead of impressions: N is the number n + u of
     draws from it, and of these the same share is judged, and has the outcome, as of its
     impressions. A draw then weighs N_impressions / N_draws times as much in the metric.

@@ -24,12 +24,8 @@ _MOST_OF_FILE = 1_000_000_000  # bytes; the memory holds them, and their text be
 class Content:
     """Bytes that are read when they are needed.
 
-    Parameters
-    ----------
-    source : str, path or bytes
-        A file, or what an upload brought; one that gzip packed is unpacked.
-    encoding : str, optional
-        How its text is written, such as latin-1; UTF-8, or UTF-16 with a mark, when left out.
+    `source`: a file, or what an upload brought; one that gzip packed is unpacked; `encoding`: how
+    its text is written, such as latin-1; UTF-8, or UTF-16 with a mark, when left out.
 
     Examples
     --------
@@ -153,18 +149,10 @@ class LimitError(LabelError):
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that is taken from one file, which may be a stranger's upload.
+    """The most that is taken from one file, which may be a stranger's upload."""
 
-    Parameters
-    ----------
-    rows : int
-        Rows, whether they have a label or not.
-    field : int
-        Characters of one field.
-    """
-
-    rows: int = 100_000
-    field: int = 1_000_000
+    rows: int = 100_000  # rows, whether they have a label or not
+    field: int = 1_000_000  # characters of one field
 
     def check_rows(self, rows: int, name: str) -> None:
         """Raise where there are too many rows."""
@@ -221,23 +209,13 @@ def unzip(content: Content, suffix: str) -> list[tuple[str, Content]]:
 
 def unzip_each(
     content: Content,
-    wanted: Callable[[zipfile.ZipInfo], bool],
+    wanted: Callable[[zipfile.ZipInfo], bool],  # tells which of its entries are
     *,
-    most_files: int = _MOST_FILES,
+    most_files: int = _MOST_FILES,  # how many files a zip may hold, wanted or not
+    # Whether files may be compressed by Zstandard, which Python unpacks from 3.14 on.
     zstd: bool = False,
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield files of a zip one after the other; raise rather than unpack a bomb.
-
-    Parameters
-    ----------
-    content : Content
-    wanted : callable
-        Tells which of its entries are.
-    most_files : int
-        How many files a zip may hold, wanted or not.
-    zstd : bool
-        Whether files may be compressed by Zstandard, which Python unpacks from 3.14 on.
-    """
+    """Yield files of a zip one after the other; raise rather than unpack a bomb."""
     # Counted before the table of contents is read, which would itself fill the memory.
     if content.data().count(_ENTRY) > most_files:
         raise LimitError(

@@ -24,30 +24,19 @@ from assay.exchange.workbook import is_workbook
 
 @dataclass(frozen=True)
 class Format:
-    """A format: what it is called, and what reads and writes it.
-
-    Attributes
-    ----------
-    name, suffix, media_type : str
-    read : callable
-        From a file's content to its rows.
-    write_batch, write_labels : callable, optional
-        From items to judge, or labels, to a file's content.
-    config : callable, optional
-        From items to judge to what the tool must be told before it takes them; None where that is
-        little enough to type.
-    config_suffix : str
-        How the name of a file with that ends, behind the other file's.
-    """
+    """A format: what it is called, and what reads and writes it."""
 
     name: str
     suffix: str
     media_type: str
-    read: Callable[[Content, Columns, Limits], Iterable[Row]]
+    read: Callable[[Content, Columns, Limits], Iterable[Row]]  # from a file's content to its rows
+    # write_batch, write_labels: from items to judge, or labels, to a file's content.
     write_batch: Callable[[Batch], bytes] | None = None
     write_labels: Callable[[Sheet], bytes] | None = None
+    # From items to judge to what the tool must be told before it takes them; None where that is
+    # little enough to type.
     config: Callable[[Batch], bytes | None] | None = None
-    config_suffix: str = ""
+    config_suffix: str = ""  # how the name of a file with that ends, behind the other file's
 
     def config_of(self, batch: Batch) -> bytes | None:
         """Return what the tool must be told before it takes items; None where that is nothing."""

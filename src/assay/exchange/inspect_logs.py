@@ -47,13 +47,7 @@ def read_inspect(
 ) -> InspectLog:
     """Return what a scorer said in a log.
 
-    Parameters
-    ----------
-    content : Content
-    document : mapping or None
-        All that a JSON log holds; None for a zip.
-    scorer : str or None
-        Which scorer; may be left out where there is one.
+    `document`: all that a JSON log holds; None for a zip.
     """
     status, samples = _of_zip(content) if document is None else _of_json(content, document)
     found: list[tuple[str, object, dict[str, object]]] = []

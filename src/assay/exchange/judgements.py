@@ -38,41 +38,23 @@ _TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a judge says of an item.
-
-    Attributes
-    ----------
-    id : int or str
-    verdict : bool or None
-        What it said most often; None where it was a tie, or there is only a score.
-    score : float or None
-        The mean of its scores; of its verdicts, as 1 and 0, where there are no scores.
-    times : int
-        How often it judged the item.
-    """
+    """What a judge says of an item."""
 
     id: Id
+    # What it said most often; None where it was a tie, or there is only a score.
     verdict: bool | None
+    # The mean of its scores; of its verdicts, as 1 and 0, where there are no scores.
     score: float | None
-    times: int
+    times: int  # how often it judged the item
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Judgements(Sequence[Judgement]):
-    """Judgements of items, each once, in the order of the logs.
-
-    Attributes
-    ----------
-    rows : tuple of Judgement
-    scorer : str
-        Whose values they are, of a log of Inspect; otherwise empty.
-    notes : tuple of str
-        What else a careful reader should know.
-    """
+    """Judgements of items, each once, in the order of the logs."""
 
     rows: tuple[Judgement, ...]
-    scorer: str = ""
-    notes: tuple[str, ...] = ()
+    scorer: str = ""  # whose values they are, of a log of Inspect; otherwise empty
+    notes: tuple[str, ...] = ()  # what else a careful reader should know
 
     def __getitem__(self, at: Any) -> Any:
         return self.rows[at]
@@ -99,12 +81,7 @@ class Judgements(Sequence[Judgement]):
     __repr__ = __str__
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return the judgements as a DataFrame: id, verdict, score, times.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-        """
+        """Return the judgements as a DataFrame: id, verdict, score, times."""
         whole = all(isinstance(row.id, int) for row in self.rows)
         rows = [{name: getattr(row, name) for name in _COLUMNS} for row in self.rows]
         types = {"id": int if whole else str, "verdict": bool, "score": float, "times": int}

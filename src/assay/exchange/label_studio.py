@@ -97,16 +97,7 @@ def _control(classes: Vocabulary) -> list[str]:
 
 
 def _choice_tag(answer: Answer, key: str, guideline: str) -> str:
-    """Return the tag of one answer.
-
-    Parameters
-    ----------
-    answer : Answer
-    key : str
-        Empty where it has none.
-    guideline : str
-        What is shown to who points at it.
-    """
+    """Return the tag of one answer."""
     shown = _VARIABLE.sub("\N{FULLWIDTH DOLLAR SIGN}", answer)
     more = {"alias": answer if shown != answer else "", "hotkey": key, "hint": guideline}
     told = [f" {name}={quoteattr(value)}" for name, value in more.items() if value]

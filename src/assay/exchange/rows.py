@@ -58,35 +58,16 @@ _WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,14}))\.0+")  # float64 holds fifteen 
 
 @dataclass(slots=True)  # not frozen: that takes three times as long to make, for every row
 class Row:
-    """What somebody said of an item, as it stands there.
+    """What somebody said of an item, as it stands there."""
 
-    Attributes
-    ----------
-    where : str
-        The place, such as "line 7".
-    id : object
-    label : object
-        None where there is none.
-    reviewer : str
-        Empty where nobody is named.
-    ruling : bool
-        Whether it decides over the reviewers' heads.
-    comment : str
-        What was written beside the label; empty where nothing.
-    skipped : bool
-        Whether somebody looked at the item and put it aside.
-    problem : str
-        Why the row cannot be taken; empty if it can.
-    """
-
-    where: str
+    where: str  # the place, such as "line 7"
     id: object = None
-    label: object = None
-    reviewer: str = ""
-    ruling: bool = False
-    comment: str = ""
-    skipped: bool = False
-    problem: str = ""
+    label: object = None  # none where there is none
+    reviewer: str = ""  # empty where nobody is named
+    ruling: bool = False  # whether it decides over the reviewers' heads
+    comment: str = ""  # what was written beside the label; empty where nothing
+    skipped: bool = False  # whether somebody looked at the item and put it aside
+    problem: str = ""  # why the row cannot be taken; empty if it can
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,8 +91,9 @@ FURTHER = ("reviewer", "ruling", "comment")
 
 
 def row_of(
-    where: str,
+    where: str,  # the row's place in its file, for errors
     *,
+    # id, label, reviewer, ruling, comment: the row's cells.
     id: object,
     label: object,
     reviewer: object = None,
@@ -119,13 +101,6 @@ def row_of(
     comment: object = None,
 ) -> Row:
     """Return a row whose cells may hold anything; None, or a blank text, is nothing.
-
-    Parameters
-    ----------
-    where : str
-        The row's place in its file, for errors.
-    id, label, reviewer, ruling, comment
-        The row's cells.
 
     Examples
     --------
@@ -153,29 +128,17 @@ def _or_nothing(text: object) -> str:
 def check_rows(
     rows: Iterable[Row],
     *,
-    name: str,
-    id_kind: str,
+    name: str,  # what the file is called
+    id_kind: str,  # what ids are here; the text 7 in a file is either
     limits: Limits,
+    # What words of the file mean: yes, no, cannot judge, broken; or a class.
     map: Mapping[str, object] | None = None,
-    classes: Vocabulary = YES_OR_NO,
+    classes: Vocabulary = YES_OR_NO,  # the campaign's
 ) -> Checked:
     """Return what rows say, or raise with those that are wrong.
 
     A row that says the same as one before it, of the same item by the same reviewer, is taken once;
     so are rulings, whoever gave them.
-
-    Parameters
-    ----------
-    rows : iterable of Row
-    name : str
-        What the file is called.
-    id_kind : {"integer", "string"}
-        What ids are here; the text 7 in a file is either.
-    limits : Limits
-    map : mapping of str to answer, optional
-        What words of the file mean: yes, no, cannot judge, broken; or a class.
-    classes : Vocabulary
-        The campaign's.
 
     Examples
     --------
@@ -223,12 +186,7 @@ _MAPPED = 4  # words in a hint
 class _Meaning:
     """What the labels of a file mean: a file has few different ones, and many rows of each.
 
-    Parameters
-    ----------
-    map : mapping of str to answer
-        What words mean here.
-    classes : Vocabulary
-        The campaign's.
+    `map`: what words mean here; `classes`: the campaign's.
     """
 
     def __init__(self, map: Mapping[str, object], classes: Vocabulary) -> None:
@@ -308,12 +266,8 @@ _LIST_AT_MOST = 20  # names in an error
 class People:
     """From the names in a file to the names of a campaign's reviewers.
 
-    Parameters
-    ----------
-    unnamed : str
-        Who gave the answers that the file names nobody for.
-    rename : mapping of str to str
-        Who people are here, by their names in the file.
+    `unnamed`: who gave the answers that the file names nobody for; `rename`: who people are here,
+    by their names in the file.
 
     Examples
     --------

@@ -45,14 +45,8 @@ class _Answer:
 class LabelStudio:
     """A running server, with the rights of a token's owner.
 
-    Parameters
-    ----------
-    address : str
-        Such as ``http://127.0.0.1:8080``; it may have a path.
-    token : str
-        A personal access token, or a legacy one.
-    timeout : float
-        Seconds to wait for an answer.
+    `address`: such as ``http://127.0.0.1:8080``; it may have a path; `token`: a personal access
+    token, or a legacy one; `timeout`: seconds to wait for an answer.
 
     Examples
     --------
@@ -138,11 +132,7 @@ class LabelStudio:
     def changed(self, project: int, known: Mapping[int, object]) -> tuple[int, list[Task]]:
         """Return how many tasks there are, and those that have changed, latest first.
 
-        Parameters
-        ----------
-        project : int
-        known : mapping of int to str
-            When tasks were last changed, by their numbers.
+        `known`: when tasks were last changed, by their numbers.
         """
         found: dict[int, Task] = {}
         size, page = _TO_LOOK, 1
@@ -220,16 +210,7 @@ class LabelStudio:
     # Requests.
 
     def call(self, method: str, path: str, body: object = None, *, timeout: float = 0.0) -> Any:
-        """Send something as JSON, and return what comes back.
-
-        Parameters
-        ----------
-        method, path : str
-        body : object
-            Bytes are JSON already.
-        timeout : float
-            Seconds, where they are more than usual.
-        """
+        """Send something as JSON, and return what comes back."""
         content = json.dumps(body).encode() if not isinstance(body, bytes | None) else body
         wait = max(timeout, self._timeout) if timeout else self._timeout
         answer = self._send(method, path, content, wait)
@@ -257,18 +238,7 @@ class LabelStudio:
     def _exchange(
         self, method: str, path: str, content: bytes | None, timeout: float, authorization: str
     ) -> _Answer:
-        """Send a request on a connection of its own: a server that was restarted knows no other.
-
-        Parameters
-        ----------
-        method, path : str
-        content : bytes or None
-            JSON.
-        timeout : float
-            Seconds.
-        authorization : str
-            Empty for none.
-        """
+        """Send a request on a connection of its own: a server that was restarted knows no other."""
         headers = {"Accept": "application/json", "Content-Type": "application/json"}
         if authorization:
             headers["Authorization"] = authorization

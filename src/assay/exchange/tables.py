@@ -36,23 +36,12 @@ from assay.results import Item, free_names
 
 @dataclass(frozen=True)
 class Batch:
-    """Items to judge.
+    """Items to judge."""
 
-    Attributes
-    ----------
-    question : str
-        What is asked of each.
-    columns : tuple of str
-        What the items show.
-    items : tuple of Item
-    classes : Vocabulary
-        What an item can be.
-    """
-
-    question: str
-    columns: tuple[str, ...]
+    question: str  # what is asked of each
+    columns: tuple[str, ...]  # what the items show
     items: tuple[Item, ...]
-    classes: Vocabulary = YES_OR_NO
+    classes: Vocabulary = YES_OR_NO  # what an item can be
 
 
 _ANSWERS = ("yes", "no", "true", "false", "1", "0", "1.0", "0.0")
@@ -155,22 +144,13 @@ def unguard(text: str) -> str:
 
 @dataclass(frozen=True)
 class Columns:
-    """Where a table has what.
+    """Where a table has what."""
 
-    Attributes
-    ----------
-    ids : tuple of str
-        The first of these that is there holds the ids.
-    label : str
-    further : tuple of str
-        What else is read, of `rows.FURTHER`, if the table has such columns.
-    named : mapping of str to str
-        The columns that hold further fields under other names. These must be there.
-    """
-
-    ids: tuple[str, ...] = ("id",)
+    ids: tuple[str, ...] = ("id",)  # the first of these that is there holds the ids
     label: str = "label"
+    # What else is read, of `rows.FURTHER`, if the table has such columns.
     further: tuple[str, ...] = FURTHER
+    # The columns that hold further fields under other names. These must be there.
     named: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -352,27 +332,14 @@ def _where_it_may_be(wanted: str, there: Sequence[str]) -> str:
 
 
 def read_label_file(
-    file: Path,
+    file: Path,  # Parquet, a workbook (.xlsx) or JSON lines if its name ends so; otherwise CSV
     *,
-    id_columns: Sequence[str],
-    label_column: str,
-    id_kind: str,
-    classes: Vocabulary = YES_OR_NO,
+    id_columns: Sequence[str],  # where the ids are: the first of these that the file has
+    label_column: str,  # where the answers are. Rows without one are counted and left out.
+    id_kind: str,  # what ids are here; the text 7 in a CSV file is either
+    classes: Vocabulary = YES_OR_NO,  # what an item can be
 ) -> Checked:
     r"""Return a file's labels, or raise with the lines that are wrong.
-
-    Parameters
-    ----------
-    file : Path
-        Parquet, a workbook (.xlsx) or JSON lines if its name ends so; otherwise CSV.
-    id_columns : sequence of str
-        Where the ids are: the first of these that the file has.
-    label_column : str
-        Where the answers are. Rows without one are counted and left out.
-    id_kind : {"integer", "string"}
-        What ids are here; the text 7 in a CSV file is either.
-    classes : Vocabulary
-        What an item can be.
 
     Examples
     --------
@@ -402,12 +369,6 @@ _MAPPED = ("word", "answer")
 
 def read_map(file: str | PathLike[str]) -> dict[str, object]:
     r"""Return what words mean, from a file: an object in JSON, or a table.
-
-    Parameters
-    ----------
-    file : path
-        A ``.json`` of words and answers; or a table with the words in a column `word` and what
-        each means in `answer`, or else in the first column and the second.
 
     Examples
     --------

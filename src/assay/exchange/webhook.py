@@ -20,19 +20,10 @@ _PATIENCE = 5.0  # seconds for a caller that says nothing
 class Webhook:
     """A listener on an address of its own, until it is closed.
 
-    Parameters
-    ----------
-    host, port
-        Where to listen; port 0 takes any that is free.
-    header : str
-        The header that holds the secret.
+    `host`, `port`: where to listen; port 0 takes any that is free; `header`: the header that holds
+    the secret.
 
-    Attributes
-    ----------
-    rung : Event
-        Set when somebody who knows the secret has called.
-    secret : str
-        New for every listener.
+    `rung`: set when somebody who knows the secret has called; `secret`: new for every listener.
     """
 
     def __init__(self, host: str, port: int, *, header: str) -> None:

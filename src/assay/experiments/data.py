@@ -174,17 +174,7 @@ _POSITIVE_GROUPS = ("comp.", "sci.", "misc.forsale")
 
 
 def news20(file: Path, *, training: int = 4_000, seed: int = 0) -> NamedPopulation:
-    """Read LIBSVM's news20.binary; logistic regression trained on 4,000 random rows.
-
-    Parameters
-    ----------
-    file : Path
-        ``news20.binary``, also as ``.bz2`` or ``.gz``.
-    training : int
-        Rows to train on; the others are the population.
-    seed : int
-        Chooses these rows.
-    """
+    """Read LIBSVM's news20.binary; logistic regression trained on 4,000 random rows."""
     features, truth = _libsvm([file])
     classifier = _sklearn("linear_model").LogisticRegression(solver="liblinear")
     return _rest_after_training("news20", classifier, features, truth, training=training, seed=seed)
@@ -193,13 +183,8 @@ def news20(file: Path, *, training: int = 4_000, seed: int = 0) -> NamedPopulati
 def epsilon(files: Sequence[Path], *, training: int = 50_000, seed: int = 0) -> NamedPopulation:
     """Read LIBSVM's epsilon; a linear support vector machine trained on 50,000 random rows.
 
-    Parameters
-    ----------
-    files : sequence of Path
-        ``epsilon_normalized`` and ``epsilon_normalized.t``: the paper's half million rows are both
-        together.
-    training, seed : int
-        As in `news20`.
+    `files`: ``epsilon_normalized`` and ``epsilon_normalized.t``: the paper's half million rows are
+    both together.
     """
     features, truth = _libsvm(files)
     classifier = _sklearn("svm").LinearSVC()
@@ -227,13 +212,6 @@ def newsgroups(
     """Take 20 newsgroups from scikit-learn's cache and make paper 2's two classes of it.
 
     Computers, science and things for sale against all others, as in news20.binary, by tf-idf.
-
-    Parameters
-    ----------
-    data_home : Path, optional
-        Where ``sklearn.datasets.fetch_20newsgroups`` has put it, if not in its usual place.
-    training, seed : int
-        As in `news20`.
     """
     found = _cached("fetch_20newsgroups", data_home, subset="all")
     positive = np.array([name.startswith(_POSITIVE_GROUPS) for name in found.target_names])

@@ -12,16 +12,6 @@ Value = str | int | float | bool | None
 class Table:
     """Rows of values, and how each column is written for people.
 
-    Parameters
-    ----------
-    title : str
-    columns : mapping of str to str
-        Headings, each with the format of its numbers (``".3f"``; ``""`` as they are).
-    rows : sequence of sequences
-        Values in the order of the columns; None where there is none.
-    notes : sequence of str
-        Paragraphs below the table.
-
     Examples
     --------
     >>> table = Table("Costs", {"design": "", "labels": ",.0f"}, [("random", 2967.98)])
@@ -35,9 +25,10 @@ class Table:
     """
 
     title: str
+    # Headings, each with the format of its numbers (``".3f"``; ``""`` as they are)
     columns: Mapping[str, str]
-    rows: Sequence[Sequence[Value]]
-    notes: Sequence[str] = ()
+    rows: Sequence[Sequence[Value]]  # values in the order of the columns; None where there is none
+    notes: Sequence[str] = ()  # paragraphs below the table
 
     def written(self) -> list[list[str]]:
         """Return the rows as people read them."""

@@ -78,30 +78,15 @@ def check_sent(label: Label, settings: Settings) -> Label:
 
 
 def checked_request(
-    labels: Sequence[Label],
+    labels: Sequence[Label],  # whose they are is told by `reviewer`, whatever they say
     reviewer: str,
-    want: int,
-    lease: float,
-    settings: Settings,
+    want: int,  # items to have at hand
+    lease: float,  # seconds for which nobody else is given them
+    settings: Settings,  # of the campaign, which say what answers there are
     *,
-    blind: bool = False,
+    blind: bool = False,  # as `TurnRequest` has it
 ) -> TurnRequest:
-    """Return what a reviewer's page asks for; raise where it is nothing that can be done.
-
-    Parameters
-    ----------
-    labels : sequence of Label
-        Whose they are is told by `reviewer`, whatever they say.
-    reviewer : str
-    want : int
-        Items to have at hand.
-    lease : float
-        Seconds for which nobody else is given them.
-    settings : Settings
-        Of the campaign, which say what answers there are.
-    blind : bool
-        As `TurnRequest` has it.
-    """
+    """Return what a reviewer's page asks for; raise where it is nothing that can be done."""
     check_lease(lease)
     name = reviewer_of(reviewer)
     sent = [replace(check_sent(label, settings), reviewer=name, ruling=False) for label in labels]
@@ -136,23 +121,13 @@ def told_by_one(
     given: Mapping[str, Answer],
     reviewer: str,
     *,
-    comments: Mapping[str, str],
-    revise: bool,
+    comments: Mapping[str, str],  # by item ids, which are among those given
+    revise: bool,  # whether an answer that is there may be replaced
 ) -> list[Label]:
     """Return what is new of one reviewer's answers; raise where one cannot be taken.
 
     An item that has its answer is not answered again without `revise`, whoever does it. To write
     the first comment beside one's own answer takes no `revise`.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    given : mapping of item ids to Answer
-    reviewer : str
-    comments : mapping of str to str
-        By item ids, which are among those given.
-    revise : bool
-        Whether an answer that is there may be replaced.
     """
     _refuse_unknown(labelling, given)
     new, changed = [], []

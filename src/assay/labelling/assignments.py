@@ -26,26 +26,14 @@ _ROUND = 20
 
 @dataclass(frozen=True)
 class TurnRequest:
-    """What one reviewer's page sends, and wants.
+    """What one reviewer's page sends, and wants."""
 
-    Attributes
-    ----------
-    labels : sequence of Label
-        Each with a key.
-    reviewer : str
-    want : int
-        Items that the reviewer is to have at hand.
-    lease : float
-        Seconds for which nobody else is given them.
-    blind : bool
-        Whether the reviewer must not learn what another answer would have done: what the stopping
-        rule has looked at is then closed to them.
-    """
-
-    labels: Sequence[Label]
+    labels: Sequence[Label]  # each with a key
     reviewer: str
-    want: int
-    lease: float
+    want: int  # items that the reviewer is to have at hand
+    lease: float  # seconds for which nobody else is given them
+    # Whether the reviewer must not learn what another answer would have done: what the stopping
+    # rule has looked at is then closed to them.
     blind: bool = False
 
 
@@ -60,10 +48,7 @@ class TurnReply:
 class Assignments:
     """The items that reviewers of a campaign are given, and their answers.
 
-    Parameters
-    ----------
-    labelling : Labelling
-        The campaign's labelling so far.
+    `labelling`: the campaign's labelling so far.
     """
 
     def __init__(self, labelling: Labelling) -> None:
@@ -243,22 +228,10 @@ class Assignments:
         reviewer: str | None,
         n: int,
         *,
-        lease: float,
-        least: int,
+        lease: float,  # seconds
+        least: int,  # where they are too few, a round of so many or more is dealt; with 0 it is not
     ) -> list[Item]:
-        """Return up to `n` items, and claim them.
-
-        Parameters
-        ----------
-        session : Session
-        claims : _Claims
-        reviewer : str or None
-        n : int
-        lease : float
-            Seconds.
-        least : int
-            Where they are too few, a round of so many or more is dealt; with 0 it is not.
-        """
+        """Return up to `n` items, and claim them."""
         if n < 1:
             return []
         cards = self._to_judge(claims, reviewer, n)

@@ -32,13 +32,7 @@ def class_table_of(
 ) -> ClassTable:
     """Return what is known of each class.
 
-    Parameters
-    ----------
-    labelling : Labelling
-    classifier : str, optional
-        Whose predictions, where there are several.
-    classes : sequence of str, optional
-        Which; otherwise all, and of many those with the most labels.
+    `classes`: which; otherwise all, and of many those with the most labels.
     """
     settings, vocabulary = labelling.settings, labelling.settings.classes
     if vocabulary.is_yes_or_no:
@@ -87,16 +81,7 @@ def _labels(state: State, parts: Parts, place: int, number: int) -> int:
 
 
 def _views(settings: Settings, name: str, suffix: str, *, said: int) -> Sequence[View]:
-    """Return how the metrics of a class read the labels; its share of all items comes last.
-
-    Parameters
-    ----------
-    settings : Settings
-    name, suffix : str
-        The class, and what tells the classifier in names of metrics.
-    said : int
-        How many items are called so.
-    """
+    """Return how the metrics of a class read the labels; its share of all items comes last."""
     strata, of_class = settings.strata, (*_METRICS, _SHARE) if said else (_SHARE,)
     targets = parse_targets(
         [f"{metric}:{name}{suffix}" for metric in of_class],

@@ -14,14 +14,7 @@ from assay.results import ConfusionCell, ConfusionMatrix
 
 
 def confusion_of(labelling: Labelling, classifier: str | None = None) -> ConfusionMatrix:
-    """Return what items that are called each class are.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    classifier : str, optional
-        Whose matrix, where there are several.
-    """
+    """Return what items that are called each class are."""
     settings = labelling.settings
     if settings.classes.is_yes_or_no:
         raise DesignError(

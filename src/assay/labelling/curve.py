@@ -22,14 +22,7 @@ from assay.results import Area, CurvePoint, CurveValue, ThresholdCurve, metric_n
 
 
 def threshold_curve(labelling: Labelling, *, predictions: object = None) -> ThresholdCurve:
-    """Return the curve; the parameters are those of `Campaign.curve`.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    predictions : optional
-        As in `Campaign.curve`.
-    """
+    """Return the curve; the parameters are those of `Campaign.curve`."""
     settings = labelling.settings
     roles = _refuse(settings)
     found = _scored(labelling, predictions)

@@ -34,22 +34,13 @@ class Dealt:
 
 @dataclass(frozen=True)
 class Epoch:
-    """A time of a campaign that is over.
+    """A time of a campaign that is over."""
 
-    Parameters
-    ----------
-    strata : Strata
-        As they were.
-    rounds : tuple of tuple of Dealt
-        The cards of each round, in the order in which they were bet on. From the second epoch on
-        the first round is of the items that were judged before.
-    judged : int
-        The items that were judged at its end.
-    """
-
-    strata: Strata
+    strata: Strata  # as they were
+    # The cards of each round, in the order in which they were bet on. From the second epoch on the
+    # first round is of the items that were judged before.
     rounds: tuple[tuple[Dealt, ...], ...]
-    judged: int
+    judged: int  # the items that were judged at its end
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
@@ -84,25 +75,14 @@ def epoch_seed(seed: int, epochs: Sequence[Epoch]) -> int:
 
 
 def rounds_after(
-    epochs: Sequence[Epoch],
+    epochs: Sequence[Epoch],  # the first one first
+    # design, goal: of all epochs.
     design: Design,
     goal: Goal,
-    evaluation: Evaluation,
+    evaluation: Evaluation,  # of the strata as they are now
     elsewhere: Callable[[], int] | None = None,
 ) -> Rounds:
-    """Return the rounds of a campaign that goes on after epochs, without its own.
-
-    Parameters
-    ----------
-    epochs : sequence of Epoch
-        The first one first.
-    design, goal : Design, Goal
-        Of all epochs.
-    evaluation : Evaluation
-        Of the strata as they are now.
-    elsewhere : callable, optional
-        As in `Rounds`.
-    """
+    """Return the rounds of a campaign that goes on after epochs, without its own."""
     former: Rounds | None = None
     for epoch in epochs:
         former = Rounds(Evaluation(design, goal, epoch.strata), former=former, goes_on=True)

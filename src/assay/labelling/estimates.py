@@ -366,15 +366,7 @@ class _Campaign(Protocol):
 def campaign_frame(
     campaign: _Campaign, labelling: Labelling, what: Frame, *, backend: Backend
 ) -> Any:
-    """Return what `Campaign.to_frame` says it returns.
-
-    Parameters
-    ----------
-    campaign, labelling
-        The campaign, and its labelling so far.
-    what, backend
-        As in `Campaign.to_frame`.
-    """
+    """Return what `Campaign.to_frame` says it returns."""
     strata = campaign.strata()  # brings the table up to date
     if what == "strata":
         rows: list[dict[str, Any]] = [row.to_dict() for row in strata]

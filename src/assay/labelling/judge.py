@@ -80,14 +80,7 @@ def judge_of(
     by: str | None = None,
     predictions: object = None,
 ) -> JudgeQuality:
-    """Return how good a judge is; the parameters are those of `Campaign.judge`.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    column, at, by, predictions
-        As in `Campaign.judge`.
-    """
+    """Return how good a judge is; the parameters are those of `Campaign.judge`."""
     _refuse_no_number(at)
     items = [*labelling.rounds.answers, *(card.item_id for card in labelling.rounds.outstanding)]
     verdicts = _verdicts(_opinions(labelling, items, column, predictions), column, at)

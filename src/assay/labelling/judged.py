@@ -78,14 +78,7 @@ class Judged:
 
 
 def judged_items(labelling: Labelling, predictions: object = None) -> list[Judged]:
-    """Return every item with an answer that counts, in the order in which they came to count.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    predictions : optional
-        Where to look scores up that were not kept.
-    """
+    """Return every item with an answer that counts, in the order in which they came to count."""
     settings, rounds = labelling.settings, labelling.rounds
     items = [item for item in rounds.answers if rounds.card(item) is not None]
     cards = [card for item in items if (card := rounds.card(item)) is not None]
@@ -140,23 +133,16 @@ def _scores(
 
 
 def _said(
+    # settings, roles: of the campaign; what the columns of each classifier are.
     settings: Settings,
     roles: Sequence[Roles | None],
     card: CardRow,
-    scores: Mapping[str, object],
+    scores: Mapping[str, object],  # what the item has in the columns of scores
 ) -> dict[str, Said]:
     """Return what every classifier said that was applied to an item.
 
     Of two sets of predictions side by side one score is kept: the later one's where it has the
     item, and otherwise the earlier one's.
-
-    Parameters
-    ----------
-    settings, roles
-        Of the campaign; what the columns of each classifier are.
-    card : CardRow
-    scores : mapping of str to object
-        What the item has in the columns of scores.
     """
     strata, source = settings.strata, settings.source
     names, binary = strata.classifiers, settings.is_binary
@@ -264,14 +250,7 @@ def mistakes_of(
     classifier: str | None = None,
     predictions: object = None,
 ) -> Mistakes:
-    """Return the mistakes of a classifier; the parameters are those of `Campaign.mistakes`.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    kind, where, classifier, predictions
-        As in `Campaign.mistakes`.
-    """
+    """Return the mistakes of a classifier; the parameters are those of `Campaign.mistakes`."""
     settings = labelling.settings
     name = _classifier(settings.strata.classifiers, classifier)
     wanted = _kinds(kind, settings)
@@ -345,15 +324,8 @@ def _is_wanted(
 
     Where an item may have several classes, it is the one that is said wrongly, or missed.
 
-    Parameters
-    ----------
-    kind : str
-        The mistake's.
-    item : Judged
-    wanted : sequence of str
-        Kinds or, where there are more classes, those that it is to be about; none is all of them.
-    settings : Settings
-    classifier : str
+    `wanted`: kinds or, where there are more classes, those that it is to be about; none is all of
+    them.
     """
     if settings.is_binary:
         return kind in wanted
@@ -434,17 +406,7 @@ def _left_out(labelling: Labelling, found: Sequence[Judged]) -> dict[str, int]:
 def _notes(
     settings: Settings, name: str, mistakes: Sequence[Mistake], wanted: Sequence[str]
 ) -> list[str]:
-    """Return what is to be said beside the mistakes.
-
-    Parameters
-    ----------
-    settings : Settings
-        Of the campaign.
-    name : str
-        The classifier.
-    mistakes, wanted
-        What was found, and the kinds that were looked for.
-    """
+    """Return what is to be said beside the mistakes."""
     notes = []
     strata = settings.strata
     held = {bool(code >> strata.classifiers.index(name) & 1) for _, code in strata.held}

@@ -37,10 +37,7 @@ _MORE = 50  # cards to read from the store beyond what is asked for, for the sam
 class ShortReserveError(Exception):
     """There are fewer cards in reserve than are to be dealt.
 
-    Parameters
-    ----------
-    wanted : sequence of int
-        How many of each stratum there should be.
+    `wanted`: how many of each stratum there should be.
     """
 
     def __init__(self, wanted: Sequence[int]) -> None:
@@ -51,14 +48,8 @@ class ShortReserveError(Exception):
 class Reserve:
     """A campaign's reserve.
 
-    Parameters
-    ----------
-    key : int
-        The campaign's number in the store.
-    settings : Settings
-        What fixes the decks.
-    predictions : Predictions, optional
-        Where more cards come from. None: they are looked for at the path they came from.
+    `key`: the campaign's number in the store; `settings`: what fixes the decks; `predictions`:
+    where more cards come from. None: they are looked for at the path they came from.
     """
 
     def __init__(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
@@ -224,22 +215,11 @@ def depth(settings: Settings) -> list[int]:
 
 def more_cards(
     settings: Settings,
-    predictions: Predictions,
-    wanted: Sequence[int],
-    lying: Sequence[CardRow] = (),
+    predictions: Predictions,  # where the cards come from
+    wanted: Sequence[int],  # cards of each stratum
+    lying: Sequence[CardRow] = (),  # those that are there already
 ) -> list[CardRow]:
-    """Return the cards to lay below those that lie, until there are as many as are wanted.
-
-    Parameters
-    ----------
-    settings : Settings
-    predictions : Predictions
-        Where the cards come from.
-    wanted : sequence of int
-        Cards of each stratum.
-    lying : sequence of CardRow
-        Those that are there already.
-    """
+    """Return the cards to lay below those that lie, until there are as many as are wanted."""
     held = np.bincount([card.stratum for card in lying], minlength=len(wanted)).tolist()
     decks = predictions.deal(
         settings.strata,

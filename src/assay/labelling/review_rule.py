@@ -27,11 +27,7 @@ class Words(Mapping[str, None]):
 
     A set is one of them where an item may have several classes, and is written in one way.
 
-    Parameters
-    ----------
-    classes : Vocabulary
-    words : sequence of str
-        Those that are no set, and single classes.
+    `words`: those that are no set, and single classes.
 
     Examples
     --------
@@ -79,11 +75,6 @@ def words_of(classes: Vocabulary = YES_OR_NO) -> tuple[str, ...]:
 class Review:
     """What has been said of one item.
 
-    Parameters
-    ----------
-    wanted : int
-        How many reviewers the item is for.
-
     Examples
     --------
     >>> review = Review(wanted=2)
@@ -96,7 +87,7 @@ class Review:
     (<Answer.YES: 'yes'>, False)
     """
 
-    wanted: int
+    wanted: int  # how many reviewers the item is for
     labels: dict[str, Label] = field(default_factory=dict)  # in the order they were first given
     skips: dict[str, int] = field(default_factory=dict)  # how often each reviewer put it aside
     ruled: Label | None = None
@@ -175,10 +166,7 @@ class Reviews(Mapping[str, Review]):
     Where there is one answer alone, its review is made when somebody looks at it: a file has a
     hundred thousand, and reviewers wait while it is taken in.
 
-    Parameters
-    ----------
-    wanted : callable
-        Tells how many reviewers an item is for.
+    `wanted`: tells how many reviewers an item is for.
     """
 
     def __init__(self, wanted: Callable[[str], int]) -> None:

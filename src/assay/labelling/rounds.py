@@ -59,15 +59,7 @@ _Table = Floats | dict[int, Floats]  # the counts of every place, or of some
 
 @lru_cache(maxsize=1_000)
 def _counts_of(outcome: bool | None, by: int, item: int, weight: int) -> Floats:
-    """Return what an answer adds to its place in a table; arrays are slow to make.
-
-    Parameters
-    ----------
-    outcome : bool or None
-        None where the item was not judged.
-    by, item, weight : int
-        What the card, its item, and the item's weight count for.
-    """
+    """Return what an answer adds to its place in a table; arrays are slow to make."""
     if outcome is None:
         return np.array((0, 0, 0, by, 0, 0, item, 0, 0, weight), float)
     return np.array((0, by, by * outcome, 0, 0, item, 0, weight, weight * outcome, 0), float)
@@ -94,20 +86,7 @@ class _Round:
 
 
 class Rounds:
-    """The rounds of a campaign, the answers to them, and what follows.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        What the answers are counted for.
-    elsewhere : callable, optional
-        Tells how many answers people gave to items that are not dealt, and that a budget is of.
-    former : Rounds, optional
-        Those from before the strata were cut anew. The first round is then of items that were
-        judged by that time, among them all of theirs, and nobody bets on it.
-    goes_on : bool
-        Whether others follow on these: then there was no reason to stop, whatever answers say now.
-    """
+    """The rounds of a campaign, the answers to them, and what follows."""
 
     _complete: State  # after the last complete round
     _stood: tuple[Standing, ...] | None  # how targets stood then, where it was asked for
@@ -115,10 +94,15 @@ class Rounds:
 
     def __init__(
         self,
-        evaluation: Evaluation,
+        evaluation: Evaluation,  # what the answers are counted for
+        # Tells how many answers people gave to items that are not dealt, and that a budget is of.
         elsewhere: Callable[[], int] | None = None,
+        # Those from before the strata were cut anew. The first round is then of items that were
+        # judged by that time, among them all of theirs, and nobody bets on it.
         former: "Rounds | None" = None,
         *,
+        # Whether others follow on these: then there was no reason to stop, whatever answers say
+        # now.
         goes_on: bool = False,
     ) -> None:
         self._evaluation = evaluation
@@ -475,18 +459,7 @@ class Rounds:
     ) -> None:
         """Add to the counts of a place, and to those of the classes that an answer names, if any.
 
-        Parameters
-        ----------
-        at : array
-            The counts of the place.
-        rows : array
-            What to add of what is counted at every place.
-        number : int or None
-            Of the class, or of the set of them.
-        by : int
-            How many answers name it.
-        tops : sequence of bool
-            Which outcomes of top-k accuracy they have.
+        `tops`: which outcomes of top-k accuracy they have.
         """
         at[: _ITEMS.stop] += rows
         if number is not None and self._evaluation.classes:

@@ -209,43 +209,24 @@ def _model(stored: Mapping[str, Any]) -> "Model":
 
 @dataclass(frozen=True)
 class Lessons:
-    """What a campaign goes by from its first label on, learned from labels of another.
+    """What a campaign goes by from its first label on, learned from labels of another."""
 
-    Parameters
-    ----------
-    campaign : str
-        The other's name.
-    model : mapping
-        What `Model.to_dict` returned of its model.
-    """
-
-    campaign: str
-    model: Mapping[str, Any]
+    campaign: str  # the other's name
+    model: Mapping[str, Any]  # what `Model.to_dict` returned of its model
 
 
 @dataclass(frozen=True)
 class Before:
-    """The campaign whose labels another one goes on with: whose place it took, or beside which.
+    """The campaign whose labels another one goes on with: whose place it took, or beside which."""
 
-    Parameters
-    ----------
-    campaign : str
-        Its name since then.
-    judged : int
-        The items that had been judged.
-    gone : int
-        How many of these the metric is no longer about: they are not among the predictions, or are
-        predicted otherwise. Their labels stay in the log.
-    others : tuple of str
-        More campaigns whose labels it goes on with; items may have been judged in several.
-    labels : tuple of int, optional
-        How many labels of each were taken, where they may have got more since.
-    """
-
-    campaign: str
-    judged: int
+    campaign: str  # its name since then
+    judged: int  # the items that had been judged
+    # How many of these the metric is no longer about: they are not among the predictions, or are
+    # predicted otherwise. Their labels stay in the log.
     gone: int
+    # More campaigns whose labels it goes on with; items may have been judged in several.
     others: tuple[str, ...] = ()
+    # How many labels of each were taken, where they may have got more since.
     labels: tuple[int, ...] | None = None
 
     @property
@@ -262,24 +243,14 @@ class Before:
 
 @dataclass(frozen=True)
 class Reviewing:
-    """How people judge.
+    """How people judge."""
 
-    Parameters
-    ----------
-    question : str, optional
-        What they are asked of every item.
-    per_item : int
-        How many reviewers judge an item of the share.
-    share : float
-        The share of items, drawn at random, that so many reviewers judge; all others have one.
-    answers : tuple of str, optional
-        What yes and no are called where people answer: ``("Spam", "Not spam")``. What is stored
-        stays yes and no.
-    """
-
-    question: str | None = None
-    per_item: int = 1
+    question: str | None = None  # what they are asked of every item
+    per_item: int = 1  # how many reviewers judge an item of the share
+    # The share of items, drawn at random, that so many reviewers judge; all others have one.
     share: float = 0.0
+    # What yes and no are called where people answer: ``("Spam", "Not spam")``. What is stored stays
+    # yes and no.
     answers: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
@@ -353,36 +324,16 @@ def _meaning(word: str) -> str | None:
 
 @dataclass(frozen=True)
 class Series:
-    """The series that a campaign is a period of.
+    """The series that a campaign is a period of."""
 
-    Parameters
-    ----------
-    name : str
-        What the series is called.
-    period : str
-        What the period is called; the classifier's metrics of that period bear the name.
-    number : int
-        How many periods came before.
-    metric : str
-        What is followed; of several, the first.
-    floor : float, optional
-        What that metric must not be below.
-    change_within : float, optional
-        The half-width that is wanted of a change.
-    budget : int, optional
-        What people may be asked in a period.
-    more : tuple of str
-        The other metrics that are followed.
-    """
-
-    name: str
-    period: str
-    number: int
-    metric: str
-    floor: float | None = None
-    change_within: float | None = None
-    budget: int | None = None
-    more: tuple[str, ...] = ()
+    name: str  # what the series is called
+    period: str  # what the period is called; the classifier's metrics of that period bear the name
+    number: int  # how many periods came before
+    metric: str  # what is followed; of several, the first
+    floor: float | None = None  # what that metric must not be below
+    change_within: float | None = None  # the half-width that is wanted of a change
+    budget: int | None = None  # what people may be asked in a period
+    more: tuple[str, ...] = ()  # the other metrics that are followed
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -459,13 +410,7 @@ class Settings:
     def rounds(
         self, evaluation: Evaluation | None = None, elsewhere: Callable[[], int] | None = None
     ) -> Rounds:
-        """Return the rounds of a campaign with these settings, before the first of its own.
-
-        Parameters
-        ----------
-        evaluation, elsewhere
-            As in `Rounds`; one is made where none is given.
-        """
+        """Return the rounds of a campaign with these settings, before the first of its own."""
         now = self.evaluation() if evaluation is None else evaluation
         return rounds_after(self.epochs, self.design, self.goal, now, elsewhere)
 

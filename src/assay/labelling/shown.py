@@ -38,12 +38,8 @@ def sealed(settings: Settings, cards: Sequence[CardRow]) -> Settings:
 def seal_of(counts: Sequence[int], rows: Iterable[tuple[int, int, str, str]]) -> str:
     """Return the seal of the first cards of every deck.
 
-    Parameters
-    ----------
-    counts : sequence of int
-        How many of each.
-    rows : iterable of tuples
-        Stratum, place, id and what is shown, as they are stored; those below are left out.
+    `counts`: how many of each; `rows`: stratum, place, id and what is shown, as they are stored;
+    those below are left out.
 
     Examples
     --------
@@ -69,19 +65,8 @@ def refuse_other_shown(
 ) -> None:
     """Raise where items that lie in the reserve are not shown as they were.
 
-    Parameters
-    ----------
-    settings : Settings
-        Of the campaign.
-    lying : sequence of CardRow
-        The cards that were stored.
-    decks : iterable of iterables of Card
-        Cards as they are read now, these among them.
-    source : str
-        Where they are read from, for people.
+    `lying`: the cards that were stored.
 
-    Notes
-    -----
     A value is compared as it is written: 0.5 from a table is the 0.50 of a CSV file.
     """
     if not settings.source.shown:

@@ -30,29 +30,16 @@ from assay.predictions import Scan, slice_text
 
 @dataclass(frozen=True, eq=False)
 class SliceAnswers:
-    """Items that were drawn; arrays of one length, but for the last, which is of shape (H,).
-
-    Parameters
-    ----------
-    stratum, predicted : array of int
-    judged, positive : array of bool
-    known : array of bool
-        Items that were judged before a guaranteed campaign's strata were cut anew.
-    open : array of bool
-        Items that wait for an answer; as they are, these are not judged.
-    times : array
-        How much each counts; the judged ones of a stratum together as many as they are.
-    looked : array, shape (H,)
-        How much of each stratum, in its size's units, is known and leaves no variance.
-    """
+    """Items that were drawn; arrays of one length, but for the last, which is of shape (H,)."""
 
     stratum: Ints
     predicted: Ints
     judged: Bools
     positive: Bools
-    known: Bools
-    open: Bools
-    times: Floats
+    known: Bools  # items that were judged before a guaranteed campaign's strata were cut anew
+    open: Bools  # items that wait for an answer; as they are, these are not judged
+    times: Floats  # how much each counts; the judged ones of a stratum together as many as they are
+    # (H,): how much of each stratum, in its size's units, is known and leaves no variance.
     looked: Floats
 
     @classmethod
@@ -61,21 +48,13 @@ class SliceAnswers:
         labelling: Labelling,
         items: Sequence[str],
         *,
+        # Take the items that wait for an answer as if they had one: positive where this is true.
         supposed: Bools | None = None,
+        # Tells of an answer and what was predicted whether the item is positive; where the answer
+        # is yes, when left out.
         is_positive: Callable[[Answer, int], bool] | None = None,
     ) -> Self:
-        """Return the answers to these items.
-
-        Parameters
-        ----------
-        labelling : Labelling
-        items : sequence of str
-        supposed : array of bool, optional
-            Take the items that wait for an answer as if they had one: positive where this is true.
-        is_positive : callable, optional
-            Tells of an answer and what was predicted whether the item is positive; where the answer
-            is yes, when left out.
-        """
+        """Return the answers to these items."""
         settings, rounds = labelling.settings, labelling.rounds
         cards = [card for item in items if (card := rounds.card(item)) is not None]
         answers = [rounds.answers.get(item) for item in items]
@@ -108,10 +87,7 @@ class SliceAnswers:
     def split(self, sizes: Floats) -> tuple[Self, Floats]:
         """Return the answers with what is known as strata behind the others, and all sizes.
 
-        Parameters
-        ----------
-        sizes : array, shape (H,)
-            Of the strata.
+        `sizes`, (H,): of the strata.
         """
         known = np.bincount(self.stratum[self.known], minlength=sizes.size)
         apart = replace(
@@ -150,23 +126,15 @@ class SliceCounts:
 
     Only strata are here that hold items of any kind. Those without labels have joined the nearest
     that are alike; where there is none, nothing counts.
-
-    Parameters
-    ----------
-    sizes, labels, left : array, shape (H,)
-        Their sizes, labels, and the share of the variance that is left.
-    counts : array, shape (S, H, K)
-    items : array, shape (S,)
-        The items behind the labels that count.
-    possible : array of bool, shape (H, K)
     """
 
+    # sizes, labels, left, (H,): their sizes, labels, and the share of the variance that is left.
     sizes: Floats
     labels: Floats
     left: Floats
-    counts: Floats
-    items: Floats
-    possible: Bools
+    counts: Floats  # (S, H, K)
+    items: Floats  # (S,): the items behind the labels that count
+    possible: Bools  # (H, K)
 
     @property
     def sums(self) -> Floats:
@@ -191,27 +159,15 @@ class SliceCounts:
 def count_slices(
     labelling: Labelling,
     answered: SliceAnswers,
+    # slots, kind: the slice of each item, and as what it counts, -1 where it does not.
     slots: Ints,
     kind: Ints,
     *,
     n_slices: int,
-    possible: Bools,
-    alike: Ints,
+    possible: Bools,  # (H, K): the strata that may hold items that count so
+    alike: Ints,  # (H,): equal where a stratum without labels may lean on another
 ) -> SliceCounts:
-    """Count labels by slice, stratum and kind.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    answered : SliceAnswers
-    slots, kind : array of int
-        The slice of each item, and as what it counts, -1 where it does not.
-    n_slices : int
-    possible : array of bool, shape (H, K)
-        The strata that may hold items that count so.
-    alike : array of int, shape (H,)
-        Equal where a stratum without labels may lean on another.
-    """
+    """Count labels by slice, stratum and kind."""
     sizes, number = labelling.evaluation.by_stratum(labelling.evaluation.sizes), possible.shape[-1]
     if answered.known.any():  # others do not lean on what is known: that is no random sample
         answered, sizes = answered.split(sizes)
@@ -252,15 +208,7 @@ def slice_values(
 ) -> list[str]:
     """Return the value of each item that was dealt, as it names a slice.
 
-    Parameters
-    ----------
-    labelling : Labelling
-    items : sequence of str
-        Their ids, as they are stored.
-    column : str
-    predictions : optional
-        Where to look the items up. Otherwise it is what their cards keep or, where these do not
-        have the column, the predictions where they were.
+    `items`: their ids, as they are stored.
     """
     return [slice_text(each) for each in column_values(labelling, items, column, predictions)]
 
@@ -268,13 +216,7 @@ def slice_values(
 def column_values(
     labelling: Labelling, items: Sequence[str], column: str, predictions: object = None
 ) -> list[object]:
-    """Return the value of each item that was dealt, as the predictions have it.
-
-    Parameters
-    ----------
-    labelling, items, column, predictions
-        As in `slice_values`.
-    """
+    """Return the value of each item that was dealt, as the predictions have it."""
     if predictions is None:
         cards = [labelling.rounds.card(item) for item in items]
         kept = [{} if card is None else json.loads(card.shown) for card in cards]

@@ -95,14 +95,7 @@ def slices_of(
     predictions: object = None,
     simultaneous: bool = False,
 ) -> Slices:
-    """Return a metric in every slice; the parameters are those of `Campaign.slices`.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    column, metric, predictions, simultaneous
-        As in `Campaign.slices`.
-    """
+    """Return a metric in every slice; the parameters are those of `Campaign.slices`."""
     target = _target(labelling.settings, metric)
     items = [*labelling.rounds.answers, *(card.item_id for card in labelling.rounds.outstanding)]
     values = slice_values(labelling, items, column, predictions)

@@ -58,12 +58,8 @@ class ReplacedError(StorageError):
 class Labelling:
     """The labelling of a campaign so far, up to date with the store.
 
-    Parameters
-    ----------
-    store, key, settings
-        The campaign, its number in the store, and what was fixed when it was made.
-    predictions : Predictions, optional
-        Where more cards come from.
+    `store`, `key`, `settings`: the campaign, its number in the store, and what was fixed when it
+    was made; `predictions`: where more cards come from.
     """
 
     def __init__(

@@ -18,22 +18,15 @@ _ROUNDED = 1e-9
 
 
 def first_to_arrive(
+    # number, weights, stratum, (N,): each item's number in the deck, its impressions and its
+    # stratum.
     number: Words,
     weights: Ints,
     stratum: Ints,
-    counts: Ints,
+    counts: Ints,  # (H,): the items wanted of each stratum
     utf8: Callable[[Ints], Sequence[bytes]],
 ) -> list[Ints]:
     """Return where the items of each stratum are that arrive first, in their order.
-
-    Parameters
-    ----------
-    number, weights, stratum : array, shape (N,)
-        Each item's number in the deck, its impressions and its stratum.
-    counts : array, shape (H,)
-        The items wanted of each stratum.
-    utf8 : callable
-        As in `assay.predictions.memory.first_cards`.
 
     Examples
     --------
@@ -71,11 +64,9 @@ class ArrivalTimes:
     v <= w T, and that is what it is asked for: all of these, and some that come later. When each of
     them came is computed in numpy, as in memory.
 
-    Parameters
-    ----------
-    wanted, weights, sizes : array, shape (H,)
-        Of each stratum the items that are wanted, its impressions, and the items that it holds. If
-        all of these are wanted, there is nothing to wait for: the lightest may come very late.
+    `wanted`, `weights`, `sizes`, (H,): of each stratum the items that are wanted, its impressions,
+    and the items that it holds. If all of these are wanted, there is nothing to wait for: the
+    lightest may come very late.
 
     Examples
     --------

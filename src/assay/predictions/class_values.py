@@ -131,16 +131,7 @@ def near_class(value: object, classes: Vocabulary) -> str:
 
 
 def refuse_missing_classes(column: Column, values: Sequence[object], place: Ints, ids: Ids) -> None:
-    """Raise where rows have no predicted class.
-
-    Parameters
-    ----------
-    column : Column
-    values, place
-        What occurs in it, and of each row which of these it has (`distinct_values`).
-    ids : Ids
-        To name the rows.
-    """
+    """Raise where rows have no predicted class."""
     blank = np.array([not class_text(value) for value in values], dtype=np.bool_)
     missing: Bools = blank[place] if blank.any() else np.zeros(0, dtype=np.bool_)
     if missing.any():
@@ -154,21 +145,11 @@ def refuse_missing_classes(column: Column, values: Sequence[object], place: Ints
 
 @dataclass(frozen=True)
 class Occurring:
-    """The values that occur in a column, up to a limit.
+    """The values that occur in a column, up to a limit."""
 
-    Parameters
-    ----------
-    values : list
-        Each once, as the container has them.
-    where : str
-        The column, for people.
-    rows : callable
-        Says in words where a value is, from the value.
-    """
-
-    values: list[object]
-    where: str
-    rows: Callable[[object], str] = lambda _: ""
+    values: list[object]  # each once, as the container has them
+    where: str  # the column, for people
+    rows: Callable[[object], str] = lambda _: ""  # says in words where a value is, from the value
 
 
 def some_of(names: Sequence[str]) -> str:
@@ -187,23 +168,12 @@ def some_of(names: Sequence[str]) -> str:
 
 
 def starred(
-    pattern: str,
-    known: Sequence[str],
-    besides: Sequence[str | None],
-    argument: str = "probabilities",
+    pattern: str,  # with one star
+    known: Sequence[str],  # all columns
+    besides: Sequence[str | None],  # columns that are something else
+    argument: str = "probabilities",  # what the pattern was given as, for an error
 ) -> dict[str, str]:
     """Return what the star of a pattern stands for, with the column, for each column that fits.
-
-    Parameters
-    ----------
-    pattern : str
-        With one star.
-    known : sequence of str
-        All columns.
-    besides : sequence of str or None
-        Columns that are something else.
-    argument : str
-        What the pattern was given as, for an error.
 
     Examples
     --------
@@ -225,32 +195,17 @@ def starred(
 
 
 def columns_of_classes(
-    pattern: str,
-    classes: Vocabulary,
-    known: Sequence[str],
+    pattern: str,  # such as ``p_*``
+    classes: Vocabulary,  # the classes; a column may be called by an alias, too
+    known: Sequence[str],  # all columns
     *,
-    besides: Sequence[str | None],
-    source: str,
-    argument: str = "probabilities",
+    besides: Sequence[str | None],  # columns that are something else, though the pattern fits
+    source: str,  # where they are, for people
+    argument: str = "probabilities",  # what the pattern was given as, for an error
 ) -> tuple[str, ...]:
     """Return the column of each class's probability, in the order of the classes.
 
     Without a star, the pattern is the one column of lists.
-
-    Parameters
-    ----------
-    pattern : str
-        Such as ``p_*``.
-    classes : Vocabulary
-        The classes; a column may be called by an alias, too.
-    known : sequence of str
-        All columns.
-    besides : sequence of str or None
-        Columns that are something else, though the pattern fits.
-    source : str
-        Where they are, for people.
-    argument : str
-        What the pattern was given as, for an error.
 
     Examples
     --------
@@ -296,15 +251,7 @@ def columns_of_classes(
 def take_classes(
     loaded: Loaded, roles: Roles, classes: Vocabulary, ids: Ids
 ) -> tuple[Floats, Ints]:
-    """Take a classifier's predicted classes, and the score of each item's.
-
-    Parameters
-    ----------
-    loaded, roles, ids
-        The columns, which of them is what, and the items' ids.
-    classes : Vocabulary
-        The classes.
-    """
+    """Take a classifier's predicted classes, and the score of each item's."""
     columns = loaded.columns
     score = np.zeros(len(ids)) if roles.score is None else read_scores(columns[roles.score], ids)
     said = None
@@ -341,12 +288,7 @@ _AT_ONCE = 2**22  # probabilities that are held as float64
 def ranked_classes(probabilities: Callable[[Ints], Floats], rows: Ints, k: int) -> list[list[int]]:
     """Return the k most probable classes of some items, as `top_classes` orders them.
 
-    Parameters
-    ----------
-    probabilities : callable
-        Returns those of all classes for some rows, of shape (n, K).
-    rows : array of int
-    k : int
+    `probabilities`: returns those of all classes for some rows, of shape (n, K).
     """
     found: list[list[int]] = []
     wide = probabilities(rows[:1]).shape[-1] if rows.size else 1
@@ -359,14 +301,7 @@ def ranked_classes(probabilities: Callable[[Ints], Floats], rows: Ints, k: int) 
 def probabilities_at(
     columns: Sequence[Column], classes: Vocabulary, ids: Ids, rows: Ints
 ) -> Floats:
-    """Return the probabilities of all classes for some rows, of shape (n, K).
-
-    Parameters
-    ----------
-    columns, classes, ids
-        As `take_classes` has found them good.
-    rows : array of int
-    """
+    """Return the probabilities of all classes for some rows, of shape (n, K)."""
     some = [replace(column, data=column.data.take(rows)) for column in columns]
     theirs = ids.take(rows)
     each = [read_numbers(one, theirs, "probability") for one in _spread(some, classes, theirs)]
@@ -377,13 +312,6 @@ def places_of(columns: Sequence[Column], classes: Vocabulary, ids: Ids, numbers:
     """Return where each item's class stands among all by its probability, from 0 on.
 
     An item of no class stands behind all. Two passes, one column after the other.
-
-    Parameters
-    ----------
-    columns, classes, ids
-        As `take_classes` has found them good.
-    numbers : array of int
-        Of the class that each item is of.
     """
     own: Floats = np.full(len(ids), -np.inf)
     each = _spread(columns, classes, ids)
@@ -398,15 +326,7 @@ def places_of(columns: Sequence[Column], classes: Vocabulary, ids: Ids, numbers:
 
 
 def summed_probabilities(loaded: Loaded, roles: Roles, said: Ints, ids: Ids) -> Floats | None:
-    """Return the probabilities of every class, summed by the class that items are called, (K, K).
-
-    Parameters
-    ----------
-    loaded, roles, ids
-        As in `take_classes`.
-    said : array of int
-        The number of each item's predicted class.
-    """
+    """Probabilities of every class, summed by the class that items are called, (K, K)."""
     if roles.classes is None or not roles.of_class:
         return None
     every = [loaded.columns[name] for name in roles.of_class]
@@ -424,15 +344,7 @@ def _spread(columns: Sequence[Column], classes: Vocabulary, ids: Ids) -> Sequenc
 
 
 def lists_spread(column: Column, classes: Vocabulary, ids: Ids) -> list[Column]:
-    """Return a column for each class, out of a column of lists.
-
-    Parameters
-    ----------
-    column, ids
-        The lists, and the items' ids.
-    classes : Vocabulary
-        The classes, in the order of the lists.
-    """
+    """Return a column for each class, out of a column of lists."""
     kind = column.data.type
     types = pa.types
     if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):

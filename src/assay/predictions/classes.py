@@ -43,27 +43,18 @@ _MOST_CODES = 2**62
 def find_classes(
     source: object,
     *,
-    predicted: str | None = None,
+    predicted: str | None = None,  # the column of predicted classes
+    # The columns of every class's probability, with a star for its name: ``p_*``. Without a star, a
+    # column of lists.
     probabilities: str | None = None,
+    # The classes, in the order of their numbers: names; or a mapping of each name to a guideline,
+    # or to a mapping with ``aliases`` and ``guideline``; or a file with one of these as JSON, or
+    # with columns name, aliases (separated by |) and guideline as CSV or TSV. What is in the column
+    # `predicted` must be one of them. When left out, they are the values of that column, or what
+    # the star of `probabilities` stands for: sorted, numbers as numbers.
     classes: Given | None = None,
 ) -> Vocabulary:
     """Find the classes of predictions.
-
-    Parameters
-    ----------
-    source : path, query, table, mapping, Scan or Predictions
-        As in `read_predictions`.
-    predicted : str, optional
-        The column of predicted classes.
-    probabilities : str, optional
-        The columns of every class's probability, with a star for its name: ``p_*``. Without a star,
-        a column of lists.
-    classes : list, mapping or path, optional
-        The classes, in the order of their numbers: names; or a mapping of each name to a guideline,
-        or to a mapping with ``aliases`` and ``guideline``; or a file with one of these as JSON, or
-        with columns name, aliases (separated by |) and guideline as CSV or TSV. What is in the
-        column `predicted` must be one of them. When left out, they are the values of that column,
-        or what the star of `probabilities` stands for: sorted, numbers as numbers.
 
     Examples
     --------
@@ -103,11 +94,6 @@ def class_names(
 ) -> list[str]:
     """Return the names of classes that predictions have, sorted; there may be one, or more.
 
-    Parameters
-    ----------
-    source, predicted, probabilities
-        As in `find_classes`.
-
     Examples
     --------
     >>> class_names({"topic": ["physics", "math", "math"]}, predicted="topic")
@@ -126,15 +112,6 @@ def is_of_classes(source: object, predicted: str, limit: int = 3) -> list[str]:
     """Return the values of a column up to a limit, sorted: whether there are three is told by that.
 
     All rows are looked at only where the first of them have fewer values.
-
-    Parameters
-    ----------
-    source : path, query, table, mapping or Scan
-        As in `read_predictions`.
-    predicted : str
-        The column.
-    limit : int
-        How many values are enough.
 
     Examples
     --------
@@ -165,25 +142,13 @@ def are_classes(values: Sequence[str]) -> bool:
 
 
 def for_classes(
-    scan: Scan,
+    scan: Scan,  # the predictions
     classifiers: Classifiers | None,
     classes: Vocabulary | None,
-    own: Mapping[str, Any],
-    shared: Mapping[str, object],
+    own: Mapping[str, Any],  # what a single classifier is told by, where it has no name
+    shared: Mapping[str, object],  # what predictions of several classes cannot be read with
 ) -> tuple[Classifiers | None, Vocabulary | None]:
-    """Return the classifiers, and the classes that they say: None where these are yes and no.
-
-    Parameters
-    ----------
-    scan : Scan
-        The predictions.
-    classifiers, classes
-        As in `read_predictions`.
-    own : mapping of str to object
-        What a single classifier is told by, where it has no name.
-    shared : mapping of str to object
-        What predictions of several classes cannot be read with.
-    """
+    """Return the classifiers, and the classes that they say: None where these are yes and no."""
     pattern = own["probabilities"]
     every = {} if classifiers is None else as_mappings(classifiers)
     patterns = [told.get("probabilities") for told in every.values() if isinstance(told, Mapping)]
@@ -231,16 +196,7 @@ def with_class_columns(
 ) -> dict[str, Roles]:
     """Return what each classifier is told by, with the columns of probabilities that it has.
 
-    Parameters
-    ----------
-    scan : Scan
-        The predictions.
-    roles : mapping of str to Roles
-        Of each classifier.
-    classes : Vocabulary
-        The classes.
-    besides : sequence of str or None
-        Columns that are something else, though a pattern fits.
+    `roles`: of each classifier; `besides`: columns that are something else, though a pattern fits.
     """
     if len(classes) ** len(roles) > _MOST_CODES:
         raise PredictionsError(
@@ -350,19 +306,7 @@ def length_of_lists(scan: Scan, column: str) -> int:
 
 
 def _distinct(scan: Scan, column: str, limit: int, *, complete: bool = True) -> Occurring:
-    """Return the values of a column, two more than the limit at most.
-
-    Parameters
-    ----------
-    scan : Scan
-        The predictions.
-    column : str
-        The column.
-    limit : int
-        How many values are enough.
-    complete : bool
-        Whether missing values are refused; where not, the first rows may do.
-    """
+    """Return the values of a column, two more than the limit at most."""
     if scan.is_of_spark:
         from assay.predictions.spark.distinct import distinct_in_spark
 

@@ -24,18 +24,10 @@ def cells_by_code(
 ) -> tuple[ScoreCells, Ints | None]:
     """Count items that are in memory.
 
-    Parameters
-    ----------
-    value, code, digest : array, shape (N,)
-        Each item's mean rank, code and d(id).
-    n_codes : int
-        How many codes there may be.
+    `value`, `code`, `digest`, (N,): each item's mean rank, code and d(id).
 
-    Returns
-    -------
-    ScoreCells, array or None
-        Where there may be more codes than fit, those that occur, in order: cells have the number of
-        one in its place.
+    Where there may be more codes than fit, those that occur, in order: cells have the number of one
+    in its place.
 
     Examples
     --------
@@ -83,15 +75,7 @@ class Tally(Protocol):
     weighted: bool
 
     def add(self, value: Floats, code: Ints, digest: Words, weights: Ints | None) -> None:
-        """Count items.
-
-        Parameters
-        ----------
-        value, code, digest : array
-            Each item's mean rank, code and d(id).
-        weights : array, optional
-            What each counts for.
-        """
+        """Count items."""
 
     def counted(self) -> Counted:
         """Return the counts of places that occur."""
@@ -103,15 +87,7 @@ def tally_of(n_codes: int) -> Tally:
 
 
 def joined_cells(tallies: Iterable[Tally], n_codes: int) -> ScoreCells:
-    """Return the cells of all items that were counted.
-
-    Parameters
-    ----------
-    tallies : iterable of Tally
-        The counts.
-    n_codes : int
-        How many codes there may be.
-    """
+    """Return the cells of all items that were counted."""
     every = list(tallies)
     place, count, weight, digest, low, high = _joined([tally.counted() for tally in every])
     said, bins = np.divmod(place, _BINS)

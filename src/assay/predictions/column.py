@@ -62,22 +62,14 @@ Show = Callable[[Ints, Sequence[Id]], list[dict[str, object]]]
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """A column of the predictions.
+    """A column of the predictions."""
 
-    Parameters
-    ----------
-    name, source : str
-        Where it is, for people: 'p_spam', 'predictions.parquet'.
-    data : Arrow column
-        Its values; never dictionary-encoded.
-    untyped : bool
-        Whether it is the text of a CSV file, which has no types, so that the values are still to
-        be read out of it.
-    """
-
+    # name, source: where it is, for people: 'p_spam', 'predictions.parquet'.
     name: str
     source: str
-    data: Arrow
+    data: Arrow  # its values; never dictionary-encoded
+    # Whether it is the text of a CSV file, which has no types, so that the values are still to be
+    # read out of it.
     untyped: bool = False
 
     def __post_init__(self) -> None:
@@ -99,21 +91,11 @@ class Column:
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """What was read from a container, whatever it was.
+    """What was read from a container, whatever it was."""
 
-    Parameters
-    ----------
-    source : str
-        What it is, for people.
-    columns : dict of str to Column
-        The columns asked for, all of one length.
-    show : Show
-        Returns what people see of some items.
-    """
-
-    source: str
-    columns: dict[str, Column]
-    show: Show
+    source: str  # what it is, for people
+    columns: dict[str, Column]  # the columns asked for, all of one length
+    show: Show  # returns what people see of some items
 
 
 def not_numbers(value: object, what: str) -> str:

@@ -20,24 +20,15 @@ IdKind = Literal["integer", "string"]
 
 @dataclass(frozen=True)
 class Card:
-    """An item that was dealt from a stratum's deck.
-
-    Parameters
-    ----------
-    id : int or str
-        As in the predictions, a plain Python value.
-    predicted : int
-        Whether the classifier said yes: a bool. Of classifiers that have names the code
-        (`assay.core.vocabulary`): of yes and no, bit k is set where the k-th said yes.
-    shown : mapping of str to object
-        What people see when they label it: one value, fit for JSON, for each column to show.
-    weight : int, optional
-        How many impressions it counts for (`assay.core.weights`), where items have weights.
-    """
+    """An item that was dealt from a stratum's deck."""
 
     id: Id
+    # Whether the classifier said yes: a bool. Of classifiers that have names the code
+    # (`assay.core.vocabulary`): of yes and no, bit k is set where the k-th said yes.
     predicted: int
+    # What people see when they label it: one value, fit for JSON, for each column to show.
     shown: Mapping[str, object]
+    # How many impressions it counts for (`assay.core.weights`), where items have weights.
     weight: int | None = None
 
 
@@ -56,18 +47,11 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class ClassScores:
-    """What one classifier of several classes thinks of what it says.
+    """What one classifier of several classes thinks of what it says."""
 
-    Parameters
-    ----------
-    cells : ScoreCells
-        Items by the bin of the predicted class's score, and by that class.
-    probabilities : array, shape (K, K), optional
-        Row c: the sum of the probabilities of every class over the items that are called c, those
-        below 0 taken for 0. None where only the score of the predicted class is known.
-    """
-
-    cells: ScoreCells
+    cells: ScoreCells  # items by the bin of the predicted class's score, and by that class
+    # (K, K): row c: the sum of the probabilities of every class over the items that are called c,
+    # those below 0 taken for 0. None where only the score of the predicted class is known.
     probabilities: Floats | None = None
 
 

@@ -30,20 +30,12 @@ _HIGH_PERCENT = 50.0  # scores that run from 0 to between this and 100 look like
 
 @dataclass(frozen=True)
 class Doubt:
-    """What looks wrong with the scores of a classifier.
-
-    Attributes
-    ----------
-    problem, details, hint : str
-        As in `assay.errors.AssayError`.
-    fatal : bool
-        Whether no campaign is made before somebody has said what the scores are.
-    """
+    """What looks wrong with the scores of a classifier."""
 
     problem: str
     details: str
     hint: str
-    fatal: bool = False
+    fatal: bool = False  # whether no campaign is made before somebody has said what the scores are
 
     @property
     def finding(self) -> str:
@@ -70,16 +62,7 @@ class Doubt:
 def doubts_of(cells: ScoreCells, roles: Roles, source: str, outside: Outside) -> tuple[Doubt, ...]:
     """Return what looks wrong with the scores.
 
-    Parameters
-    ----------
-    cells : ScoreCells
-        The scores of the positive class, counted by bin and predicted label.
-    roles : Roles
-        What was said of the scores.
-    source : str
-        Where they come from, for people.
-    outside : callable
-        Finds rows.
+    `outside`: finds rows.
 
     Examples
     --------

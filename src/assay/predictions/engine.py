@@ -45,30 +45,15 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Some rows of the predictions, in any order.
+    """Some rows of the predictions, in any order."""
 
-    Parameters
-    ----------
-    ids : Ids
-        Their ids.
-    values : array, shape (n,)
-        Their stratification variable.
-    predicted : array of bool, or of int64, shape (n,)
-        Their predicted labels, or their codes.
-    shown : list of dict, optional
-        What people see of each; None where the engine had better be asked for the drawn ones only.
-    weights : array of int64, shape (n,), optional
-        Their impressions, where items have weights.
-    given : array, shape (n,), optional
-        Their weights as they were given.
-    """
-
-    ids: Ids
-    values: Floats
-    predicted: Bools | Ints
+    ids: Ids  # their ids
+    values: Floats  # (n,): their stratification variable
+    predicted: Bools | Ints  # (n,): their predicted labels, or their codes
+    # What people see of each; None where the engine had better be asked for the drawn ones only.
     shown: list[dict[str, object]] | None = None
-    weights: Ints | None = None
-    given: Floats | None = None
+    weights: Ints | None = None  # (n,): their impressions, where items have weights
+    given: Floats | None = None  # (n,): their weights as they were given
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,14 +124,7 @@ class Scanner(Protocol):
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
         """Return the rows of all spans, which are disjoint but for their limits.
 
-        Parameters
-        ----------
-        spans : sequence of Span
-            Ranges of the variable, each with a predicted label and the largest deck number.
-        variable, scale : Variable, Scale
-            What the strata are cut by, and what the scores are.
-        seed : int
-            Of the deck.
+        `spans`: ranges of the variable, each with a predicted label and the largest deck number.
         """
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:

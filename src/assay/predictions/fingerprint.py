@@ -29,15 +29,6 @@ def several_fingerprint(
 ) -> str:
     """Return the fingerprint of several classifiers.
 
-    Parameters
-    ----------
-    each : iterable of ScoreCells
-        The items by the score of each classifier that has scores.
-    joint : ScoreCells
-        The items by mean rank and code (`assay.predictions.code_cells`).
-    codes : array of int64, optional
-        The codes, where the cells have numbers in their place.
-
     Examples
     --------
     >>> cells = ScoreCells("probability", np.array([3]), np.array([True]), np.array([2]),
@@ -84,13 +75,6 @@ def former_fingerprint(words: Words) -> str:
 
 def by_model(fingerprint: str, word: int) -> str:
     """Return the fingerprint of the same predictions by a model.
-
-    Parameters
-    ----------
-    fingerprint : str
-        Of the predictions, by a model or not.
-    word : int
-        The exclusive or over all items of ``h(d(id) xor h(bits of the log odds))``.
 
     Examples
     --------

@@ -33,10 +33,7 @@ _FEW = 20_000
 class Ids:
     """The ids of all items, in the order of the rows.
 
-    Parameters
-    ----------
-    values : array of int64 or uint64, or Arrow array of large strings
-        One id for each row.
+    `values`: one id for each row.
     """
 
     def __init__(self, values: "Ints | Words | Texts") -> None:

@@ -44,23 +44,13 @@ NO_SCORE = 0.5
 
 def load(
     source: object,
+    # used, show: the columns to read, and those that people see.
     used: Sequence[str],
     show: Sequence[str],
-    id: str | None,
-    lists: Sequence[str] = (),
+    id: str | None,  # the column of ids
+    lists: Sequence[str] = (),  # those of the columns to read that hold lists of numbers
 ) -> Loaded:
     """Read columns of a path, a query, a table of a database, a mapping or a table in memory.
-
-    Parameters
-    ----------
-    source : path, query, URL, mapping, table or Scan
-        As in `assay.predictions.read.read_predictions`.
-    used, show : sequence of str
-        The columns to read, and those that people see.
-    id : str or None
-        The column of ids.
-    lists : sequence of str
-        Those of the columns to read that hold lists of numbers.
 
     Examples
     --------
@@ -144,12 +134,7 @@ def as_mappings(classifiers: Classifiers) -> dict[str, Any]:
 def roles_of(classifiers: Classifiers, classes: Vocabulary | None = None) -> dict[str, Roles]:
     """Return the columns of each classifier, or say what is wrong with what was given.
 
-    Parameters
-    ----------
-    classifiers : mapping of str to mapping
-        What each has.
-    classes : Vocabulary, optional
-        What they say of an item, where it is not yes or no.
+    `classifiers`: what each has.
     """
     if not isinstance(classifiers, Mapping):
         raise PredictionsError(
@@ -167,14 +152,7 @@ def roles_of(classifiers: Classifiers, classes: Vocabulary | None = None) -> dic
 def role_of(name: str, options: object, classes: Vocabulary | None = None) -> Roles:
     """Return the columns of one classifier, or say what is wrong with what was given.
 
-    Parameters
-    ----------
-    name : str
-        The classifier's.
-    options : mapping
-        What it has.
-    classes : Vocabulary, optional
-        As in `roles_of`.
+    `options`: what it has.
     """
     with about(name):
         if not isinstance(options, Mapping):
@@ -196,22 +174,12 @@ def role_of(name: str, options: object, classes: Vocabulary | None = None) -> Ro
 
 def load_columns(
     source: object,
-    roles: Mapping[str, Roles],
-    others: list[str],
+    roles: Mapping[str, Roles],  # the columns of each classifier
+    others: list[str],  # columns that are nobody's
     show: Sequence[str],
     id: str | None,
 ) -> Loaded:
-    """Read each column once, also where several classifiers share it.
-
-    Parameters
-    ----------
-    source, show, id
-        As in `read_predictions`.
-    roles : mapping of str to Roles
-        The columns of each classifier.
-    others : list of str
-        Columns that are nobody's.
-    """
+    """Read each column once, also where several classifiers share it."""
     needed = [column for role in roles.values() for column in role.columns]
     lists = [role.of_class[0] for role in roles.values() if len(role.of_class) == 1]
     try:
@@ -240,40 +208,16 @@ def about(classifier: str) -> Iterator[None]:
 
 @dataclass(frozen=True, eq=False)
 class Judgements:
-    """What several classifiers say of the items.
+    """What several classifiers say of the items."""
 
-    Attributes
-    ----------
-    codes : array of int
-        Bit k is set where the k-th says yes; of classes, `Vocabulary.code`.
-    ranks : array
-        The mean rank by their scores.
-    cells : tuple of ScoreCells
-        The items by the score of each classifier that has scores.
-    doubts : tuple of Doubt
-        What looks wrong with their scores.
-    scores : mapping of str to array
-        Of each classifier that has some, where they are kept.
-    """
-
-    codes: Ints
-    ranks: Floats
-    cells: tuple[ScoreCells, ...]
-    doubts: tuple[Doubt, ...]
-    scores: Mapping[str, Floats]
+    codes: Ints  # bit k is set where the k-th says yes; of classes, `Vocabulary.code`
+    ranks: Floats  # the mean rank by their scores
+    cells: tuple[ScoreCells, ...]  # the items by the score of each classifier that has scores
+    doubts: tuple[Doubt, ...]  # what looks wrong with their scores
+    scores: Mapping[str, Floats]  # of each classifier that has some, where they are kept
 
     def fingerprint(self, digest: Words, n_codes: int, rows: Ints | slice = slice(None)) -> str:
-        """Return the fingerprint (`assay.predictions.fingerprint`).
-
-        Parameters
-        ----------
-        digest : array
-            d(id) of each item.
-        n_codes : int
-            How many codes there may be.
-        rows : array or slice
-            The items that count.
-        """
+        """Return the fingerprint (`assay.predictions.fingerprint`)."""
         joint, codes = cells_by_code(self.ranks[rows], self.codes[rows], digest[rows], n_codes)
         return several_fingerprint(self.cells, joint, codes)
 
@@ -284,13 +228,6 @@ def judge(
     """Take what each classifier says.
 
     One classifier after the other, so that the scores of only one are held as float64.
-
-    Parameters
-    ----------
-    loaded, roles, ids
-        The columns, which of them are each classifier's, and the items' ids.
-    keep_scores : bool
-        Whether the scores of all are kept.
     """
     scores: dict[str, Floats] = {}
     codes = np.zeros(len(ids), dtype=np.int64)
@@ -325,13 +262,7 @@ def _taken(loaded: Loaded, role: Roles, ids: Ids) -> tuple[Floats, Bools | Ints]
 
 
 def former_words(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> Words:
-    """Return what `assay.predictions.fingerprint.former_fingerprint` is made of.
-
-    Parameters
-    ----------
-    loaded, roles, ids
-        As in `judge`.
-    """
+    """Return what `assay.predictions.fingerprint.former_fingerprint` is made of."""
     words = ids.digest
     for role in roles.values():
         words = judged_words(words, *_taken(loaded, role, ids))

@@ -56,12 +56,7 @@ def key_name(id: IdColumns | None) -> str | None:
 def key_parts(name: str | None, known: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the columns that a key is made of; none where it is a column itself.
 
-    Parameters
-    ----------
-    name : str or None
-        What the ids are called.
-    known : sequence of str
-        Columns that there are: one of them is itself, whatever its name is.
+    `known`: columns that there are: one of them is itself, whatever its name is.
 
     Examples
     --------
@@ -103,7 +98,7 @@ def with_parts(names: Sequence[str], known: Sequence[str] = ()) -> list[str]:
 
 
 def key_sql(
-    parts: Sequence[str],
+    parts: Sequence[str],  # the columns
     names: Mapping[str, str],
     types: Mapping[str, str],
     *,
@@ -111,13 +106,6 @@ def key_sql(
     source: str,
 ) -> str:
     r"""Return the key of a row, NULL where a value is missing.
-
-    Parameters
-    ----------
-    parts : sequence of str
-        The columns.
-    names, types, dialect, source
-        As in `assay.predictions.sql.rows.row_sql`.
 
     Examples
     --------
@@ -144,12 +132,7 @@ def key_sql(
 def key_column(name: str, parts: Sequence[Column]) -> Column:
     r"""Return the keys of rows in memory.
 
-    Parameters
-    ----------
-    name : str
-        What they are called.
-    parts : sequence of Column
-        What they are made of.
+    `parts`: what they are made of.
 
     Examples
     --------

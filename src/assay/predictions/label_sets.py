@@ -62,16 +62,9 @@ def find_labels(
 ) -> Vocabulary:
     """Find the classes of which an item may have several.
 
-    Parameters
-    ----------
-    source : path, query, table, mapping, Scan or Predictions
-        As in `read_predictions`.
-    classifiers : mapping of str to mapping
-        For each class what it is told by, as a classifier of yes and no is. Or, of a classifier,
-        `probabilities` with a `threshold`, or `predicted`: a pattern of columns with a star for the
-        class, a column of lists, or for `predicted` a column with the classes of each item.
-    classes : list, mapping or path, optional
-        As in `find_classes`. When left out, they are those that the columns, or their names, name.
+    `classifiers`: for each class what it is told by, as a classifier of yes and no is. Or, of a
+    classifier, `probabilities` with a `threshold`, or `predicted`: a pattern of columns with a star
+    for the class, a column of lists, or for `predicted` a column with the classes of each item.
 
     Examples
     --------
@@ -120,22 +113,12 @@ def are_by_class(told: Told) -> bool:
 def read_label_sets(
     source: object,
     classifiers: Classifiers,
-    classes: Vocabulary,
+    classes: Vocabulary,  # the classes
     *,
     id: str | None = None,
     show: Sequence[str] = (),
 ) -> MemoryPredictions:
-    """Read predictions of items that may have several classes.
-
-    Parameters
-    ----------
-    source, classifiers
-        As in `find_labels`.
-    classes : Vocabulary
-        The classes.
-    id, show
-        As in `read_predictions`.
-    """
+    """Read predictions of items that may have several classes."""
     loaded, roles, names = load_label_sets(source, classifiers, classes, id=id, show=show)
     ids = take_ids(loaded, id)
     judged = judge(loaded, roles, ids)
@@ -162,15 +145,7 @@ def load_label_sets(
     id: str | None = None,
     show: Sequence[str] = (),
 ) -> tuple[Loaded, dict[str, Roles], tuple[str, ...]]:
-    """Return the columns, what tells whether each classifier says each class, and their names.
-
-    Parameters
-    ----------
-    source, classifiers, classes
-        As in `read_label_sets`.
-    id, show
-        As in `read_predictions`.
-    """
+    """Return the columns, what tells whether each classifier says each class, and their names."""
     scan, told = as_scan(source), _as_told(classifiers)
     by_class = are_by_class(told)
     names = (ALONE,) if by_class else tuple(told)
@@ -275,26 +250,13 @@ def _at(column: str, label: str) -> str:
 
 
 def _of_pattern(
-    scan: Scan,
-    name: str,
-    told: Mapping[str, Any],
+    scan: Scan,  # the predictions
+    name: str,  # the classifier's
+    told: Mapping[str, Any],  # what it is told by
     classes: Vocabulary,
-    besides: Sequence[str | None],
+    besides: Sequence[str | None],  # columns that are something else, though a pattern fits
 ) -> _ByPattern:
-    """Return the columns of a classifier that is told by patterns.
-
-    Parameters
-    ----------
-    scan : Scan
-        The predictions.
-    name : str
-        The classifier's.
-    told : mapping
-        What it is told by.
-    classes : Vocabulary
-    besides : sequence of str or None
-        Columns that are something else, though a pattern fits.
-    """
+    """Return the columns of a classifier that is told by patterns."""
     options = {key: value for key, value in told.items() if key not in _BY_PATTERN}
     options = {key: value for key, value in options.items() if value is not None}
     columns: dict[str, tuple[str, ...]] = {}
@@ -332,10 +294,7 @@ def _of_pattern(
 def read_sets(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
     """Take a column for the classes of each item: lists of names, or texts with bars between them.
 
-    Returns
-    -------
-    array of int64, shape (N,)
-        The number of each item's set: bit k is set where it has the k-th class.
+    The number of each item's set: bit k is set where it has the k-th class.
 
     Examples
     --------

@@ -33,42 +33,24 @@ from assay.predictions.values import distinct_values, read_predicted
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """What classifiers said of each item, and what it is; arrays of shape (N,).
-
-    Attributes
-    ----------
-    source : str
-    classifiers : tuple of str
-        Their names, in the order of the bits of a code.
-    codes : array of int
-        Bit k is set where the k-th says yes.
-    truth : array of bool
-    score : array
-        Of a single classifier; the mean rank by the scores of several. 0 where there is none.
-    threshold : float or None
-        Of a single classifier.
-    opinions : Opinions or None
-        What columns for a model of the outcome say.
-    classes : Vocabulary
-        Those that items are of. Where they are more than yes and no, `truth` is whether the first
-        classifier is right, and `codes` are those of `Vocabulary.code`.
-    numbers : array of int, optional
-        Of more classes, that of each item; one behind the last for items of none. Where an item may
-        have several, that of the set of them.
-    places : array of int, shape (N, J), optional
-        Where that class stands among all by the probabilities of each of J classifiers, from 0 on;
-        behind all by those of a classifier that has none. None where it was not asked for.
-    """
+    """What classifiers said of each item, and what it is; arrays of shape (N,)."""
 
     source: str
-    classifiers: tuple[str, ...]
-    codes: Ints
+    classifiers: tuple[str, ...]  # their names, in the order of the bits of a code
+    codes: Ints  # bit k is set where the k-th says yes
     truth: Bools
+    # Of a single classifier; the mean rank by the scores of several. 0 where there is none.
     score: Floats
-    threshold: float | None = None
-    opinions: Opinions | None = None
+    threshold: float | None = None  # of a single classifier
+    opinions: Opinions | None = None  # what columns for a model of the outcome say
+    # Those that items are of. Where they are more than yes and no, `truth` is whether the first
+    # classifier is right, and `codes` are those of `Vocabulary.code`.
     classes: Vocabulary = YES_OR_NO
+    # Of more classes, that of each item; one behind the last for items of none. Where an item may
+    # have several, that of the set of them.
     numbers: Ints | None = None
+    # (N, J): where that class stands among all by the probabilities of each of J classifiers, from
+    # 0 on; behind all by those of a classifier that has none. None where it was not asked for.
     places: Ints | None = None
 
     @cached_property
@@ -87,38 +69,21 @@ class Labelled:
 def read_labelled(
     source: object,
     *,
-    label: str,
+    label: str,  # the column with the truth: true and false, 0 and 1, or anything with `positive`
     score: str | None = None,
     predicted: str | None = None,
     threshold: float | None = None,
-    positive: object = None,
+    positive: object = None,  # the value of the columns `predicted` and `label` that means yes
+    # In place of `score`, `predicted` and `threshold`, as in `read_predictions`; each has a
+    # `positive` of its own.
     classifiers: Classifiers | None = None,
-    aux: Sequence[str] = (),
+    aux: Sequence[str] = (),  # columns for a model of the outcome, as in `read_predictions`
     classes: Vocabulary | None = None,
     probabilities: str | None = None,
+    # Whether to tell where each item's class stands by the probabilities (`Labelled.places`)
     ranked: bool = False,
 ) -> Labelled:
     """Read predictions whose truth is known.
-
-    Parameters
-    ----------
-    source, score, predicted, threshold
-        As in `read_predictions`.
-    label : str
-        The column with the truth: true and false, 0 and 1, or anything with `positive`.
-    positive : object, optional
-        The value of the columns `predicted` and `label` that means yes.
-    classifiers : mapping of str to mapping, optional
-        In place of `score`, `predicted` and `threshold`, as in `read_predictions`; each has a
-        `positive` of its own.
-    aux : sequence of str
-        Columns for a model of the outcome, as in `read_predictions`.
-    classes, probabilities
-        As in `read_predictions`. What is no class in the column `label` is an item of none. Where
-        an item may have several, `label` is a pattern of columns, or a column of sets, as
-        `predicted` is (`find_labels`).
-    ranked : bool
-        Whether to tell where each item's class stands by the probabilities (`Labelled.places`).
 
     Examples
     --------
@@ -170,19 +135,11 @@ def _of_classes(
     classifiers: Classifiers | None,
     classes: Vocabulary | None,
     *,
-    own: Mapping[str, Any],
+    own: Mapping[str, Any],  # what a single classifier is told by
     aux: Sequence[str],
     ranked: bool,
 ) -> Labelled:
-    """Read predictions of more classes than yes and no, with the truth.
-
-    Parameters
-    ----------
-    source, label, classifiers, classes, aux, ranked
-        As in `read_labelled`.
-    own : mapping of str to object
-        What a single classifier is told by.
-    """
+    """Read predictions of more classes than yes and no, with the truth."""
     scan = as_scan(source)
     given, known = for_classes(scan, classifiers, classes, own, {"aux": aux})
     if known is None or given is None:
@@ -208,13 +165,7 @@ def _of_classes(
 
 
 def _of_sets(source: object, label: str, classifiers: Classifiers, classes: Vocabulary) -> Labelled:
-    """Read predictions of items that may have several classes, with the truth.
-
-    Parameters
-    ----------
-    source, label, classifiers, classes
-        As in `read_labelled`.
-    """
+    """Read predictions of items that may have several classes, with the truth."""
     refuse_no_column("label", label)
     loaded, roles, names = load_label_sets(source, classifiers, classes)
     judged = judge(loaded, roles, take_ids(loaded, None))
@@ -235,15 +186,7 @@ def _of_sets(source: object, label: str, classifiers: Classifiers, classes: Voca
 def _places(
     loaded: Loaded, roles: Mapping[str, Roles], classes: Vocabulary, ids: Ids, numbers: Ints
 ) -> Ints:
-    """Return where each item's class stands by the probabilities of each classifier.
-
-    Parameters
-    ----------
-    loaded, roles, classes, ids
-        The columns, which of them are each classifier's, the classes, and the items' ids.
-    numbers : array of int
-        Of the class that each item is of.
-    """
+    """Return where each item's class stands by the probabilities of each classifier."""
     each = [[loaded.columns[name] for name in role.of_class] for role in roles.values()]
     behind = np.full(len(ids), len(classes), dtype=np.int64)
     found = [places_of(own, classes, ids, numbers) if own else behind for own in each]

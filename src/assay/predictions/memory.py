@@ -36,10 +36,13 @@ TOP = int(np.iinfo(np.uint64).max)
 
 
 def first_cards(
+    # number, stratum, (N,): each item's number in the deck, and its stratum.
     number: Words,
     stratum: Ints,
+    # counts, sizes, (H,): for each stratum the cards wanted and the items held.
     counts: Ints,
     sizes: Ints,
+    # Returns the bytes of the ids of the items at some places; they order equal numbers.
     utf8: Callable[[Ints], Sequence[bytes]],
 ) -> list[Ints]:
     """Return where the first cards of each stratum are, in the order in which they are dealt.
@@ -47,15 +50,6 @@ def first_cards(
     The numbers are spread evenly, so the first n of N lie below some n / N of their range. Only
     the items below a somewhat higher limit are sorted; a stratum that turns out short of cards,
     which happens once in many million deals, is tried again with a limit twice as high.
-
-    Parameters
-    ----------
-    number, stratum : array, shape (N,)
-        Each item's number in the deck, and its stratum.
-    counts, sizes : array, shape (H,)
-        For each stratum the cards wanted and the items held.
-    utf8 : callable
-        Returns the bytes of the ids of the items at some places; they order equal numbers.
 
     Examples
     --------
@@ -136,69 +130,44 @@ class Judged:
 
 
 class MemoryPredictions:
-    """`Predictions` on arrays, of one classifier or several.
-
-    Parameters
-    ----------
-    source : str
-        Where they come from, for people.
-    ids : Ids
-        No two alike.
-    score, predicted : array, shape (N,)
-        Finite scores without -0.0, and whether the classifier said yes; of classifiers with names
-        the mean ranks and the codes. They are not copied, and must not change.
-    show : Show
-        Returns what people see of some items.
-    threshold : float, optional
-        Where the predicted label changes.
-    weights : array, shape (N,), optional
-        How much each item counts: finite, not negative, not all 0. An item of weight 0 counts for
-        nothing, and is not there. The others are dealt as they arrive (`assay.core.weights`).
-    classifiers : tuple of str
-        Their names, in the order of the bits of a code.
-    classes : tuple of str
-        What they say of an item, by number; of others than no and yes, classifiers have names.
-    multilabel : bool
-        Whether an item may have several of the classes: codes are then of sets of them.
-    groups : Groups
-        What the bits of a code behind the classifiers' mean.
-    fingerprint : str, optional
-        Of all that was read: a rank depends on many scores, and does not tell one from a like one.
-    former : callable, optional
-        Returns what Assay 0.1 knew the same predictions by, where that was another fingerprint.
-    doubts : callable
-        Returns what looks wrong with the scores, from their counts.
-    opinions : Opinions, optional
-        Columns for a model of the outcome.
-    by_model : bool
-        Of classifiers that have names: whether the scores are a model's log odds.
-    probabilities : sequence of callables or None
-        Of each classifier: returns the probabilities of all classes for some rows, of shape (n, K);
-        None where there are none.
-    class_scores : callable, optional
-        Of one classifier of several classes: returns what the ranks were made of.
-    """
+    """`Predictions` on arrays, of one classifier or several."""
 
     def __init__(
         self,
         *,
-        source: str,
-        ids: Ids,
+        source: str,  # where they come from, for people
+        ids: Ids,  # no two alike
+        # score, predicted, (N,): finite scores without -0.0, and whether the classifier said yes;
+        # of classifiers with names the mean ranks and the codes. They are not copied, and must not
+        # change.
         score: Floats,
         predicted: Bools | Ints,
-        show: Show,
-        threshold: float | None = None,
+        show: Show,  # returns what people see of some items
+        threshold: float | None = None,  # where the predicted label changes
+        # (N,): how much each item counts: finite, not negative, not all 0. An item of weight 0
+        # counts for nothing, and is not there. The others are dealt as they arrive
+        # (`assay.core.weights`).
         weights: Floats | None = None,
-        classifiers: tuple[str, ...] = UNNAMED,
+        classifiers: tuple[str, ...] = UNNAMED,  # their names, in the order of the bits of a code
+        # What they say of an item, by number; of others than no and yes, classifiers have names.
         classes: tuple[str, ...] = YES_OR_NO.names,
+        # Whether an item may have several of the classes: codes are then of sets of them.
         multilabel: bool = False,
-        groups: Groups = NO_GROUPS,
+        groups: Groups = NO_GROUPS,  # what the bits of a code behind the classifiers' mean
+        # Of all that was read: a rank depends on many scores, and does not tell one from a like
+        # one.
         fingerprint: str | None = None,
+        # Returns what Assay 0.1 knew the same predictions by, where that was another fingerprint.
         former: Callable[[], str] | None = None,
+        # Returns what looks wrong with the scores, from their counts.
         doubts: Callable[[ScoreCells], tuple[Doubt, ...]] = lambda _: (),
-        opinions: Opinions | None = None,
+        opinions: Opinions | None = None,  # columns for a model of the outcome
+        # Of classifiers that have names: whether the scores are a model's log odds.
         by_model: bool = False,
+        # Of each classifier: returns the probabilities of all classes for some rows, of shape (n,
+        # K); None where there are none.
         probabilities: Sequence[Callable[[Ints], Floats] | None] = (),
+        # Of one classifier of several classes: returns what the ranks were made of.
         class_scores: Callable[[], ClassScores] | None = None,
     ) -> None:
         self.source = source
@@ -357,11 +326,6 @@ class MemoryPredictions:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order.
 
         With weights, by their first arrivals.
-
-        Parameters
-        ----------
-        strata, scale, seed, counts
-            As in `contract.Predictions`.
         """
         wanted = checked_counts(counts, strata.n_strata)
         stratum = strata.assign(self._values(strata.variable, scale), self._said)

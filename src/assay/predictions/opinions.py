@@ -152,14 +152,8 @@ def opinions_of_several(
 ) -> Opinions:
     """Return the columns for a model, of classifiers that have names.
 
-    Parameters
-    ----------
-    aux : mapping of str to column
-        Those beside the scores.
-    scores : mapping of str to array
-        By classifier.
-    codes, ranks : array, shape (N,)
-        What the classifiers say, and the mean rank by their scores.
+    `aux`: those beside the scores; `scores`: by classifier; `codes`, `ranks`, (N,): what the
+    classifiers say, and the mean rank by their scores.
     """
     told = {**aux, **{score_name(name): score for name, score in scores.items()}}
     return Opinions({**told, SAID: codes, RANK: ranks}, None, tuple(told))

@@ -65,23 +65,14 @@ def said_by_both(code: int, classes: int) -> tuple[int, int]:
 
 
 class ComparedPredictions(MemoryPredictions):
-    """`Predictions` of two classifiers, each applied to its own items.
-
-    Parameters
-    ----------
-    old, new : MemoryPredictions
-    names : (str, str)
-        What the two are called.
-    classes : Vocabulary
-        What they say of an item: all classes of both.
-    """
+    """`Predictions` of two classifiers, each applied to its own items."""
 
     def __init__(
         self,
         old: MemoryPredictions,
         new: MemoryPredictions,
-        names: tuple[str, str],
-        classes: Vocabulary = YES_OR_NO,
+        names: tuple[str, str],  # what the two are called
+        classes: Vocabulary = YES_OR_NO,  # what they say of an item: all classes of both
     ) -> None:
         refuse_bad_names(names)
         _refuse_unlike(old, new)
@@ -139,33 +130,17 @@ class ComparedPredictions(MemoryPredictions):
 class ScannedPair(ScannedPredictions):
     """`Predictions` of two classifiers of yes and no, one of which stays where it is at least.
 
-    Parameters
-    ----------
-    parts : pair of ScannedPredictions or MemoryPredictions
-        The earlier and the later.
-    names : (str, str)
-        What the two are called.
-    seed : int
-        Of the cards that the first pass of each may have brought along.
-    shows : bool
-        Whether people see anything of an item.
-    model : Model, optional
-        What takes the mean rank's place.
-
-    Attributes
-    ----------
-    joined_by : Join
-        The engine that joins them.
+    `joined_by`: the engine that joins them.
     """
 
     def __init__(
         self,
-        parts: tuple[Read, Read],
-        names: tuple[str, str],
+        parts: tuple[Read, Read],  # the earlier and the later
+        names: tuple[str, str],  # what the two are called
         *,
-        seed: int,
-        shows: bool,
-        model: Model | None = None,
+        seed: int,  # of the cards that the first pass of each may have brought along
+        shows: bool,  # whether people see anything of an item
+        model: Model | None = None,  # what takes the mean rank's place
     ) -> None:
         refuse_bad_names(names)
         _refuse_unlike(*parts)
@@ -285,15 +260,6 @@ def _weights(
     """Return the weights of all items, where they have any: of an item in both, one.
 
     A label counts for both metrics, and is drawn in proportion to one weight.
-
-    Parameters
-    ----------
-    parts
-        As in `ComparedPredictions`.
-    place : array of int
-        Where the earlier one's rows are among all.
-    ids : Ids
-        Of all items.
     """
     before, after = (part.judged.weights for part in parts)
     if before is None or after is None:
@@ -318,20 +284,12 @@ def _weights(
 def _opinions(
     parts: tuple[MemoryPredictions, MemoryPredictions],
     names: tuple[str, str],
-    place: Ints,
+    place: Ints,  # where the earlier one's rows are among all
+    # codes, ranks: (N,)
     codes: Ints,
     ranks: Floats,
 ) -> Opinions | None:
-    """Return the columns for a model of both: the later one's, where it has a value.
-
-    Parameters
-    ----------
-    parts, names
-        As in `ComparedPredictions`.
-    place : array of int
-        Where the earlier one's rows are among all.
-    codes, ranks : array, shape (N,)
-    """
+    """Return the columns for a model of both: the later one's, where it has a value."""
     before, after = (part.judged for part in parts)
     if before.opinions is None or after.opinions is None:
         return None

@@ -21,12 +21,7 @@ from assay.predictions.streamed import PIECE, Kept, in_threads, workers
 class Ranked:
     """The mean rank and the code of rows, from what was kept of them.
 
-    Parameters
-    ----------
-    steps : sequence of Steps
-        Of each classifier what its cells tell.
-    scored : sequence of bool
-        Whether each has a score.
+    `steps`: of each classifier what its cells tell; `scored`: whether each has a score.
     """
 
     def __init__(self, steps: Sequence[Steps], scored: Sequence[bool]) -> None:
@@ -56,15 +51,7 @@ class Ranked:
         return means, codes if kept.bits is None else codes | kept.bits << len(self._tables)
 
     def count(self, kept: Iterable[Kept], n_codes: int) -> ScoreCells:
-        """Count rows by mean rank and code.
-
-        Parameters
-        ----------
-        kept : iterable of arrays
-            What was kept of the rows.
-        n_codes : int
-            How many codes there may be.
-        """
+        """Count rows by mean rank and code."""
         tallies = [tally_of(n_codes) for _ in range(workers())]
 
         def counter(tally: Tally) -> Callable[[Kept], None]:

@@ -84,13 +84,6 @@ _SMALL = 64 * 2**20
 def engine_of(scan: Scan, id: str | None) -> Engine:
     """Return the engine that was asked for, or else the one that suits.
 
-    Parameters
-    ----------
-    scan : Scan
-        Where the predictions are.
-    id : str or None
-        The column of ids. Without one the rows' numbers are the ids, which only memory knows.
-
     Examples
     --------
     >>> engine_of(Scan({"p": [0.5]}), None), engine_of(Scan("SELECT 1 AS id"), "id")
@@ -108,27 +101,13 @@ def engine_of(scan: Scan, id: str | None) -> Engine:
 
 
 def open_scanner(
-    scan: Scan,
-    engine: Engine,
-    roles: Mapping[str, Roles],
-    show: Sequence[str],
-    slices: Sequence[str] = (),
+    scan: Scan,  # where they are
+    engine: Engine,  # what reads them
+    roles: Mapping[str, Roles],  # which columns are each classifier's
+    show: Sequence[str],  # the columns that people see
+    slices: Sequence[str] = (),  # groups of items that targets are of, for DuckDB and Spark
 ) -> Scanner:
-    """Open predictions that are to be read where they lie.
-
-    Parameters
-    ----------
-    scan : Scan
-        Where they are.
-    engine : {"duckdb", "spark", "database"}
-        What reads them.
-    roles : mapping of str to Roles
-        Which columns are each classifier's.
-    show : sequence of str
-        The columns that people see.
-    slices : sequence of str
-        Groups of items that targets are of, for DuckDB and Spark.
-    """
+    """Open predictions that are to be read where they lie."""
     if engine == "spark":
         from assay.predictions.spark.several import open_spark
 
@@ -154,111 +133,79 @@ def _bytes(path: str) -> float:
 
 
 def read_predictions(
+    # The path of a Parquet, CSV or JSON lines file, of a folder of them, or a pattern that matches
+    # several; an SQL query; a pandas, polars, pyarrow or Spark table, or any other that narwhals
+    # reads; a mapping of column names to arrays or lists; a `Scan`, which can say more. What is
+    # `Predictions` already is returned as it is, and with one of `classifiers` under its name.
     source: object,
     *,
+    # The column of scores, finite numbers. None when there are none: all items then have the same
+    # score, 0.
     score: str | None = None,
+    # The column of predicted labels: yes and no, true and false, 1 and 0, or anything with
+    # `positive`. With `classes`, the column of predicted classes: their names, or aliases. When
+    # left out, a score of at least `threshold` says yes.
     predicted: str | None = None,
+    # The column of ids, integers of 64 bits or strings, no two alike. When left out, the id is the
+    # number of the row, from 0; the order of the rows, in a file too, then decides which items are
+    # drawn, and must not change during a campaign.
     id: str | None = None,
+    # The score from which on the predicted label is yes. Given together with `predicted`, every row
+    # is checked against it; a score equal to the threshold goes with either label.
     threshold: float | None = None,
+    # The value of the column `predicted` that means yes; all others mean no.
     positive: object = None,
+    # Whose score it is; the positive class's when left out. Those of the predicted class (how sure
+    # the classifier is of what it says) and of the negative one are turned into it: 1 - score, or
+    # -score for margins, of items predicted no, or of all.
     score_of: ScoreOf | None = None,
+    # What a score is. Percentages, 0 to 100 like the threshold beside them, are divided by 100.
+    # When left out, scores between 0 and 1 are probabilities, and others margins.
     scale: ScoreScale | None = None,
+    # Instead of the six: for each classifier's name its `score`, `predicted`, `threshold`,
+    # `positive`, `score_of`, `scale` and `probabilities`, those it has. Several of more classes
+    # than yes and no are read into memory. The names stand in metrics such as "precision:cnn":
+    # letters, digits, _ . and -.
     classifiers: Classifiers | None = None,
+    # What classifiers say of an item, where it is not yes or no (`find_classes`). The score is then
+    # that of the predicted class. A single classifier is called `assay.core.targets.ALONE` where no
+    # name is given. Where an item may have several of them, `find_labels` says what `classifiers`,
+    # `predicted` and `probabilities` are.
     classes: Vocabulary | None = None,
+    # The columns of every class's probability, with a star for its name, such as ``p_*``; or,
+    # without a star, one column of lists in the order of the classes. They are finite, and need not
+    # sum to 1. An item is predicted to be of the class with the largest, and of several such of the
+    # first, unless `predicted` says otherwise; its score is that class's probability.
     probabilities: str | None = None,
-    show: Sequence[str] = (),
+    show: Sequence[str] = (),  # the columns that people see when they label an item
+    # With `classifiers`, groups of items that metrics are wanted of: ``lang=de``, or ``lang`` for
+    # one a value. DuckDB and Spark read them where they lie; others read all into memory.
     groups: Sequence[str] = (),
+    # The column of weights, finite numbers that are not negative: an item counts as much as its
+    # weight, and not at all where that is 0. With `aux` all is then read into memory.
     sample_weight: str | None = None,
+    # Columns that a model of the outcome may use beside the score: numbers, true and false, or
+    # categories, which may be missing.
     aux: Sequence[str] = (),
+    # What `assay.core.error_model.Model.to_dict` returned: its log odds take the place of the score
+    # in everything but the predicted label.
     model: Mapping[str, Any] | None = None,
+    # With which cards will be dealt. Where the predictions stay where they are, the first pass over
+    # them then brings these cards along.
     seed: int = 0,
+    # Whether that seed is to depend on what the columns of `aux` say (`bound_seed`)
     bind: bool = False,
 ) -> Predictions:
     """Read the predictions of one classifier or several, and check them.
 
-    Parameters
-    ----------
-    source : path, query, table, mapping, Scan or Predictions
-        The path of a Parquet, CSV or JSON lines file, of a folder of them, or a pattern that
-        matches several; an SQL query; a pandas, polars, pyarrow or Spark table, or any other that
-        narwhals reads; a mapping of column names to arrays or lists; a `Scan`, which can say more.
-        What is `Predictions` already is returned as it is, and with one of `classifiers` under
-        its name.
-    score : str, optional
-        The column of scores, finite numbers. None when there are none: all items then have the
-        same score, 0.
-    predicted : str, optional
-        The column of predicted labels: yes and no, true and false, 1 and 0, or anything with
-        `positive`. With `classes`, the column of predicted classes: their names, or aliases.
-        When left out, a score of at least `threshold` says yes.
-    id : str, optional
-        The column of ids, integers of 64 bits or strings, no two alike. When left out, the id is
-        the number of the row, from 0; the order of the rows, in a file too, then decides which
-        items are drawn, and must not change during a campaign.
-    threshold : float, optional
-        The score from which on the predicted label is yes. Given together with `predicted`, every
-        row is checked against it; a score equal to the threshold goes with either label.
-    positive : object, optional
-        The value of the column `predicted` that means yes; all others mean no.
-    score_of : {"positive", "predicted", "negative"}, optional
-        Whose score it is; the positive class's when left out. Those of the predicted class (how
-        sure the classifier is of what it says) and of the negative one are turned into it: 1 -
-        score, or -score for margins, of items predicted no, or of all.
-    scale : {"probability", "percent", "margin"}, optional
-        What a score is. Percentages, 0 to 100 like the threshold beside them, are divided by 100.
-        When left out, scores between 0 and 1 are probabilities, and others margins.
-    classifiers : mapping of str to mapping, optional
-        Instead of the six: for each classifier's name its `score`, `predicted`, `threshold`,
-        `positive`, `score_of`, `scale` and `probabilities`, those it has. Several of more classes
-        than yes and no are read into memory. The names stand in metrics such as "precision:cnn":
-        letters, digits, _ . and -.
-    classes : Vocabulary, optional
-        What classifiers say of an item, where it is not yes or no (`find_classes`). The score is
-        then that of the predicted class. A single classifier is called `assay.core.targets.ALONE`
-        where no name is given. Where an item may have several of them, `find_labels` says what
-        `classifiers`, `predicted` and `probabilities` are.
-    probabilities : str, optional
-        The columns of every class's probability, with a star for its name, such as ``p_*``; or,
-        without a star, one column of lists in the order of the classes. They are finite, and need
-        not sum to 1. An item is predicted to be of the class with the largest, and of several such
-        of the first, unless `predicted` says otherwise; its score is that class's probability.
-    show : sequence of str
-        The columns that people see when they label an item.
-    groups : sequence of str
-        With `classifiers`, groups of items that metrics are wanted of: ``lang=de``, or ``lang`` for
-        one a value. DuckDB and Spark read them where they lie; others read all into memory.
-    sample_weight : str, optional
-        The column of weights, finite numbers that are not negative: an item counts as much as its
-        weight, and not at all where that is 0. With `aux` all is then read into memory.
-    aux : sequence of str
-        Columns that a model of the outcome may use beside the score: numbers, true and false, or
-        categories, which may be missing.
-    model : mapping, optional
-        What `assay.core.error_model.Model.to_dict` returned: its log odds take the place of the
-        score in everything but the predicted label.
-    seed : int
-        With which cards will be dealt. Where the predictions stay where they are, the first pass
-        over them then brings these cards along.
-    bind : bool
-        Whether that seed is to depend on what the columns of `aux` say (`bound_seed`).
+    The same whatever they were read from, and in whatever order if they have ids. Of `classifiers`,
+    bit k of an item's code is set where the k-th says yes; of `classes`, codes are those of
+    `Vocabulary.code`. The stratification variable is the mean, over those that have a score, of the
+    item's rank by it (`assay.core.cuts.rank`), and 1/2 for all items where none has.
 
-    Returns
-    -------
-    Predictions
-        The same whatever they were read from, and in whatever order if they have ids. Of
-        `classifiers`, bit k of an item's code is set where the k-th says yes; of `classes`, codes
-        are those of `Vocabulary.code`. The stratification
-        variable is the mean, over those that have a score, of the item's rank by it
-        (`assay.core.cuts.rank`), and 1/2 for all items where none has.
+    Raises InputError: says what is wrong, where, how often, with which classifier, and how to mend
+    it; a PredictionsError but for bad names.
 
-    Raises
-    ------
-    InputError
-        Says what is wrong, where, how often, with which classifier, and how to mend it; a
-        PredictionsError but for bad names.
-
-    Notes
-    -----
     A CSV file has no types. Ids in it are integers when each is written as an integer of 64 bits
     is (7, not 007), and otherwise strings; NA and a quoted "" are strings like any other, and a
     field with nothing in it is a missing value.
@@ -363,21 +310,11 @@ def _reopened(
     engine: Engine,
     roles: Mapping[str, Roles],
     show: Sequence[str],
-    model: Model | None,
+    model: Model | None,  # what takes the score's place
     *,
     slices: Sequence[str],
 ) -> Scanner:
-    """Open predictions by a model, or of one classifier without one to see what it takes.
-
-    Parameters
-    ----------
-    scan, engine, roles, show
-        As in `open_scanner`.
-    model : Model, optional
-        What takes the score's place.
-    slices : sequence of str
-        As in `open_scanner`.
-    """
+    """Open predictions by a model, or of one classifier without one to see what it takes."""
     if model is None:
         (role,) = roles.values()
         show = [column for column in (role.score, *role.aux) if column is not None]
@@ -449,12 +386,7 @@ def from_arrays(
 def _copied_if_need_be(scan: Scan, beyond: Mapping[str, bool]) -> Engine:
     """Return DuckDB, which copies a table, where its own database does not count it.
 
-    Parameters
-    ----------
-    scan : Scan
-        Where the table is.
-    beyond : mapping of str to bool
-        What a database does not count, and whether it is asked for.
+    `beyond`: what a database does not count, and whether it is asked for.
     """
     asked = [what for what, is_asked in beyond.items() if is_asked]
     if not asked:
@@ -468,8 +400,11 @@ def _copied_if_need_be(scan: Scan, beyond: Mapping[str, bool]) -> Engine:
 
 
 def _can_stay(
+    # scan, engine: where the predictions are, and what reads them.
     scan: Scan,
     engine: Engine,
+    # roles, aux, sample_weight: the columns of each classifier, the second opinions, and the
+    # weights.
     roles: Mapping[str, Roles],
     aux: Sequence[str],
     *,
@@ -479,13 +414,6 @@ def _can_stay(
 
     Others are read into memory, unless somebody asked for something else: those with weights and
     second opinions, and several classifiers of more classes than yes and no.
-
-    Parameters
-    ----------
-    scan, engine
-        Where the predictions are, and what reads them.
-    roles, aux, sample_weight
-        The columns of each classifier, the second opinions, and the weights.
     """
     if sample_weight is not None and aux:
         _refuse_engine(scan, engine, sample_weight)
@@ -512,27 +440,15 @@ def _refuse_to_stay(scan: Scan, engine: Engine) -> None:
 
 
 def _in_memory(
-    loaded: Loaded,
-    roles: Mapping[str, Roles],
+    loaded: Loaded,  # the columns
+    roles: Mapping[str, Roles],  # which of them are each classifier's
     id: str | None,
     groups: Sequence[str],
     sample_weight: str | None,
     *,
-    aux: Sequence[str] = (),
+    aux: Sequence[str] = (),  # of classifiers that have names; of one without, its role has them
 ) -> MemoryPredictions:
-    """Return predictions on arrays.
-
-    Parameters
-    ----------
-    loaded : Loaded
-        The columns.
-    roles : mapping of str to Roles
-        Which of them are each classifier's.
-    id, groups, sample_weight
-        As in `read_predictions`.
-    aux : sequence of str
-        Of classifiers that have names; of one without, its role has them.
-    """
+    """Return predictions on arrays."""
     ids = take_ids(loaded, id)
     names = tuple(roles)
     if len(names) == 1 and not groups:
@@ -592,21 +508,14 @@ def _in_memory(
 
 
 def _of_classes(
+    # loaded, name, role, ids: the columns, whose they are, which is what, and the items' ids.
     loaded: Loaded,
     name: str,
     role: Roles,
-    classes: Vocabulary,
+    classes: Vocabulary,  # what it says of an item
     ids: Ids,
 ) -> MemoryPredictions:
-    """Return the predictions of one classifier of several classes.
-
-    Parameters
-    ----------
-    loaded, name, role, ids
-        The columns, whose they are, which is what, and the items' ids.
-    classes : Vocabulary
-        What it says of an item.
-    """
+    """Return the predictions of one classifier of several classes."""
     with about(name):
         score, said = take_classes(loaded, role, classes, ids)
     cells = cells_of(score, said, ids.digest, classes=len(classes))

@@ -22,11 +22,12 @@ from assay.predictions.union import UnionPredictions
 
 
 def read_compared(
-    scans: Sequence[object],
+    scans: Sequence[object],  # the earlier and the later ones
     *,
+    # The two names, in the same order, with the columns of each, as in `read_predictions`.
     classifiers: Classifiers,
     id: str | None,
-    classes: Vocabulary | None = None,
+    classes: Vocabulary | None = None,  # those of both, where they say more than yes and no
     show: Sequence[str] = (),
     sample_weight: str | None = None,
     aux: Sequence[str] = (),
@@ -37,22 +38,6 @@ def read_compared(
 
     Where one of them stays where it is, an engine does that. With more classes than yes and no, or
     second opinions where neither DuckDB nor Spark reads both, they are read into memory.
-
-    Parameters
-    ----------
-    scans : sequence of two paths, tables, Scans or Predictions
-        The earlier and the later ones.
-    classifiers : mapping of str to mapping
-        The two names, in the same order, with the columns of each, as in `read_predictions`.
-    classes : Vocabulary, optional
-        Those of both, where they say more than yes and no.
-    id, show, seed
-        As in `read_predictions`; an id is needed, as nothing else tells which items are the same.
-    sample_weight : str, optional
-        As in `read_predictions`; both have it, and an item that is in both has one weight.
-    aux, model
-        As in `read_predictions`; both have the columns of `aux`, and the later one's count where an
-        item is in both.
 
     Examples
     --------

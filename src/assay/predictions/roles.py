@@ -219,10 +219,8 @@ def refuse_no_column(argument: str, name: object) -> None:
 def which_means_yes(yes: Sequence[object], unknown: Sequence[object]) -> str:
     """Return the hint for labels of which it is not clear what they say.
 
-    Parameters
-    ----------
-    yes, unknown : sequence of object
-        Values of the column that surely mean yes, and those of which it cannot be told.
+    `yes`, `unknown`: values of the column that surely mean yes, and those of which it cannot be
+    told.
 
     Examples
     --------

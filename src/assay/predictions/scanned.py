@@ -49,45 +49,28 @@ Reopen = Callable[[Model | None], Scanner]
 
 
 class ScannedPredictions:
-    """`Predictions` by a `Scanner`.
-
-    Parameters
-    ----------
-    scanner : Scanner
-        The engine.
-    threshold : float or None
-        Where the predicted label changes.
-    seed : int
-        Whose first cards the first pass may bring along. With another seed all answers are right,
-        too, at the price of a pass.
-    check_ids : bool
-        Whether to look at every id for repetitions, not only at those drawn.
-    classifiers : tuple of str
-        Their names, in the order of the places of a code.
-    classes : tuple of str
-        What they say of an item; others than no and yes are of a classifier that has a name.
-    groups : Groups
-        What the bits of a code behind the classifiers' mean, where that is no slices.
-    reopen : callable, optional
-        Opens the predictions with a model's log odds in the score's place, or with what the score
-        and the columns for a model say in place of what people see.
-    bind : bool
-        Whether the seed is to depend on the columns for a model (`bound_seed`).
-    """
+    """`Predictions` by a `Scanner`."""
 
     multilabel = False
 
     def __init__(
         self,
-        scanner: Scanner,
+        scanner: Scanner,  # the engine
         *,
-        threshold: float | None,
+        threshold: float | None,  # where the predicted label changes
+        # Whose first cards the first pass may bring along. With another seed all answers are right,
+        # too, at the price of a pass.
         seed: int,
-        check_ids: bool,
-        classifiers: tuple[str, ...] = UNNAMED,
+        check_ids: bool,  # whether to look at every id for repetitions, not only at those drawn
+        classifiers: tuple[str, ...] = UNNAMED,  # their names, in the order of the places of a code
+        # What they say of an item; others than no and yes are of a classifier that has a name.
         classes: tuple[str, ...] = YES_OR_NO.names,
+        # What the bits of a code behind the classifiers' mean, where that is no slices.
         groups: Groups = NO_GROUPS,
+        # Opens the predictions with a model's log odds in the score's place, or with what the score
+        # and the columns for a model say in place of what people see.
         reopen: Reopen | None = None,
+        # Whether the seed is to depend on the columns for a model (`bound_seed`)
         bind: bool = False,
     ) -> None:
         self._reopen = reopen
@@ -318,11 +301,6 @@ class ScannedPredictions:
         """Return the first ``counts[h]`` cards of every stratum h, in deck order.
 
         With weights, by their first arrivals.
-
-        Parameters
-        ----------
-        strata, scale, seed, counts
-            As in `contract.Predictions`.
         """
         variable = self._variable_of(strata)
         # Counted, as the strata may be those of a population that these are only a part of.
@@ -481,24 +459,14 @@ class ScannedPredictions:
     def _ask(
         self,
         strata: Strata,
-        wanted: Ints,
-        reach: "_Shares | ArrivalTimes",
+        wanted: Ints,  # (H,): the cards wanted of each stratum
+        reach: "_Shares | ArrivalTimes",  # how far to look for them
         *,
         variable: Variable,
         scale: Scale,
         seed: int,
     ) -> "_Candidates":
-        """Fetch at least as many of the first cards of each stratum as are wanted.
-
-        Parameters
-        ----------
-        strata, variable, scale, seed
-            As in `deal`, and what the strata are cut by.
-        wanted : array, shape (H,)
-            The cards wanted of each stratum.
-        reach : _Shares or ArrivalTimes
-            How far to look for them.
-        """
+        """Fetch at least as many of the first cards of each stratum as are wanted."""
         heaps: Sequence[Heap] = strata.heaps
         by_rank = variable == "rank"
         if by_rank:
@@ -583,10 +551,7 @@ class ScannedPredictions:
 class _Shares:
     """The share of all numbers, for each stratum, below which the items wanted lie.
 
-    Parameters
-    ----------
-    wanted, sizes : array, shape (H,)
-        Of each stratum the items that are wanted, and those that it holds.
+    `wanted`, `sizes`, (H,): of each stratum the items that are wanted, and those that it holds.
     """
 
     def __init__(self, wanted: Ints, sizes: Ints) -> None:

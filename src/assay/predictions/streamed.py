@@ -70,21 +70,11 @@ class Kept:
 
 @dataclass(frozen=True)
 class FirstIds:
-    """The first cards among integer ids, which their digests tell.
+    """The first cards among integer ids, which their digests tell."""
 
-    Parameters
-    ----------
-    seed : int
-        Of the deck.
-    limit : int
-        Up to which number cards are first.
-    signed : bool
-        Whether the ids have a sign.
-    """
-
-    seed: int
-    limit: int
-    signed: bool
+    seed: int  # of the deck
+    limit: int  # up to which number cards are first
+    signed: bool  # whether the ids have a sign
 
     def found(self, digest: Words) -> tuple[Ints, Ints | Words]:
         """Return where first cards are, and their ids."""
@@ -104,22 +94,13 @@ class UnusableError(Exception):
 
 @dataclass(frozen=True)
 class Judge:
-    """One of several classifiers, as the columns of a batch have it.
+    """One of several classifiers, as the columns of a batch have it."""
 
-    Parameters
-    ----------
-    rule : {"probability", "tail", "margin"}
-        How bins are made of its scores.
-    score, says : str, optional
-        The columns of scores, and of what it says: 0 or 1. Without scores all are 0.
-    limit : float
-        Without a column of what it says, the score from which on it says yes.
-    """
-
-    rule: Rule
+    rule: Rule  # how bins are made of its scores
+    # score, says: the columns of scores, and of what it says: 0 or 1. Without scores all are 0.
     score: str | None
     says: str | None
-    limit: float = 0.0
+    limit: float = 0.0  # without a column of what it says, the score from which on it says yes
 
     @property
     def ends(self) -> bool:
@@ -136,17 +117,7 @@ class Judge:
         return 2 * (2 * STEPS[self.rule] + 1)
 
     def find_places(self, columns: "_Columns", rows: slice, places: Places, ends: Ranges) -> None:
-        """Find the places of some rows.
-
-        Parameters
-        ----------
-        columns, rows
-            What they say.
-        places : array of uint16
-            Takes the places.
-        ends : Ranges
-            Takes the scores, where their ends must be known.
-        """
+        """Find the places of some rows."""
         score = np.zeros(places.size) if self.score is None else columns[self.score][rows]
         said = score >= np.float64(self.limit) if self.says is None else columns[self.says][rows]
         if not find_places(score, self.rule, said, places):
@@ -168,26 +139,14 @@ def _columns_of(batch: "pa.RecordBatch", names: Iterable[str | None]) -> _Column
 
 
 class FirstPass:
-    """What is counted of all rows, by each classifier.
-
-    Parameters
-    ----------
-    judges : sequence of Judge
-        The classifiers, in the order of the places of a code.
-    file : binary file
-        Takes what the second pass needs.
-    columns : collection of str
-        Which of `LISTED`, `BITS` and `WEIGHT` there are.
-    first : FirstIds, optional
-        Finds first cards where ids are integers.
-    """
+    """What is counted of all rows, by each classifier."""
 
     def __init__(
         self,
-        judges: Sequence[Judge],
-        file: IO[bytes],
-        columns: Collection[str],
-        first: FirstIds | None = None,
+        judges: Sequence[Judge],  # the classifiers, in the order of the places of a code
+        file: IO[bytes],  # takes what the second pass needs
+        columns: Collection[str],  # which of `LISTED`, `BITS` and `WEIGHT` there are
+        first: FirstIds | None = None,  # finds first cards where ids are integers
     ) -> None:
         self.judges, self._file, self._columns, self._first = judges, file, columns, first
         self._held: list[Kept] = []
@@ -323,12 +282,7 @@ def in_threads(work: Iterable[_Piece], workers: Sequence[Callable[[_Piece], None
 
     Few pieces are held at once: the next is asked for when there is somebody to take it.
 
-    Parameters
-    ----------
-    work : iterable
-        The pieces.
-    workers : sequence of callables
-        Each takes a piece.
+    `workers`: each takes a piece.
     """
     free: SimpleQueue[Callable[[_Piece], None]] = SimpleQueue()
     for worker in workers:

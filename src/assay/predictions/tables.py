@@ -140,13 +140,7 @@ def read_mapping(
 ) -> Loaded:
     """Read columns of a mapping from names to arrays, lists or series.
 
-    Parameters
-    ----------
-    source : mapping of str to columns
-    used, show : sequence of str
-        Columns that are needed, and those that reviewers see.
-    label : str
-        What the source is called in errors.
+    `used`, `show`: columns that are needed, and those that reviewers see.
 
     Examples
     --------

@@ -34,10 +34,7 @@ from assay.predictions.scanned import ScannedPredictions
 class UnionPredictions:
     """`Predictions` made of several, which hold different items.
 
-    Parameters
-    ----------
-    parts : sequence of Predictions
-        Of one classifier; two or more.
+    `parts`: of one classifier; two or more.
 
     Examples
     --------
@@ -141,13 +138,7 @@ class UnionPredictions:
     def deal(
         self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
-        """Return the first ``counts[h]`` cards of every stratum h, in deck order.
-
-        Parameters
-        ----------
-        strata, scale, seed, counts
-            As in `contract.Predictions`.
-        """
+        """Return the first ``counts[h]`` cards of every stratum h, in deck order."""
         tops = []
         for part in self.parts:
             decks = part.deal(strata, scale=scale, seed=seed, counts=counts)
@@ -215,21 +206,11 @@ def as_it_is_now(predictions: Predictions) -> Predictions:
 
 @dataclass(frozen=True)
 class Top:
-    """The first cards of every deck of one part.
+    """The first cards of every deck of one part."""
 
-    Parameters
-    ----------
-    source : str
-        Where the part comes from.
-    decks : sequence of sequences of Card
-        They hold every card down to their last one.
-    whole : sequence of bool
-        Whether nothing lies below the last card.
-    """
-
-    source: str
-    decks: Sequence[Sequence[Card]]
-    whole: Sequence[bool]
+    source: str  # where the part comes from
+    decks: Sequence[Sequence[Card]]  # they hold every card down to their last one
+    whole: Sequence[bool]  # whether nothing lies below the last card
 
 
 def merge(tops: Sequence[Top], seed: int) -> list[list[Card]]:
@@ -238,12 +219,7 @@ def merge(tops: Sequence[Top], seed: int) -> list[list[Card]]:
     They go down to where the first of the parts leaves off; what another part holds further below
     is left out, since cards of the first may lie between.
 
-    Parameters
-    ----------
-    tops : sequence of Top
-        Of the same strata.
-    seed : int
-        What the decks are shuffled by.
+    `tops`: of the same strata.
 
     Examples
     --------

@@ -106,13 +106,7 @@ def _number(text: str) -> float | None:
 def rows_in_memory(loaded: Loaded, roles: Roles, score: Floats, ids: Ids) -> Outside:
     """Return what finds the rows whose score is outside of a range.
 
-    Parameters
-    ----------
-    loaded, roles
-        The columns, and which of them is what.
-    score : array, shape (N,)
-        The scores of the positive class.
-    ids : Ids
+    `score`, (N,): the scores of the positive class.
     """
 
     def outside(low: float, high: float) -> tuple[int, str]:
@@ -244,15 +238,7 @@ def refuse_contradictions(
 
     A score equal to the threshold goes with either label.
 
-    Parameters
-    ----------
-    scores, predicted : array, shape (N,)
-    roles : Roles
-        They say from which score on the classifier says yes.
-    column : Column
-        Of the predicted labels, for the error.
-    ids : Ids
-        To name the rows.
+    `scores`, `predicted`: (N,).
     """
     limit = roles.limit
     if limit is None:
@@ -386,14 +372,7 @@ def slice_bits(
 ) -> tuple[tuple[str, ...], dict[str, dict[str, int]]]:
     """Return the names of the slices, and of each column the bits of each of its values.
 
-    Parameters
-    ----------
-    written : sequence of str
-        As in `read_slices`.
-    values_of : callable
-        Returns the texts that occur in a column, as `by_frequency` has them.
-    source : str
-        Where the items come from, for people.
+    `values_of`: returns the texts that occur in a column, as `by_frequency` has them.
 
     Examples
     --------

@@ -23,32 +23,20 @@ _MOST_TICKS = 6
 
 @dataclass(frozen=True)
 class Curve:
-    """A picture, as paths of SVG and the numbers at its edges.
+    """A picture, as paths of SVG and the numbers at its edges."""
 
-    Attributes
-    ----------
-    band, line : str
-        The interval and the estimate.
-    goal : str
-        The half-width that is wanted, around the estimate as it is now; or the limit that is asked
-        about. Empty without either.
-    grid : str
-    last : str
-        A dot at the estimate as it is now.
-    across, upwards : tuple of str
-        The numbers along the edges, evenly spaced from the left and from the top.
-    rows : tuple of HistoryPoint
-        The same for people who read, or hear, a table.
-    """
-
+    # band, line: the interval and the estimate.
     band: str
     line: str
+    # The half-width that is wanted, around the estimate as it is now; or the limit that is asked
+    # about. Empty without either.
     goal: str
     grid: str
-    last: str
+    last: str  # a dot at the estimate as it is now
+    # across, upwards: the numbers along the edges, evenly spaced from the left and from the top.
     across: tuple[str, ...]
     upwards: tuple[str, ...]
-    rows: tuple[HistoryPoint, ...]
+    rows: tuple[HistoryPoint, ...]  # the same for people who read, or hear, a table
 
 
 def draw_curve(
@@ -56,12 +44,7 @@ def draw_curve(
 ) -> Curve | None:
     """Draw the points, or return None where there are none to speak of.
 
-    Parameters
-    ----------
-    points : sequence of HistoryPoint
-        In the order of their labels; the last is where the campaign stands.
-    within, at_least : float, optional
-        The goal: a half-width, or a limit.
+    `points`: in the order of their labels; the last is where the campaign stands.
     """
     known = [point for point in points if point.value is not None and point.labels > 0]
     if len(known) < 2:
@@ -100,14 +83,7 @@ def curve_of(
 ) -> Curve | None:
     """Draw how an estimate came to be what it is; None where there is no past to speak of.
 
-    Parameters
-    ----------
-    estimate : Estimate
-        As it is now.
-    past : sequence of HistoryPoint
-        As `Campaign.history` has it; what is as late as the estimate is left out.
-    at_least : float, optional
-        The limit, where that is the goal.
+    `past`: as `Campaign.history` has it; what is as late as the estimate is left out.
     """
     if not past:
         return None
@@ -129,14 +105,7 @@ _LEFT, _TOP, _WIDE, _HIGH = 46, 10, 360, 150  # where the square is drawn, stret
 
 
 def curve_svg(curve: Curve, metric: str) -> str:
-    """Return the picture of a metric as SVG, in the colour of the text around it, without script.
-
-    Parameters
-    ----------
-    curve : Curve
-    metric : str
-        Its name.
-    """
+    """Picture of a metric as SVG, in the colour of the text around it, without script."""
     first, last = curve.rows[0], curve.rows[-1]
     told = (
         f"{metric_name(metric)}: after {first.labels:,} labels from {first.low:.3f} to "

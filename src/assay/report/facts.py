@@ -158,29 +158,15 @@ def _design_words(settings: Settings) -> str:
 
 @dataclass(frozen=True)
 class MetricFacts:
-    """A metric, with what its labels are worth.
-
-    Attributes
-    ----------
-    estimate : Estimate
-    state : str
-        Whether its goal is met, in a word.
-    items : int
-        The items that a random sample for it would be drawn from.
-    effective_labels : float or None
-        The simple random sample that would vary as much; None where that cannot be said.
-    first_value : float or None
-        What it would be with the first answer to every item.
-    history : tuple of HistoryPoint
-        The interval after rounds, the last as it is now.
-    """
+    """A metric, with what its labels are worth."""
 
     estimate: Estimate
-    state: str
-    items: int
+    state: str  # whether its goal is met, in a word
+    items: int  # the items that a random sample for it would be drawn from
+    # The simple random sample that would vary as much; None where that cannot be said.
     effective_labels: float | None
-    first_value: float | None
-    history: tuple[HistoryPoint, ...]
+    first_value: float | None  # what it would be with the first answer to every item
+    history: tuple[HistoryPoint, ...]  # the interval after rounds, the last as it is now
 
 
 @dataclass(frozen=True)
@@ -240,30 +226,19 @@ class ReviewerFacts:
 
 @dataclass(frozen=True)
 class Deviations:
-    """What did not go straight from a question to its answer.
+    """What did not go straight from a question to its answer."""
 
-    Attributes
-    ----------
-    revised_items : int
-        Items whose answer is another one than it first was, or is none any more.
-    revised, withdrawn, late, rulings : int
-        Events: answers that took an earlier one's place; that were taken back; that came when
-        the lease had run out; that decided over reviewers' heads.
-    from_before : int
-        Labels that were there before the campaign was made.
-    before : mapping or None
-        The campaign whose place this one took, with what became of its labels.
-    waiting : int
-        Answers from before a rebase to items that have not been drawn since, and do not count.
-    """
-
-    revised_items: int
+    revised_items: int  # items whose answer is another one than it first was, or is none any more
+    # revised, withdrawn, late, rulings: events: answers that took an earlier one's place; that were
+    # taken back; that came when the lease had run out; that decided over reviewers' heads.
     revised: int
     withdrawn: int
     late: int
     rulings: int
-    from_before: int
+    from_before: int  # labels that were there before the campaign was made
+    # The campaign whose place this one took, with what became of its labels.
     before: Mapping[str, Any] | None
+    # Answers from before a rebase to items that have not been drawn since, and do not count.
     waiting: int
 
 

@@ -212,14 +212,7 @@ def _of_cuts(
 
 
 def facts_of(labelling: Labelling, *, names: bool) -> Facts:
-    """Return all that a report says, of one moment.
-
-    Parameters
-    ----------
-    labelling : Labelling
-    names : bool
-        Call reviewers by their names, and not by numbers in the order of their first answers.
-    """
+    """Return all that a report says, of one moment."""
     with labelling.read() as session:  # what follows looks at the table only
         events = session.labels(labelling.key)
         created_at = session.created_at(labelling.key)

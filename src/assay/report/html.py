@@ -39,14 +39,6 @@ def element(name: str, /, *inner: str, **attributes: str) -> Html:
     Signs that would change how the page is read, such as those that turn the direction of writing,
     are written out (`printable`).
 
-    Parameters
-    ----------
-    name : str
-    *inner : str
-        What it holds.
-    **attributes : str
-        A ``_`` at the end is left out, and is a ``-`` elsewhere: ``class_``, ``aria_label``.
-
     Examples
     --------
     >>> element("p", "1 < 2 ", element("b", "so"), class_='"big"')

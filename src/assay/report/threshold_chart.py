@@ -26,23 +26,14 @@ def along(curve: ThresholdCurve, point: CurvePoint) -> float:
 def draw_thresholds(
     curve: ThresholdCurve,
     *,
-    metrics: Sequence[str] = ("precision", "recall"),
-    mark: CurvePoint | None = None,
+    metrics: Sequence[str] = ("precision", "recall"),  # what is drawn, of those that the curve has
+    mark: CurvePoint | None = None,  # a threshold to mark
+    # Whether it is a picture of its own, on white, or in the colours of the page around it.
     on_paper: bool = True,
 ) -> str:
     """Return a curve as SVG, without script.
 
     Thresholds lie as far apart as there are items between them.
-
-    Parameters
-    ----------
-    curve : ThresholdCurve
-    metrics : sequence of str
-        What is drawn, of those that the curve has.
-    mark : CurvePoint, optional
-        A threshold to mark.
-    on_paper : bool
-        Whether it is a picture of its own, on white, or in the colours of the page around it.
     """
     names = [name for name in metrics if name in curve.metrics]
     shown = _thinned(curve.points)

@@ -39,10 +39,6 @@ def curve_part(curve: ThresholdCurve) -> str:
     Every element but the slider has an end, so that a page may take it apart and escape every text
     again. It has no script of its own: the page that shows it adds ``curve.js``, which finds the
     numbers in an attribute. Without one the slider is hidden.
-
-    Parameters
-    ----------
-    curve : ThresholdCurve
     """
     every = -(-len(curve) // _MOST)
     last = len(curve) - 1
@@ -100,16 +96,7 @@ def _cells(value: CurveValue) -> list[str]:
 
 
 def curve_page(curve: ThresholdCurve, name: str, script: str) -> str:
-    """Return a page of its own, which needs nothing else.
-
-    Parameters
-    ----------
-    curve : ThresholdCurve
-    name : str
-        Of the campaign.
-    script : str
-        What moves the threshold.
-    """
+    """Return a page of its own, which needs nothing else."""
     title = escape(printable(f"{name}: the curve of its score"))
     areas = "".join(f"<li>{escape(line)}</li>" for line in curve.area_lines)
     notes = "".join(f"<li>{escape(printable(note))}</li>" for note in curve.notes)

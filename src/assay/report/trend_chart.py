@@ -35,15 +35,7 @@ def draw_trend(
 ) -> str:
     """Return a series as SVG.
 
-    Parameters
-    ----------
-    marks : sequence of Mark
-        The periods, oldest first.
-    title : str
-    floor : float, optional
-        Drawn as a dashed line.
-    on_paper : bool
-        Whether it is a picture of its own, on white, or in the colours of the page around it.
+    `marks`: the periods, oldest first.
 
     Examples
     --------

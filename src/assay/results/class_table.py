@@ -15,29 +15,13 @@ _LONGEST = 40  # characters of a class's name in a table
 
 @dataclass(frozen=True)
 class ClassRow:
-    """What is known of one class.
-
-    Attributes
-    ----------
-    name : str
-    precision, recall, f1 : float or None
-        Estimates; None where nothing is known, or nothing there could be.
-    precision_low, precision_high, recall_low, recall_high, f1_low, f1_high : float
-        The ends of their intervals.
-    said : int
-        How many items are called so: known, and not estimated.
-    items : float or None
-        About how many items are of it.
-    items_low, items_high : float
-        The interval of that.
-    labels : int
-        Labels of items that are called so, or that are of it.
-    doubt : str
-        Why there is no estimate; otherwise empty.
-    """
+    """What is known of one class."""
 
     name: str
+    # precision, recall, f1: estimates; None where nothing is known, or nothing there could be.
     precision: float | None
+    # precision_low, precision_high, recall_low, recall_high, f1_low, f1_high: the ends of their
+    # intervals.
     precision_low: float
     precision_high: float
     recall: float | None
@@ -46,12 +30,13 @@ class ClassRow:
     f1: float | None
     f1_low: float
     f1_high: float
-    said: int
-    items: float | None
+    said: int  # how many items are called so: known, and not estimated
+    items: float | None  # about how many items are of it
+    # items_low, items_high: the interval of that.
     items_low: float
     items_high: float
-    labels: int
-    doubt: str = ""
+    labels: int  # labels of items that are called so, or that are of it
+    doubt: str = ""  # why there is no estimate; otherwise empty
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -75,24 +60,13 @@ def _share(value: float | None, low: float, high: float) -> str:
 
 @dataclass(frozen=True)
 class ClassTable:
-    """What is known of the classes, from the labels so far.
+    """What is known of the classes, from the labels so far."""
 
-    Attributes
-    ----------
-    rows : tuple of ClassRow
-        In the order of the vocabulary.
-    confidence : float
-        Of each interval alone.
-    left_out : int
-        Classes that are not shown: those with the fewest labels, where there are many.
-    classifier : str
-        Whose; empty where there is one.
-    """
-
-    rows: tuple[ClassRow, ...]
-    confidence: float
+    rows: tuple[ClassRow, ...]  # in the order of the vocabulary
+    confidence: float  # of each interval alone
+    # Classes that are not shown: those with the fewest labels, where there are many.
     left_out: int = 0
-    classifier: str = ""
+    classifier: str = ""  # whose; empty where there is one
 
     def __iter__(self) -> Iterator[ClassRow]:
         return iter(self.rows)

@@ -10,30 +10,18 @@ from assay.results.html import html_block, html_headline, html_table
 
 @dataclass(frozen=True)
 class ConfusionCell:
-    """Items that are called one class, and are of one class.
+    """Items that are called one class, and are of one class."""
 
-    Attributes
-    ----------
-    said, is_of : str
-        What the classifier calls them, and what people say that they are: a class, or
-        ``none of these``.
-    items : float
-        About how many there are.
-    rate : float
-        Their share of all that is called so.
-    low, high : float
-        The interval of that share.
-    labels : int
-        How many of the labels they are.
-    """
-
+    # said, is_of: what the classifier calls them, and what people say that they are: a class, or
+    # ``none of these``.
     said: str
     is_of: str
-    items: float
-    rate: float
+    items: float  # about how many there are
+    rate: float  # their share of all that is called so
+    # low, high: the interval of that share.
     low: float
     high: float
-    labels: int
+    labels: int  # how many of the labels they are
 
 
 def _labels(number: int) -> str:
@@ -42,27 +30,14 @@ def _labels(number: int) -> str:
 
 @dataclass(frozen=True)
 class ConfusionMatrix:
-    """What items that are called each class are, from the labels so far.
+    """What items that are called each class are, from the labels so far."""
 
-    Attributes
-    ----------
-    classes : tuple of str
-        In the order of the vocabulary.
-    cells : tuple of ConfusionCell
-        Those with a label, and every class with itself; of a class that no item is called, none.
-    said : mapping of str to int
-        How many items are called each class: known, and not estimated.
-    confidence : float
-        Of each rate's interval alone.
-    classifier : str
-        Whose; empty where there is one.
-    """
-
-    classes: tuple[str, ...]
+    classes: tuple[str, ...]  # in the order of the vocabulary
+    # Those with a label, and every class with itself; of a class that no item is called, none.
     cells: tuple[ConfusionCell, ...]
-    said: dict[str, int]
-    confidence: float
-    classifier: str = ""
+    said: dict[str, int]  # how many items are called each class: known, and not estimated
+    confidence: float  # of each rate's interval alone
+    classifier: str = ""  # whose; empty where there is one
 
     def __iter__(self) -> Iterator[ConfusionCell]:
         return iter(self.cells)

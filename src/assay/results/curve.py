@@ -18,21 +18,13 @@ _WITH_INTERVALS = ("precision", "recall")  # in that table: no terminal has room
 
 @dataclass(frozen=True)
 class CurveValue:
-    """A metric at one threshold.
+    """A metric at one threshold."""
 
-    Attributes
-    ----------
-    value : float
-        The estimate.
-    low, high : float
-        The ends of its interval at this threshold alone.
-    band_low, band_high : float
-        The ends of the band that holds at all thresholds at once.
-    """
-
-    value: float
+    value: float  # the estimate
+    # low, high: the ends of its interval at this threshold alone.
     low: float
     high: float
+    # band_low, band_high: the ends of the band that holds at all thresholds at once.
     band_low: float
     band_high: float
 
@@ -42,23 +34,12 @@ class CurveValue:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """What a classifier does that says yes from a score on.
-
-    Attributes
-    ----------
-    threshold : float
-    items : int
-        The items that it says yes to.
-    share : float
-        Their share of all.
-    metrics : mapping of str to CurveValue
-        By name; only those that labels can tell at this threshold.
-    """
+    """What a classifier does that says yes from a score on."""
 
     threshold: float
-    items: int
-    share: float
-    metrics: Mapping[str, CurveValue]
+    items: int  # the items that it says yes to
+    share: float  # their share of all
+    metrics: Mapping[str, CurveValue]  # by name; only those that labels can tell at this threshold
 
     def to_dict(self) -> dict[str, Any]:
         """Return the point as plain values."""
@@ -94,36 +75,23 @@ class Area:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ThresholdCurve(Sequence[CurvePoint]):
-    """Metrics at every threshold of a score, or at some hundreds of them, lowest first.
-
-    Attributes
-    ----------
-    points : tuple of CurvePoint
-    metrics : tuple of str
-        Those that labels can tell.
-    areas : mapping of str to Area
-        ``average_precision`` and ``roc_auc``, where both predicted labels have labels.
-    confidence : float
-        Of each interval at its threshold, and of each metric's band at all of them at once.
-    band_from, band_to : float
-        The thresholds between which the bands hold at once: the 1% and 99% quantiles of the score.
-    labels, items : int
-        Items with a yes or no, and all items.
-    threshold : float or None
-        That of the campaign.
-    notes : tuple of str
-        What cannot be told and why, and what else a careful reader should know.
-    """
+    """Metrics at every threshold of a score, or at some hundreds of them, lowest first."""
 
     points: tuple[CurvePoint, ...]
-    metrics: tuple[str, ...]
+    metrics: tuple[str, ...]  # those that labels can tell
+    # ``average_precision`` and ``roc_auc``, where both predicted labels have labels.
     areas: Mapping[str, Area]
+    # Of each interval at its threshold, and of each metric's band at all of them at once.
     confidence: float
+    # band_from, band_to: the thresholds between which the bands hold at once: the 1% and 99%
+    # quantiles of the score.
     band_from: float
     band_to: float
+    # labels, items: items with a yes or no, and all items.
     labels: int
     items: int
-    threshold: float | None = None
+    threshold: float | None = None  # that of the campaign
+    # What cannot be told and why, and what else a careful reader should know.
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -136,10 +104,6 @@ class ThresholdCurve(Sequence[CurvePoint]):
         """Return the point of a threshold: the first of the curve that is not below it.
 
         Between two points of the curve there are few items, or none.
-
-        Parameters
-        ----------
-        threshold : float
         """
         place = bisect_left(self.points, threshold, key=lambda point: point.threshold)
         if place == len(self.points):
@@ -158,12 +122,7 @@ class ThresholdCurve(Sequence[CurvePoint]):
         return self.at(self.threshold)
 
     def chosen(self, rows: int = _ROWS) -> list[CurvePoint]:
-        """Return some points that lie evenly by items, and the campaign's own.
-
-        Parameters
-        ----------
-        rows : int
-        """
+        """Return some points that lie evenly by items, and the campaign's own."""
         told = self.points
         wanted = [told[0].items * (rows - place) / rows for place in range(rows)]
         found = {id(point): point for share in wanted for point in [_nearest(told, share)]}
@@ -195,13 +154,7 @@ class ThresholdCurve(Sequence[CurvePoint]):
         return ("threshold", "says yes", *map(metric_name, self.metrics))
 
     def table(self, rows: int = _ROWS) -> list[tuple[str, ...]]:
-        """Return some points as people read them; precision and recall have their intervals.
-
-        Parameters
-        ----------
-        rows : int
-            About how many.
-        """
+        """Return some points as people read them; precision and recall have their intervals."""
         chosen = self.chosen(rows)
         texts = distinct([point.threshold for point in chosen])
         return [
@@ -235,12 +188,7 @@ class ThresholdCurve(Sequence[CurvePoint]):
         return {"threshold": float, "items": int, "share": float, **told}
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return the curve as a DataFrame, a row for each threshold.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-        """
+        """Return the curve as a DataFrame, a row for each threshold."""
         rows = [point.to_row() for point in self.points]
         return frame_of(rows, self.columns, backend=backend)
 

@@ -42,13 +42,8 @@ def frame_of(
 ) -> Any:
     """Return rows as a DataFrame.
 
-    Parameters
-    ----------
-    rows : sequence of mappings
-        What is not in `types` is left out; what is missing or None is a missing value.
-    types : mapping of str to type
-        The columns: `str`, `int`, `float` or `bool`. They are the same without any row.
-    backend : {"pandas", "polars", "pyarrow"}
+    `rows`: what is not in `types` is left out; what is missing or None is a missing value; `types`:
+    the columns: `str`, `int`, `float` or `bool`. They are the same without any row.
 
     Examples
     --------
@@ -100,13 +95,8 @@ def column_types(
 ) -> dict[str, type]:
     """Return the type of every column, for `frame_of`; what is neither is written as JSON.
 
-    Parameters
-    ----------
-    rows : sequence of dict
-        Values of columns that are not known, and have no one type, are changed to text here.
-    columns : sequence of str
-    known : mapping of str to type
-        The types of some of them.
+    `rows`: values of columns that are not known, and have no one type, are changed to text here;
+    `known`: the types of some of them.
 
     Examples
     --------

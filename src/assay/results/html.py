@@ -73,15 +73,7 @@ def html_remarks(lines: Iterable[str]) -> str:
 
 
 def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, bar: bool = False) -> str:
-    """Return a table: words to the left, numbers to the right.
-
-    Parameters
-    ----------
-    headings, rows
-        Texts, as people read them.
-    bar : bool
-        The last cell of each row is an `interval_bar`, and not a text.
-    """
+    """Return a table: words to the left, numbers to the right."""
 
     def line(tag: str, cells: Sequence[str], drawn: int) -> str:
         texts = [html_text(cell) for cell in cells[: len(cells) - drawn]]
@@ -116,25 +108,17 @@ def scale_of(ends: Iterable[float]) -> tuple[float, float]:
 
 
 def interval_bar(
+    # low, high, value: the interval and the estimate.
     low: float,
     high: float,
     value: float | None,
     *,
-    scale: tuple[float, float],
+    scale: tuple[float, float],  # what the ends of the picture stand for
+    # The half-width that is wanted. The bracket has the interval's middle, so that it holds the
+    # whole bar when the goal is met, and not before.
     within: float | None = None,
 ) -> str:
-    """Draw an interval: a bar of SVG, a dot for the value, and a bracket for what is wanted.
-
-    Parameters
-    ----------
-    low, high, value
-        The interval and the estimate.
-    scale : (float, float)
-        What the ends of the picture stand for.
-    within : float, optional
-        The half-width that is wanted. The bracket has the interval's middle, so that it holds the
-        whole bar when the goal is met, and not before.
-    """
+    """Draw an interval: a bar of SVG, a dot for the value, and a bracket for what is wanted."""
     start, end = scale
     middle = _HEIGHT / 2
 

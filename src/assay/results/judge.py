@@ -16,35 +16,19 @@ _LONGEST = 60  # characters of a slice's name in a table
 
 @dataclass(frozen=True)
 class JudgeFigure:
-    """A figure of a judge, as if it were a classifier and people's answers the truth.
+    """A figure of a judge, as if it were a classifier and people's answers the truth."""
 
-    Attributes
-    ----------
-    slice : str
-        The value of the column whose items it is about; empty for all items.
-    figure : {"sensitivity", "specificity", "agreement", "kappa"}
-    value : float or None
-        The estimate; None where no label counts.
-    low, high : float
-        The interval's ends.
-    standard_error : float or None
-    counted : int
-        Judged items that count: of sensitivity, those that people said yes to.
-    effective : float or None
-        The labels of a simple random sample that would say as much; None where all is known.
-    doubt : str
-        Why this is too few to say; otherwise empty.
-    """
-
-    slice: str
+    slice: str  # the value of the column whose items it is about; empty for all items
     figure: str
-    value: float | None
+    value: float | None  # the estimate; None where no label counts
+    # low, high: the interval's ends.
     low: float
     high: float
     standard_error: float | None
-    counted: int
+    counted: int  # judged items that count: of sensitivity, those that people said yes to
+    # The labels of a simple random sample that would say as much; None where all is known.
     effective: float | None
-    doubt: str
+    doubt: str  # why this is too few to say; otherwise empty
 
     @property
     def verdict(self) -> str:
@@ -65,34 +49,19 @@ class JudgeFigure:
 
 @dataclass(frozen=True)
 class JudgeGap:
-    """A metric by the judge's verdicts, and by people's answers to the same items.
+    """A metric by the judge's verdicts, and by people's answers to the same items."""
 
-    Attributes
-    ----------
-    slice : str
-        The value of the column whose items it is about; empty for all items.
-    metric : str
-        A metric of the campaign, or a difference of two classifiers' metrics.
-    by_judge, by_people : float or None
-        What it is by either; None where there is none.
-    gap : float or None
-        The first less the second.
-    low, high : float
-        The gap's interval.
-    standard_error : float or None
-    counted : int
-        Judged items with a verdict.
-    """
-
-    slice: str
-    metric: str
+    slice: str  # the value of the column whose items it is about; empty for all items
+    metric: str  # a metric of the campaign, or a difference of two classifiers' metrics
+    # by_judge, by_people: what it is by either; None where there is none.
     by_judge: float | None
     by_people: float | None
-    gap: float | None
+    gap: float | None  # the first less the second
+    # low, high: the gap's interval.
     low: float
     high: float
     standard_error: float | None
-    counted: int
+    counted: int  # judged items with a verdict
 
     @property
     def verdict(self) -> str:
@@ -129,42 +98,18 @@ class JudgeGap:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeQuality:
-    """How good a judge is, from the labels of a campaign.
+    """How good a judge is, from the labels of a campaign."""
 
-    Attributes
-    ----------
-    column : str
-        The column with its verdicts.
-    at : float or None
-        The number from which on its verdict is yes.
-    confidence : float
-        Of each interval on its own.
-    judged : int
-        Items with a yes or no of people.
-    with_verdict : int
-        Those of them that the judge has a verdict on.
-    share : float or None
-        The estimated share of all items that it has one on.
-    by : str
-        The column of slices; empty where there is none.
-    rows : tuple of JudgeFigure
-        Of all items, then of each slice.
-    gaps : tuple of JudgeGap
-        Of all items, then of each slice.
-    notes : tuple of str
-        What else a careful reader should know.
-    """
-
-    column: str
-    at: float | None
-    confidence: float
-    judged: int
-    with_verdict: int
-    share: float | None
-    by: str
-    rows: tuple[JudgeFigure, ...]
-    gaps: tuple[JudgeGap, ...]
-    notes: tuple[str, ...] = ()
+    column: str  # the column with its verdicts
+    at: float | None  # the number from which on its verdict is yes
+    confidence: float  # of each interval on its own
+    judged: int  # items with a yes or no of people
+    with_verdict: int  # those of them that the judge has a verdict on
+    share: float | None  # the estimated share of all items that it has one on
+    by: str  # the column of slices; empty where there is none
+    rows: tuple[JudgeFigure, ...]  # of all items, then of each slice
+    gaps: tuple[JudgeGap, ...]  # of all items, then of each slice
+    notes: tuple[str, ...] = ()  # what else a careful reader should know
 
     def figure(self, figure: str, slice: str = "") -> JudgeFigure:
         """Return a figure of all items, or of a slice; raise KeyError where there is none."""
@@ -218,12 +163,7 @@ class JudgeQuality:
         }
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return the figures as a DataFrame, one row each.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-        """
+        """Return the figures as a DataFrame, one row each."""
         rows = [asdict(row) for row in self.rows]
         return frame_of(rows, types_of(JudgeFigure), backend=backend)
 

@@ -18,39 +18,21 @@ _LONGEST = 60  # characters of a cell in a text
 
 @dataclass(frozen=True)
 class Mistake:
-    """An item of which a classifier said otherwise than people did.
-
-    Attributes
-    ----------
-    id : int or str
-    kind : str
-        ``false positive``: the classifier said yes, and people said no; or ``false negative``. Of
-        more classes, what it is and what was predicted.
-    score : float or None
-        The classifier's; None where it has none, or where it was not kept.
-    confidence : float or None
-        How sure the classifier was: the probability of what it said, or the distance from the
-        threshold.
-    stratum : str
-    weight : float
-        How many items of the population it stands for.
-    reviewers : tuple of str
-        Who said so: whoever ruled, or else those whose answers count.
-    comment : str
-        What they wrote beside it.
-    shown : mapping of str to object
-        What the item shows, and the values of its slices.
-    """
+    """An item of which a classifier said otherwise than people did."""
 
     id: Id
+    # ``false positive``: the classifier said yes, and people said no; or ``false negative``. Of
+    # more classes, what it is and what was predicted.
     kind: str
-    score: float | None
+    score: float | None  # the classifier's; None where it has none, or where it was not kept
+    # How sure the classifier was: the probability of what it said, or the distance from the
+    # threshold.
     confidence: float | None
     stratum: str
-    weight: float
-    reviewers: tuple[str, ...]
-    comment: str
-    shown: Mapping[str, object]
+    weight: float  # how many items of the population it stands for
+    reviewers: tuple[str, ...]  # who said so: whoever ruled, or else those whose answers count
+    comment: str  # what they wrote beside it
+    shown: Mapping[str, object]  # what the item shows, and the values of its slices
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mistake as plain values."""
@@ -60,32 +42,18 @@ class Mistake:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mistakes(Sequence[Mistake]):
-    """The mistakes of one classifier, those first of which it was most sure.
+    """The mistakes of one classifier, those first of which it was most sure."""
 
-    Attributes
-    ----------
-    classifier : str
-        Its name; empty where it has none.
-    rows : tuple of Mistake
-    judged : int
-        The items with a yes or no that were looked through: those that the filters let pass.
-    left_out : mapping of str to int
-        Items that were drawn and cannot be said to be mistakes, by why not.
-    columns : tuple of str
-        What items show, and slices.
-    kinds : tuple of str
-        The kinds that were looked for; none where there are more classes than yes and no.
-    notes : tuple of str
-        What else a careful reader should know.
-    """
-
-    classifier: str
+    classifier: str  # its name; empty where it has none
     rows: tuple[Mistake, ...]
+    # The items with a yes or no that were looked through: those that the filters let pass.
     judged: int
+    # Items that were drawn and cannot be said to be mistakes, by why not.
     left_out: Mapping[str, int]
-    columns: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()  # what items show, and slices
+    # The kinds that were looked for; none where there are more classes than yes and no.
     kinds: tuple[str, ...] = KINDS
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what else a careful reader should know
 
     def __getitem__(self, at: Any) -> Any:
         return self.rows[at]
@@ -137,12 +105,7 @@ class Mistakes(Sequence[Mistake]):
         return (*_OWN, *names), rows
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return the mistakes as a DataFrame, one row each.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-        """
+        """Return the mistakes as a DataFrame, one row each."""
         columns, rows = self.records()
         known: dict[str, type] = dict.fromkeys(_OWN, str)
         known |= dict.fromkeys(("score", "confidence", "weight"), float)

@@ -54,17 +54,6 @@ def thinned(points: Sequence[HistoryPoint], at_most: int) -> list[HistoryPoint]:
 class Savings:
     """What second opinions save in labels.
 
-    Attributes
-    ----------
-    share : float
-        The labels that strata by them take, as a share of those that strata by the score would
-        take, each with its best allocation.
-    low, high : float
-        The ends of its interval, by drawing the judged items again. It is rough: of 26 simulated
-        campaigns of 160 to 400 labels, 21 had the truth in it.
-    not_drawn : int
-        Answers that were asked for before strata were cut anew, and are not drawn again.
-
     Examples
     --------
     >>> Savings(0.42, 0.35, 0.5, 12).words
@@ -72,9 +61,14 @@ class Savings:
 score would; 12 answers from before are not drawn again'
     """
 
+    # The labels that strata by them take, as a share of those that strata by the score would take,
+    # each with its best allocation.
     share: float
+    # low, high: the ends of its interval, by drawing the judged items again. It is rough: of 26
+    # simulated campaigns of 160 to 400 labels, 21 had the truth in it.
     low: float
     high: float
+    # Answers that were asked for before strata were cut anew, and are not drawn again.
     not_drawn: int
 
     @property
@@ -104,18 +98,10 @@ _LEAST = 20  # labels; with fewer, the interval tells more about them than about
 
 @dataclass(frozen=True)
 class Outlook:
-    """How many more answers a goal is likely to take, and how that is known.
+    """How many more answers a goal is likely to take, and how that is known."""
 
-    Attributes
-    ----------
-    answers : int or None
-        In two digits where it is a forecast; None where nothing can be said.
-    words : str
-        What the number is, or why there is none.
-    """
-
-    answers: int | None
-    words: str
+    answers: int | None  # in two digits where it is a forecast; None where nothing can be said
+    words: str  # what the number is, or why there is none
 
     @property
     def text(self) -> str:
@@ -133,30 +119,16 @@ class Outlook:
 
 
 def outlook_of(
-    estimates: Mapping[str, Estimate],
+    estimates: Mapping[str, Estimate],  # as `Campaign.estimates` gives them
     *,
-    answers: int,
-    items: int,
-    budget: int | None,
+    answers: int,  # the items that have an answer
+    items: int,  # the items that may be asked for
+    budget: int | None,  # the answers that may be asked for
+    # The half-width that no label makes smaller: the items are a sample themselves.
     of_sample: float = 0.0,
 ) -> Outlook:
     """Return what a goal is still likely to take.
 
-    Parameters
-    ----------
-    estimates : mapping of str to Estimate
-        As `Campaign.estimates` gives them.
-    answers : int
-        The items that have an answer.
-    items : int
-        The items that may be asked for.
-    budget : int, optional
-        The answers that may be asked for.
-    of_sample : float
-        The half-width that no label makes smaller: the items are a sample themselves.
-
-    Notes
-    -----
     Of several metrics, the one that takes most. Items that cannot be judged are taken to be as
     frequent as they have been.
     """
@@ -217,17 +189,11 @@ REMEMBERED = 2_000  # labels whose times are kept: more than people give in an h
 
 @dataclass(frozen=True)
 class Pace:
-    """How many items were labelled an hour, when people last labelled.
-
-    Attributes
-    ----------
-    an_hour : int
-    minutes : int
-        The time that it was counted over: the last hour before the last label, from its first
-        label on, or since the last pause of half an hour.
-    """
+    """How many items were labelled an hour, when people last labelled."""
 
     an_hour: int
+    # The time that it was counted over: the last hour before the last label, from its first label
+    # on, or since the last pause of half an hour.
     minutes: int
 
     def hours(self, labels: int) -> str:
@@ -248,10 +214,7 @@ class Pace:
 def pace_of(moments: Sequence[str]) -> Pace | None:
     """Return how fast items were labelled; None where too few were to say.
 
-    Parameters
-    ----------
-    moments : sequence of str
-        When each item got its first label, oldest first, as ISO 8601.
+    `moments`: when each item got its first label, oldest first, as ISO 8601.
 
     Examples
     --------
@@ -290,41 +253,27 @@ def _time(text: str) -> datetime | None:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What became of answers that were recorded together.
-
-    Attributes
-    ----------
-    new, revised, unchanged : int
-    spare : int
-        How many of the new ones do not count, because their items had all the answers they want.
-    """
+    """What became of answers that were recorded together."""
 
     new: int
     revised: int
     unchanged: int
+    # How many of the new ones do not count, because their items had all the answers they want.
     spare: int
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of a label that a page has sent.
-
-    Attributes
-    ----------
-    status : {"saved", "again", "conflict", "refused"}
-        ``saved`` is on disk. ``again``: the same was sent before, and is. ``conflict``: something
-        else was sent under this key, and stands. ``refused``: the item is none that this reviewer
-        was given.
-    late : bool
-        It came when the lease had run out, and counts by the same rule as any other.
-    message : str
-        What to tell the reviewer, where it was not saved.
-    """
+    """What became of a label that a page has sent."""
 
     key: str
+    # ``saved`` is on disk. ``again``: the same was sent before, and is. ``conflict``: something
+    # else was sent under this key, and stands. ``refused``: the item is none that this reviewer was
+    # given.
     status: Literal["saved", "again", "conflict", "refused"]
+    # It came when the lease had run out, and counts by the same rule as any other.
     late: bool = False
-    message: str = ""
+    message: str = ""  # what to tell the reviewer, where it was not saved
 
 
 @dataclass(frozen=True)

@@ -23,50 +23,28 @@ class MetricAtThreshold:
 
 @dataclass(frozen=True)
 class ThresholdAnswer:
-    """What a campaign knows of the threshold that was asked for.
+    """What a campaign knows of the threshold that was asked for."""
 
-    Attributes
-    ----------
-    question : str
-        The floors that it has to keep: ``precision >= 0.95``.
-    confidence : float
-        That all that is certified is true.
-    certified : bool
-        Whether the threshold keeps the floors, at this confidence and whenever one looks.
-    threshold : float or None
-        Items with a score of at least this are called yes. Where nothing is certified yet, the one
-        that the labels support best; None before the first label, or if every score is called yes.
-    yes, items : int
-        Items that it calls yes, and all items.
-    metrics : tuple of MetricAtThreshold
-        Precision and recall at it, and what else has a floor. Their intervals are made for one look
-        and are no part of the theorem.
-    labels : int
-        Items with a yes or no.
-    settled : bool
-        Whether no other threshold can have `gain` more of what is wanted.
-    gain : float
-        As a share.
-    chance : float
-        Where nothing is certified: the chance that as many labels again would certify this one, if
-        the labels so far tell its metrics rightly.
-    stopped : str or None
-        Why the campaign is over; None while it goes on.
-    notes : tuple of str
-    """
-
-    question: str
-    confidence: float
+    question: str  # the floors that it has to keep: ``precision >= 0.95``
+    confidence: float  # that all that is certified is true
+    # Whether the threshold keeps the floors, at this confidence and whenever one looks.
     certified: bool
+    # Items with a score of at least this are called yes. Where nothing is certified yet, the one
+    # that the labels support best; None before the first label, or if every score is called yes.
     threshold: float | None
+    # yes, items: items that it calls yes, and all items.
     yes: int
     items: int
+    # Precision and recall at it, and what else has a floor. Their intervals are made for one look
+    # and are no part of the theorem.
     metrics: tuple[MetricAtThreshold, ...]
-    labels: int
-    settled: bool
-    gain: float
+    labels: int  # items with a yes or no
+    settled: bool  # whether no other threshold can have `gain` more of what is wanted
+    gain: float  # as a share
+    # Where nothing is certified: the chance that as many labels again would certify this one, if
+    # the labels so far tell its metrics rightly.
     chance: float
-    stopped: str | None
+    stopped: str | None  # why the campaign is over; None while it goes on
     notes: tuple[str, ...] = ()
 
     @property

@@ -16,12 +16,8 @@ _SORTED = 8_000  # items, about, that are sorted before any is dealt
 class Order:
     """The order of items: by their numbers, after those that lie on top.
 
-    Parameters
-    ----------
-    number : array, shape (N,)
-        Random numbers from 0 to 1.
-    on_top : array of bool, shape (N,)
-        Items that come before all others of their stratum.
+    `number`, (N,): random numbers from 0 to 1; `on_top`, (N,): items that come before all others of
+    their stratum.
 
     Examples
     --------
@@ -43,11 +39,7 @@ class Order:
     def decks(self, stratum: Ints, n_strata: int) -> "Decks":
         """Return the decks of strata.
 
-        Parameters
-        ----------
-        stratum : array of int, shape (N,)
-            Of each item.
-        n_strata : int
+        `stratum`, (N,): of each item.
         """
         return Decks(self, stratum, n_strata)
 

@@ -56,13 +56,6 @@ def new_figure(
 ) -> "tuple[Figure, Sequence[Axes]]":
     """Return a figure and its axes, row by row; `width` and `height` are of one of them, in inches.
 
-    Parameters
-    ----------
-    columns, rows : int
-        Of axes.
-    width, height : float
-        Of one of them, in inches.
-
     Examples
     --------
     >>> figure, (left, right) = new_figure(columns=2)
@@ -104,17 +97,8 @@ def draw(
 ) -> list[Path]:
     """Draw every picture that the question has an answer to, and return the files.
 
-    Parameters
-    ----------
-    question, result
-        What was asked, and what was found.
-    folder : Path
-        Made where it is missing.
-    at_threshold : callable or None
-        Returns the same items with another threshold; None where there are no scores.
+    `at_threshold`: returns the same items with another threshold; None where there are no scores.
 
-    Notes
-    -----
     A question for a threshold has ``share_of_best`` alone. ``labels_by_value`` needs a target width
     and a metric that depends on the threshold. Several targets have ``labels_by_design`` alone, and
     that only where a width is asked for: with a budget alone there is nothing to show but the

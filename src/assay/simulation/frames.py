@@ -28,22 +28,13 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What a replay needs of a population: the strata of a design, and the truth in each.
-
-    Attributes
-    ----------
-    metric : Ratio
-    strata : Strata
-    sizes : array, shape (H,)
-        Items.
-    outcomes : array, shape (..., H)
-        Items with the outcome: (H,) where the truth is known, a row for each truth that is thought
-        possible where it is not.
-    """
+    """What a replay needs of a population: the strata of a design, and the truth in each."""
 
     metric: Ratio
     strata: Strata
-    sizes: Floats
+    sizes: Floats  # (H,): items
+    # (..., H): items with the outcome: (H,) where the truth is known, a row for each truth that is
+    # thought possible where it is not.
     outcomes: Floats
 
     @property

@@ -29,13 +29,6 @@ def named_design(name: str, *, bins: int | None = None) -> Design:
     ``random`` is simple random sampling; paper 1's are ``perc-opt`` and the like; paper 2's are
     STRATA-ALLOCATION, ``km-opt-a2`` and the like.
 
-    Parameters
-    ----------
-    name : str
-        One of `DESIGN_NAMES`, in any case.
-    bins : int, optional
-        Strata for each predicted label; otherwise as the design has them. ``random`` has one.
-
     Examples
     --------
     >>> named_design("perc-opt", bins=4) == Design.bennett_carvalho(bins=4)

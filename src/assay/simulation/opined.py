@@ -20,27 +20,14 @@ from assay.core.vocabulary import YES_OR_NO
 
 @dataclass(frozen=True, eq=False)
 class OpinedItems:
-    """The items that a metric needs labels of, and what is said of them; or items of several.
+    """The items that a metric needs labels of, and what is said of them; or items of several."""
 
-    Attributes
-    ----------
-    positive : array of bool, shape (N,)
-        What they are.
-    score : array, shape (N,)
-        The classifier's own, or the mean rank by those of several.
-    columns : mapping of str to array
-        For a model, by name, with the predicted labels, or the codes, under `SAID`.
-    own : str, sequence of str, or None
-        The columns of scores.
-    classifiers : tuple of str
-        Their names, where they have some.
-    """
-
-    positive: Bools
-    score: Floats
+    positive: Bools  # (N,): what they are
+    score: Floats  # (N,): the classifier's own, or the mean rank by those of several
+    # For a model, by name, with the predicted labels, or the codes, under `SAID`.
     columns: Mapping[str, Values]
-    own: str | Sequence[str] | None
-    classifiers: tuple[str, ...] = UNNAMED
+    own: str | Sequence[str] | None  # the columns of scores
+    classifiers: tuple[str, ...] = UNNAMED  # their names, where they have some
 
     @property
     def predicted(self) -> Bools:
@@ -63,14 +50,7 @@ class OpinedItems:
     ) -> tuple[Ints, Strata]:
         """Return the stratum of every item, and the strata, of several targets.
 
-        Parameters
-        ----------
-        by : array, shape (N,)
-            What the cells are cut by: mean ranks, or log odds.
-        goal, design
-            As in a campaign.
-        by_model : bool
-            Whether it is log odds.
+        `by`, (N,): what the cells are cut by: mean ranks, or log odds.
         """
         codes = np.asarray(self.columns[SAID], dtype=np.int64)
         scale: Scale = "margin" if by_model else "probability"

@@ -49,14 +49,8 @@ def all_labelled(
 ) -> tuple[Tallies, Metric]:
     """Return what the first target sees where every item is labelled, and the metric of it.
 
-    Parameters
-    ----------
-    joint : Joint
-        Of more classes than yes and no.
-    outcomes : array, shape (C, K + 1)
-        The items of each class in each part, and last those of none.
-    in_top : array, shape (C, M), optional
-        Those that have the outcomes of top-k accuracy, where it is asked for.
+    `outcomes`, (C, K + 1): the items of each class in each part, and last those of none; `in_top`,
+    (C, M): those that have the outcomes of top-k accuracy, where it is asked for.
     """
     size = joint.parts.size
     known = Tallies(size, size, 0)

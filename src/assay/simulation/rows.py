@@ -19,48 +19,31 @@ from assay.simulation.thresholds import TOLD, ThresholdRuns
 
 @dataclass(frozen=True)
 class TargetRow:
-    """How one design fared with one target.
+    """How one design fared with one target."""
 
-    Attributes
-    ----------
-    metric : str
-        The target's name.
-    value : float
-        Its true value.
-    labels : float
-        The labelled items that it was read off, on average.
-    within : float or None
-        The share of runs whose estimate lies within delta of the truth (paper 1's InConf).
-    coverage : float or None
-        The share of runs whose interval holds the truth; None where a design gives no interval.
-    bias, rmse, mae : float
-        Of the estimates.
-    oracle_pct : float or None
-        Labels against those of an experimenter who knew every stratum's rate beforehand (paper 1),
-        in percent.
-    of_limit : float or None
-        Labels over what any design by score takes at least: the larger of the limit of designs and
-        of the floor of seeing that clean mass is clean (`core.limits`).
-    mvr : float or None
-        The mean estimated variance over that of simple random sampling at the same number of
-        labels (paper 2's mean variance ratio).
-    yes, no : float or None
-        The share of runs that ended sure that the metric is at least what was asked about, and
-        sure that it is below.
-    """
-
-    metric: str
-    value: float
-    labels: float
+    metric: str  # the target's name
+    value: float  # its true value
+    labels: float  # the labelled items that it was read off, on average
+    # The share of runs whose estimate lies within delta of the truth (paper 1's InConf)
     within: float | None
+    # The share of runs whose interval holds the truth; None where a design gives no interval.
     coverage: float | None
+    # bias, rmse, mae: of the estimates.
     bias: float
     rmse: float
     mae: float
+    # Labels against those of an experimenter who knew every stratum's rate beforehand (paper 1), in
+    # percent.
     oracle_pct: float | None = None
+    # The mean estimated variance over that of simple random sampling at the same number of labels
+    # (paper 2's mean variance ratio)
     mvr: float | None = None
+    # yes, no: the share of runs that ended sure that the metric is at least what was asked about,
+    # and sure that it is below.
     yes: float | None = None
     no: float | None = None
+    # Labels over what any design by score takes at least: the larger of the limit of designs and of
+    # the floor of seeing that clean mass is clean (`core.limits`)
     of_limit: float | None = None
 
 
@@ -69,28 +52,18 @@ _OF_A_TARGET = frozenset(field.name for field in fields(TargetRow))
 
 @dataclass(frozen=True)
 class ThresholdShares:
-    """How one design fared with the question for a threshold.
-
-    Attributes
-    ----------
-    budget : int
-    certified : float
-        The share of runs in which a threshold was certified.
-    wrong : float
-        The share of runs in which a threshold was shown to keep the floors that does not.
-    share_of_best : float or None
-        The recall at the certified threshold, or the precision where that is wanted, over what the
-        best of all distinct scores has: the mean of all runs, 0 where nothing was certified. None
-        where no threshold keeps the floors.
-    precision_covers, recall_covers : float or None
-        The share of runs whose interval at the certified threshold holds the truth: of a tenth of
-        the runs, as intervals take longest.
-    """
+    """How one design fared with the question for a threshold."""
 
     budget: int
-    certified: float
+    certified: float  # the share of runs in which a threshold was certified
+    # The share of runs in which a threshold was shown to keep the floors that does not.
     wrong: float
+    # The recall at the certified threshold, or the precision where that is wanted, over what the
+    # best of all distinct scores has: the mean of all runs, 0 where nothing was certified. None
+    # where no threshold keeps the floors.
     share_of_best: float | None
+    # precision_covers, recall_covers: the share of runs whose interval at the certified threshold
+    # holds the truth: of a tenth of the runs, as intervals take longest.
     precision_covers: float | None
     recall_covers: float | None
 
@@ -100,29 +73,20 @@ _OF_A_THRESHOLD = frozenset(field.name for field in fields(ThresholdShares))
 
 @dataclass(frozen=True)
 class Row:
-    """How one design fared. With one target, the fields of its `TargetRow` are the row's, too.
-
-    Attributes
-    ----------
-    design : str
-    labels_mean, labels_se : float
-        Distinct items labelled for all targets until the stop: their mean, and its standard error.
-    change_pct : float or None
-        Labels against simple random sampling to the same goal, with or without replacement as
-        the design is; for several targets against ``independent``. In percent; below 0 is a saving.
-    sizes : Sizes or None
-        The sizes of the samples, where they are fixed beforehand; items may repeat.
-    metrics : tuple of TargetRow
-    threshold : ThresholdShares or None
-        In place of metrics, where the question is for a threshold; its fields are the row's, too.
-    """
+    """How one design fared. With one target, the fields of its `TargetRow` are the row's, too."""
 
     design: str
+    # labels_mean, labels_se: distinct items labelled for all targets until the stop: their mean,
+    # and its standard error.
     labels_mean: float
     labels_se: float
+    # Labels against simple random sampling to the same goal, with or without replacement as the
+    # design is; for several targets against ``independent``. In percent; below 0 is a saving.
     change_pct: float | None
+    # The sizes of the samples, where they are fixed beforehand; items may repeat.
     sizes: Sizes | None
     metrics: tuple[TargetRow, ...]
+    # In place of metrics, where the question is for a threshold; its fields are the row's, too.
     threshold: ThresholdShares | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -238,29 +202,15 @@ def _table_of_thresholds(rows: Sequence[Row]) -> _Table:
 
 @dataclass(frozen=True)
 class Wanted:
-    """A target that was run for, and what is known of it beforehand.
+    """A target that was run for, and what is known of it beforehand."""
 
-    Attributes
-    ----------
-    metric : str
-        Its name.
-    value : float
-        Its true value.
-    goal : Goal
-    random_variance : float, optional
-        n times its variance under simple random sampling.
-    least_variance : float, optional
-        n times its variance under the best allocation to the design's strata.
-    limit : LabelLimit, optional
-        The labels that any design by score takes at least.
-    """
-
-    metric: str
-    value: float
+    metric: str  # its name
+    value: float  # its true value
     goal: Goal
-    random_variance: float | None = None
+    random_variance: float | None = None  # n times its variance under simple random sampling
+    # N times its variance under the best allocation to the design's strata.
     least_variance: float | None = None
-    limit: LabelLimit | None = None
+    limit: LabelLimit | None = None  # the labels that any design by score takes at least
 
     @property
     def oracle(self) -> float | None:
@@ -272,28 +222,14 @@ class Wanted:
 
 
 def summarise(
-    design: str,
-    runs: Runs,
-    wanted: Sequence[Wanted],
+    design: str,  # its name
+    runs: Runs,  # how each replication ended
+    wanted: Sequence[Wanted],  # one a target
     *,
-    baseline: float | None,
-    sizes: Sizes | None = None,
+    baseline: float | None,  # labels that the design is compared with, on average
+    sizes: Sizes | None = None,  # of the samples, where they are fixed beforehand
 ) -> Row:
-    """Return a row from the runs of a design.
-
-    Parameters
-    ----------
-    design : str
-        Its name.
-    runs : Runs
-        How each replication ended.
-    wanted : sequence of Wanted
-        One a target.
-    baseline : float or None
-        Labels that the design is compared with, on average.
-    sizes : Sizes, optional
-        Of the samples, where they are fixed beforehand.
-    """
+    """Return a row from the runs of a design."""
     labels = float(runs.labels.mean())
     return Row(
         design=design,
@@ -333,20 +269,7 @@ def _of_target(wanted: Wanted, runs: Runs, t: int) -> TargetRow:
 def summarise_thresholds(
     design: str, runs: ThresholdRuns, *, budget: int, best: float | None, baseline: float
 ) -> Row:
-    """Return a row from the runs of a design for a threshold.
-
-    Parameters
-    ----------
-    design : str
-        Its name.
-    runs : ThresholdRuns
-        How each replication ended.
-    budget : int
-    best : float or None
-        What the best of all thresholds has of what is wanted; None where none keeps the floors.
-    baseline : float
-        Labels that the design is compared with, on average.
-    """
+    """Return a row from the runs of a design for a threshold."""
     row = summarise(design, runs, (), baseline=baseline)
     shares = ThresholdShares(
         budget=budget,

@@ -27,27 +27,17 @@ Ended = Callable[[Ints, State], None]
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """How each replication ended.
+    """How each replication ended."""
 
-    Attributes
-    ----------
-    labels : array of int, shape (runs,)
-        Distinct items that were labelled.
-    reason : array of int, shape (runs,)
-        Why it stopped.
-    value, variance, low, high : array, shape (runs, targets)
-        The estimates, and the ends of their intervals; NaN where a design gives none.
-    counted : array, shape (runs, targets)
-        The labelled items that each target was read off.
-    """
-
-    labels: Ints
-    reason: Ints
+    labels: Ints  # (runs,): distinct items that were labelled
+    reason: Ints  # (runs,): why it stopped
+    # value, variance, low, high, (runs, targets): the estimates, and the ends of their intervals;
+    # NaN where a design gives none.
     value: Floats
     variance: Floats
     low: Floats
     high: Floats
-    counted: Floats
+    counted: Floats  # (runs, targets): the labelled items that each target was read off
 
     @classmethod
     def start(cls, replications: int, targets: int = 1) -> Self:
@@ -59,16 +49,7 @@ class Runs:
     def end(self, which: Ints, state: State, looks: Sequence[Look], over: Bools) -> None:
         """Write down how some of them ended: at the states and looks that are over.
 
-        Parameters
-        ----------
-        which : array of int
-            Their places among all runs.
-        state : State
-            Where they stand.
-        looks : sequence of Look
-            One a target, of those that `over` is about.
-        over : array of bool
-            Those that are over.
+        `looks`: one a target, of those that `over` is about.
         """
         self.labels[which] = state.tallies.answers
         self.counted[which] = state.tallies.answers[:, None]
@@ -89,38 +70,21 @@ def replay(
     goal: Goal,
     metric: Ratio,
     *,
-    sizes: Floats,
+    sizes: Floats,  # (H,): stratum sizes
+    # (H,): the items in each stratum that have the outcome, and can be judged; each replication may
+    # have a truth of its own.
     outcomes: Floats,
+    # Independent evaluations; they run side by side as the leading axis of every array.
     replications: int,
-    rng: np.random.Generator,
-    asked: int = 20,
+    rng: np.random.Generator,  # where all randomness comes from
+    asked: int = 20,  # cards asked for at a time, where the design leaves it open
+    # (H,): the items in each stratum that nobody can judge; otherwise there are none.
     unjudged: Floats | None = None,
+    # Called at every look with the state and the look of the evaluations that still run.
     watch: Watch | None = None,
-    ended: Ended | None = None,
+    ended: Ended | None = None,  # called where evaluations end, with their numbers and states
 ) -> Runs:
     """Run an evaluation to its stop, `replications` times.
-
-    Parameters
-    ----------
-    design, goal, metric
-        As in a campaign.
-    sizes : array, shape (H,)
-        Stratum sizes.
-    outcomes : array, shape (H,) or (replications, H)
-        The items in each stratum that have the outcome, and can be judged; each replication may
-        have a truth of its own.
-    replications : int
-        Independent evaluations; they run side by side as the leading axis of every array.
-    rng : numpy.random.Generator
-        Where all randomness comes from.
-    asked : int
-        Cards asked for at a time, where the design leaves it open.
-    unjudged : array, shape (H,), optional
-        The items in each stratum that nobody can judge; otherwise there are none.
-    watch : callable, optional
-        Called at every look with the state and the look of the evaluations that still run.
-    ended : callable, optional
-        Called where evaluations end, with their numbers and states.
 
     Examples
     --------
@@ -172,30 +136,17 @@ def replay(
 def replay_jointly(
     joint: Joint,
     *,
+    # (C,): the positives of each part; or, where there are more classes than yes and no, its items
+    # of each class, and last those of none; or, where an item may have several, or top-k accuracy
+    # is a target, of each set.
     outcomes: "Floats | SetCounts",
+    # Independent evaluations; they run side by side as the leading axis of every array.
     replications: int,
-    rng: np.random.Generator,
-    asked: int = 20,
+    rng: np.random.Generator,  # where all randomness comes from
+    asked: int = 20,  # cards asked for at a time
     ended: Ended | None = None,
 ) -> Runs:
-    """Run an evaluation of several targets to its stop, `replications` times.
-
-    Parameters
-    ----------
-    joint : Joint
-    outcomes : array, shape (C,) or (C, K + 1), or SetCounts
-        The positives of each part; or, where there are more classes than yes and no, its items of
-        each class, and last those of none; or, where an item may have several, or top-k accuracy is
-        a target, of each set.
-    replications : int
-        Independent evaluations; they run side by side as the leading axis of every array.
-    rng : numpy.random.Generator
-        Where all randomness comes from.
-    asked : int
-        Cards asked for at a time.
-    ended : callable, optional
-        As in `replay`.
-    """
+    """Run an evaluation of several targets to its stop, `replications` times."""
     runs = Runs.start(replications, len(joint.views))
     state = joint.begin((replications,))
     running = np.arange(replications)
@@ -248,24 +199,14 @@ def replay_jointly(
 
 @dataclass(frozen=True, eq=False)
 class SetCounts:
-    """The truth where a label is counted by more than one class: how many items have which set.
+    """The truth where a label is counted by more than one class: how many items have which set."""
 
-    Parameters
-    ----------
-    numbers : array of int, shape (U,)
-        What is right to say of each set's items: the number of a class, or of a set of them.
-    counts : array, shape (C, U)
-        The items of each part that have each set.
-    members : array, shape (U, K + 1)
-        What an item of each set is counted by: its classes, or last that of none.
-    in_top : array, shape (U, M)
-        The outcomes of top-k accuracy that it has (`core.ranking`).
-    """
-
+    # (U,): what is right to say of each set's items: the number of a class, or of a set of them.
     numbers: Ints
-    counts: Floats
+    counts: Floats  # (C, U): the items of each part that have each set
+    # (U, K + 1): what an item of each set is counted by: its classes, or last that of none.
     members: Floats
-    in_top: Floats
+    in_top: Floats  # (U, M): the outcomes of top-k accuracy that it has (`core.ranking`)
 
     def right(self, drawn: Ints, said: Ints) -> Ints:
         """Return how many of the drawn items (..., C, U) have the very set that is said of them."""
@@ -317,27 +258,14 @@ def _fall(parts: Parts, left: Floats, counts: Ints, rng: np.random.Generator) ->
 
 def label_cards(
     state: State,
-    counts: Ints,
-    outcomes: Floats,
-    unjudged: Floats | None,
+    counts: Ints,  # (runs, H): cards of each stratum
+    outcomes: Floats,  # (runs, H): items with the outcome
+    unjudged: Floats | None,  # (H,): items that nobody can judge
     rng: np.random.Generator,
     *,
     replacement: bool = False,
 ) -> tuple[State, Ints, Ints]:
-    """Deal cards and answer them from the truth; return those judged and found, too.
-
-    Parameters
-    ----------
-    state : State
-    counts : array of int, shape (runs, H)
-        Cards of each stratum.
-    outcomes : array, shape (runs, H)
-        Items with the outcome.
-    unjudged : array, shape (H,), optional
-        Items that nobody can judge.
-    rng : numpy.random.Generator
-    replacement : bool
-    """
+    """Deal cards and answer them from the truth; return those judged and found, too."""
     tallies = state.tallies
     judgeable = tallies.N if unjudged is None else tallies.N - unjudged
     judged = counts
@@ -363,11 +291,8 @@ def _drawn(good: Floats, bad: Floats, cards: Ints, rng: np.random.Generator) -> 
 def shuffled_kinds(counts: Ints, judged: Ints, found: Ints, rng: np.random.Generator) -> Ints:
     """Return every run's cards in a random order, as `fold` takes them, of shape (runs, cards).
 
-    Parameters
-    ----------
-    counts, judged, found : array of int, shape (runs, H)
-        Cards of each stratum, those that could be judged, and those with the outcome.
-    rng : numpy.random.Generator
+    `counts`, `judged`, `found`, (runs, H): cards of each stratum, those that could be judged, and
+    those with the outcome.
     """
     ends = counts.cumsum(axis=-1)
     place = np.arange(ends[:, -1].max())

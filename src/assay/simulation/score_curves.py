@@ -26,36 +26,23 @@ _QUANTILES = np.linspace(0.02, 0.98, 25)  # thresholds that are followed from ru
 
 @dataclass(frozen=True)
 class CurveRow:
-    """How the curves of one design came out.
-
-    Attributes
-    ----------
-    design : str
-    labels_mean : float
-    coverage : dict of str to float
-        By metric, the share of runs whose band holds the truth at all thresholds between the 1% and
-        99% quantiles of the score.
-    pointwise : dict of str to float
-        The mean share of these thresholds whose own interval holds the truth.
-    least : dict of str to float
-        The share of runs in which the interval of one threshold does, at its lowest: of 25 that are
-        even in items.
-    everywhere : dict of str to float
-        The share of runs in which all of these intervals do: what the band is for.
-    width : dict of str to float
-        The band's mean width, over items.
-    areas : dict of str to float
-        The share of runs whose interval of average precision, or of the area under the ROC curve,
-        holds the truth.
-    """
+    """How the curves of one design came out."""
 
     design: str
     labels_mean: float
+    # By metric, the share of runs whose band holds the truth at all thresholds between the 1% and
+    # 99% quantiles of the score.
     coverage: dict[str, float]
+    # The mean share of these thresholds whose own interval holds the truth.
     pointwise: dict[str, float]
+    # The share of runs in which the interval of one threshold does, at its lowest: of 25 that are
+    # even in items.
     least: dict[str, float]
+    # The share of runs in which all of these intervals do: what the band is for.
     everywhere: dict[str, float]
-    width: dict[str, float]
+    width: dict[str, float]  # the band's mean width, over items
+    # The share of runs whose interval of average precision, or of the area under the ROC curve,
+    # holds the truth.
     areas: dict[str, float]
 
 
@@ -144,39 +131,22 @@ def _spread(counts: Ints, number: int, rng: np.random.Generator) -> Ints:
 
 
 def simulate_curves(
-    population: Population,
+    population: Population,  # with scores
     *,
+    # metric, within, budget, confidence: the goal of the campaign, as in `create_campaign`;
+    # accuracy, recall or F1.
     metric: str = "accuracy",
     within: float | None = None,
     budget: int | None = None,
     confidence: float = 0.95,
-    replications: int = 200,
-    seed: int = 0,
-    draws: int = DRAWS,
-    thresholds: int = THRESHOLDS,
-    random: bool = True,
-    progress: Callable[[float], None] | None = None,
+    replications: int = 200,  # campaigns, and random samples
+    seed: int = 0,  # fixes all numbers
+    draws: int = DRAWS,  # populations to draw for each curve
+    thresholds: int = THRESHOLDS,  # of each curve, at most
+    random: bool = True,  # whether to make the curves of random samples, too
+    progress: Callable[[float], None] | None = None,  # told the share that is done
 ) -> CurveSimulation:
     """Replay campaigns of a population whose truth is known, and make the curve of each.
-
-    Parameters
-    ----------
-    population : Population
-        With scores.
-    metric, within, budget, confidence
-        The goal of the campaign, as in `create_campaign`; accuracy, recall or F1.
-    replications : int
-        Campaigns, and random samples.
-    seed : int
-        Fixes all numbers.
-    draws : int
-        Populations to draw for each curve.
-    thresholds : int
-        Of each curve, at most.
-    random : bool
-        Whether to make the curves of random samples, too.
-    progress : callable, optional
-        Told the share that is done.
 
     Examples
     --------

@@ -41,24 +41,8 @@ _Seen = TypeVar("_Seen", Look, JointLook)
 class _Run(ABC, Generic[_Seen]):
     """One evaluation to its stop.
 
-    Parameters
-    ----------
-    items : OpinedItems
-    design, goal
-        As in a campaign.
-    rng : numpy.random.Generator
-        Where all randomness comes from.
-    asked : int
-        Cards asked for at a time.
-    before : Model, optional
-        What labels of other items have taught: the first strata are cut by it.
-
-    Attributes
-    ----------
-    number : array, shape (N,)
-        The items' permanent numbers.
-    model : Model or None
-        What the strata are cut by; None for the score.
+    `number`, (N,): the items' permanent numbers; `model`: what the strata are cut by; None for the
+    score.
     """
 
     def __init__(
@@ -66,9 +50,10 @@ class _Run(ABC, Generic[_Seen]):
         items: OpinedItems,
         design: Design,
         goal: Goal,
-        rng: np.random.Generator,
-        asked: int = 20,
+        rng: np.random.Generator,  # where all randomness comes from
+        asked: int = 20,  # cards asked for at a time
         *,
+        # What labels of other items have taught: the first strata are cut by it.
         before: Model | None = None,
     ) -> None:
         self.model = self._before = before
@@ -150,22 +135,13 @@ class _Run(ABC, Generic[_Seen]):
 
 
 class RecutRun(_Run[Look]):
-    """An evaluation of one metric.
+    """An evaluation of one metric."""
 
-    Attributes
-    ----------
-    stratum, strata
-        Of each item, and all of them, since the last cut.
-    state : State
-        Where it stands.
-    last : Look
-        At the end.
-    """
-
+    # stratum, strata: of each item, and all of them, since the last cut.
     stratum: Ints
     strata: Strata
-    state: State
-    last: Look
+    state: State  # where it stands
+    last: Look  # at the end
     _dealt: Ints  # cards of each stratum, since the last cut
 
     def run(self, *, recut: bool = True) -> tuple[State, Look]:
@@ -173,13 +149,7 @@ class RecutRun(_Run[Look]):
         return run_together([self], recut=recut)[0]
 
     def begin(self, by_score: dict[object, Cut]) -> None:
-        """Get ready to deal from the first strata.
-
-        Parameters
-        ----------
-        by_score : dict
-            Strata by scores, which evaluations of the same ones share.
-        """
+        """Get ready to deal from the first strata."""
         if self.model is not None:
             self._begin_with(self._cut_now())
             return
@@ -229,10 +199,7 @@ class RecutRun(_Run[Look]):
     def judge_round(self, counts: Ints) -> tuple[Floats, Ints]:
         """Deal a round; return the outcomes in each stratum, and the kinds of its new cards.
 
-        Parameters
-        ----------
-        counts : array of int, shape (H,)
-            Cards of each stratum.
+        `counts`, (H,): cards of each stratum.
         """
         drawn = self._decks.round(self._dealt, counts)
         self._dealt = self._dealt + counts
@@ -244,17 +211,9 @@ class RecutRun(_Run[Look]):
     def deal_beside(self, others: Sequence["RecutRun"], *, recut: bool) -> list["RecutRun"]:
         """Deal to evaluations side by side, each until it is over or may be cut anew.
 
-        Parameters
-        ----------
-        others : sequence of RecutRun
-            All of them, with what `side_by_side` asks for.
-        recut : bool
-            Whether strata may be cut anew.
+        `others`: all of them, with what `side_by_side` asks for.
 
-        Returns
-        -------
-        list of RecutRun
-            Those that may be.
+        Those that may be.
         """
         design, running, due = self._design, list(others), list[RecutRun]()
         metric = ratio(self._goal.metric, self.state.tallies.N[0], self.strata.says_yes)
@@ -328,18 +287,10 @@ class RecutRun(_Run[Look]):
 def run_together(runs: Sequence[RecutRun], *, recut: bool = True) -> list[tuple[State, Look]]:
     """Label in several evaluations until all are over; each ends as it would alone.
 
-    Parameters
-    ----------
-    runs : sequence of RecutRun
-        Evaluations that have not begun. Where no column of theirs has been believed yet, those of
-        the same scores have the same strata, which are cut once.
-    recut : bool
-        Whether strata are cut anew.
+    `runs`: evaluations that have not begun. Where no column of theirs has been believed yet, those
+    of the same scores have the same strata, which are cut once.
 
-    Returns
-    -------
-    list of (State, Look)
-        How each stands at the end, and the last look.
+    How each stands at the end, and the last look.
     """
     by_score: dict[object, Cut] = {}
     for run in runs:
@@ -381,15 +332,9 @@ def _stacked(states: Sequence[State]) -> State:
 
 
 class JointRecutRun(_Run[JointLook]):
-    """An evaluation of several targets; the look is at all of them.
+    """An evaluation of several targets; the look is at all of them."""
 
-    Attributes
-    ----------
-    views : sequence of View
-        How targets read the labels, at the end.
-    """
-
-    views: Sequence[View] = ()
+    views: Sequence[View] = ()  # how targets read the labels, at the end
 
     def run(self, *, recut: bool = True) -> tuple[State, JointLook]:
         """Label until it is over; return how it stands then, and the last look."""

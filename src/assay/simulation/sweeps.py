@@ -26,13 +26,9 @@ _BAND = (5, 95)  # per cent: nine runs in ten lie between
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """The interval's half-width after each round: the mean, and the band of 90% of the runs.
+    """The interval's half-width after each round: the mean, and the band of 90% of the runs."""
 
-    Attributes
-    ----------
-    labels, mean, low, high : array, shape (rounds,)
-    """
-
+    # labels, mean, low, high: (rounds,)
     labels: Floats
     mean: Floats
     low: Floats
@@ -41,16 +37,6 @@ class Trajectory:
 
 def half_widths(task: Task, *, replications: int, seed: int, goes_on: bool = False) -> Trajectory:
     """Follow the half-width from the first round to the budget.
-
-    Parameters
-    ----------
-    task : Task
-        Its goal is a budget alone: evaluations that end when they are narrow would leave the wide
-        ones behind, and those would pass for the mean.
-    replications, seed
-        How many runs, and what fixes them.
-    goes_on : bool
-        Show the last interval as all before it: of evaluations that a width ends, and no budget.
 
     Examples
     --------
@@ -102,27 +88,14 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is simulated.
-
-    Attributes
-    ----------
-    population : Population
-    names : tuple of str or None
-        The designs, as in `simulate`.
-    budgets : tuple of int or None
-        Ascending.
-    bins, metrics, within, confidence, replications, seed, at_least, simultaneous, parent, assume
-        As in `simulate`.
-    threshold_for, gain
-        As in `simulate`; in place of metrics.
-    """
+    """What is simulated."""
 
     population: Population
-    names: tuple[str, ...] | None
+    names: tuple[str, ...] | None  # the designs, as in `simulate`
     bins: int | None
     metrics: tuple[str, ...]
     within: float | None
-    budgets: tuple[int, ...] | None
+    budgets: tuple[int, ...] | None  # ascending
     confidence: float
     replications: int
     seed: int
@@ -189,15 +162,7 @@ class Question:
         within: float | None = None,
         budget: Sequence[int] | None = None,
     ) -> tuple[Row, ...]:
-        """Simulate; Ctrl-C ends it, as half a curve is none.
-
-        Parameters
-        ----------
-        population : Population
-        designs : mapping of names to designs
-        within, budget
-            As in `simulate`.
-        """
+        """Simulate; Ctrl-C ends it, as half a curve is none."""
         found = simulate(
             population,
             designs=designs,

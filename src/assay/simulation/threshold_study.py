@@ -20,10 +20,11 @@ _DEFAULT, _RANDOM = THRESHOLD_DESIGNS = ("default", "random")
 
 
 def simulate_thresholds(
+    # Predictions with scores and the truth; what the classifier says is left aside.
     population: Population,
     threshold_for: str,
     *,
-    budgets: Sequence[int | None],
+    budgets: Sequence[int | None],  # each gives a row a design
     designs: Sequence[str] | Mapping[str, Design] | None = None,
     bins: int | None = None,
     confidence: float = 0.95,
@@ -34,18 +35,7 @@ def simulate_thresholds(
     workers: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Simulation:
-    """Replay campaigns for a threshold; `simulate` with `threshold_for` is this.
-
-    Parameters
-    ----------
-    population : Population
-        Predictions with scores and the truth; what the classifier says is left aside.
-    threshold_for : str
-    budgets : sequence of int
-        Each gives a row a design.
-    designs, bins, confidence, gain, replications, seed, batch, workers, progress
-        As in `simulate`.
-    """
+    """Replay campaigns for a threshold; `simulate` with `threshold_for` is this."""
     question = ThresholdQuestion.parse(threshold_for)
     goals = [
         Goal(None, None, _needed(budget), confidence, threshold_for=threshold_for, gain=gain)

@@ -28,27 +28,17 @@ _ROUNDING = 1e-7  # of sums over millions of items
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """What is true at thresholds, highest first.
+    """What is true at thresholds, highest first."""
 
-    Parameters
-    ----------
-    sizes : array, shape (H,)
-        Items between two thresholds.
-    positives : array, shape (..., H)
-        How many of them are positive; a row for each truth that is thought possible.
-    """
-
-    sizes: Floats
+    sizes: Floats  # (H,): items between two thresholds
+    # (..., H): how many of them are positive; a row for each truth that is thought possible.
     positives: Floats
 
     @classmethod
     def of_scores(cls, score: Floats, positive: Bools) -> Self:
         """Return those of all distinct scores.
 
-        Parameters
-        ----------
-        score : array, shape (N,)
-        positive : array of bool, shape (N,)
+        `score`: (N,); `positive`: (N,).
         """
         _, place, sizes = np.unique(score, return_inverse=True, return_counts=True)
         found = np.bincount(place, positive, minlength=sizes.size)
@@ -86,10 +76,6 @@ class Thresholds:
 
         Of one truth.
 
-        Parameters
-        ----------
-        question : ThresholdQuestion
-
         Examples
         --------
         >>> told = Thresholds(np.array([10.0, 10.0, 80.0]), np.array([9.0, 8.0, 3.0]))
@@ -112,27 +98,14 @@ class RandomRun(ThresholdRun):
 
 @dataclass(frozen=True, eq=False)
 class ThresholdRuns(Runs):
-    """How each replication ended: the estimates are those of `TOLD` at the certified threshold.
+    """How each replication ended: the estimates are those of `TOLD` at the certified threshold."""
 
-    Attributes
-    ----------
-    certified : array of bool, shape (runs,)
-        Whether a threshold was.
-    wrong : array of bool, shape (runs,)
-        Whether one was shown to keep the floors that does not.
-    worth : array, shape (runs,)
-        What the certified one has of what is wanted, in truth; 0 where there is none.
-    truth : array, shape (runs, 2)
-        The true values of `TOLD` at it.
-    place : array of int, shape (runs,)
-        The certified one, highest first; -1 where there is none.
-    """
-
-    certified: Bools
-    wrong: Bools
+    certified: Bools  # (runs,): whether a threshold was
+    wrong: Bools  # (runs,): whether one was shown to keep the floors that does not
+    # (runs,): what the certified one has of what is wanted, in truth; 0 where there is none.
     worth: Floats
-    truth: Floats
-    place: Ints
+    truth: Floats  # (runs, 2): the true values of `TOLD` at it
+    place: Ints  # (runs,): the certified one, highest first; -1 where there is none
 
     @classmethod
     def start(cls, replications: int, targets: int = len(TOLD)) -> Self:
@@ -159,31 +132,17 @@ class ThresholdRuns(Runs):
 
 @dataclass(frozen=True, eq=False)
 class ThresholdTask:
-    """One design for a threshold on one population.
+    """One design for a threshold on one population."""
 
-    Parameters
-    ----------
-    name : str
-        Chooses the random stream, with the budget.
-    run : ThresholdRun
-    question : ThresholdQuestion
-    truth : Thresholds
-        Of the strata's edges; one, or one for each replication.
-    budget : int
-        That of the run; of a run without one, the labels after which nobody waits any longer.
-    asked : int
-        Cards asked for at a time.
-    intervals : int
-        Replications of each block whose intervals are looked at: they take longest.
-    """
-
-    name: str
+    name: str  # chooses the random stream, with the budget
     run: ThresholdRun
     question: ThresholdQuestion
-    truth: Thresholds
+    truth: Thresholds  # of the strata's edges; one, or one for each replication
+    # That of the run; of a run without one, the labels after which nobody waits any longer.
     budget: int
-    asked: int = 20
+    asked: int = 20  # cards asked for at a time
     block: int = _BLOCK
+    # Replications of each block whose intervals are looked at: they take longest.
     intervals: int = _INTERVALS
 
     def replay(self, replications: int, *, key: Sequence[int]) -> ThresholdRuns:

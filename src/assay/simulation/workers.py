@@ -109,28 +109,15 @@ class JointTask:
 def run_tasks(
     tasks: Sequence[Replayed],
     *,
-    replications: int,
-    seed: int,
+    replications: int,  # evaluations a task
+    seed: int,  # fixes all numbers
+    # Processes; otherwise one a core, for which a script needs the usual ``if __name__ ==
+    # "__main__":``. 1 works in this process.
     workers: int | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | None = None,  # told the share that is done
 ) -> list[Runs | None]:
     """Replay every task; None for a task of which nothing was finished before an interruption.
 
-    Parameters
-    ----------
-    tasks : sequence of Task, or of others that end in `Runs`
-    replications : int
-        Evaluations a task.
-    seed : int
-        Fixes all numbers.
-    workers : int, optional
-        Processes; otherwise one a core, for which a script needs the usual
-        ``if __name__ == "__main__":``. 1 works in this process.
-    progress : callable, optional
-        Told the share that is done.
-
-    Notes
-    -----
     Ctrl-C ends the work and leaves what was finished.
     """
     for name, number, least in (

@@ -28,10 +28,7 @@ def is_current(connection: sa.Connection, namespace: str | None) -> bool:
 def prepare(connection: sa.Connection, namespace: str | None) -> None:
     """Make the tables in a new database, or bring those of an older Assay up to date.
 
-    Raises
-    ------
-    StorageError
-        Where the database is somebody else's, or a newer Assay has written it.
+    Raises StorageError: where the database is somebody else's, or a newer Assay has written it.
     """
     tables = sa.inspect(connection).get_table_names(schema=namespace)
     if not tables:

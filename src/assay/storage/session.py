@@ -235,15 +235,7 @@ class Decks(Connected):
         self._connection.exec_driver_sql(statement, told)
 
     def cards(self, campaign: int, stratum: int, start: int, stop: int) -> list[CardRow]:
-        """Return a stratum's cards at the positions start <= position < stop.
-
-        Parameters
-        ----------
-        campaign, stratum : int
-            Their numbers.
-        start, stop : int
-            Positions.
-        """
+        """Return a stratum's cards at the positions start <= position < stop."""
         span = {"campaign": campaign, "stratum": stratum, "start": start, "stop": stop}
         return [CardRow(*row) for row in self._connection.execute(_CARDS, span).all()]
 
@@ -650,18 +642,7 @@ class Tokens(Connected):
     """Tokens of campaigns."""
 
     def add_token(self, campaign: str, role: str, name: str, digest: str) -> int:
-        """Keep a token's digest, and return the token's number.
-
-        Parameters
-        ----------
-        campaign : str
-        role : str
-            What its holder may do.
-        name : str
-            Of its holder.
-        digest : str
-            Of the token, which itself is stored nowhere.
-        """
+        """Keep a token's digest, and return the token's number."""
         row = {
             "campaign": campaign,
             "role": role,

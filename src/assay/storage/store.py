@@ -271,10 +271,7 @@ class Store:
     def copy_to(self, file: Path) -> None:
         """Copy all that is committed into a new file of SQLite, while others may write.
 
-        Raises
-        ------
-        StorageError
-            Where it is no SQLite; it says how PostgreSQL is copied.
+        Raises StorageError: where it is no SQLite; it says how PostgreSQL is copied.
         """
         if self._backend.engine.dialect.name != "sqlite":
             raise StorageError(

@@ -503,12 +503,7 @@ TOGETHER: tuple[Check, ...] = (
 def check_store(fresh: Fresh, *, together: bool = True) -> list[str]:
     """Run every check, each on a database of its own, and return their names.
 
-    Parameters
-    ----------
-    fresh : callable
-        Makes an empty database, and returns a function that opens it: a `Store` each time.
-    together : bool
-        Whether several processes may open the database at once.
+    `fresh`: makes an empty database, and returns a function that opens it: a `Store` each time.
 
     Examples
     --------

@@ -28,41 +28,26 @@ LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 
 @dataclass(frozen=True)
 class Options:
-    """How a campaign is served.
+    """How a campaign is served."""
 
-    Parameters
-    ----------
-    hosts : frozenset of str
-        The names by which browsers may call the server, in lower case and without a port. A page
-        elsewhere that lets its own name point here (DNS rebinding) is refused by this.
-    guidelines : str
-        How to judge, shown beside every item.
-    links, images : tuple of str
-        Columns whose https addresses are shown as links or images; all else is shown as text.
-    image_hosts : tuple of str
-        The hosts that images may come from; where none is named, any.
-    image_folder : Path, optional
-        Where the files are that columns of images name by their paths.
-    kinds : mapping of str to str
-        How columns are shown, of `KINDS`. What is not named is shown as a conversation or as JSON
-        where it is one, and otherwise as text.
-    lease : float
-        Seconds for which an item is kept for the reviewer who was shown it.
-    all_campaigns : bool
-        Owners see the other campaigns of the storage, too.
-    local_token : str, optional
-        The token of an owner that this run has made for itself. It is kept nowhere else.
-    """
-
+    # The names by which browsers may call the server, in lower case and without a port. A page
+    # elsewhere that lets its own name point here (DNS rebinding) is refused by this.
     hosts: frozenset[str] = LOOPBACK_HOSTS
-    guidelines: str = ""
+    guidelines: str = ""  # how to judge, shown beside every item
+    # links, images: columns whose https addresses are shown as links or images; all else is shown
+    # as text.
     links: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
+    # The hosts that images may come from; where none is named, any.
     image_hosts: tuple[str, ...] = ()
+    # Where the files are that columns of images name by their paths.
     image_folder: Path | None = None
+    # How columns are shown, of `KINDS`. What is not named is shown as a conversation or as JSON
+    # where it is one, and otherwise as text.
     kinds: Mapping[str, str] = field(default_factory=dict)
-    lease: float = 600.0
-    all_campaigns: bool = False
+    lease: float = 600.0  # seconds for which an item is kept for the reviewer who was shown it
+    all_campaigns: bool = False  # owners see the other campaigns of the storage, too
+    # The token of an owner that this run has made for itself. It is kept nowhere else.
     local_token: str | None = field(default=None, repr=False)
 
     @property

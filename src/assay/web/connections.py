@@ -38,25 +38,16 @@ Phase = Literal["headers", "body", "reading", "idle", "busy"]
 
 @dataclass(frozen=True)
 class Limits:
-    """What a server grants to clients.
+    """What a server grants to clients."""
 
-    Parameters
-    ----------
-    connections : int
-        How many may be open at a time.
-    header_seconds, body_seconds : float
-        In which the headers and the body of a request must have arrived.
-    body_rate : float
-        Bytes of a body that give it a further second: a large file may take longer.
-    reading_seconds : float
-        For which a client may leave an answer unread.
-    """
-
-    connections: int
+    connections: int  # how many may be open at a time
+    # header_seconds, body_seconds: in which the headers and the body of a request must have
+    # arrived.
     header_seconds: float = 10.0
     body_seconds: float = 20.0
+    # Bytes of a body that give it a further second: a large file may take longer.
     body_rate: float = 4096.0
-    reading_seconds: float = 30.0
+    reading_seconds: float = 30.0  # for which a client may leave an answer unread
 
     def seconds(self, phase: Phase, received: int) -> float:
         """Return how long a phase may take, of which so many bytes have arrived."""

@@ -129,52 +129,28 @@ class JudgeView:
 
 @dataclass(frozen=True)
 class Dashboard:
-    """How a campaign stands.
+    """How a campaign stands."""
 
-    Attributes
-    ----------
-    sentence : str
-        What is known, for people who want no details.
-    stopped : str or None
-        Why no more labels are needed.
-    met : bool
-        Whether that is what was wanted, and not only the end of the budget.
-    answers : int
-        Items that have an answer; `unjudged` counts those that could not be judged, by why.
-    pace : Pace or None
-        How fast people label; None where too few labels tell.
-    begun : int or None
-        Items that wait for a further reviewer; None where every item is for one.
-    trouble : str
-        Why reviewers can get no more items, where that is so.
-    counted : str
-        What is counted of the labels in a stratum: yes, or correct predictions.
-    confusions : sequence of ConfusionView
-        What is taken for what, where there are more classes than yes and no.
-    saved : str
-        What second opinions save, in words.
-    judges : sequence of JudgeView
-        How good those are that say yes or no.
-    """
-
-    sentence: str
+    sentence: str  # what is known, for people who want no details
     metrics: Sequence[MetricView]
-    stopped: str | None
-    met: bool
+    stopped: str | None  # why no more labels are needed
+    met: bool  # whether that is what was wanted, and not only the end of the budget
+    # Items that have an answer; `unjudged` counts those that could not be judged, by why.
     answers: int
     budget: int | None
     outlook: Outlook
-    pace: Pace | None
+    pace: Pace | None  # how fast people label; None where too few labels tell
     unjudged: Mapping[str, int]
     disputes: int
-    begun: int | None
-    trouble: str
+    begun: int | None  # items that wait for a further reviewer; None where every item is for one
+    trouble: str  # why reviewers can get no more items, where that is so
     strata: Sequence[StratumView]
-    counted: str
+    counted: str  # what is counted of the labels in a stratum: yes, or correct predictions
+    # What is taken for what, where there are more classes than yes and no.
     confusions: "Sequence[ConfusionView]"
     slices: Sequence[SlicesView]
-    saved: str
-    judges: Sequence[JudgeView]
+    saved: str  # what second opinions save, in words
+    judges: Sequence[JudgeView]  # how good those are that say yes or no
     confidence: float
     reviewers: Sequence[ReviewerRow]
     agreement: Agreement

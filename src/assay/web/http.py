@@ -63,13 +63,7 @@ def number_in(
 ) -> int:
     """Return a whole number of the document, or the default where there is none.
 
-    Parameters
-    ----------
-    document : mapping
-        The request's JSON.
-    name : str
-    default, at_least, at_most : int
-        The number where there is none, and what it must lie between.
+    `document`: the request's JSON.
     """
     value = document.get(name, default)
     if isinstance(value, bool) or not isinstance(value, int) or not at_least <= value <= at_most:
@@ -174,16 +168,7 @@ _WORDS = {
 def respond(
     request: Request, status: int, problem: str, *, details: str = "", hint: str = ""
 ) -> Response:
-    """Return an error as whoever asks can read it; without a valid token, where to log in.
-
-    Parameters
-    ----------
-    request : Request
-    status : int
-        Of HTTP.
-    problem, details, hint : str
-        As `AssayError` has them.
-    """
+    """Return an error as whoever asks can read it; without a valid token, where to log in."""
     told = {"error": problem, "details": details, "hint": hint}
     # A file's text that is quoted may hold half a surrogate pair, which cannot be sent.
     told = {name: text.encode("utf-8", "backslashreplace").decode() for name, text in told.items()}

@@ -33,12 +33,7 @@ _HEADERS = {
 def content_policy(*, images: bool, hosts: Sequence[str] = ()) -> str:
     """Return what a page may load: nothing but our own files, and images where they are wanted.
 
-    Parameters
-    ----------
-    images : bool
-        Whether items have images, in themselves or at https addresses.
-    hosts : sequence of str
-        Where these may be; without, anywhere.
+    `hosts`: where these may be; without, anywhere.
 
     Examples
     --------
@@ -200,16 +195,7 @@ class BodyLimit:
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, told: str) -> None:
-    """Answer, and read nothing more from this connection.
-
-    Parameters
-    ----------
-    scope, receive, send
-        As ASGI has them.
-    status : int
-    told : str
-        What is wrong.
-    """
+    """Answer, and read nothing more from this connection."""
     refusal = respond(Request(scope), status, told)
     refusal.headers["Connection"] = "close"
     await refusal(scope, receive, send)

@@ -30,11 +30,8 @@ _SOON = 1.0  # seconds; what fails later has waited for the storage, and would d
 class Together(Generic[A, B]):
     """Work on all that waits at once, in a worker's thread.
 
-    Parameters
-    ----------
-    worker : ThreadPoolExecutor
-    work : callable
-        Takes a list, and returns a result for each; an exception is raised where it was asked for.
+    `work`: takes a list, and returns a result for each; an exception is raised where it was asked
+    for.
     """
 
     def __init__(

@@ -118,15 +118,7 @@ def choices_of(settings: Settings) -> list[Choice]:
 
 
 def chosen_among(settings: Settings, guidelines: str) -> dict[str, Any]:
-    """Return what a page needs to let people choose: for the templates of answers and guidelines.
-
-    Parameters
-    ----------
-    settings : Settings
-    guidelines : str
-        How to judge, as the owner wrote it. Classes that have buttons have theirs below it; of
-        more, each has its own beside its name in the list.
-    """
+    """Return what a page needs to let people choose, for its templates."""
     classes, blocks = settings.classes, guideline_blocks(guidelines)
     typed = len(classes) > _MOST_BUTTONS
     if not typed:

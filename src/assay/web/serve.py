@@ -193,17 +193,7 @@ def hears_proxy(host: str, proxy: str | None) -> bool:
 def run(
     campaign: Campaign, options: Options, listening: Listener, *, proxy: str | None = None
 ) -> None:
-    """Serve until somebody stops it, and log to the terminal.
-
-    Parameters
-    ----------
-    campaign : Campaign
-    options : Options
-    listening : Listener
-        As `listen` returns it.
-    proxy : str, optional
-        The address whose word on the scheme is believed.
-    """
+    """Serve until somebody stops it, and log to the terminal."""
     log_to_terminal()
     make_server(campaign, options, listening, proxy=proxy).run(sockets=[listening])
 
@@ -211,16 +201,7 @@ def run(
 def make_server(
     campaign: Campaign, options: Options, listening: Listener, *, proxy: str | None
 ) -> uvicorn.Server:
-    """Return a server for a socket that listens.
-
-    Parameters
-    ----------
-    campaign : Campaign
-    options : Options
-    listening : Listener
-    proxy : str or None
-        The address whose X-Forwarded-Proto is believed.
-    """
+    """Return a server for a socket that listens."""
     config = uvicorn.Config(
         make_app(campaign, options),
         http=protocol_of(listening.connections),

@@ -57,19 +57,7 @@ class MadeToken:
 
 
 def make_token(store: Store, campaign: str, role: str, who: str, *, option: str = "") -> MadeToken:
-    """Make a token for somebody; refuse names that could be taken for another's.
-
-    Parameters
-    ----------
-    store : Store
-    campaign : str
-        The campaign whose page it opens.
-    role : {"owner", "reviewer"}
-    who : str
-        The name that their answers carry.
-    option : str
-        What stands before a name where it is given, for hints.
-    """
+    """Make a token for somebody; refuse names that could be taken for another's."""
     if not who.strip() or len(who) > _LONGEST_NAME or not _is_visible(who):
         raise InputError(
             f"{who!r} is not a name",
@@ -86,13 +74,7 @@ def make_token(store: Store, campaign: str, role: str, who: str, *, option: str 
 def _refuse_mistakable(who: str, role: str, known: Mapping[str, str], option: str) -> None:
     """Raise where a name would be taken for another's, or for no person's.
 
-    Parameters
-    ----------
-    who, role : str
-    known : mapping of str to str
-        The roles of those who have a valid token, by their names.
-    option : str
-        What stands before a name where it is given.
+    `known`: the roles of those who have a valid token, by their names.
     """
     if _sound(who) == FROM_BEFORE:
         raise InputError(

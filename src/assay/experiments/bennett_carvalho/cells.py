@@ -32,28 +32,14 @@ _OF_A_ROW = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One design on one category to one delta.
-
-    Attributes
-    ----------
-    category : str
-    items : int
-        The category's predicted positives.
-    precision : float
-        The true one.
-    delta : float
-        The half-width to stop at.
-    oracle : float
-        Labels that an experimenter would need who knew the precision in every bin.
-    row : Row
-        What was measured; `change_pct` is against the paper's Random, the design with one bin.
-    """
+    """One design on one category to one delta."""
 
     category: str
-    items: int
-    precision: float
-    delta: float
-    oracle: float
+    items: int  # the category's predicted positives
+    precision: float  # the true one
+    delta: float  # the half-width to stop at
+    oracle: float  # labels that an experimenter would need who knew the precision in every bin
+    # What was measured; `change_pct` is against the paper's Random, the design with one bin.
     row: Row
 
     def to_dict(self) -> dict[str, Any]:
@@ -65,7 +51,7 @@ class Cell:
 def measure(
     categories: Sequence[NamedPopulation],
     *,
-    deltas: Sequence[float],
+    deltas: Sequence[float],  # half-widths
     replications: int,
     seed: int,
     workers: int | None,
@@ -73,18 +59,8 @@ def measure(
 ) -> list[Cell]:
     """Run every design on every category for every delta.
 
-    Parameters
-    ----------
-    categories : sequence of NamedPopulation
-    deltas : sequence of float
-        Half-widths.
-    replications, seed, workers, progress
-        As in `simulate`.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        It was interrupted; an average over some of the categories would mislead.
+    Raises KeyboardInterrupt: it was interrupted; an average over some of the categories would
+    mislead.
     """
     jobs = [
         (name, category, _task(name, category, delta))
@@ -167,30 +143,22 @@ PAPER_CORRELATION = -0.88
 
 @dataclass(frozen=True)
 class Average:
-    """One design over all categories: a row of Table 1.
-
-    Attributes
-    ----------
-    design : str
-    delta : float
-    labels, savings : float
-        Sums over the categories; `savings` are random sampling's labels less the design's.
-    change_pct, oracle_pct : float
-        The sum against random sampling's and against the oracle's, in percent.
-    significant : bool
-        Whether the sum differs from random sampling's by more than 1.96 standard errors.
-    in_conf, coverage, bias : float
-        Means over the categories: the share of runs whose estimate lies within delta of the truth,
-        the share whose interval holds the truth, and the mean error.
-    """
+    """One design over all categories: a row of Table 1."""
 
     design: str
     delta: float
+    # labels, savings: sums over the categories; `savings` are random sampling's labels less the
+    # design's.
     labels: float
     savings: float
+    # change_pct, oracle_pct: the sum against random sampling's and against the oracle's, in
+    # percent.
     change_pct: float
     oracle_pct: float
+    # Whether the sum differs from random sampling's by more than 1.96 standard errors.
     significant: bool
+    # in_conf, coverage, bias: means over the categories: the share of runs whose estimate lies
+    # within delta of the truth, the share whose interval holds the truth, and the mean error.
     in_conf: float
     coverage: float
     bias: float

@@ -28,30 +28,18 @@ if TYPE_CHECKING:
 
 
 def run(
+    # Where arxiv15.parquet is, which stands in for the paper's ODP; otherwise 15 topics are
+    # generated.
     folder: Path | None = None,
     *,
+    # Half-widths to stop at; Table 1 and Figure 2a are made of the smallest.
     deltas: Sequence[float] = DELTAS,
-    replications: int = 1000,
-    seed: int = 1,
+    replications: int = 1000,  # evaluations of each design on each category for each delta
+    seed: int = 1,  # fixes all numbers
     workers: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Result:
-    """Run the paper's seven designs on every category for every delta.
-
-    Parameters
-    ----------
-    folder : Path, optional
-        Where arxiv15.parquet is, which stands in for the paper's ODP; otherwise 15 topics are
-        generated.
-    deltas : sequence of float
-        Half-widths to stop at; Table 1 and Figure 2a are made of the smallest.
-    replications : int
-        Evaluations of each design on each category for each delta.
-    seed : int
-        Fixes all numbers.
-    workers, progress
-        As in `assay.simulation.run_tasks`.
-    """
+    """Run the paper's seven designs on every category for every delta."""
     if replications < 2:
         raise InputError(f"replications must be at least 2, got {replications}")
     cells = measure(

@@ -38,35 +38,22 @@ _BUDGET = 5000
 def stated_worst_case(
     design: Design, goal: Goal, metric: Metric, state: State
 ) -> tuple[Floats, Floats]:
-    """Return the worst case stated when evaluations end; all that the part asks of Assay.
-
-    Parameters
-    ----------
-    design, goal, metric, state
-        As in `engine.look`.
-    """
+    """Return the worst case stated when evaluations end; all that the part asks of Assay."""
     now = look(design, goal, metric, state)
     return ends_at_worst(design, goal, metric, state, now=now, doubtful=state.tallies.u)
 
 
 @dataclass(frozen=True, eq=False)
 class UnjudgedTask:
-    """An evaluation in which some items are never judged, that can be run many times.
-
-    Attributes
-    ----------
-    frame : Frame
-        Of all items.
-    yes, no : float
-        The shares of the positives, and of the negatives, that cannot be judged; so in every
-        stratum, but for fractions of an item.
-    """
+    """An evaluation in which some items are never judged, that can be run many times."""
 
     name: str
-    frame: Frame
+    frame: Frame  # of all items
     design: Design
     goal: Goal
     asked: int
+    # yes, no: the shares of the positives, and of the negatives, that cannot be judged; so in every
+    # stratum, but for fractions of an item.
     yes: float
     no: float
     block: int = BLOCK

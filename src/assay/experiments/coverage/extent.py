@@ -39,38 +39,18 @@ class Part(StrEnum):
 
 @dataclass(frozen=True)
 class Extent:
-    """How much is run.
+    """How much is run."""
 
-    Attributes
-    ----------
-    precisions, deltas : tuple of float
-        The grid.
-    some : tuple of (precision, delta)
-        The cells of the grid that stand for it where it would take too long.
-    replications : int
-    worst : int
-        Cells of the grid that are run again with other sizes and batches.
-    goals : tuple of float
-        Deltas for every metric of the classifiers of a folder.
-    wide_goals, rare_goals, replacement_goals, difference_goals, joint_goals : tuple of float
-        Deltas of these parts.
-    confidences : tuple of float
-    batches : tuple of int
-    small_items : tuple of int
-    small_shares : tuple of float
-        Of the items, which random sampling would label.
-    unjudged : tuple of float
-        Shares of the positives, or of the negatives, that nobody can judge.
-    two_sided, held_out : int
-        Random populations.
-    """
-
+    # precisions, deltas: the grid.
     precisions: tuple[float, ...]
     deltas: tuple[float, ...]
+    # The cells of the grid that stand for it where it would take too long.
     some: tuple[tuple[float, float], ...]
     replications: int
-    worst: int
-    goals: tuple[float, ...]
+    worst: int  # cells of the grid that are run again with other sizes and batches
+    goals: tuple[float, ...]  # deltas for every metric of the classifiers of a folder
+    # wide_goals, rare_goals, replacement_goals, difference_goals, joint_goals: deltas of these
+    # parts.
     wide_goals: tuple[float, ...]
     rare_goals: tuple[float, ...]
     replacement_goals: tuple[float, ...]
@@ -79,8 +59,10 @@ class Extent:
     confidences: tuple[float, ...]
     batches: tuple[int, ...]
     small_items: tuple[int, ...]
-    small_shares: tuple[float, ...]
+    small_shares: tuple[float, ...]  # of the items, which random sampling would label
+    # Shares of the positives, or of the negatives, that nobody can judge.
     unjudged: tuple[float, ...]
+    # two_sided, held_out: random populations.
     two_sided: int
     held_out: int
 
@@ -148,27 +130,17 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Scope:
-    """What is studied: a design, on how much, with what randomness.
-
-    Attributes
-    ----------
-    design : str
-    extent : Extent
-    data : Path or None
-        The real classifiers' folder; without it the parts about classifiers are run on generated
-        ones.
-    seed : int
-        Fixes all numbers, and the random populations. What was looked at while a design was made
-        must not be what is reported: another seed makes others.
-    only : str
-        Only classifiers of the folder whose names hold this text.
-    """
+    """What is studied: a design, on how much, with what randomness."""
 
     design: str
     extent: Extent
+    # The real classifiers' folder; without it the parts about classifiers are run on generated
+    # ones.
     data: Path | None
+    # Fixes all numbers, and the random populations. What was looked at while a design was made must
+    # not be what is reported: another seed makes others.
     seed: int
-    only: str = ""
+    only: str = ""  # only classifiers of the folder whose names hold this text
 
     @cached_property
     def classifiers(self) -> list[NamedPopulation]:
@@ -202,17 +174,7 @@ class Scope:
     def settings(
         self, part: Part, *, population: str, metric: str, value: float, items: int, delta: float
     ) -> Settings:
-        """Return settings as a campaign by default has them.
-
-        Parameters
-        ----------
-        part : Part
-        population, metric : str
-        value, items
-            The metric's true value, and the items of the population.
-        delta : float
-            The half-width that is wanted.
-        """
+        """Return settings as a campaign by default has them."""
         return Settings(
             part=part.value,
             population=population,
@@ -234,17 +196,7 @@ class Scope:
     def cell_or_why_not(
         self, part: Part, subject: Subject, delta: float, *, most: int = _PLENTY, **changes: Any
     ) -> Single | LeftOut:
-        """Return a cell, or why it is left out: `most` are labels by the limit.
-
-        Parameters
-        ----------
-        part, subject, delta
-            The part, what is evaluated, and the half-width that is wanted.
-        most : int
-            Labels by the limit above which a cell is left out.
-        **changes
-            Settings that differ from the default's.
-        """
+        """Return a cell, or why it is left out: `most` are labels by the limit."""
         why = why_not(subject, delta, most)
         if why is None:
             return self.cell(part, subject, delta, **changes)

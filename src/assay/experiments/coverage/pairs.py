@@ -42,21 +42,12 @@ class _Cell:
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two classifiers, and a metric whose difference, first - second, is to be estimated.
-
-    Attributes
-    ----------
-    name : str
-    metric : str
-        ``precision`` or ``accuracy``.
-    truth : array of bool, shape (N,)
-    scores, predicted : pair of arrays, shape (N,)
-        Of the two classifiers.
-    """
+    """Two classifiers, and a metric whose difference, first - second, is to be estimated."""
 
     name: str
-    metric: str
-    truth: Bools
+    metric: str  # ``precision`` or ``accuracy``
+    truth: Bools  # (N,)
+    # scores, predicted, (N,): of the two classifiers.
     scores: tuple[Floats, Floats]
     predicted: tuple[Bools, Bools]
 

@@ -130,27 +130,15 @@ _HIDDEN = 0.1  # of the positives look like negatives, in the kind of class call
 
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """A population and a metric to be estimated on it.
-
-    Attributes
-    ----------
-    name : str
-    metric : str
-    population : Population
-    copies : int
-        How often each of its items is there: a million items cost no more than their ranks.
-    limit : float
-        The share of random sampling's labels that a design by score must spend.
-    twin : str
-        The name of a subject on which random sampling, blind to the score, fares the same.
-    """
+    """A population and a metric to be estimated on it."""
 
     name: str
     metric: str
     population: Population
+    # How often each of its items is there: a million items cost no more than their ranks.
     copies: int
-    limit: float
-    twin: str
+    limit: float  # the share of random sampling's labels that a design by score must spend
+    twin: str  # the name of a subject on which random sampling, blind to the score, fares the same
 
     @property
     def value(self) -> float:

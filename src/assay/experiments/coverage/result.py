@@ -21,20 +21,12 @@ _SHARP = (("news20_binary logreg", "accuracy"), ("offensive_mix mve", "precision
 
 @dataclass(frozen=True)
 class Target:
-    """Something that the design must show, and what it showed.
-
-    Attributes
-    ----------
-    what : str
-    wanted, found : float
-    most : bool
-        Whether `wanted` is the most that is allowed, or the least.
-    """
+    """Something that the design must show, and what it showed."""
 
     what: str
     wanted: float
     found: float
-    most: bool
+    most: bool  # whether `wanted` is the most that is allowed, or the least
 
     @property
     def met(self) -> bool:
@@ -44,26 +36,14 @@ class Target:
 
 @dataclass(frozen=True)
 class Result:
-    """The rows that were finished, in the order of the parts.
-
-    Attributes
-    ----------
-    design : str
-    seed, replications : int
-    rows : tuple of Row
-        Those of random sampling beside the design among them.
-    left_out : tuple of LeftOut
-        Cells that are not run, and why.
-    interrupted : bool
-        Whether Ctrl-C ended it.
-    """
+    """The rows that were finished, in the order of the parts."""
 
     design: str
     seed: int
     replications: int
-    rows: tuple[Row, ...]
-    left_out: tuple[LeftOut, ...] = ()
-    interrupted: bool = False
+    rows: tuple[Row, ...]  # those of random sampling beside the design among them
+    left_out: tuple[LeftOut, ...] = ()  # cells that are not run, and why
+    interrupted: bool = False  # whether Ctrl-C ended it
 
     @property
     def parts(self) -> list[Part]:

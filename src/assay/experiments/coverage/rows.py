@@ -18,63 +18,34 @@ _ERRORS = 2.0  # standard errors
 
 @dataclass(frozen=True)
 class Settings:
-    """What fixes a cell's numbers; a cell with the same settings need not be run again.
-
-    Attributes
-    ----------
-    part : str
-    population : str
-    metric : str
-        Its name, or that of a target of several classifiers.
-    value : float
-        The metric's true value.
-    items : int
-    design : str
-    replacement : bool
-    delta, confidence : float
-    batch : int
-        Labels between two looks.
-    unjudged_yes, unjudged_no : float
-        The shares of the positives, and of the negatives, that nobody can judge.
-    reading : str
-        What is read of all that is stated: the `INTERVAL`, or the `WORST_CASE`.
-    replications, seed : int
-    """
+    """What fixes a cell's numbers; a cell with the same settings need not be run again."""
 
     part: str
     population: str
-    metric: str
-    value: float
+    metric: str  # its name, or that of a target of several classifiers
+    value: float  # the metric's true value
     items: int
     design: str
     replacement: bool
     delta: float
     confidence: float
-    batch: int
+    batch: int  # labels between two looks
+    # unjudged_yes, unjudged_no: the shares of the positives, and of the negatives, that nobody can
+    # judge.
     unjudged_yes: float
     unjudged_no: float
-    reading: str
+    reading: str  # what is read of all that is stated: the `INTERVAL`, or the `WORST_CASE`
     replications: int
     seed: int
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Labels that others take to the same goal.
+    """Labels that others take to the same goal."""
 
-    Attributes
-    ----------
-    n_w : float
-        Random sampling when the answer is known: z^2 p (1 - p) / delta^2.
-    limit_labels : float
-        Designs by score, at least: the limit's share of n_W.
-    items : int
-        What labels are drawn from.
-    """
-
-    n_w: float
-    limit_labels: float
-    items: int
+    n_w: float  # random sampling when the answer is known: z^2 p (1 - p) / delta^2
+    limit_labels: float  # designs by score, at least: the limit's share of n_W
+    items: int  # what labels are drawn from
 
     @property
     def at_random(self) -> float:
@@ -92,41 +63,29 @@ class Costs:
 
 @dataclass(frozen=True)
 class Row(Settings):
-    """A cell's settings and what was found.
+    """A cell's settings and what was found."""
 
-    Attributes
-    ----------
-    coverage, coverage_se : float
-        The share of runs whose interval holds the truth, and its Monte Carlo error.
-    within, within_se : float
-        The share of runs whose value is within delta of the truth.
-    too_low, too_high : float
-        The share of runs whose whole interval lies below the truth, and above it.
-    lean, lean_se : float
-        How far the value lies above the truth on average, in deltas, and its Monte Carlo error.
-    lean_middle : float
-        The same of the middle of the interval.
-    labels, labels_se : float
-        Labels at the stop: their mean, and its Monte Carlo error.
-    n_w, limit_labels : float or None
-        As in `Costs`; None where a row is about one of several targets.
-    random_labels : float or None
-        Labels that random sampling takes with the same interval; None where it was not run.
-    """
-
+    # coverage, coverage_se: the share of runs whose interval holds the truth, and its Monte Carlo
+    # error.
     coverage: float
     coverage_se: float
+    # within, within_se: the share of runs whose value is within delta of the truth.
     within: float
     within_se: float
+    # too_low, too_high: the share of runs whose whole interval lies below the truth, and above it.
     too_low: float
     too_high: float
+    # lean, lean_se: how far the value lies above the truth on average, in deltas, and its Monte
+    # Carlo error.
     lean: float
     lean_se: float
-    lean_middle: float
+    lean_middle: float  # the same of the middle of the interval
+    # labels, labels_se: labels at the stop: their mean, and its Monte Carlo error.
     labels: float
     labels_se: float
     n_w: float | None
     limit_labels: float | None
+    # Labels that random sampling takes with the same interval; None where it was not run.
     random_labels: float | None
 
     @property
@@ -187,10 +146,7 @@ class Row(Settings):
     def from_texts(cls, texts: Mapping[str, str]) -> "Row":
         """Return the row that was written as text.
 
-        Raises
-        ------
-        KeyError, ValueError
-            The texts are not those of a row.
+        Raises KeyError, ValueError: the texts are not those of a row.
         """
         return cls(**{each.name: _READ[each.type](texts[each.name]) for each in fields(cls)})
 
@@ -206,21 +162,13 @@ _READ: dict[Any, Callable[[str], Any]] = {
 
 
 def measured(
-    rows: Sequence[Settings],
+    rows: Sequence[Settings],  # one a target
     runs: Runs,
+    # costs, random_labels: what others take to the same goal, where that is known.
     costs: Costs | None = None,
     random_labels: float | None = None,
 ) -> list[Row]:
-    """Return a cell's rows from its runs.
-
-    Parameters
-    ----------
-    rows : sequence of Settings
-        One a target.
-    runs : Runs
-    costs, random_labels
-        What others take to the same goal, where that is known.
-    """
+    """Return a cell's rows from its runs."""
     value, low, high = runs.value.T, runs.low.T, runs.high.T
     return [
         Row(

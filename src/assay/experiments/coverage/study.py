@@ -38,10 +38,7 @@ class Log:
     A study that was killed goes on where it was, also in the middle of a line. Rows that other
     code made stay in the file and are not used: a design's name does not say how it worked then.
 
-    Parameters
-    ----------
-    file : Path
-        Made where it is missing.
+    `file`: made where it is missing.
     """
 
     def __init__(self, file: Path) -> None:
@@ -117,38 +114,21 @@ Progress = Callable[[float], None]
 
 
 def run(
-    folder: Path,
+    folder: Path,  # where coverage.csv is, or will be
     *,
+    # Parts to run; none: all of them. Part ``sizes`` takes its cells from ``grid``, and runs it.
     parts: Collection[Part] = (),
+    # How many cells, and how many evaluations of each: `FULL`, `QUICK` or another.
     extent: Extent = FULL,
-    design: str = "default",
+    design: str = "default",  # a name of `assay.simulation.DESIGN_NAMES`
+    # The folder with real classifiers; without it the package generates some.
     data: Path | None = None,
-    classifier: str = "",
-    seed: int = 1,
+    classifier: str = "",  # only classifiers of the folder whose names hold this text
+    seed: int = 1,  # fixes all numbers, the held-out populations among them
     workers: int | None = None,
     progress: Progress | None = None,
 ) -> Result:
-    """Run the study, or go on with one that was ended before it was done.
-
-    Parameters
-    ----------
-    folder : Path
-        Where coverage.csv is, or will be.
-    parts : collection of Part
-        Parts to run; none: all of them. Part ``sizes`` takes its cells from ``grid``, and runs it.
-    extent : Extent
-        How many cells, and how many evaluations of each: `FULL`, `QUICK` or another.
-    design : str
-        A name of `assay.simulation.DESIGN_NAMES`.
-    data : Path, optional
-        The folder with real classifiers; without it the package generates some.
-    classifier : str
-        Only classifiers of the folder whose names hold this text.
-    seed : int
-        Fixes all numbers, the held-out populations among them.
-    workers, progress
-        As in `assay.simulation.run_tasks`.
-    """
+    """Run the study, or go on with one that was ended before it was done."""
     name = design.strip().lower()
     # Tells of a wrong name, and of a design that has no stop of its own, before all the work.
     check_together(named_design(name), Goal("precision", within=0.01), 1)
@@ -192,10 +172,7 @@ def _measure(
 ) -> None:
     """Run the cells that were not run before, and beside each random sampling.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        It was interrupted; the log has what was finished.
+    Raises KeyboardInterrupt: it was interrupted; the log has what was finished.
     """
     groups = list(_groups([cell for cell in cells if not _is_done(cell, log)]))
     for number, group in enumerate(groups):

@@ -91,34 +91,22 @@ class Cell:
 
 @dataclass(frozen=True)
 class Row(Cell):
-    """What was measured in a cell; ratios are to random sampling's A(1 - A)/n.
+    """What was measured in a cell; ratios are to random sampling's A(1 - A)/n."""
 
-    Attributes
-    ----------
-    mvr : float
-        The mean of the estimated variances: the paper's mean variance ratio.
-    variance_ratio : float
-        The variance of the estimates over the runs.
-    error_ratio : float
-        Their mean squared error; it differs from `variance_ratio` by the bias.
-    least_ratio : float
-        The variance that the best allocation to these strata has (Eq. 10); no estimate without
-        bias varies less.
-    bias, mae : float
-        Mean error, and mean absolute error (the paper's MAE).
-    """
-
-    mvr: float
-    variance_ratio: float
-    error_ratio: float
+    mvr: float  # the mean of the estimated variances: the paper's mean variance ratio
+    variance_ratio: float  # the variance of the estimates over the runs
+    error_ratio: float  # their mean squared error; it differs from `variance_ratio` by the bias
+    # The variance that the best allocation to these strata has (Eq. 10); no estimate without bias
+    # varies less.
     least_ratio: float
+    # bias, mae: mean error, and mean absolute error (the paper's MAE)
     bias: float
     mae: float
 
 
 def measure(
     populations: Mapping[str, Population],
-    cells: Sequence[Cell],
+    cells: Sequence[Cell],  # points of the figures
     *,
     replications: int,
     seed: int,
@@ -127,18 +115,7 @@ def measure(
 ) -> tuple[Row, ...]:
     """Run every cell.
 
-    Parameters
-    ----------
-    populations : mapping of str to Population
-    cells : sequence of Cell
-        Points of the figures.
-    replications, seed, workers, progress
-        As in `simulate`.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        It was interrupted; curves with holes would mislead.
+    Raises KeyboardInterrupt: it was interrupted; curves with holes would mislead.
 
     Examples
     --------

@@ -43,13 +43,8 @@ def draw(
 ) -> list[Path]:
     """Draw every figure into the folder, as SVG and PNG, and return the files.
 
-    Parameters
-    ----------
-    populations, classifiers : sequence of Facts
-        The populations, and the classifiers of the real ones.
-    rows : sequence of Row
-        What was measured.
-    folder : Path
+    `populations`, `classifiers`: the populations, and the classifiers of the real ones; `rows`:
+    what was measured.
     """
     figures: dict[str, Figure] = {
         **{_file(each.name): _by_labels(populations, rows, each) for each in ALLOCATIONS},

@@ -60,27 +60,15 @@ _UNPUBLISHED = _Published("eqsz", None)
 
 @dataclass(frozen=True)
 class Reduction:
-    """Labels to a mean absolute error, against random sampling.
-
-    Attributes
-    ----------
-    population, strata, design : str
-    target : float
-        The mean absolute error.
-    random_labels : int
-        Labels that random sampling needs for it.
-    labels : float or None
-        Labels that the design needs; None where no budget was enough.
-    reduction_pct, paper_pct : float or None
-        Labels saved, in percent: ours, and the paper's on its own data.
-    """
+    """Labels to a mean absolute error, against random sampling."""
 
     population: str
     strata: str
     design: str
-    target: float
-    random_labels: int
-    labels: float | None
+    target: float  # the mean absolute error
+    random_labels: int  # labels that random sampling needs for it
+    labels: float | None  # labels that the design needs; None where no budget was enough
+    # reduction_pct, paper_pct: labels saved, in percent: ours, and the paper's on its own data.
     reduction_pct: float | None
     paper_pct: float | None
 
@@ -143,23 +131,11 @@ _BLURRED = "epsilon (blurred)"
 
 @dataclass(frozen=True)
 class Result:
-    """What was measured.
+    """What was measured."""
 
-    Attributes
-    ----------
-    populations : tuple of Facts
-        Those of Figures 2 to 8.
-    classifiers : tuple of Facts
-        Those of Figure 9, best first.
-    rows : tuple of Row
-        One a design, population and budget.
-    reductions : tuple of Reduction
-    replications, seed : int
-    """
-
-    populations: tuple[Facts, ...]
-    classifiers: tuple[Facts, ...]
-    rows: tuple[Row, ...]
+    populations: tuple[Facts, ...]  # those of Figures 2 to 8
+    classifiers: tuple[Facts, ...]  # those of Figure 9, best first
+    rows: tuple[Row, ...]  # one a design, population and budget
     reductions: tuple[Reduction, ...]
     replications: int
     seed: int
@@ -170,29 +146,16 @@ class Result:
 
 
 def run(
+    # Where the populations are that stand in for the paper's; otherwise three classifiers are
+    # generated.
     folder: Path | None = None,
     *,
-    replications: int = 3000,
-    seed: int = 1,
-    workers: int | None = None,
-    progress: Callable[[float], None] | None = None,
+    replications: int = 3000,  # runs of every design at every budget
+    seed: int = 1,  # fixes all numbers, whatever the number of workers
+    workers: int | None = None,  # processes; otherwise one a core
+    progress: Callable[[float], None] | None = None,  # told the share that is done
 ) -> Result:
-    """Replay section 4 of paper 2.
-
-    Parameters
-    ----------
-    folder : Path, optional
-        Where the populations are that stand in for the paper's; otherwise three classifiers are
-        generated.
-    replications : int
-        Runs of every design at every budget.
-    seed : int
-        Fixes all numbers, whatever the number of workers.
-    workers : int, optional
-        Processes; otherwise one a core.
-    progress : callable, optional
-        Told the share that is done.
-    """
+    """Replay section 4 of paper 2."""
     if replications < 2:
         raise InputError(f"replications must be at least 2, got {replications}")
     if folder is None:

@@ -16,19 +16,13 @@ from assay.simulation import Option, mixed_size
 
 @dataclass(frozen=True)
 class Pair:
-    """What a parent and a child call yes, by counts.
+    """What a parent and a child call yes, by counts."""
 
-    Attributes
-    ----------
-    parent, both, child : int
-        |A_P|, |A_P and A_C| and |A_C|.
-    both_positives, child_positives : int
-        The positive items of the last two.
-    """
-
+    # parent, both, child: |A_P|, |A_P and A_C| and |A_C|.
     parent: int
     both: int
     child: int
+    # both_positives, child_positives: the positive items of the last two.
     both_positives: int
     child_positives: int
 
@@ -50,21 +44,11 @@ class Pair:
 
 
 class Draws(NamedTuple):
-    """What each run of Algorithm 1 came to.
+    """What each run of Algorithm 1 came to."""
 
-    Attributes
-    ----------
-    common : array of int
-        Lemma 3's X: places of the parent's sample that the child calls yes.
-    savings : array of int
-        Places of the child's sample that are recycled: labels that need not be bought.
-    positives : array of int
-        Positives among all places of the child's sample.
-    """
-
-    common: Ints
-    savings: Ints
-    positives: Ints
+    common: Ints  # lemma 3's X: places of the parent's sample that the child calls yes
+    savings: Ints  # places of the child's sample that are recycled: labels that need not be bought
+    positives: Ints  # positives among all places of the child's sample
 
 
 def recycled(
@@ -75,14 +59,7 @@ def recycled(
     With ``UniformSample`` savings and positives have each their distribution, but not together:
     both depend on which places are drawn again, and are drawn separately.
 
-    Parameters
-    ----------
-    pair : Pair
-    sizes : tuple of int
-        The sample sizes of parent and child, the paper's n_P and n_C.
-    option : {"UniformSample", "UniformShuffle"}
-    runs : int
-    rng : numpy.random.Generator
+    `sizes`: the sample sizes of parent and child, the paper's n_P and n_C.
 
     Examples
     --------
@@ -117,15 +94,6 @@ def coordinated_savings(
     and what the parent's earlier cards share with the child are n or more, the child's sample ends
     first, and n of them, in random order, are the child's; else the child's holds all that the
     parent's n cards share with it.
-
-    Parameters
-    ----------
-    parent, both, child : int
-        |A_P|, |A_P and A_C| and |A_C|.
-    n : int
-        The size of both samples, at least 1, at most that of the smaller set.
-    runs : int
-    rng : numpy.random.Generator
 
     Examples
     --------

@@ -17,21 +17,11 @@ from assay.simulation import Option, sample_size
 
 
 class Dealt(NamedTuple):
-    """Coordinated samples.
+    """Coordinated samples."""
 
-    Attributes
-    ----------
-    labels : int
-        Items in at least one sample: what is labelled.
-    positives : array of int
-        The positives in each classifier's sample.
-    shared : array of int
-        The items of each sample that are in the last classifier's as well.
-    """
-
-    labels: int
-    positives: Ints
-    shared: Ints
+    labels: int  # items in at least one sample: what is labelled
+    positives: Ints  # the positives in each classifier's sample
+    shared: Ints  # the items of each sample that are in the last classifier's as well
 
 
 def deal(trial: Trial, sizes: Sequence[int], rng: np.random.Generator) -> Dealt:
@@ -86,37 +76,20 @@ _MVE = len(MODELS)
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """One algorithm's runs on the models, in per cent; arrays of shape (runs, models).
+    """One algorithm's runs on the models, in per cent; arrays of shape (runs, models)."""
 
-    Attributes
-    ----------
-    savings : array
-        Labels that the model's sample of 1,100 has from MVE's.
-    error : array
-        %PrecisionError.
-    interval_error : array
-        %MaxCIError, of the normal 95% interval: the paper's example is one.
-    """
-
-    savings: Floats
-    error: Floats
-    interval_error: Floats
+    savings: Floats  # labels that the model's sample of 1,100 has from MVE's
+    error: Floats  # %PrecisionError
+    interval_error: Floats  # %MaxCIError, of the normal 95% interval: the paper's example is one
 
 
 @dataclass(frozen=True, eq=False)
 class Ensembles:
-    """All runs, and the labels of the four classifiers together.
+    """All runs, and the labels of the four classifiers together."""
 
-    Attributes
-    ----------
-    runs : dict of str to Runs
-        By algorithm.
-    labels : dict of str to float
-        Mean labels of MVE and its models by algorithm; "best" where every classifier has the sample
-        size that its true precision asks for, otherwise 1,100.
-    """
-
-    runs: dict[str, Runs]
+    runs: dict[str, Runs]  # by algorithm
+    # Mean labels of MVE and its models by algorithm; "best" where every classifier has the sample
+    # size that its true precision asks for, otherwise 1,100.
     labels: dict[str, float]
 
     def beside(self, **others: Runs) -> "Ensembles":

@@ -29,30 +29,22 @@ NAMES = (*MODELS, ENSEMBLE)
 
 @dataclass(frozen=True)
 class Joint:
-    """The joint design on the trials of section 5.2.
+    """The joint design on the trials of section 5.2."""
 
-    Attributes
-    ----------
-    labels : float
-        Its mean labels.
-    labels_vs_recycle, labels_vs_best_recycle : float
-        These as a share of RSFP-Shuffle's, with 1,100 each and with the best sample sizes.
-    least_vs_recycle, least_vs_best_recycle : float
-        The same of the fewest labels that any design by cells needs, with the true rates known.
-    within, coverage : dict of str to float
-        How often each classifier's precision was estimated within +-0.03, and its interval right.
-    replications : int
-        Evaluations of each trial.
-    """
-
-    labels: float
+    labels: float  # its mean labels
+    # labels_vs_recycle, labels_vs_best_recycle: these as a share of RSFP-Shuffle's, with 1,100 each
+    # and with the best sample sizes.
     labels_vs_recycle: float
     labels_vs_best_recycle: float
+    # least_vs_recycle, least_vs_best_recycle: the same of the fewest labels that any design by
+    # cells needs, with the true rates known.
     least_vs_recycle: float
     least_vs_best_recycle: float
+    # within, coverage: how often each classifier's precision was estimated within +-0.03, and its
+    # interval right.
     within: dict[str, float]
     coverage: dict[str, float]
-    replications: int
+    replications: int  # evaluations of each trial
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,25 +56,13 @@ class CellRuns(JointRuns):
 
 def run_joint(
     trials: Sequence[Trial],
-    recycled: Ensembles,
+    recycled: Ensembles,  # the paper's algorithms on the same trials
     *,
-    replications: int,
+    replications: int,  # evaluations of each trial; the first of them are returned for Figure 2
     seed: int,
-    progress: Callable[[float], None] | None = None,
+    progress: Callable[[float], None] | None = None,  # told the share that is done
 ) -> tuple[Joint, Runs]:
-    """Evaluate every trial, and return the figures beside those of recycled samples.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-    recycled : Ensembles
-        The paper's algorithms on the same trials.
-    replications : int
-        Evaluations of each trial; the first of them are returned for Figure 2.
-    seed : int
-    progress : callable, optional
-        Told the share that is done.
-    """
+    """Evaluate every trial, and return the figures beside those of recycled samples."""
     labels, least, within, coverage, first = [], [], [], [], []
     for number, trial in enumerate(trials):
         rng = np.random.default_rng([seed, number, 5])
@@ -118,23 +98,17 @@ _MEASURES = ("savings", "error", "interval_error")
 
 @dataclass(frozen=True)
 class PairRow:
-    """A parent and a child of section 5.3: mean labels for both precisions.
-
-    Attributes
-    ----------
-    pir, cir : float
-    labels, recycled : float
-        Of the joint design, and of RSFP-Shuffle with 1,100 for each.
-    """
+    """A parent and a child of section 5.3: mean labels for both precisions."""
 
     pir: float
     cir: float
+    # labels, recycled: of the joint design, and of RSFP-Shuffle with 1,100 for each.
     labels: float
     recycled: float
 
 
 def run_pairs(
-    trials: int,
+    trials: int,  # precisions of each pair
     *,
     replications: int,
     seed: int,
@@ -144,13 +118,6 @@ def run_pairs(
 
     The positives lie evenly over what either calls yes. The precisions are the middles of equal
     parts of their range, the same in all rows: drawn at random, so few would say little.
-
-    Parameters
-    ----------
-    trials : int
-        Precisions of each pair.
-    replications, seed, progress
-        As in `simulate`.
     """
     low, high = PRECISION
     precisions = low + (high - low) * (np.arange(trials) + 0.5) / trials
@@ -186,16 +153,7 @@ def _cells_of(pair: Pair) -> Trial:
 def evaluate(
     trial: Trial, names: Sequence[str], replications: int, rng: np.random.Generator
 ) -> CellRuns:
-    """Evaluate the precisions of all classifiers so many times, twenty labels at a time.
-
-    Parameters
-    ----------
-    trial : Trial
-        The classifiers' yes-sets and positives.
-    names : sequence of str
-    replications : int
-    rng : numpy.random.Generator
-    """
+    """Evaluate the precisions of all classifiers so many times, twenty labels at a time."""
     order = np.argsort(trial.codes)
     parts = Parts(
         np.arange(trial.codes.size), trial.codes[order], trial.sizes[order].astype(np.float64)

@@ -43,17 +43,11 @@ BLOCK = 0.03
 
 @dataclass(frozen=True)
 class Trial:
-    """A population by cells: the items on which the same classifiers say yes.
+    """A population by cells: the items on which the same classifiers say yes."""
 
-    Attributes
-    ----------
-    codes : array of int
-        Who calls the cell yes: bit k for ML(k+1), bit 3 for MVE. No cell is called no by all.
-    sizes, positives : array of int
-        The cells' items, and the positive ones among them.
-    """
-
+    # Who calls the cell yes: bit k for ML(k+1), bit 3 for MVE. No cell is called no by all.
     codes: Ints
+    # sizes, positives: the cells' items, and the positive ones among them.
     sizes: Ints
     positives: Ints
 

@@ -46,31 +46,14 @@ _TABLE2_RUNS = 5  # for each of the others: the paper has 1,000 and 200
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """What was measured.
+    """What was measured."""
 
-    Attributes
-    ----------
-    table1 : Table1
-        Section 5.3.
-    figure2 : Ensembles
-        Section 5.2.
-    real : NamedEnsemble
-        The population of section 5.4.
-    table2 : Ensembles
-        The runs on it.
-    replications, seed : int
-    joint : Joint
-        The joint design on the ensembles of section 5.2.
-    pairs : tuple of PairRow
-        The joint design on parents and children of section 5.3.
-    """
-
-    table1: Table1
-    figure2: Ensembles
-    real: NamedEnsemble
-    table2: Ensembles
-    joint: Joint
-    pairs: tuple[PairRow, ...]
+    table1: Table1  # section 5.3
+    figure2: Ensembles  # section 5.2
+    real: NamedEnsemble  # the population of section 5.4
+    table2: Ensembles  # the runs on it
+    joint: Joint  # the joint design on the ensembles of section 5.2
+    pairs: tuple[PairRow, ...]  # the joint design on parents and children of section 5.3
     replications: int
     seed: int
 
@@ -87,26 +70,15 @@ class Result:
 
 
 def run(
-    folder: Path | None = None,
+    folder: Path | None = None,  # where offensive_mix.parquet is; otherwise three models are made
     *,
+    # Trials of section 5.2, and of each combination of section 5.3; section 5.4 has five times as
+    # many.
     replications: int = 200,
-    seed: int = 1,
-    progress: Callable[[float], None] | None = None,
+    seed: int = 1,  # fixes all numbers
+    progress: Callable[[float], None] | None = None,  # told the share that is done
 ) -> Result:
-    """Replay section 5 of paper 3.
-
-    Parameters
-    ----------
-    folder : Path, optional
-        Where offensive_mix.parquet is; otherwise three models are made.
-    replications : int
-        Trials of section 5.2, and of each combination of section 5.3; section 5.4 has five times
-        as many.
-    seed : int
-        Fixes all numbers.
-    progress : callable, optional
-        Told the share that is done.
-    """
+    """Replay section 5 of paper 3."""
     if replications < 2:
         raise InputError(f"replications must be at least 2, got {replications}")
     real = made_ensemble(seed) if folder is None else offensive_mix(folder)

@@ -84,54 +84,35 @@ PAPER_ERROR = {
 
 @dataclass(frozen=True)
 class Row:
-    """One combination of the two ratios: per cent, over the trials.
-
-    Attributes
-    ----------
-    pir, cir : float
-    savings_mean, savings_low, savings_high : float
-        Of Algorithm 1 with ``UniformShuffle``: mean and the middle 95% of the trials.
-    error_mean, error_sd : float
-        Its %PrecisionError.
-    against_random_mean : float
-        Its mean savings where a random sample of the child may use the parent's labels as well.
-    coordinated_mean : float
-        The mean share of the child's sample that coordinated samples have in common.
-    """
+    """One combination of the two ratios: per cent, over the trials."""
 
     pir: float
     cir: float
+    # savings_mean, savings_low, savings_high: of Algorithm 1 with ``UniformShuffle``: mean and the
+    # middle 95% of the trials.
     savings_mean: float
     savings_low: float
     savings_high: float
+    # error_mean, error_sd: its %PrecisionError.
     error_mean: float
     error_sd: float
+    # Its mean savings where a random sample of the child may use the parent's labels as well.
     against_random_mean: float
+    # The mean share of the child's sample that coordinated samples have in common.
     coordinated_mean: float
 
 
 @dataclass(frozen=True)
 class Table1:
-    """All combinations.
+    """All combinations."""
 
-    Attributes
-    ----------
-    rows : tuple of Row
-        Those that the paper prints.
-    surface : tuple of Row
-        All 361.
-    mean_savings, mean_against_random, mean_coordinated : float
-        Over all.
-    errors : dict of str to Errors
-        Over all trials, of Algorithm 1 and of simple random sampling.
-    """
-
-    rows: tuple[Row, ...]
-    surface: tuple[Row, ...]
+    rows: tuple[Row, ...]  # those that the paper prints
+    surface: tuple[Row, ...]  # all 361
+    # mean_savings, mean_against_random, mean_coordinated: over all.
     mean_savings: float
     mean_against_random: float
     mean_coordinated: float
-    errors: dict[str, Errors]
+    errors: dict[str, Errors]  # over all trials, of Algorithm 1 and of simple random sampling
 
 
 def run_table1(
@@ -182,15 +163,6 @@ def pair_with(
     """Return a parent and a child of this precision that have so many items in common.
 
     The positives are spread evenly.
-
-    Parameters
-    ----------
-    pir, cir : float
-        The share of the parent's, and of the child's items that both have.
-    both : int
-        Items that both have.
-    precision : float
-    rng : numpy.random.Generator
     """
     child = round(both / cir)
     positives = round(precision * child)

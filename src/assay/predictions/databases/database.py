@@ -21,38 +21,21 @@ Written = Callable[..., str]
 
 @dataclass(frozen=True)
 class DatabaseColumn:
-    """A column of a table.
+    """A column of a table."""
 
-    Parameters
-    ----------
-    name : str
-        As it is in the table.
-    type : str
-        What its values are here, by the name that DuckDB has for it: BOOLEAN, BIGINT, UBIGINT,
-        DOUBLE, DECIMAL(p,s) or VARCHAR.
-    sql : str
-        The database's expression for them; of all others the text that the database writes.
-    stored : str
-        The column itself, where it can be compared with ids of that type: an index is of use then.
-    """
-
-    name: str
+    name: str  # as it is in the table
+    # What its values are here, by the name that DuckDB has for it: BOOLEAN, BIGINT, UBIGINT,
+    # DOUBLE, DECIMAL(p,s) or VARCHAR.
     type: str
-    sql: str
+    sql: str  # the database's expression for them; of all others the text that the database writes
+    # The column itself, where it can be compared with ids of that type: an index is of use then.
     stored: str = ""
 
 
 def selection(columns: Sequence[str], rows: str, *more: str) -> str:
     """Return a query.
 
-    Parameters
-    ----------
-    columns : sequence of str
-        Expressions.
-    rows : str
-        What stands after FROM.
-    *more : str
-        What comes after that.
+    `columns`: expressions.
 
     Examples
     --------
@@ -67,10 +50,7 @@ class Database(ABC):
 
     It is connected to while a question is answered, and at no other time.
 
-    Parameters
-    ----------
-    url : str
-        Where it is, as `assay.predictions.scan.Scan` has it.
+    `url`: where it is, as `assay.predictions.scan.Scan` has it.
     """
 
     name: ClassVar[str]
@@ -175,13 +155,7 @@ class Database(ABC):
 
     @contextmanager
     def connected(self, label: str = "") -> Iterator[None]:
-        """Stay connected, and let errors of the database be told as errors of what is read.
-
-        Parameters
-        ----------
-        label : str
-            What is read, for people; the database when left out.
-        """
+        """Stay connected, and let errors of the database be told as errors of what is read."""
         with self._lock, self.telling(label):
             if not self._depth:
                 self.open()

@@ -23,27 +23,13 @@ from assay.predictions.sql.rows import family_of
 
 @dataclass(frozen=True, eq=False)
 class DatabaseRows:
-    """Rows of a table, which can be asked for what is wrong with them.
+    """Rows of a table, which can be asked for what is wrong with them."""
 
-    Parameters
-    ----------
-    database : Database
-        Which has them.
-    source : str
-        What they are, for people.
-    table : str
-        As it stands after FROM.
-    columns : tuple of DatabaseColumn
-        Those of the table.
-    where : str or None
-        The condition that the rows fulfil, in the database's own SQL.
-    """
-
-    database: Database
-    source: str
-    table: str
-    columns: tuple[DatabaseColumn, ...]
-    where: str | None
+    database: Database  # which has them
+    source: str  # what they are, for people
+    table: str  # as it stands after FROM
+    columns: tuple[DatabaseColumn, ...]  # those of the table
+    where: str | None  # the condition that the rows fulfil, in the database's own SQL
 
     @cached_property
     def types(self) -> dict[str, str]:
@@ -58,12 +44,7 @@ class DatabaseRows:
     def select(self, columns: Sequence[str], inside: str = "") -> str:
         """Return rows in the database's own SQL.
 
-        Parameters
-        ----------
-        columns : sequence of str
-            Those that are needed; they get the names of `names`.
-        inside : str
-            A further condition, in the same SQL.
+        `columns`: those that are needed; they get the names of `names`.
         """
         wanted = set(columns)
         told = [
@@ -126,16 +107,7 @@ def find_rows(
 ) -> DatabaseRows:
     """Find a table, and try the condition on its rows.
 
-    Parameters
-    ----------
-    database : Database
-        Where it is.
-    table : str or None
-        The table, a view too; None for an error that lists them.
-    where : str or None
-        A condition on the rows, in the database's own SQL.
-    wanted : sequence of str
-        The columns that are needed.
+    `wanted`: the columns that are needed.
     """
     from assay.predictions.duckdb.databases import find_table
 
@@ -165,16 +137,7 @@ def _key(
 ) -> DatabaseColumn:
     """Return the column of a key that is made of others.
 
-    Parameters
-    ----------
-    database : Database
-        Whose SQL is wanted.
-    name : str
-        What the key is called.
-    columns : sequence of DatabaseColumn
-        Those of the table.
-    label : str
-        The table, for people.
+    `columns`: those of the table.
     """
     held = {column.name: column for column in columns}
     parts = key_parts(name)
@@ -189,12 +152,7 @@ def _key(
 class DatabaseIds:
     """The ids of some rows.
 
-    Parameters
-    ----------
-    rows : DatabaseRows
-        The rows.
-    column : str
-        The column of the ids.
+    `rows`: the rows; `column`: the column of the ids.
     """
 
     def __init__(self, rows: DatabaseRows, column: str) -> None:

@@ -67,25 +67,14 @@ class DatabaseScanner:
     """A `Scanner` over a table of a database.
 
     Each question reads the table a few times at most. Nothing is created in the database.
-
-    Parameters
-    ----------
-    rows : DatabaseRows
-        The rows.
-    roles : Roles
-        Which column is what.
-    show : sequence of str
-        The columns that people see.
-    ids : DatabaseIds, optional
-        The ids, where they were looked at before.
     """
 
     def __init__(
         self,
-        rows: DatabaseRows,
-        roles: Roles,
-        show: Sequence[str],
-        ids: DatabaseIds | None = None,
+        rows: DatabaseRows,  # the rows
+        roles: Roles,  # which column is what
+        show: Sequence[str],  # the columns that people see
+        ids: DatabaseIds | None = None,  # the ids, where they were looked at before
     ) -> None:
         refuse_missing_columns([*roles.columns, *show], list(rows.types), rows.source)
         self._rows, self._roles, self._show = rows, roles, tuple(show)
@@ -157,13 +146,7 @@ class DatabaseScanner:
         return counts
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Return the rows of all spans, with what people see of them.
-
-        Parameters
-        ----------
-        spans, variable, scale, seed
-            As in `engine.Scanner`.
-        """
+        """Return the rows of all spans, with what people see of them."""
         weighted = bool(self._row.weight)
         literal = double_sql if weighted else _place_sql
         limit = case_sql(spans, [literal(span.limit) for span in spans])
@@ -234,13 +217,6 @@ class DatabaseScanner:
         """Return every item's id, score (its value), what it says, its weight, what is shown.
 
         The weight is there twice: in impressions, and as it was given.
-
-        Parameters
-        ----------
-        shown : bool
-            Whether the last are wanted.
-        inside : str
-            A condition on the rows, in the database's own SQL.
         """
         show = self._show if shown else ()
         rows = Query(self._rows.select([*self._roles.columns, *show], inside))
@@ -255,15 +231,7 @@ class DatabaseScanner:
     def _judged(
         self, variable: Variable, scale: Scale, *, shown: bool = False, inside: str = ""
     ) -> Words:
-        """Return every item's id, value, what it says, its impressions and what is shown of it.
-
-        Parameters
-        ----------
-        variable, scale : Variable, Scale
-            What the value is.
-        shown, inside
-            As in `_items`.
-        """
+        """Return every item's id, value, what it says, its impressions and what is shown of it."""
         items = self._items(shown=shown, inside=inside)
         if variable == "score":
             return items
@@ -333,30 +301,18 @@ class DatabaseScanner:
 
     def _counted(
         self,
+        # variable, scale: what the bins are of.
         variable: Variable,
         scale: Scale,
-        rule: Rule,
+        rule: Rule,  # how they are made
         *,
-        digest: bool = False,
+        digest: bool = False,  # whether the ids, and who has which weight, are summed up
+        # Of several classifiers: by the sum of d(id) modulo 2^64, not by the exclusive or.
         summed: bool = False,
     ) -> tuple[ScoreCells, int]:
         """Count all items by bin and label.
 
-        Parameters
-        ----------
-        variable, scale : Variable, Scale
-            What the bins are of.
-        rule : {"probability", "tail", "margin"}
-            How they are made.
-        digest : bool
-            Whether the ids, and who has which weight, are summed up.
-        summed : bool
-            Of several classifiers: by the sum of d(id) modulo 2^64, not by the exclusive or.
-
-        Returns
-        -------
-        ScoreCells, int
-            And the exclusive or of `assay.predictions.arrivals.weight_words`.
+        And the exclusive or of `assay.predictions.arrivals.weight_words`.
         """
         items = self._judged(variable, scale)
         told = ["count(*) AS items", "min(value) AS low", "max(value) AS high"]

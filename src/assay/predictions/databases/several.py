@@ -23,14 +23,8 @@ class DatabaseSeveral(DatabaseScanner):
 
     The rank of a bin is looked up in a list that is a part of the query.
 
-    Parameters
-    ----------
-    rows : DatabaseRows
-        The rows.
-    roles : mapping of str to Roles
-        Which columns are each classifier's; all name the same column of ids.
-    show : sequence of str
-        The columns that people see.
+    `rows`: the rows; `roles`: which columns are each classifier's; all name the same column of ids;
+    `show`: the columns that people see.
     """
 
     def __init__(self, rows: DatabaseRows, roles: Mapping[str, Roles], show: Sequence[str]) -> None:
@@ -56,13 +50,7 @@ class DatabaseSeveral(DatabaseScanner):
             return Survey(cells, None, doubts, self._several.fingerprint(self._steps, cells))
 
     def _items(self, *, shown: bool = False, inside: str = "") -> Words:
-        """Return every item's id, mean rank, code and what is shown of it.
-
-        Parameters
-        ----------
-        shown, inside
-            As in `DatabaseScanner._items`.
-        """
+        """Return every item's id, mean rank, code and what is shown of it."""
         show = self._show if shown else ()
         items = self._of_each(show, inside)
         lists: list[list[float]] = []
@@ -101,14 +89,8 @@ class DatabaseSeveral(DatabaseScanner):
 def open_table(scan: Scan, roles: Mapping[str, Roles], show: Sequence[str]) -> DatabaseScanner:
     """Open predictions of one classifier or several in a table that its database counts.
 
-    Parameters
-    ----------
-    scan : Scan
-        Where they are.
-    roles : mapping of str to Roles
-        Which columns are each classifier's; all name the same column of ids.
-    show : sequence of str
-        The columns that people see.
+    `roles`: which columns are each classifier's; all name the same column of ids; `show`: the
+    columns that people see.
     """
     database = find_database(scan.path or "")
     if database is None:

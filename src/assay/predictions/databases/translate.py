@@ -36,38 +36,20 @@ _known: dict[tuple[type[Database], str, str], str] = {}
 class Query:
     """A chain of selections.
 
-    Parameters
-    ----------
-    rows : str
-        The table's rows, in the database's own SQL.
-    steps : tuple of str
-        The selections, in DuckDB's SQL, each without WITH; the rows of the one before are called
-        ``before``.
-    lists : tuple of sequence of float
-        What `element` looks things up in.
-
     Examples
     --------
     >>> Query("SELECT 7 AS c0").select("c0 AS id").select("id", where="id > 3").steps
     ('SELECT c0 AS id FROM before', 'SELECT id FROM before WHERE id > 3')
     """
 
-    rows: str
+    rows: str  # the table's rows, in the database's own SQL
+    # The selections, in DuckDB's SQL, each without WITH; the rows of the one before are called
+    # ``before``.
     steps: tuple[str, ...] = ()
-    lists: tuple[Sequence[float], ...] = ()
+    lists: tuple[Sequence[float], ...] = ()  # what `element` looks things up in
 
     def select(self, *columns: str, where: str = "", tail: str = "") -> "Query":
-        """Return one more selection.
-
-        Parameters
-        ----------
-        *columns : str
-            Expressions; no new name is that of a column of the rows before.
-        where : str
-            The condition on these rows.
-        tail : str
-            What comes after it: GROUP BY, ORDER BY, LIMIT.
-        """
+        """Return one more selection."""
         step = selection(columns, "before", f"WHERE {where}" if where else "", tail)
         return replace(self, steps=(*self.steps, step))
 
@@ -92,16 +74,7 @@ def translated(
 ) -> str:
     """Return one selection in a database's own SQL.
 
-    Parameters
-    ----------
-    sql : str
-        In DuckDB's SQL, with the functions above.
-    database : Database
-        Whose SQL is wanted.
-    before : str
-        What the rows it selects from are called.
-    lists : sequence of sequence of float
-        Those of `element`.
+    `lists`: those of `element`.
     """
     which = type(database), sql, before
     if which in _known:

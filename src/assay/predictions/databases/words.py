@@ -69,12 +69,7 @@ def place_of(limit: int) -> int:
 class Words:
     """Rows with words in some columns, which selections are added to.
 
-    Parameters
-    ----------
-    query : Query
-        The rows.
-    keep : sequence of str
-        The columns that every selection goes on with.
+    `query`: the rows; `keep`: the columns that every selection goes on with.
     """
 
     def __init__(self, query: Query, keep: Sequence[str]) -> None:

@@ -18,13 +18,6 @@ def rows_with_classes(relation: Relation, roles: Roles) -> str:
 
     The words that are in the column of predicted classes are looked at once, and their numbers
     kept in a small table of the connection: to join it takes less time than any expression would.
-
-    Parameters
-    ----------
-    relation : Relation
-        The rows.
-    roles : Roles
-        Which column is what, with classes.
     """
     more, joined = [], ""
     if roles.predicted is not None and roles.classes is not None:

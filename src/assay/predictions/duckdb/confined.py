@@ -110,26 +110,15 @@ def named_in(connection: duckdb.DuckDBPyConnection, query: str) -> Named:
 
 
 def confine(
-    connection: duckdb.DuckDBPyConnection,
+    connection: duckdb.DuckDBPyConnection,  # what is attached to it already stays
+    # What may be read: files, patterns of files, folders. That something is not there is told by
+    # whoever reads it.
     named: Named,
-    folder: Path,
+    folder: Path,  # for temporary files
     *,
-    files: Collection[str] = (),
+    files: Collection[str] = (),  # files of these very names, which may be read, too
 ) -> None:
-    """Let a connection read nothing but what was named, and write into one folder only, for good.
-
-    Parameters
-    ----------
-    connection : DuckDB connection
-        What is attached to it already stays.
-    named : Named
-        What may be read: files, patterns of files, folders. That something is not there is told
-        by whoever reads it.
-    folder : Path
-        For temporary files.
-    files : collection of str
-        Files of these very names, which may be read, too.
-    """
+    """Let a connection read only what was named, and write into one folder only, for good."""
     for extension in (named | Named(frozenset(files))).extensions:
         connection.execute(f"LOAD {extension}")
     if any(map(is_remote, [*named.places, *files])):

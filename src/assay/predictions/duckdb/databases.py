@@ -185,31 +185,15 @@ _PART = 32 * 2**20
 
 
 def readable_copy(
-    connection: duckdb.DuckDBPyConnection,
-    url: str,
+    connection: duckdb.DuckDBPyConnection,  # writes the files
+    url: str,  # ``postgresql://user:password@host:port/database``, as libpq has it
     *,
-    table: str | None,
-    where: str | None,
-    wanted: Sequence[str],
-    folder: Path,
+    table: str | None,  # the table, a view too; None for an error that lists them
+    where: str | None,  # a condition on the rows, which PostgreSQL looks at
+    wanted: Sequence[str],  # the columns
+    folder: Path,  # where the copy goes
 ) -> Readable:
-    """Copy columns of a table into Parquet files, in one reading transaction.
-
-    Parameters
-    ----------
-    connection : DuckDB connection
-        Writes the files.
-    url : str
-        ``postgresql://user:password@host:port/database``, as libpq has it.
-    table : str or None
-        The table, a view too; None for an error that lists them.
-    where : str or None
-        A condition on the rows, which PostgreSQL looks at.
-    wanted : sequence of str
-        The columns.
-    folder : Path
-        Where the copy goes.
-    """
+    """Copy columns of a table into Parquet files, in one reading transaction."""
     database = Postgres(url)
     label = database.address if table is None else f"table {table} of {database.address}"
     with database.connected(label):
@@ -240,22 +224,14 @@ def readable_copy(
 
 
 def readable_pieces(
-    database: Database,
+    database: Database,  # where the table is
     *,
     table: str | None,
     where: str | None,
     wanted: Sequence[str],
     folder: Path,
 ) -> Readable:
-    """Copy columns of a table of ClickHouse or SQLite into a Parquet file.
-
-    Parameters
-    ----------
-    database : Database
-        Where the table is.
-    table, where, wanted, folder
-        As in `readable_copy`.
-    """
+    """Copy columns of a table of ClickHouse or SQLite into a Parquet file."""
     rows = find_rows(database, table=table, where=where, wanted=wanted)
     held = [column for column in rows.columns if column.name in set(wanted)]
     schema = pa.schema([(column.name, _arrow(column.type)) for column in held])

@@ -16,19 +16,7 @@ _BLANK = "value IS NULL OR trim(value::VARCHAR) IN ('', 'nan')"
 
 
 def distinct_in_duckdb(relation: Relation, column: str, limit: int, *, complete: bool) -> Occurring:
-    """Return the values of a column, up to two more than a limit.
-
-    Parameters
-    ----------
-    relation : Relation
-        The rows.
-    column : str
-        The column.
-    limit : int
-        How many values are enough.
-    complete : bool
-        Whether missing values are refused; where not, the first rows may do.
-    """
+    """Return the values of a column, up to two more than a limit."""
     where = f"column {column!r} of {relation.label}"
     rows = relation.connection.sql(f"FROM {relation.sql}").project(f"{identifier(column)} AS value")
 

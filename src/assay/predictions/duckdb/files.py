@@ -107,22 +107,13 @@ class JsonColumns:
 
 
 def json_columns(
-    connection: duckdb.DuckDBPyConnection,
+    connection: duckdb.DuckDBPyConnection,  # reads the files, twice
+    # files, options: the first parameters of `read_json`.
     files: str,
     options: str,
-    wanted: Sequence[str] | None,
+    wanted: Sequence[str] | None,  # the columns
 ) -> JsonColumns:
-    r"""Look at all values of some columns, or of all.
-
-    Parameters
-    ----------
-    connection : DuckDB connection
-        Reads the files, twice.
-    files, options : str
-        The first parameters of `read_json`.
-    wanted : sequence of str, optional
-        The columns.
-    """
+    r"""Look at all values of some columns, or of all."""
     keys = connection.execute(
         f"FROM read_json_objects({files}, {options}) "
         "SELECT DISTINCT unnest(json_keys(json)) AS key ORDER BY key"
@@ -170,17 +161,8 @@ def readable_files(
 ) -> Readable:
     """Return files as DuckDB reads them, once their columns are known to fit together.
 
-    Parameters
-    ----------
-    connection : DuckDB connection
-        Reads the files' columns.
-    files : Files
-        What to read. The first line of a CSV file names its columns.
-    wanted : sequence of str
-        The columns that must be clear: in every file, once, and of one type; integers of different
-        widths are one type, and so are floats.
-    whole : bool
-        Whether other columns may be asked for, too.
+    `wanted`: the columns that must be clear: in every file, once, and of one type; integers of
+    different widths are one type, and so are floats.
     """
     if files.kind == "Parquet":
         return _parquet(connection, files, wanted)

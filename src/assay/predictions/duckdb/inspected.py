@@ -12,14 +12,8 @@ from assay.predictions.duckdb.relations import Relation
 class DuckInspected:
     """`Inspected` rows of a relation.
 
-    Parameters
-    ----------
-    relation : Relation
-        The rows.
-    id : str
-        The id as SQL; it orders the examples.
-    sql : str
-        Stands after FROM: the relation's rows, with more columns.
+    `relation`: the rows; `id`: the id as SQL; it orders the examples; `sql`: stands after FROM: the
+    relation's rows, with more columns.
     """
 
     def __init__(self, relation: Relation, id: str, sql: str) -> None:

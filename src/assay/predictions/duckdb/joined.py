@@ -21,17 +21,6 @@ def joined_with(scan: Scan | None, *, id: str | None, file: Path, column: str) -
     Of items that the file does not have it is empty. Predictions that are joined with the file
     already stay as they are.
 
-    Parameters
-    ----------
-    scan : Scan or None
-        Where the predictions are; None for those in memory.
-    id : str or None
-        Their column of ids.
-    file : Path
-        Parquet, with the columns id, which has no value twice, and score.
-    column : str
-        What the scores are called.
-
     Examples
     --------
     >>> found = joined_with(Scan("p.parquet"), id="url", file=Path("/j.parquet"), column="judge")

@@ -18,27 +18,18 @@ from assay.predictions.tables import shown_values
 
 
 def read_scan(
+    # What to read, as `open_relation` has it. Files are read in the order of their names.
     scan: Scan,
+    # used, show: the columns to read, and those that people see. The latter are left where they are
+    # until items are drawn, and then read for these only; from a CSV file they come as they stand
+    # there. Those of a query are read at once.
     used: Sequence[str],
     show: Sequence[str],
+    # The column by which drawn items are found again; None for the number of the row.
     id: str | None,
-    lists: Sequence[str] = (),
+    lists: Sequence[str] = (),  # those of the columns to read that hold lists of numbers
 ) -> Loaded:
-    r"""Read columns of files, a query or a table of a database.
-
-    Parameters
-    ----------
-    scan : Scan
-        What to read, as `open_relation` has it. Files are read in the order of their names.
-    used, show : sequence of str
-        The columns to read, and those that people see. The latter are left where they are until
-        items are drawn, and then read for these only; from a CSV file they come as they stand
-        there. Those of a query are read at once.
-    id : str or None
-        The column by which drawn items are found again; None for the number of the row.
-    lists : sequence of str
-        Those of the columns to read that hold lists of numbers.
-    """
+    r"""Read columns of files, a query or a table of a database."""
     relation = open_relation(scan, [*used, *show], staged=False)
     for name in used:
         if relation.types[name] == "JSON" and name not in lists:
@@ -83,21 +74,9 @@ def fetch_shown(
 ) -> list[dict[str, object]]:
     """Return what people see of the items with these ids, in their order.
 
-    Parameters
-    ----------
-    relation : Relation
-        Where they are.
-    id : str or None
-        The column of ids; None for the number of the row.
-    ids : sequence of int or str
-        The items, all of them integers or all strings.
-    show : sequence of str
-        The columns.
+    `ids`: the items, all of them integers or all strings; `show`: the columns.
 
-    Raises
-    ------
-    PredictionsError
-        If some of the items are no longer there.
+    Raises PredictionsError: if some of the items are no longer there.
     """
     if not ids:
         return []

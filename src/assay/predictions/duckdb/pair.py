@@ -64,15 +64,9 @@ class DuckPair:
     What another DuckDB reads comes as a stream, each time that something is asked. Other sides are
     copied once: an id and a key a row, and its weight if any.
 
-    Parameters
-    ----------
-    sides : pair of Side
-        The earlier and the later, wherever they are.
-    names : pair of str
-        What the two are called.
-    model : Model, optional
-        What takes the mean rank's place. Columns for it are those that both sides have, which are
-        streams then.
+    `sides`: the earlier and the later, wherever they are; `names`: what the two are called;
+    `model`: what takes the mean rank's place. Columns for it are those that both sides have, which
+    are streams then.
     """
 
     exponent: int | None = None
@@ -324,12 +318,7 @@ class DuckPair:
     def _joined(self, ask: Callable[[duckdb.DuckDBPyRelation], Answer], below: str = "") -> Answer:
         """Join the sides, and ask something of all items' ids, values, codes and weights.
 
-        Parameters
-        ----------
-        ask : callable
-            Returns the answer.
-        below : str
-            Only rows that fulfil this condition are joined, if there is one.
+        `ask`: returns the answer.
         """
         sql = self._sql(below)
         with reading(self._source):

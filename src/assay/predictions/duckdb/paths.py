@@ -28,24 +28,13 @@ _NEEDED = (
 
 @dataclass(frozen=True)
 class Files:
-    """Files of one kind, in the order of their names.
+    """Files of one kind, in the order of their names."""
 
-    Parameters
-    ----------
-    label : str
-        The path that was given.
-    paths : tuple of str
-        The files.
-    kind : {"Parquet", "CSV", "JSON"}
-        What they are.
-    keys : tuple of str
-        The names that the folders of all of them give values to, as day in ``day=7/a.parquet``;
-        none where one file is named.
-    """
-
-    label: str
-    paths: tuple[str, ...]
-    kind: Kind
+    label: str  # the path that was given
+    paths: tuple[str, ...]  # the files
+    kind: Kind  # what they are
+    # The names that the folders of all of them give values to, as day in ``day=7/a.parquet``; none
+    # where one file is named.
     keys: tuple[str, ...] = ()
 
     @property

@@ -19,30 +19,14 @@ _UNNAMED = re.compile(r'Cannot access \w+ "([^"]*)" - file system operations are
 
 @dataclass(frozen=True)
 class Readable:
-    """Rows that DuckDB can read.
+    """Rows that DuckDB can read."""
 
-    Parameters
-    ----------
-    label : str
-        What they are, for people.
-    sql : str
-        Stands after FROM.
-    bytes : int
-        The size on disk; 0 where it is not known.
-    is_text : bool
-        Whether every value is text, as in a CSV file.
-    is_lasting : bool
-        Whether the rows can be read again and again at little cost.
-    is_filtered : bool
-        Whether they are already those only that were asked for.
-    """
-
-    label: str
-    sql: str
-    bytes: int = 0
-    is_text: bool = False
-    is_lasting: bool = False
-    is_filtered: bool = False
+    label: str  # what they are, for people
+    sql: str  # stands after FROM
+    bytes: int = 0  # the size on disk; 0 where it is not known
+    is_text: bool = False  # whether every value is text, as in a CSV file
+    is_lasting: bool = False  # whether the rows can be read again and again at little cost
+    is_filtered: bool = False  # whether they are already those only that were asked for
 
 
 def identifier(name: str) -> str:
@@ -149,26 +133,14 @@ def condition(where: str) -> str:
 
 def filtered(
     connection: duckdb.DuckDBPyConnection,
-    sql: str,
-    where: str,
-    names: Sequence[str],
+    sql: str,  # what stands after FROM
+    where: str,  # the condition, as it was given
+    names: Sequence[str],  # of the columns, for the error
     *,
+    # Whether every column is text, as in a CSV file; the error then says how to compare numbers.
     is_text: bool,
 ) -> str:
-    """Return what stands after FROM for those rows only that a condition holds for.
-
-    Parameters
-    ----------
-    connection : duckdb.DuckDBPyConnection
-    sql : str
-        What stands after FROM.
-    where : str
-        The condition, as it was given.
-    names : sequence of str
-        Of the columns, for the error.
-    is_text : bool
-        Whether every column is text, as in a CSV file; the error then says how to compare numbers.
-    """
+    """Return what stands after FROM for those rows only that a condition holds for."""
     rows = f"FROM {sql} {condition(where)}"
     try:
         kinds = [statement.type for statement in connection.extract_statements(rows)]
@@ -187,15 +159,7 @@ def bad_condition(
 ) -> PredictionsError:
     """Return the error that a database cannot make sense of a condition.
 
-    Parameters
-    ----------
-    where : str
-        The condition.
-    error : Exception
-        The database's own.
-    names : sequence of str
-        Of the columns.
-    hint : str
+    `names`: of the columns.
     """
     return PredictionsError(
         f"where={where!r} cannot be used",

@@ -50,33 +50,16 @@ from assay.predictions.sql.rows import family_of, quoted
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Rows that can be asked for with SQL, as often as need be.
+    """Rows that can be asked for with SQL, as often as need be."""
 
-    Parameters
-    ----------
-    label : str
-        What they are, for people: the path, the query shortened, ``table t of db.duckdb``.
-    connection : DuckDB connection
-        In memory; stays open as long as the relation lives.
-    sql : str
-        Stands after FROM; the condition on the rows is in it.
-    types : mapping of str to str
-        The columns, and what DuckDB calls their types.
-    is_text : bool
-        Whether every column is the text of a CSV file, out of which values are still to be read.
-    bytes : int
-        The size on disk of what was asked for, or of its copy; 0 where neither is known.
-    folder : Path
-        For temporary files; gone with the relation, or with the process.
-    """
-
-    label: str
-    connection: duckdb.DuckDBPyConnection
-    sql: str
-    types: Mapping[str, str]
+    label: str  # what they are, for people: the path, the query shortened, ``table t of db.duckdb``
+    connection: duckdb.DuckDBPyConnection  # in memory; stays open as long as the relation lives
+    sql: str  # stands after FROM; the condition on the rows is in it
+    types: Mapping[str, str]  # the columns, and what DuckDB calls their types
+    # Whether every column is the text of a CSV file, out of which values are still to be read.
     is_text: bool
-    bytes: int
-    folder: Path
+    bytes: int  # the size on disk of what was asked for, or of its copy; 0 where neither is known
+    folder: Path  # for temporary files; gone with the relation, or with the process
 
     def __post_init__(self) -> None:
         weakref.finalize(self, release, self.connection, self.folder)
@@ -85,22 +68,10 @@ class Relation:
 def open_relation(scan: Scan, columns: Sequence[str], *, staged: bool) -> Relation:
     r"""Open what a `Scan` speaks of.
 
-    Parameters
-    ----------
-    scan : Scan
-        A path, query or URL, with or without a table and a condition.
-    columns : sequence of str
-        All that will ever be asked for; of what is copied, no others are there.
-    staged : bool
-        Copy what would be slow or unwise to read again and again (CSV, JSON, a query) into a
-        temporary Parquet file, in any order. A table of PostgreSQL, ClickHouse or SQLite is copied
-        in any case, in the order in which it gives its rows.
+    `columns`: all that will ever be asked for; of what is copied, no others are there.
 
-    Raises
-    ------
-    PredictionsError
-        Says what is not there, or does not fit together. That there is no row is told too, but of
-        a query that is not copied.
+    Raises PredictionsError: says what is not there, or does not fit together. That there is no row
+    is told too, but of a query that is not copied.
     """
     wanted = list(dict.fromkeys(columns))
     folder = Path(mkdtemp(prefix="assay-"))
@@ -182,17 +153,9 @@ def _readable(
     wanted: Sequence[str],
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
-    beside: Named,
+    beside: Named,  # what the condition names, which a database looks at itself
 ) -> Readable:
-    """Find the rows, and confine DuckDB to where they are before any of them is read.
-
-    Parameters
-    ----------
-    scan, wanted, connection, folder
-        As in `open_relation`.
-    beside : Named
-        What the condition names, which a database looks at itself.
-    """
+    """Find the rows, and confine DuckDB to where they are before any of them is read."""
     path = scan.path
     if path is None:
         raise PredictionsError(
@@ -281,19 +244,9 @@ _INTEGERS = ("BIGINT", "UBIGINT")
 class DuckIds:
     """The ids of a relation.
 
-    Parameters
-    ----------
-    relation : Relation
-        The rows.
-    column : str
-        The column of the ids.
-    name : str
-        The same, as SQL.
+    `relation`: the rows; `column`: the column of the ids; `name`: the same, as SQL.
 
-    Attributes
-    ----------
-    sql : str
-        The id as an expression of type BIGINT, UBIGINT or VARCHAR.
+    `sql`: the id as an expression of type BIGINT, UBIGINT or VARCHAR.
     """
 
     def __init__(self, relation: Relation, column: str, name: str) -> None:

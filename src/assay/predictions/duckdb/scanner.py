@@ -68,26 +68,14 @@ def first_limit(size: int) -> int:
 
 
 class DuckScanner:
-    """A `Scanner` over a relation of DuckDB.
-
-    Parameters
-    ----------
-    relation : Relation
-        The rows.
-    roles : Roles
-        Which column is what.
-    show : sequence of str
-        The columns that people see.
-    ids : DuckIds, optional
-        The ids, where they were looked at before.
-    """
+    """A `Scanner` over a relation of DuckDB."""
 
     def __init__(
         self,
-        relation: Relation,
-        roles: Roles,
-        show: Sequence[str],
-        ids: DuckIds | None = None,
+        relation: Relation,  # the rows
+        roles: Roles,  # which column is what
+        show: Sequence[str],  # the columns that people see
+        ids: DuckIds | None = None,  # the ids, where they were looked at before
     ) -> None:
         refuse_missing_columns([*roles.columns, *show], list(relation.types), relation.label)
         self._relation, self._roles, self._show = relation, roles, tuple(show)
@@ -242,13 +230,7 @@ class DuckScanner:
         return counts
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Return the rows of all spans.
-
-        Parameters
-        ----------
-        spans, variable, scale, seed
-            As in `engine.Scanner`.
-        """
+        """Return the rows of all spans."""
         literal = double_sql if self._row.weight else _word_sql
         limit = case_sql(spans, [literal(span.limit) for span in spans])
         highest = literal(max(span.limit for span in spans))
@@ -374,13 +356,6 @@ class DuckScanner:
         """Return the id and the key of every row, as they are read.
 
         And its weight if any; where there are columns for a model, these, and the score.
-
-        Parameters
-        ----------
-        cells : ScoreCells
-            Those that rows were counted in.
-        below : str
-            A condition on these columns, as SQL; others are left out.
         """
         told = [f"{self._ids.sql} AS id", f"{self.keys.sql(self._row.score, cells.rule)} AS key"]
         if self._row.weight:

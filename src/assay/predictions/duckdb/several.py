@@ -58,16 +58,8 @@ def open_duck(
 ) -> DuckScanner:
     """Open predictions of one classifier or several that DuckDB can read.
 
-    Parameters
-    ----------
-    scan : Scan
-        Where they are.
-    roles : mapping of str to Roles
-        Which columns are each classifier's; all name the same column of ids.
-    show : sequence of str
-        The columns that people see.
-    slices : sequence of str
-        Groups of items, of which codes tell, too.
+    `roles`: which columns are each classifier's; all name the same column of ids; `show`: the
+    columns that people see; `slices`: groups of items, of which codes tell, too.
     """
     refuse_other_bins()
     needed = [column for role in roles.values() for column in role.columns]
@@ -80,19 +72,11 @@ def open_duck(
 
 
 class DuckSeveral(DuckScanner):
-    """A `Scanner` of several classifiers: values are mean ranks, and what a row says is a code.
-
-    Parameters
-    ----------
-    relation : Relation
-        The rows.
-    roles, show, slices
-        As in `open_duck`.
-    """
+    """A `Scanner` of several classifiers: values are mean ranks, and what a row says is a code."""
 
     def __init__(
         self,
-        relation: Relation,
+        relation: Relation,  # the rows
         roles: Mapping[str, Roles],
         show: Sequence[str],
         slices: Sequence[str] = (),
@@ -257,24 +241,12 @@ class DuckSeveral(DuckScanner):
 
     def _passed(
         self,
-        rules: Sequence[Rule],
-        around: Mapping[str, str],
-        numbers: FirstIds | None,
-        file: IO[bytes],
+        rules: Sequence[Rule],  # of each classifier how bins are made
+        around: Mapping[str, str],  # what else is told of rows, as in `_columns`
+        numbers: FirstIds | None,  # finds first cards
+        file: IO[bytes],  # takes what memory is not for
     ) -> FirstPass:
-        """Read all rows once, and keep what is needed of each.
-
-        Parameters
-        ----------
-        rules : sequence of Rule
-            Of each classifier how bins are made.
-        around : mapping of str to str
-            What else is told of rows, as in `_columns`.
-        numbers : FirstIds, optional
-            Finds first cards.
-        file : binary file
-            Takes what memory is not for.
-        """
+        """Read all rows once, and keep what is needed of each."""
         columns, judges = dict(around), []
         for (role, row), rule in zip(self._own, rules, strict=True):
             score = columns.setdefault(row.score, f"c{len(columns)}") if role.has_score else None

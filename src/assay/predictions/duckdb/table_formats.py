@@ -38,29 +38,15 @@ _SPARK = "read it as a table of Spark's catalog: --spark URL --table NAME, spark
 
 @dataclass(frozen=True, eq=False)
 class LiveFiles:
-    """The Parquet files that a table consists of now.
+    """The Parquet files that a table consists of now."""
 
-    Parameters
-    ----------
-    format : {"Delta", "Iceberg"}
-        Whose table it is.
-    label : str
-        The path that was given.
-    paths : tuple of str
-        The files.
-    schema : Schema
-        The table's columns.
-    partitions : Table, optional
-        Columns that are in the log and not in the files: a row for each file.
-    deleted : mapping of int to array
-        Of files some of whose rows are deleted, the numbers of these rows.
-    """
-
-    format: Format
-    label: str
-    paths: tuple[str, ...]
-    schema: "pa.Schema"
+    format: Format  # whose table it is
+    label: str  # the path that was given
+    paths: tuple[str, ...]  # the files
+    schema: "pa.Schema"  # the table's columns
+    # Columns that are in the log and not in the files: a row for each file.
     partitions: "pa.Table | None" = None
+    # Of files some of whose rows are deleted, the numbers of these rows.
     deleted: "dict[int, np.ndarray[Any, Any]]" = field(default_factory=dict)
 
 
@@ -79,14 +65,7 @@ def format_of(path: str) -> Format | None:
 def live_files(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFiles:
     """Read the log of a table.
 
-    Parameters
-    ----------
-    path : str
-        Its folder, or a file of Iceberg's metadata.
-    wanted : sequence of str, optional
-        The columns that will be asked for; all, if not told.
-    folder : Path
-        Where a copy of an Iceberg table is made whose files DuckDB cannot read as they are.
+    `wanted`: the columns that will be asked for; all, if not told.
     """
     return _delta(path) if format_of(path) == "Delta" else _iceberg(path, wanted, folder)
 
@@ -95,13 +74,6 @@ def readable_live(connection: duckdb.DuckDBPyConnection, live: LiveFiles) -> Rea
     """Return a table's rows as DuckDB reads them.
 
     A column that a file does not have, because it was added later, is missing in its rows.
-
-    Parameters
-    ----------
-    connection : DuckDB connection
-        Reads the files; small tables of the partitions and deleted rows are made in it.
-    live : LiveFiles
-        The files.
     """
     if not live.paths:
         raise nothing_in(live.label)

@@ -12,17 +12,7 @@ _AT_ONCE = 1 << 20  # characters
 
 
 def in_utf8(files: Files, encoding: str, folder: Path) -> Files:
-    """Return copies of CSV files in UTF-8.
-
-    Parameters
-    ----------
-    files : Files
-        What was given.
-    encoding : str
-        How their text is written.
-    folder : Path
-        Where the copies go; they are gone with it.
-    """
+    """Return copies of CSV files in UTF-8."""
     if files.kind != "CSV" or any(map(is_remote, files.paths)):
         raise PredictionsError(
             f"encoding={encoding!r} is given for {files.label}",

@@ -19,13 +19,6 @@ def rows_with_classes(rows: SparkRows, roles: Roles) -> SparkRows:
 
     The words that are in the column of predicted classes are looked at once; every executor gets a
     small table of their numbers.
-
-    Parameters
-    ----------
-    rows : SparkRows
-        The rows.
-    roles : Roles
-        Which column is what, with classes.
     """
     frame, keep = rows.frame, [column_name(name) for name in rows.types]
     if roles.of_class:

@@ -61,13 +61,6 @@ def times(upper: str, lower: str) -> tuple[str, str]:
 
     Both halves are repeated. Spark compiles what repeats in one projection only once.
 
-    Parameters
-    ----------
-    upper, lower : str
-        The halves as SQL, each a BIGINT of 32 bits.
-
-    Notes
-    -----
     As _LOWER is below 0.81 2^31 and _UPPER is negative, neither a product nor their sum reaches
     2^63.
     """
@@ -86,14 +79,8 @@ def mixed(
     The lower half lacks the last step of h, the exclusive or with the upper (`lower_of`): whatever
     comes next takes it in.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        The rows.
-    keep : sequence of str
-        The columns to keep beside the halves, as SQL.
-    words : mapping of str to two str
-        Of each word its name, and its two halves as SQL.
+    `keep`: the columns to keep beside the halves, as SQL; `words`: of each word its name, and its
+    two halves as SQL.
     """
     for _ in range(2):
         halves = [
@@ -148,13 +135,6 @@ def with_place(rows: "DataFrame", id: str, kind: IdKind, seed: int) -> "DataFram
     """Return the rows with one more column: place, their number in the deck less 2^63, a BIGINT.
 
     To be compared with `word_of_limit`.
-
-    Parameters
-    ----------
-    rows, id, kind
-        As in `with_digest`.
-    seed : int
-        0 to 2^63 - 1.
     """
     keep = [column_name(name) for name in rows.columns]
     secret = key(seed)
@@ -272,22 +252,12 @@ def _place(ids: list[int] | list[str]) -> "np.ndarray[tuple[int, ...], np.dtype[
 class SparkIds:
     """The ids of some rows.
 
-    Parameters
-    ----------
-    rows : SparkRows
-        The rows.
-    column : str
-        The column of the ids.
+    `rows`: the rows; `column`: the column of the ids.
 
-    Attributes
-    ----------
-    kind : {"integer", "string"}
-        What they are.
-    sql : str
-        The id as an expression of type BIGINT or STRING.
+    `sql`: the id as an expression of type BIGINT or STRING.
     """
 
-    kind: IdKind
+    kind: IdKind  # what they are
 
     def __init__(self, rows: SparkRows, column: str) -> None:
         self._rows, self._column = rows, column

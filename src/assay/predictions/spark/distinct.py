@@ -8,19 +8,7 @@ from assay.predictions.spark.source import column_name, open_rows
 
 
 def distinct_in_spark(scan: Scan, column: str, limit: int, *, complete: bool) -> Occurring:
-    """Return the values of a column, up to two more than a limit.
-
-    Parameters
-    ----------
-    scan : Scan
-        The rows.
-    column : str
-        The column.
-    limit : int
-        How many values are enough.
-    complete : bool
-        Whether missing values are refused.
-    """
+    """Return the values of a column, up to two more than a limit."""
     rows = open_rows(scan)
     refuse_missing_columns([column], rows.frame.columns, rows.source)
     name, where = column_name(column), f"column {column!r} of {rows.source}"

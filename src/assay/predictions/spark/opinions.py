@@ -63,14 +63,8 @@ def with_words(
 ) -> "DataFrame":
     """Return the rows with what columns say taken into the word of the row, one after another.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        With a column ``word``, a BIGINT.
-    columns : mapping of str to Family
-        Of each column its name, as SQL, and what kind of values it holds.
-    others : sequence of str
-        The columns to keep beside the word.
+    `columns`: of each column its name, as SQL, and what kind of values it holds; `others`: the
+    columns to keep beside the word.
     """
     said: dict[str, str] = {}
     texts: dict[str, str] = {}
@@ -99,28 +93,17 @@ def with_words(
 
 
 def with_log_odds(
-    rows: "DataFrame",
+    rows: "DataFrame",  # the rows
     model: Model,
     names: Mapping[str, str],
     types: Mapping[str, str],
     *,
     says: str,
+    # What to keep beside it, as SQL: the ``id``, and what is not named score, other or place.
     told: Sequence[str],
-    kind: IdKind,
+    kind: IdKind,  # what the ids are
 ) -> "DataFrame":
-    """Return rows with the log odds by the model of their fold, as ``score``.
-
-    Parameters
-    ----------
-    rows : DataFrame
-        The rows.
-    model, names, types, says
-        As in `assay.predictions.sql.model.model_sql`.
-    told : sequence of str
-        What to keep beside it, as SQL: the ``id``, and what is not named score, other or place.
-    kind : {"integer", "string"}
-        What the ids are.
-    """
+    """Return rows with the log odds by the model of their fold, as ``score``."""
     first, second = model_sql(model, names, types, says=says, dialect="spark")
     both = rows.selectExpr(*told, f"{first} AS score", f"{second} AS other")
     keep = [column_name(name) for name in both.columns if name not in ("score", "other")]
@@ -131,14 +114,7 @@ def with_log_odds(
 def with_bits(rows: "DataFrame", keep: Sequence[str], numbers: Sequence[str]) -> "DataFrame":
     """Return the rows with the bits of some numbers in their place, each a BIGINT.
 
-    Parameters
-    ----------
-    rows : DataFrame
-        The rows.
-    keep : sequence of str
-        The columns to keep beside the bits.
-    numbers : sequence of str
-        Names of columns of type DOUBLE.
+    `keep`: the columns to keep beside the bits; `numbers`: names of columns of type DOUBLE.
     """
     of = [(x, f"{x}_exponent") for x in numbers]
     rows = rows.selectExpr(*keep, *numbers, *(f"{_exponent(x)} AS {e}" for x, e in of))

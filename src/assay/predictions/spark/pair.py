@@ -58,15 +58,7 @@ _XORED = {"word": "bit_xor"}
 def spark_pair(
     sides: tuple[Side, Side], home: Side, names: tuple[str, str], model: Model | None = None
 ) -> "SparkPair":
-    """Return the join of two sides in the Spark of one of them.
-
-    Parameters
-    ----------
-    sides, names, model
-        As in `assay.predictions.sql.pair.join_in_engine`.
-    home : Side
-        The one whose Spark it is.
-    """
+    """Return the join of two sides in the Spark of one of them."""
     scanner = home.part.scanner if isinstance(home, ScannedSide) else None
     if not isinstance(scanner, SparkScanner):
         raise PredictionsError(f"Spark does not read {home.part.source}")
@@ -74,24 +66,14 @@ def spark_pair(
 
 
 class SparkPair:
-    """A `Join` in Spark.
-
-    Parameters
-    ----------
-    sides : pair of Side
-        The earlier and the later.
-    home : SparkScanner
-        One of them, whose session joins both; the other goes there if it lies elsewhere.
-    names, model
-        As in `assay.predictions.sql.pair.join_in_engine`. Columns for a model are those that both
-        sides have, if both are in this session.
-    """
+    """A `Join` in Spark."""
 
     exponent: int | None = None
 
     def __init__(
         self,
-        sides: tuple[Side, Side],
+        sides: tuple[Side, Side],  # the earlier and the later
+        # One of them, whose session joins both; the other goes there if it lies elsewhere.
         home: SparkScanner,
         names: tuple[str, str],
         model: Model | None = None,
@@ -221,12 +203,7 @@ class SparkPair:
         least and the largest, and impressions as soon as it is known what these are. By a model,
         values are its log odds, and ranks are there, too.
 
-        Parameters
-        ----------
-        seed, limit
-            Only items with a number up to the limit.
-        ids : sequence of int or str, optional
-            Only these items.
+        `ids`: only these items.
         """
         both = self._said[0].unionAll(self._said[1])
         if ids is not None:
@@ -322,14 +299,7 @@ class SparkPair:
 def _ranked(items: "DataFrame", side: Side, more: Sequence[str]) -> "DataFrame":
     """Return items with the rank of their score; every executor gets that of all bins.
 
-    Parameters
-    ----------
-    items : DataFrame
-        With id, value and what is said.
-    side : Side
-        Whose they are.
-    more : sequence of str
-        What else to keep, as SQL.
+    `more`: what else to keep, as SQL.
     """
     lowest, by_bin = ranks_by_bin(side.steps)
     lists = pa.table({"ranks": pa.array([by_bin], pa.list_(pa.float64()))})

@@ -74,29 +74,17 @@ _USABLE: dict[Rule, str] = {
 
 
 def grouped(
+    # With the columns id, value and says. Items with which something is wrong form a group without
+    # bins.
     items: "DataFrame",
-    classes: int | None = None,
+    classes: int | None = None,  # how many there are, if not no and yes
     *,
+    # Those by whose bins items are grouped.
     rules: Sequence[Rule] = ("probability", "tail", "margin"),
-    more: Mapping[str, str],
-    by: Sequence[str] = (),
+    more: Mapping[str, str],  # of further columns the function that sums each up
+    by: Sequence[str] = (),  # further columns that items are grouped by
 ) -> "DataFrame":
-    """Return the groups: few, however many items there are.
-
-    Parameters
-    ----------
-    items : DataFrame
-        With the columns id, value and says. Items with which something is wrong form a group
-        without bins.
-    classes : int, optional
-        How many there are, if not no and yes.
-    rules : sequence of Rule
-        Those by whose bins items are grouped.
-    more : mapping of str to str
-        Of further columns the function that sums each up.
-    by : sequence of str
-        Further columns that items are grouped by.
-    """
+    """Return the groups: few, however many items there are."""
     bins = [
         f"CASE WHEN {_USABLE[rule]} THEN {spark_bin('value', rule)} END AS {rule}" for rule in rules
     ]
@@ -174,25 +162,14 @@ class SparkScanner:
 
     Each question reads the data once. Only counts by bin, and rows that are asked for, leave Spark.
     The ids of CSV files are read once more, at first, to tell whether they are integers.
-
-    Parameters
-    ----------
-    rows : SparkRows
-        The rows.
-    roles : Roles
-        Which column is what.
-    show : sequence of str
-        The columns that people see.
-    ids : SparkIds, optional
-        The ids, where they were looked at before.
     """
 
     def __init__(
         self,
-        rows: SparkRows,
-        roles: Roles,
-        show: Sequence[str],
-        ids: SparkIds | None = None,
+        rows: SparkRows,  # the rows
+        roles: Roles,  # which column is what
+        show: Sequence[str],  # the columns that people see
+        ids: SparkIds | None = None,  # the ids, where they were looked at before
     ) -> None:
         refuse_missing_columns([*roles.columns, *show], rows.frame.columns, rows.source)
         if roles.classes is not None:
@@ -322,13 +299,7 @@ class SparkScanner:
         return counts
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Return the rows of all spans, with what people see of them.
-
-        Parameters
-        ----------
-        spans, variable, scale, seed
-            As in `engine.Scanner`.
-        """
+        """Return the rows of all spans, with what people see of them."""
         literal = double_sql if self._weights else word_of_limit
         limit = case_sql(spans, [literal(span.limit) for span in spans])
         rows = self._heaped(spans, self._judged(variable, scale))

@@ -59,16 +59,8 @@ def open_spark(
 
     The session is used as it is: none of its settings are changed, and no views are made in it.
 
-    Parameters
-    ----------
-    scan : Scan
-        Where they are.
-    roles : mapping of str to Roles
-        Which columns are each classifier's; all name the same column of ids.
-    show : sequence of str
-        The columns that people see.
-    slices : sequence of str
-        Groups of items, of which codes tell, too.
+    `roles`: which columns are each classifier's; all name the same column of ids; `show`: the
+    columns that people see; `slices`: groups of items, of which codes tell, too.
     """
     first, *_ = roles.values()
     rows = open_rows(scan)
@@ -92,19 +84,11 @@ def _with_key(rows: SparkRows, id: str | None) -> SparkRows:
 
 
 class SparkSeveral(SparkScanner):
-    """A `Scanner` of several classifiers: values are mean ranks, and what a row says is a code.
-
-    Parameters
-    ----------
-    rows : SparkRows
-        The rows.
-    roles, show, slices
-        As in `open_spark`.
-    """
+    """A `Scanner` of several classifiers: values are mean ranks, and what a row says is a code."""
 
     def __init__(
         self,
-        rows: SparkRows,
+        rows: SparkRows,  # the rows
         roles: Mapping[str, Roles],
         show: Sequence[str],
         slices: Sequence[str] = (),
@@ -164,17 +148,7 @@ class SparkSeveral(SparkScanner):
         )
 
     def _placed_survey(self, model: Model, fingerprint: str, size: int) -> Survey:
-        """Count all items by a model's log odds and code.
-
-        Parameters
-        ----------
-        model : Model
-            The model.
-        fingerprint : str
-            Of the predictions by their scores.
-        size : int
-            How many items there are.
-        """
+        """Count all items by a model's log odds and code."""
         self._items = self._placed_by(model)
         cells, groups = self._counted_by("margin", size)
         told = by_model(fingerprint, xored(groups, _ODDS_WORD))

@@ -22,12 +22,7 @@ def rows_with_slices(rows: SparkRows, written: Sequence[str]) -> tuple[SparkRows
     The values of a column, with the number of rows of each, are brought here: a job for each
     column. Every executor gets a small table of those that are slices.
 
-    Parameters
-    ----------
-    rows : SparkRows
-        The rows.
-    written : sequence of str
-        The slices, as they were asked for.
+    `written`: the slices, as they were asked for.
     """
     if not written:
         return rows, ()

@@ -45,24 +45,12 @@ _remote: dict[str, Any] = {}  # the sessions by Spark Connect that were opened b
 
 @dataclass(frozen=True, eq=False)
 class SparkRows:
-    """Rows in Spark, which can be asked for what is wrong with them.
+    """Rows in Spark, which can be asked for what is wrong with them."""
 
-    Parameters
-    ----------
-    source : str
-        What they are, for people.
-    frame : DataFrame
-        The rows of the population, with all their columns.
-    is_text : bool
-        Whether every column is the text of a CSV file.
-    where : str or None
-        The condition that they fulfil.
-    """
-
-    source: str
-    frame: "DataFrame"
-    is_text: bool
-    where: str | None
+    source: str  # what they are, for people
+    frame: "DataFrame"  # the rows of the population, with all their columns
+    is_text: bool  # whether every column is the text of a CSV file
+    where: str | None  # the condition that they fulfil
 
     @cached_property
     def types(self) -> dict[str, str]:

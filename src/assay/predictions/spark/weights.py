@@ -23,15 +23,7 @@ _OFFSET = 1074  # a fraction counts for 2^-1074, times two to the exponent less 
 
 
 def impressions_of(items: "DataFrame", exponent: int) -> "DataFrame":
-    """Return the items whose weight is above 0, with impressions in its place; it is "given" now.
-
-    Parameters
-    ----------
-    items : DataFrame
-        With a column ``weight``, a DOUBLE.
-    exponent : int
-        Of the power of two that the weights are multiplied by.
-    """
+    """Items whose weight is above 0, with impressions in its place; it is "given" now."""
     others = [column_name(name) for name in items.columns if name != "weight"]
     whole = f"{impressions_sql('weight', exponent, 'spark')} AS weight"
     return items.where("weight > 0e0").selectExpr(*others, "weight AS given", whole)
@@ -41,11 +33,6 @@ def with_weight_word(items: "DataFrame") -> "DataFrame":
     """Return items with a word for each and its impressions, ``h(digest xor h(impressions))``.
 
     The same as `assay.predictions.arrivals.weight_words`.
-
-    Parameters
-    ----------
-    items : DataFrame
-        With the columns ``digest`` and ``weight``, both BIGINT.
     """
     keep = [column_name(name) for name in items.columns]
     rows = mixed(items, keep, {"own": halves_of("weight")})
@@ -58,13 +45,7 @@ def with_weight_word(items: "DataFrame") -> "DataFrame":
 
 
 def summed_by_exponent(weights: "DataFrame") -> "DataFrame":
-    """Return the fractions of all weights, summed for each exponent: whole numbers, exact.
-
-    Parameters
-    ----------
-    weights : DataFrame
-        With a column ``weight``, a DOUBLE that is finite and not negative.
-    """
+    """Return the fractions of all weights, summed for each exponent: whole numbers, exact."""
     parts = [
         f"shiftrightunsigned(weight, {_FRACTION}) AS exponent",
         f"shiftrightunsigned(weight & {2**_FRACTION - 1}L, {_HALF}) AS upper",
@@ -77,11 +58,6 @@ def summed_by_exponent(weights: "DataFrame") -> "DataFrame":
 
 def summed(groups: "pa.Table") -> Floats:
     """Return numbers of float64 whose exact sum is that of the weights.
-
-    Parameters
-    ----------
-    groups : Table
-        What `summed_by_exponent` found.
 
     Examples
     --------

@@ -56,16 +56,7 @@ def refuse_bad_rows(
 ) -> None:
     """Raise `PredictionsError` for what is wrong with some rows: how many there are, and which.
 
-    Parameters
-    ----------
-    rows : Inspected
-        All rows.
-    row : RowSql
-        What is asked of each.
-    roles : Roles
-        Which column is what.
-    written : mapping of str to str
-        Columns that are text, out of which numbers are read, each with its name as SQL.
+    `written`: columns that are text, out of which numbers are read, each with its name as SQL.
     """
     score, weight = (written.get(name or "") for name in (roles.score, roles.weight))
     conditions = {
@@ -157,16 +148,7 @@ def _weight_conditions(weight: str, written: str | None) -> dict[str, str]:
 
 
 def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Roles) -> None:
-    """Raise `PredictionsError` where nothing says yes that should, or labels and scores disagree.
-
-    Parameters
-    ----------
-    cells : ScoreCells
-        The counts of all rows; they tell whether there is anything to look for. Where rows have
-        weights, those of weight 0 are not in them, and all rows are looked at.
-    rows, row, roles
-        As in `refuse_bad_rows`.
-    """
+    """Raise `PredictionsError` if nothing says yes that should, or labels and scores disagree."""
     weighted = roles.weight is not None
     if (
         roles.positive is not None

@@ -75,11 +75,6 @@ def list_sql(
 ) -> str:
     """Return the list of the probabilities of all classes, from their columns.
 
-    Parameters
-    ----------
-    roles, names, types, dialect, is_text, source
-        As in `assay.predictions.sql.rows.row_sql`.
-
     Examples
     --------
     >>> from assay.core.vocabulary import Vocabulary
@@ -117,14 +112,7 @@ def list_sql(
 def class_row_sql(roles: Roles, id: str, score: str, dialect: Dialect) -> RowSql:
     """Return the expressions for rows that have the columns `NUMBER` and `LIST`, as need be.
 
-    Parameters
-    ----------
-    roles : Roles
-        Which column is what.
-    id, score : str
-        The id and the score, where there is a column of scores, as SQL.
-    dialect : {"duckdb", "spark"}
-        Whose SQL it is.
+    `dialect`: whose SQL it is.
     """
     says = NUMBER
     if roles.probabilities is not None:

@@ -14,25 +14,13 @@ _LARGEST = double_sql(LARGEST)
 
 def model_sql(
     model: Model,
-    names: Mapping[str, str],
-    types: Mapping[str, str],
+    names: Mapping[str, str],  # of each column its name as SQL, quoted
+    types: Mapping[str, str],  # of each column its type, as the engine names it
     *,
-    says: str,
-    dialect: Dialect,
+    says: str,  # what the classifier says, 0 or 1, or of several the code
+    dialect: Dialect,  # whose SQL it is
 ) -> list[str]:
     """Return the log odds by the model of each fold.
-
-    Parameters
-    ----------
-    model : Model
-    names : mapping of str to str
-        Of each column its name as SQL, quoted.
-    types : mapping of str to str
-        Of each column its type, as the engine names it.
-    says : str
-        What the classifier says, 0 or 1, or of several the code.
-    dialect : {"duckdb", "spark"}
-        Whose SQL it is.
 
     Examples
     --------

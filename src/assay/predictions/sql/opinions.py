@@ -21,10 +21,7 @@ _TRIED = (0.0, 1.0, 1 / 3, -3.25, 1e300, 5e-324, float("inf"), float("nan"))
 def plain_families(types: Mapping[str, str]) -> dict[str, Family]:
     """Return what kind of values columns for a model hold, where any number is a float.
 
-    Parameters
-    ----------
-    types : mapping of str to str
-        Of each column its type, as the engine names it.
+    `types`: of each column its type, as the engine names it.
 
     Examples
     --------
@@ -84,12 +81,7 @@ def refuse_other_words() -> None:
 def duckdb_row_word(digest: str, columns: Sequence[tuple[str, Family]]) -> str:
     """Return DuckDB's expression for the word of a row.
 
-    Parameters
-    ----------
-    digest : str
-        The digest of its id, as SQL.
-    columns : sequence of str and Family
-        Of each column its name as SQL, quoted, and what kind of values it holds.
+    `columns`: of each column its name as SQL, quoted, and what kind of values it holds.
     """
     refuse_other_words()
     word = digest

@@ -40,37 +40,20 @@ IN_BOTH = 12
 
 @dataclass(frozen=True)
 class Weighing:
-    """What the weights of two sides are together.
+    """What the weights of two sides are together."""
 
-    Parameters
-    ----------
-    items, in_both : int
-        How many items there are, and how many are in both.
-    total : float
-        The weights of all items, added in any order.
-    unlike : int
-        How many items have two weights.
-    first : int or str, optional
-        The smallest id of these.
-    """
-
+    # items, in_both: how many items there are, and how many are in both.
     items: int
     in_both: int
-    total: float
-    unlike: int
-    first: Id | None
+    total: float  # the weights of all items, added in any order
+    unlike: int  # how many items have two weights
+    first: Id | None  # the smallest id of these
 
 
 class Join(Protocol):
-    """An engine that has joined two sides, and can be asked as often as need be.
+    """An engine that has joined two sides, and can be asked as often as need be."""
 
-    Attributes
-    ----------
-    exponent : int, optional
-        Of the power of two that makes impressions of weights, once it is known.
-    """
-
-    exponent: int | None
+    exponent: int | None  # of the power of two that makes impressions of weights, once it is known
 
     @property
     def model(self) -> Model | None:
@@ -111,15 +94,6 @@ def join_in_engine(
     """Return the engine that joins two sides, and tell what is moved to it.
 
     Spark, where the larger side is; otherwise DuckDB, to which rows come from anywhere.
-
-    Parameters
-    ----------
-    sides : pair of Side
-        The earlier and the later.
-    names : pair of str
-        What the two are called.
-    model : Model, optional
-        What takes the mean rank's place, where both have columns for it.
     """
     larger, smaller = sorted(sides, key=lambda side: -side.cells.size)
     equal = larger.cells.size == smaller.cells.size
@@ -153,16 +127,8 @@ def value_sql(ranks: str, code: str) -> str:
 class PairScanner:
     """A `Scanner` of two sets of predictions: values are mean ranks, and what a row says is a code.
 
-    Parameters
-    ----------
-    sides : pair of Side
-        The earlier and the later.
-    names : pair of str
-        What the two are called.
-    join : Join
-        The engine that joins them.
-    shows : bool
-        Whether people see anything of an item.
+    `sides`: the earlier and the later; `names`: what the two are called; `join`: the engine that
+    joins them; `shows`: whether people see anything of an item.
     """
 
     has_probabilities = False
@@ -262,13 +228,7 @@ class PairScanner:
         return self._join.count(spans)
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Return the rows of all spans.
-
-        Parameters
-        ----------
-        spans, variable, scale, seed
-            As in `engine.Scanner`.
-        """
+        """Return the rows of all spans."""
         del variable, scale
         return self._join.rows(spans, seed)
 
@@ -334,14 +294,7 @@ def refuse_two_weights(
 ) -> NoReturn:
     """Raise: an item has two weights.
 
-    Parameters
-    ----------
-    found : Weighing
-        Which and how many.
-    weights : sequence of float
-        That item's in each.
-    parts : sequence of Predictions
-        The earlier and the later.
+    `weights`: that item's in each; `parts`: the earlier and the later.
     """
     short = [f"{weight:g}" for weight in weights]
     if len({*short}) < len(weights):

@@ -73,18 +73,10 @@ class Travelling(Protocol):
 class Side(ABC):
     """One of two sets of predictions of yes and no.
 
-    Parameters
-    ----------
-    part : ScannedPredictions or MemoryPredictions
-    cells : ScoreCells
-        What it was counted in.
-    place : int
-        0 for the earlier, 1 for the later.
+    `cells`: what it was counted in; `place`: 0 for the earlier, 1 for the later.
 
-    Attributes
-    ----------
-    steps : Steps
-        The rank of each cell among its own items, and what it adds to a code: the presence, too.
+    `steps`: the rank of each cell among its own items, and what it adds to a code: the presence,
+    too.
     """
 
     part: Read
@@ -245,15 +237,7 @@ def opinions_are_alike(old: Read, new: Read) -> bool:
 def joined_opinions(
     scanners: Sequence[object], names: tuple[str, str]
 ) -> dict[str, tuple[str, Family]]:
-    """Return the columns for a model of two sets: of each its name in a join, and what it holds.
-
-    Parameters
-    ----------
-    scanners : sequence
-        The engines of the earlier and the later; without columns unless both can be joined.
-    names : pair of str
-        What the two are called.
-    """
+    """Return the columns for a model of two sets: of each its name in a join, and what it holds."""
     opined = [each for each in scanners if isinstance(each, Opined)]
     if len(opined) < len(names) or opined[0].opinion_families != opined[1].opinion_families:
         return {}

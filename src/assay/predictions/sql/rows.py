@@ -139,13 +139,7 @@ def heap_sql(spans: Sequence[Span], classes: int, dialect: "Dialect") -> str:
     It is looked up in a list, which takes as long for many codes as for few, unless most of those
     that there may be are in no heap.
 
-    Parameters
-    ----------
-    spans : sequence of Span
-        Their codes are the heaps.
-    classes : int
-        How many codes there may be.
-    dialect : {"duckdb", "spark"}
+    `spans`: their codes are the heaps.
 
     Examples
     --------
@@ -203,32 +197,18 @@ _NUMBERS = ("integer", "wide integer", "float", "decimal")
 
 @dataclass(frozen=True)
 class RowSql:
-    """Expressions over a row.
+    """Expressions over a row."""
 
-    Parameters
-    ----------
-    id : str
-        The id, as the column has it.
-    score : str
-        Of type DOUBLE or FLOAT; NULL, NaN or infinite where there is no score to use.
-    says : str
-        0 where the classifier says no, 1 where it says yes, 2 where it cannot be told, NULL where
-        there is no label.
-    is_sure : bool
-        Whether it can always be told: `says` is never 2.
-    classes : int
-        Of more classes than no and yes, how many: `says` is then the number of one, and -1 where it
-        cannot be told which.
-    weight : str
-        What the column of weights holds, of type DOUBLE; empty where there is none.
-    """
-
-    id: str
-    score: str
+    id: str  # the id, as the column has it
+    score: str  # of type DOUBLE or FLOAT; NULL, NaN or infinite where there is no score to use
+    # 0 where the classifier says no, 1 where it says yes, 2 where it cannot be told, NULL where
+    # there is no label.
     says: str
-    is_sure: bool = False
+    is_sure: bool = False  # whether it can always be told: `says` is never 2
+    # Of more classes than no and yes, how many: `says` is then the number of one, and -1 where it
+    # cannot be told which.
     classes: int | None = None
-    weight: str = ""
+    weight: str = ""  # what the column of weights holds, of type DOUBLE; empty where there is none
 
     @property
     def unclear(self) -> int:
@@ -267,30 +247,16 @@ def quoted(text: str, dialect: Dialect) -> str:
 
 
 def row_sql(
-    roles: Roles,
-    names: Mapping[str, str],
-    types: Mapping[str, str],
+    roles: Roles,  # which column is what; there is one for the id
+    names: Mapping[str, str],  # of each column its name as SQL, quoted
+    types: Mapping[str, str],  # of each column its type, as the engine names it
     *,
-    dialect: Dialect,
+    dialect: Dialect,  # whose SQL it is
+    # Whether the columns are the text of a CSV file, out of which values are still to be read.
     is_text: bool,
-    source: str,
+    source: str,  # where they come from, for people
 ) -> RowSql:
     """Return the expressions for some columns.
-
-    Parameters
-    ----------
-    roles : Roles
-        Which column is what; there is one for the id.
-    names : mapping of str to str
-        Of each column its name as SQL, quoted.
-    types : mapping of str to str
-        Of each column its type, as the engine names it.
-    dialect : {"duckdb", "spark"}
-        Whose SQL it is.
-    is_text : bool
-        Whether the columns are the text of a CSV file, out of which values are still to be read.
-    source : str
-        Where they come from, for people.
 
     Examples
     --------
@@ -337,15 +303,6 @@ def row_sql(
 def positive_score_sql(score: str, roles: Roles, says: str) -> str:
     """Return the score of the positive class, as `Roles.positive_scores` has it.
 
-    Parameters
-    ----------
-    score : str
-        What the column holds.
-    roles : Roles
-        They say of which class that is, and on which scale.
-    says : str
-        What the row says, as in `RowSql`; not needed where the score does not depend on it.
-
     Examples
     --------
     >>> roles = Roles("p", "said", None, None, None, score_of="predicted")
@@ -365,14 +322,6 @@ def positive_score_sql(score: str, roles: Roles, says: str) -> str:
 def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | None) -> str:
     """Return the stratification variable, `assay.core.cuts`, of a row.
 
-    Parameters
-    ----------
-    row : RowSql
-    variable, scale : Variable, Scale
-        What the strata are cut by, and what the scores are.
-    threshold : float, optional
-        From which on the classifier says yes.
-
     Examples
     --------
     >>> value_sql(RowSql("id", "p", "q"), "confidence", "probability", None)
@@ -387,16 +336,6 @@ def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | 
 
 def score_sql(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> str:
     """Return a column of numbers as they are computed with; empty where it holds none.
-
-    Parameters
-    ----------
-    name : str
-        The column, as SQL.
-    family : Family
-        What it holds.
-    dialect : {"duckdb", "spark"}
-    is_text : bool
-        Whether numbers are still to be read out of text.
 
     Examples
     --------

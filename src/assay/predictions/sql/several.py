@@ -91,24 +91,13 @@ def counts_codes(roles: Mapping[str, Roles], slices: Sequence[str]) -> bool:
 class Several:
     """Classifiers whose codes an engine counts, and the slices that codes tell of, too.
 
-    Parameters
-    ----------
-    roles : mapping of str to Roles
-        Which columns are each classifier's.
-    slices : tuple of str
-        The names of the slices.
-    source : str
-        Where the rows come from, for people.
-
-    Raises
-    ------
-    PredictionsError
-        If there are more codes than numbers of 64 bits have room for beside a bin.
+    Raises PredictionsError: if there are more codes than numbers of 64 bits have room for beside a
+    bin.
     """
 
-    roles: Mapping[str, Roles]
-    slices: tuple[str, ...]
-    source: str
+    roles: Mapping[str, Roles]  # which columns are each classifier's
+    slices: tuple[str, ...]  # the names of the slices
+    source: str  # where the rows come from, for people
 
     def __post_init__(self) -> None:
         """Refuse more codes than are counted."""
@@ -149,12 +138,7 @@ class Several:
     def fingerprint(self, steps: Sequence[Steps], cells: ScoreCells) -> str:
         """Return the fingerprint; of a single classifier that of its own cells.
 
-        Parameters
-        ----------
-        steps : sequence of Steps
-            Of each classifier what its cells tell.
-        cells : ScoreCells
-            The items by mean rank and code.
+        `steps`: of each classifier what its cells tell.
         """
         if self.is_one:
             return steps[0].cells.fingerprint()

@@ -95,23 +95,13 @@ def about_budget(goal: Goal, budgets: Sequence[BudgetRow]) -> list[str]:
 
 def about_misses(
     goal: Goal,
-    supposed: Supposed,
-    random_labels: float,
+    supposed: Supposed,  # the population, with supposed truth
+    random_labels: float,  # what simple random sampling would take
+    # cheaper, withins: what other metrics, and other half-widths, would take.
     cheaper: Sequence[CheaperRow],
     withins: Sequence[WithinRow],
 ) -> list[str]:
-    """Say what recall or F1 costs and why, and what could be asked instead.
-
-    Parameters
-    ----------
-    goal : Goal
-    supposed : Supposed
-        The population, with supposed truth.
-    random_labels : float
-        What simple random sampling would take.
-    cheaper, withins
-        What other metrics, and other half-widths, would take.
-    """
+    """Say what recall or F1 costs and why, and what could be asked instead."""
     said_no, missed = supposed.said(False), supposed.positives(False)
     if not METRICS[goal.metric].counts_misses or said_no == 0:
         return []
@@ -163,22 +153,13 @@ _SMALL_ROUNDS = 200  # of a design that says how many labels a round has
 
 @dataclass(eq=False)
 class Costs:
-    """Replays evaluations, and tells how much of the work is done.
+    """Replays evaluations, and tells how much of the work is done."""
 
-    Parameters
-    ----------
-    replications, seed
-        Evaluations a design, and what fixes them.
-    progress : callable, optional
-        Told the share that is done.
-    steps : int
-        How many replays there will be.
-    """
-
+    # replications, seed: evaluations a design, and what fixes them.
     replications: int
     seed: int
-    progress: Callable[[float], None] | None = None
-    steps: int = 1
+    progress: Callable[[float], None] | None = None  # told the share that is done
+    steps: int = 1  # how many replays there will be
     _done: int = field(default=0, init=False)
 
     def labels(self, supposed: Assumed, design: Design, goal: Goal) -> Cost:
@@ -188,10 +169,7 @@ class Costs:
         (about 1%), and fewer evaluations of a design that bets are replayed, which then differ
         less.
 
-        Raises
-        ------
-        DesignError
-            Where the replay would take minutes.
+        Raises DesignError: where the replay would take minutes.
         """
         runs, design = self.replications, supposed.fitted(design, goal)
         trial = supposed.trial(design, goal)

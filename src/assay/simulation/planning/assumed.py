@@ -40,17 +40,7 @@ class Trial(Protocol):
         """The metric's supposed value; one for each truth that is thought possible."""
 
     def task(self, design: Design, goal: Goal, asked: int, runs: int) -> Replayed:
-        """Return what is replayed.
-
-        Parameters
-        ----------
-        design, goal : Design, Goal
-            How is sampled, and what for.
-        asked : int
-            The cards of a round.
-        runs : int
-            How many evaluations.
-        """
+        """Return what is replayed."""
 
     def at_one_half(self) -> Self:
         """Return it with the truth at which a share is hardest to tell."""
@@ -94,13 +84,7 @@ class OfLabels:
         return np.atleast_1d(self.frame.metric.value(self.frame.outcomes))
 
     def task(self, design: Design, goal: Goal, asked: int, runs: int) -> Task:
-        """Return what is replayed.
-
-        Parameters
-        ----------
-        design, goal, asked, runs
-            As in `Trial.task`.
-        """
+        """Return what is replayed."""
         frame = self.frame
         if frame.outcomes.ndim > 1:  # a truth for each replication
             frame = replace(frame, outcomes=frame.outcomes[:runs])
@@ -115,18 +99,6 @@ class OfLabels:
 class Supposed:
     """Profiles of the scores, and how often items are thought to be positive at each.
 
-    Parameters
-    ----------
-    source : str
-        Where the predictions come from, for people.
-    scale : {"probability", "margin"}
-        What the scores are.
-    profiles : mapping of bool to Profile
-        The scores of the items with each predicted label that occurs.
-    rates : mapping of bool to array, shape (M,) or (truths, M)
-        The share of positives in each cell of a profile; a row for each truth that is thought
-        possible.
-
     Examples
     --------
     >>> from assay.predictions import from_arrays
@@ -137,9 +109,12 @@ class Supposed:
     array([2.])
     """
 
-    source: str
-    scale: Scale
+    source: str  # where the predictions come from, for people
+    scale: Scale  # what the scores are
+    # The scores of the items with each predicted label that occurs.
     profiles: Mapping[bool, Profile]
+    # (M,): the share of positives in each cell of a profile; a row for each truth that is thought
+    # possible.
     rates: Mapping[bool, Floats]
 
     @classmethod
@@ -290,12 +265,6 @@ def rate_curve(position: Floats, labels: Floats, positives: Floats) -> tuple[Flo
 
     `position` is where each stratum stands among the items by score, from 0 to 1.
 
-    Returns
-    -------
-    a, b : array, shape (H,)
-
-    Notes
-    -----
     Beta-binomial regression with an empirical Bayes fit [1]_: shares are Beta(k m_h, k (1 - m_h))
     about a logistic curve, logit m_h = c + s (2 position_h - 1), and c, s and k are where the
     labels' likelihood, with a weak prior on each, is greatest. Where the curve fits, k is large and

@@ -37,20 +37,11 @@ RANDOM_DESIGN = Design(bins=1)
 
 @dataclass(frozen=True, eq=False)
 class OfClasses:
-    """A `Trial` of more classes than yes and no.
-
-    Parameters
-    ----------
-    strata : Strata
-    outcomes : array, shape (C, K + 1)
-        The items of each class in each part, and last those of none.
-    goal : Goal
-        Of one target.
-    """
+    """A `Trial` of more classes than yes and no."""
 
     strata: Strata
-    outcomes: Floats
-    goal: Goal
+    outcomes: Floats  # (C, K + 1): the items of each class in each part, and last those of none
+    goal: Goal  # of one target
 
     @property
     def items(self) -> int:
@@ -71,17 +62,7 @@ class OfClasses:
         return float(spread.sum() * self.items)
 
     def task(self, design: Design, goal: Goal, asked: int, runs: int) -> JointTask:
-        """Return what is replayed.
-
-        Parameters
-        ----------
-        design, goal
-            How, and what for.
-        asked : int
-            Cards a round.
-        runs : int
-            Evaluations; the truth is one for all of them.
-        """
+        """Return what is replayed."""
         del runs
         return JointTask(PLAN, self._joint(design, goal), self.outcomes, asked)
 
@@ -102,19 +83,6 @@ class OfClasses:
 class SupposedClasses:
     """Predictions of several classes, and of which class items are thought to be.
 
-    Parameters
-    ----------
-    found : Predictions
-        Of one classifier.
-    scores : ClassScores
-        What it thinks of them.
-    scale : {"probability", "margin"}
-        What the scores are.
-    seed : int
-        Fixes which class each error is of.
-    doubt : float
-        The share of items that are of any class as often as all items are, whatever is said.
-
     Examples
     --------
     >>> from assay.predictions import from_arrays
@@ -126,10 +94,11 @@ class SupposedClasses:
            [  0. ,   0. ,   1. ]])
     """
 
-    found: Predictions
-    scores: ClassScores
-    scale: Scale
-    seed: int = 0
+    found: Predictions  # of one classifier
+    scores: ClassScores  # what it thinks of them
+    scale: Scale  # what the scores are
+    seed: int = 0  # fixes which class each error is of
+    # The share of items that are of any class as often as all items are, whatever is said.
     doubt: float = 0.0
 
     @property

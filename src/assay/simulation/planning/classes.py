@@ -29,21 +29,13 @@ _TOO_SURE = (
 
 
 def goal_of_classes(
-    found: Predictions,
+    found: Predictions,  # of one classifier of several classes
     metric: str | None,
     within: float | None,
     budget: int | None,
     confidence: float,
 ) -> Goal:
-    """Return the goal of a plan: one metric, accuracy where none is named.
-
-    Parameters
-    ----------
-    found : Predictions
-        Of one classifier of several classes.
-    metric, within, budget, confidence
-        As in `plan`.
-    """
+    """Return the goal of a plan: one metric, accuracy where none is named."""
     named = metric or "accuracy"
     targets = parse_targets([named], found.classifiers, within=within, classes=found.classes)
     if len(targets) > 1:

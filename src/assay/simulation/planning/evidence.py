@@ -24,44 +24,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Labels by stratum, whatever the population that the strata were cut from.
-
-    Attributes
-    ----------
-    strata : Strata
-    labels, positives : array, shape (H,)
-        Labels in each, and how many of them say yes.
-    words : str
-        What they are, for people.
-    threshold : float
-        Where the predicted label changed, for strata by the distance from it.
-    doubts : tuple of str
-        Why they may not be what they should.
-    """
+    """Labels by stratum, whatever the population that the strata were cut from."""
 
     strata: Strata
+    # labels, positives, (H,): labels in each, and how many of them say yes.
     labels: Ints
     positives: Ints
-    words: str
-    threshold: float = 0.0
-    doubts: tuple[str, ...] = ()
+    words: str  # what they are, for people
+    threshold: float = 0.0  # where the predicted label changed, for strata by the distance from it
+    doubts: tuple[str, ...] = ()  # why they may not be what they should
 
     @classmethod
     def from_labels(
         cls, labels: object, found: Predictions, supposed: Supposed, *, id_column: str | None
     ) -> Self:
-        """Take labels of items that were drawn at random, as `assay.estimate` does.
-
-        Parameters
-        ----------
-        labels
-            As in `assay.estimate`.
-        found : Predictions
-            That the labels are of.
-        supposed : Supposed
-            The population to be planned for.
-        id_column : str, optional
-        """
+        """Take labels of items that were drawn at random, as `assay.estimate` does."""
         from assay.campaign import find_prior_labels  # takes long to load, and few need it
 
         design = Design()
@@ -122,18 +99,7 @@ class Evidence:
         return bool(self.labels[self._of(side)].sum() > 0)
 
     def draw(self, side: bool, supposed: Supposed, truths: int, rng: np.random.Generator) -> Floats:
-        """Return possible shares of positives in the cells of a side, shape (truths, M).
-
-        Parameters
-        ----------
-        side : bool
-            The predicted label.
-        supposed : Supposed
-            The population to be planned for.
-        truths : int
-            How many to draw.
-        rng : numpy.random.Generator
-        """
+        """Return possible shares of positives in the cells of a side, shape (truths, M)."""
         here = np.flatnonzero(self._of(side))
         sizes = self.strata.sizes[here]
         position = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
@@ -165,21 +131,11 @@ _EDGE = 1e-9  # so that every piece of the ranks has a length
 
 @dataclass(frozen=True, eq=False)
 class RankEvidence:
-    """Labels of the newest classifier's items, by stratum, for each predicted label.
+    """Labels of the newest classifier's items, by stratum, for each predicted label."""
 
-    Attributes
-    ----------
-    sides : mapping of bool to SideByRank
-        The predicted labels that enough is known of.
-    words : str
-        What the labels are, for people.
-    doubts : tuple of str
-        Why they may not be what they should.
-    """
-
-    sides: Mapping[bool, "SideByRank"]
-    words: str
-    doubts: tuple[str, ...] = ()
+    sides: Mapping[bool, "SideByRank"]  # the predicted labels that enough is known of
+    words: str  # what the labels are, for people
+    doubts: tuple[str, ...] = ()  # why they may not be what they should
 
     @classmethod
     def from_campaign(cls, campaign: "Campaign", strata: Strata) -> Self:
@@ -210,37 +166,20 @@ class RankEvidence:
         return side in self.sides
 
     def draw(self, side: bool, supposed: Supposed, truths: int, rng: np.random.Generator) -> Floats:
-        """Return possible shares of positives in the cells of a side, shape (truths, M).
-
-        Parameters
-        ----------
-        side : bool
-            The predicted label.
-        supposed : Supposed
-            The population to be planned for.
-        truths : int
-            How many to draw.
-        rng : numpy.random.Generator
-        """
+        """Return possible shares of positives in the cells of a side, shape (truths, M)."""
         return self.sides[side].draw(supposed.profiles[side], truths, rng)
 
 
 @dataclass(frozen=True, eq=False)
 class SideByRank:
-    """Labels of the items with one predicted label, by stratum, and where the ranks of these lie.
+    """Labels of the items with one predicted label, by stratum, and where their ranks lie."""
 
-    Attributes
-    ----------
-    labels, positives : array, shape (H,)
-        Labels in each stratum, and how many of them say yes.
-    items : array, shape (H, S)
-        Each stratum's items in each piece of the ranks. Strata of different cells overlap: in a
-        piece each counts by its items, so that it makes no difference that it was drawn from more
-        often.
-    """
-
+    # labels, positives, (H,): labels in each stratum, and how many of them say yes.
     labels: Ints
     positives: Ints
+    # (H, S): each stratum's items in each piece of the ranks. Strata of different cells overlap: in
+    # a piece each counts by its items, so that it makes no difference that it was drawn from more
+    # often.
     items: Floats
 
     def draw(self, profile: Profile, truths: int, rng: np.random.Generator) -> Floats:

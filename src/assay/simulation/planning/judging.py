@@ -31,17 +31,7 @@ class Prices:
     rhos: tuple[float, ...]
 
     def judging(self, goal: Goal, labels: float, at_random: float, items: int) -> Judging:
-        """Return what the judge would save.
-
-        Parameters
-        ----------
-        goal : Goal
-            With `within`.
-        labels, at_random : float
-            That it takes without a judge, and that a simple random sample takes.
-        items : int
-            That labels are drawn from.
-        """
+        """Return what the judge would save."""
         within = goal.within or 0.0
         question = Question(labels, items, at_random, FIRST)
         rows = [self._row(None, "none", Effort(0, labels), within)]
@@ -70,23 +60,14 @@ class Prices:
 
 
 def prices_of(
-    aux: Sequence[str],
+    aux: Sequence[str],  # the judge's column
     judge_cost: float | None,
     label_cost: float | None,
     rho: float | None,
     *,
-    within: float | None,
+    within: float | None,  # of the goal
 ) -> Prices | None:
-    """Return the prices that were given, or None.
-
-    Parameters
-    ----------
-    aux : sequence of str
-        The judge's column.
-    judge_cost, label_cost, rho : float, optional
-    within : float, optional
-        Of the goal.
-    """
+    """Return the prices that were given, or None."""
     if judge_cost is None or label_cost is None:
         _refuse_half(aux, {"judge_cost": judge_cost, "label_cost": label_cost, "rho": rho})
         return None

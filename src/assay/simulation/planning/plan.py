@@ -224,15 +224,7 @@ def _refuse_unknown(metric: str | None) -> None:
 
 
 def supposed_classes(found: Predictions, scale: ScoreScale | None, seed: int) -> SupposedClasses:
-    """Return the population of which the class of every item is supposed from its score.
-
-    Parameters
-    ----------
-    found : Predictions
-        Of one classifier of several classes.
-    scale, seed
-        As in `plan`.
-    """
+    """Return the population of which the class of every item is supposed from its score."""
     scores = found.class_scores() if isinstance(found, ClassScored) else None
     if scores is None:
         raise InputError(
@@ -247,15 +239,7 @@ def supposed_classes(found: Predictions, scale: ScoreScale | None, seed: int) ->
 def _evidence(
     found: Predictions, supposed: Supposed, labels: object, like: "Campaign | None", id: str | None
 ) -> Evidence | RankEvidence | None:
-    """Return what labels from before say; None where there are scores alone, that tell items apart.
-
-    Parameters
-    ----------
-    found, supposed
-        The predictions, and their scores.
-    labels, like, id
-        As in `plan`.
-    """
+    """Return what labels from before say; None if only scores tell items apart."""
     if labels is not None:
         return Evidence.from_labels(labels, found, supposed, id_column=id)
     if like is None:

@@ -99,39 +99,20 @@ class CheaperRow:
 
 @dataclass(frozen=True)
 class ThresholdRow:
-    """What campaigns for a threshold with one budget are expected to find.
+    """What campaigns for a threshold with one budget are expected to find."""
 
-    Attributes
-    ----------
-    supposed : str
-        What is supposed about the truth: the name of a reading.
-    budget : int or None
-        None for campaigns that go on until they are settled.
-    labels : Cost
-        The labels that they take: fewer than the budget where they are settled before.
-    settled : float
-        The share of campaigns that are, because no other threshold could have much more.
-    certified : float
-        The share that certify some threshold.
-    threshold : Cost or None
-        The certified thresholds; None where no campaign has one.
-    value : float or None
-        Of what is wanted, recall or precision, at the certified threshold: the mean.
-    share_of_best : float or None
-        What it is of the best threshold's, 0 where none is certified: the mean.
-    replications : int
-        Campaigns that were replayed.
-    """
-
-    supposed: str
-    budget: int | None
-    labels: Cost
+    supposed: str  # what is supposed about the truth: the name of a reading
+    budget: int | None  # none for campaigns that go on until they are settled
+    labels: Cost  # the labels that they take: fewer than the budget where they are settled before
+    # The share of campaigns that are, because no other threshold could have much more.
     settled: float
-    certified: float
-    threshold: Cost | None
+    certified: float  # the share that certify some threshold
+    threshold: Cost | None  # the certified thresholds; None where no campaign has one
+    # Of what is wanted, recall or precision, at the certified threshold: the mean.
     value: float | None
+    # What it is of the best threshold's, 0 where none is certified: the mean.
     share_of_best: float | None
-    replications: int
+    replications: int  # campaigns that were replayed
 
 
 Way = Literal["none", "all items", "judged items"]
@@ -139,51 +120,29 @@ Way = Literal["none", "all items", "judged items"]
 
 @dataclass(frozen=True)
 class JudgeRow:
-    """What an evaluation with a judge is expected to cost.
+    """What an evaluation with a judge is expected to cost."""
 
-    Attributes
-    ----------
-    rho : float or None
-        The correlation of the judge's verdict with the outcome; None without a judge.
-    campaign : {"none", "all items", "judged items"}
-        What labels are drawn from; ``none`` without a judge.
-    judgements, labels : int
-    cost : float
-        Of both together.
-    within : float
-        The goal of such a campaign. One of judged items only has a tighter one, because these are
-        a sample themselves.
-    """
-
+    # The correlation of the judge's verdict with the outcome; None without a judge.
     rho: float | None
-    campaign: Way
+    campaign: Way  # what labels are drawn from; ``none`` without a judge
     judgements: int
     labels: int
-    cost: float
+    cost: float  # of both together
+    # The goal of such a campaign. One of judged items only has a tighter one, because these are a
+    # sample themselves.
     within: float
 
 
 @dataclass(frozen=True)
 class Judging:
-    """What a judge that costs money would save.
+    """What a judge that costs money would save."""
 
-    Attributes
-    ----------
-    name : str
-        The judge's column.
-    judge_cost, label_cost : float
-        Of one judgement, and of one label.
-    items : int
-        That the metric needs labels of, and that could be judged.
-    rows : tuple of JudgeRow
-        Without a judge first; then two ways to use one, for each rho.
-    """
-
-    name: str
+    name: str  # the judge's column
+    # judge_cost, label_cost: of one judgement, and of one label.
     judge_cost: float
     label_cost: float
-    items: int
-    rows: tuple[JudgeRow, ...]
+    items: int  # that the metric needs labels of, and that could be judged
+    rows: tuple[JudgeRow, ...]  # without a judge first; then two ways to use one, for each rho
 
     @property
     def cheapest(self) -> dict[float, JudgeRow]:

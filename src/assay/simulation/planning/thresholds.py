@@ -41,16 +41,7 @@ def check_columns(
 ) -> None:
     """Raise where something is given that a plan for a threshold cannot use, or no score is.
 
-    Parameters
-    ----------
-    question : str
-        What `threshold_for` says.
-    predictions
-        As in `plan`.
-    score : str, optional
-        The column.
-    given : mapping of str to object
-        Arguments by name.
+    `given`: arguments by name.
     """
     refuse_beside(question, {name: None if value == () else value for name, value in given.items()})
     if score is None and not isinstance(predictions, Predictions):
@@ -65,10 +56,6 @@ def reading_threshold(like: "Campaign | None") -> float:
 
     A campaign has strata on either side of its own threshold. One of predicted labels, of several
     classifiers or of a comparison does not say how often items at a score are positive.
-
-    Parameters
-    ----------
-    like : Campaign or None
     """
     if like is None:
         return EVERY_SCORE
@@ -86,21 +73,11 @@ def reading_threshold(like: "Campaign | None") -> float:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdPlanner:
-    """A question for a threshold, a population without its truth, and what is known about that.
+    """A question for a threshold, a population without its truth, and what is known about that."""
 
-    Parameters
-    ----------
-    goal : Goal
-        With `threshold_for`.
-    beneath : LabelPlanner
-        Supposes the truth.
-    progress : callable, optional
-        Told the share that is done.
-    """
-
-    goal: Goal
-    beneath: LabelPlanner
-    progress: Callable[[float], None] | None = None
+    goal: Goal  # with `threshold_for`
+    beneath: LabelPlanner  # supposes the truth
+    progress: Callable[[float], None] | None = None  # told the share that is done
     _done: list[float] = field(default_factory=list, init=False)
 
     @property

@@ -171,13 +171,7 @@ class LabelPlanner(Planner):
         return "scores are calibrated", words
 
     def cautions(self, sides: Iterable[bool]) -> list[str]:
-        """Return what a reader should know of where the truth is supposed from.
-
-        Parameters
-        ----------
-        sides : iterable of bool
-            The predicted labels whose items matter.
-        """
+        """Return what a reader should know of where the truth is supposed from."""
         name, words = self.supposed_in_words()
         if self.evidence is None:
             return [

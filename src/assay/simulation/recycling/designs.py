@@ -65,19 +65,6 @@ def plan_sizes(
 ) -> Sizes:
     """Return the sizes of a design's samples.
 
-    Parameters
-    ----------
-    population : Population
-        Its true rates are used for targets other than precision.
-    goal : Goal
-        Every target has a `within`.
-    route : Route
-        Of the goal.
-    design : str
-        One of `assay.simulation.recycling.designs.FIXED`.
-    assume : float
-        What every precision is assumed to be at least: the paper's p0.
-
     Examples
     --------
     >>> from assay.core.targets import parse_targets
@@ -153,17 +140,8 @@ def covariance_of_hits(
 ) -> Floats:
     """Return the covariance of the estimated hits of classifiers that share labels, (K, K).
 
-    Parameters
-    ----------
-    population, design
-        As in `plan_sizes`.
-    names : tuple of str
-        The classifiers that are sampled, the parent first.
-    n : array, shape (K,)
-        Their sample sizes.
+    `names`: the classifiers that are sampled, the parent first; `n`, (K,): their sample sizes.
 
-    Notes
-    -----
     With f_k = n_k / |A_k|, an item of both sets is in the samples of i and j with chance
     min(f_i, f_j) in coordinated samples, and, if it is the parent's too, min(f_1, f_i)
     min(f_1, f_j) / f_1 in recycled ones: the parent has it, and neither child is full without it.
@@ -216,13 +194,7 @@ _WORD = 2**64
 class SharedSamples:
     """A design, ready to be drawn many times.
 
-    Parameters
-    ----------
-    population : Population
-    route : Route
-    design : str
-        One of `FIXED`.
-    sizes : Sizes
+    `design`: one of `FIXED`.
 
     Examples
     --------

@@ -42,16 +42,7 @@ def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
 
     Among what k calls yes there are T_k positives, and among what it calls no T_1 + M - T_k.
 
-    Parameters
-    ----------
-    metric : str
-        A name of `core.metrics.METRICS`.
-    k : int
-        The classifier's place; 0 is the parent.
-    yes : array, shape (K,)
-        Items that each calls yes.
-    N : float
-        All items.
+    `yes`, (K,): items that each calls yes.
 
     Examples
     --------
@@ -90,16 +81,6 @@ def choose_parent(population: Population, goal: Goal) -> str:
 class Route:
     """How a goal's targets are read off x.
 
-    Parameters
-    ----------
-    names : tuple of str
-        The classifiers, the parent first.
-    yes : array, shape (K,)
-        How many items each says yes to.
-    N : int
-        All items.
-    targets : tuple of Target
-
     Examples
     --------
     The recall of the second, from the hits of both and what the first misses.
@@ -110,9 +91,9 @@ class Route:
     (array([0.84]), array([[ True,  True,  True]]))
     """
 
-    names: tuple[str, ...]
-    yes: Floats
-    N: int
+    names: tuple[str, ...]  # the classifiers, the parent first
+    yes: Floats  # (K,): how many items each says yes to
+    N: int  # all items
     targets: tuple[Target, ...]
 
     @classmethod

@@ -146,17 +146,7 @@ def recycle(
 
     Line 8, the precision, is the share of positives in ``sample`` once it is labelled.
 
-    Parameters
-    ----------
-    S_P : array of int
-        A sequence of uniformly random ids of the parent's set, with or without repetitions.
-    sets : Overlap
-        Of the parent and the child.
-    n_C : int
-        The child's sample size, at least 1.
-    option : {"UniformSample", "UniformShuffle"}
-        As `mix_sequence` takes it.
-    rng : numpy.random.Generator
+    `option`: as `mix_sequence` takes it.
 
     Examples
     --------
@@ -198,14 +188,6 @@ def mixed_size(X: Ints, both: int, child: int, n_C: int, rng: np.random.Generato
     must be right on average: E|S| = t, so up with chance t - k. Where S is cut at n_C, S+ keeps the
     share X/|S|, and E[X/|S|] = X/t asks for the chance (t - k)(k + 1)/t. Both are fractions of
     whole numbers, drawn exactly. S is never filled up and cut for one X, as n_C is whole.
-
-    Parameters
-    ----------
-    X : array of int
-        |S+|, any shape.
-    both, child, n_C : int
-        |A_P and A_C|, |A_C| and the child's sample size.
-    rng : numpy.random.Generator
 
     Examples
     --------
@@ -265,15 +247,6 @@ def _ids(name: str, value: ArrayLike) -> Ints:
 def coordinated_sample(members: Ints, numbers: Words, n: int) -> Ints:
     """Return the first n cards of the deck restricted to a set: its ids with the least numbers.
 
-    Parameters
-    ----------
-    members : array of int
-        The set: distinct ids in any order.
-    numbers : array of uint64
-        Their numbers, as `assay.core.deck.numbers` gives them.
-    n : int
-        At most so many; all of a smaller set.
-
     Examples
     --------
     >>> from assay.core.deck import numbers
@@ -310,13 +283,6 @@ def sample_size(epsilon: float, delta: float, p0: float = 0.5) -> int:
 
     The least n with epsilon >= z_(1 - delta) sqrt(p (1 - p) / n) for every p of at least p0.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        Above 0, below 1.
-    p0 : float
-        What the precision is assumed to be at least; 0 to below 1.
-
     Examples
     --------
     >>> [sample_size(0.03, 0.05, p0) for p0 in (0.5, 0.9, 0.93)]
@@ -334,13 +300,6 @@ def sample_size(epsilon: float, delta: float, p0: float = 0.5) -> int:
 
 def expected_savings(n_P: int, n_C: int, pir: float, cir: float) -> float:
     """Return E[min(X, n_C CIR)] with X ~ B(n_P, PIR): the mean of Lemma 3's savings.
-
-    Parameters
-    ----------
-    n_P, n_C : int
-        The sample sizes of parent and child.
-    pir, cir : float
-        |A_P and A_C| / |A_P| and |A_P and A_C| / |A_C|, 0 to 1.
 
     Examples
     --------
