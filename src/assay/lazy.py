@@ -1,15 +1,13 @@
 """Names of a package that are imported when they are first used.
 
 A package whose names come from many modules would load all of them, and what they need, for one
-name. Its ``__init__`` says instead where each name is (PEP 562)::
+name. Its ``__init__.pyi`` says where each name is, for type checkers, editors and this module
+alike (PEP 562, SPEC 1)::
 
-    if TYPE_CHECKING:
-        from assay.storage.store import Store  # what a type checker and an editor see
-    else:
-        __getattr__ = on_demand(__name__, {"store": "Store"})
+    from assay.storage.store import Store as Store
 
-A test holds both lists equal, and another what is loaded by what. A module of another package that
-takes long to load, and that most calls do without, is stood in for::
+A module of another package that takes long to load, and that most calls do without, is stood in
+for::
 
     if TYPE_CHECKING:
         import pyarrow.compute as pc
@@ -17,42 +15,52 @@ takes long to load, and that most calls do without, is stood in for::
         pc = later("pyarrow.compute")
 """
 
+import ast
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
-def on_demand(package: str, homes: Mapping[str, str], modules: str = "") -> Callable[[str], Any]:
-    """Return the ``__getattr__`` of a package whose names are imported on demand.
-
-    `homes`: modules within the package, and the names that come from each, with a space between
-    them; ``new=old`` is a name that is another one there.
+def on_demand(
+    package: str, file: str
+) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package with a stub.
 
     Examples
     --------
-    >>> find = on_demand("assay", {"errors": "VERSION version=VERSION"})
-    >>> find("version") == find("VERSION")
-    True
+    >>> import assay
+    >>> find, listed, names = on_demand("assay", str(assay.__file__))
+    >>> find("Goal") is assay.Goal, "core" in names, "__version__" in listed()
+    (True, False, True)
     """
+    stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8")).body
     places = {
-        named.partition("=")[0]: (f"{package}.{home}", named.rpartition("=")[2])
-        for home, names in homes.items()
-        for named in names.split()
+        alias.name: str(node.module)
+        for node in stub
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
     }
-    within = frozenset(modules.split())
+    own = [
+        node.target.id
+        for node in stub
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]  # in __init__.py
+    names = sorted(
+        {*own, *(name for name, home in places.items() if home != package)} - {"__all__"}
+    )
 
     def find(name: str) -> Any:
-        if name in within:
-            return import_module(f"{package}.{name}")
         if name not in places:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        home, original = places[name]
-        value = getattr(import_module(home), original)
+        if places[name] == package:  # a module of its own
+            return import_module(f"{package}.{name}")
+        value = getattr(import_module(places[name]), name)
         setattr(sys.modules[package], name, value)  # found without this function from now on
         return value
 
-    return find
+    return find, lambda: list(names), names
 
 
 class _Later:

@@ -51,8 +51,8 @@ _ALL = (
         ".json",
         "application/json",
         label_studio.read,
-        label_studio.write_batch,
-        config=label_studio.config,
+        label_studio.write_tasks,
+        config=label_studio.task_config,
         config_suffix=".config.xml",
     ),
     Format(

@@ -24,7 +24,7 @@ from assay.exchange.content import Content, Limits
 from assay.exchange.rows import Row, as_text, ascii_json, records_of
 from assay.exchange.tables import Batch, Columns
 
-ID = "assay_id"
+TASK_ID = "assay_id"
 _CHOSEN = ("choices", "taxonomy")
 _CONTROL, _COMMENT = "answer", "comment"
 _KEYS = {
@@ -44,7 +44,7 @@ _NO_ANSWERS = (
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-def write_batch(batch: Batch) -> bytes:
+def write_tasks(batch: Batch) -> bytes:
     """Return one task an item.
 
     Columns may be called anything; Label Studio takes a name after a ``$`` for a variable, and few
@@ -52,20 +52,20 @@ def write_batch(batch: Batch) -> bytes:
     """
     tasks = []
     for item in batch.items:
-        data = {ID: str(item.id), "question": batch.question}
+        data = {TASK_ID: str(item.id), "question": batch.question}
         for number, column in enumerate(batch.columns, start=1):
             data |= {f"name_{number}": column, f"text_{number}": as_text(item[column])}
         tasks.append({"data": data})
     return ascii_json(tasks, indent=1)
 
 
-def config(batch: Batch) -> bytes:
+def task_config(batch: Batch) -> bytes:
     """Return the labelling configuration that the tasks are made for, as XML."""
     lines = ["<View>", '  <Header value="$question"/>']
     for number, _ in enumerate(batch.columns, start=1):
         lines.append(f'  <Header value="$name_{number}" size="5"/>')
         lines.append(f'  <Text name="text_{number}" value="$text_{number}"/>')
-    lines += ['  <Header value="id" size="5"/>', f'  <Text name="item" value="${ID}"/>']
+    lines += ['  <Header value="id" size="5"/>', f'  <Text name="item" value="${TASK_ID}"/>']
     lines += _control(batch.classes)
     lines.append(
         f'  <TextArea name="{_COMMENT}" toName="item" rows="2" maxSubmissions="1" '
@@ -122,8 +122,8 @@ def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
 
 def _rows(where: str, task: dict[str, Any]) -> Iterable[Row]:
     data = task.get("data")
-    if not isinstance(data, dict) or ID not in data:
-        return [Row(where, problem=f"there is no {ID!r} in its data: it is no task of ours")]
+    if not isinstance(data, dict) or TASK_ID not in data:
+        return [Row(where, problem=f"there is no {TASK_ID!r} in its data: it is no task of ours")]
     given = task.get("annotations", task.get("completions"))
     if given is None:
         return [Row(where, problem=_NO_ANSWERS)]
@@ -133,12 +133,12 @@ def _rows(where: str, task: dict[str, Any]) -> Iterable[Row]:
     for number, annotation in enumerate(given, start=1):
         place = f"{where}, annotation {number}"
         try:
-            row, when = _row(place, data[ID], annotation), _when(annotation)
+            row, when = _row(place, data[TASK_ID], annotation), _when(annotation)
         except LabelError as error:
             return [Row(place, problem=error.problem)]
         if row.reviewer not in latest or latest[row.reviewer][0] <= when:
             latest[row.reviewer] = (when, row)
-    return [row for _, row in latest.values()] or [Row(where, id=data[ID])]
+    return [row for _, row in latest.values()] or [Row(where, id=data[TASK_ID])]
 
 
 def _row(where: str, item: object, annotation: dict[str, Any]) -> Row:

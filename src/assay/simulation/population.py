@@ -527,3 +527,6 @@ def _by_name(
             columns[column] = values
             classifiers.setdefault(name, {})[role] = column
     return columns, classifiers
+
+
+Ensemble = Population  # the name of several classifiers, once

@@ -1,0 +1,9 @@
+from assay.audit.backup import Backup as Backup
+from assay.audit.backup import backup_storage as backup_storage
+from assay.audit.backup import restore_storage as restore_storage
+from assay.audit.books import Verification as Verification
+from assay.audit.bundle import Bundle as Bundle
+from assay.audit.bundle import named_zip as named_zip
+from assay.audit.bundle import write_bundle as write_bundle
+from assay.audit.bundle_checks import verify_bundle as verify_bundle
+from assay.audit.verify import verify_campaign as verify_campaign

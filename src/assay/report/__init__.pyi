@@ -1,0 +1,14 @@
+from assay.report.charts import Curve as Curve
+from assay.report.charts import curve_of as curve_of
+from assay.report.charts import curve_svg as curve_svg
+from assay.report.charts import draw_curve as draw_curve
+from assay.report.report import SUFFIXES as SUFFIXES
+from assay.report.report import Report as Report
+from assay.report.report import kind_of as kind_of
+from assay.report.report import report_of as report_of
+from assay.report.threshold_chart import COLOURS as COLOURS
+from assay.report.threshold_chart import draw_thresholds as draw_thresholds
+from assay.report.threshold_page import curve_page as curve_page
+from assay.report.threshold_page import curve_part as curve_part
+from assay.report.trend_chart import Mark as Mark
+from assay.report.trend_chart import draw_trend as draw_trend
