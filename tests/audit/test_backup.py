@@ -121,7 +121,7 @@ def test_a_damaged_backup_is_not_put_back(storage: str, tmp_path: Path) -> None:
 
 @pytest.mark.filterwarnings("ignore::assay.AssayWarning")
 def test_a_backup_of_an_older_assay_is_put_back(tmp_path: Path) -> None:
-    old = Path(shutil.copy(DATA / "schema_2.db", tmp_path / "old.db"))
+    old = Path(shutil.copy(DATA / "from_schema_2.db", tmp_path / "old.db"))
     before = old.read_bytes()
     made = assay.restore_storage(old, storage=f"sqlite:///{tmp_path / 'new.db'}")
     assert sum(made.labels.values()) > 10

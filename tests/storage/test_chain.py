@@ -13,7 +13,7 @@ import sqlalchemy as sa
 import assay
 from assay.errors import StorageError
 from assay.storage import LABEL_FIELDS, Label, Store, chain, open_store
-from assay.storage.schema import SCHEMA_VERSION
+from tests.storage.data.recorded import STORAGES
 
 DATA = Path(__file__).parent / "data"
 
@@ -113,10 +113,10 @@ def test_a_turn_takes_no_statement_more(storage_url: str) -> None:
     assert stored == right
 
 
-@pytest.mark.parametrize("schema", range(1, SCHEMA_VERSION + 1))
+@pytest.mark.parametrize("storage", STORAGES)
 @pytest.mark.filterwarnings("ignore::assay.AssayWarning")
-def test_an_upgrade_chains_what_is_there(schema: int, tmp_path: Path) -> None:
-    file = shutil.copy(DATA / f"schema_{schema}.db", tmp_path / "old.db")
+def test_what_is_stored_is_chained(storage: str, tmp_path: Path) -> None:
+    file = shutil.copy(DATA / f"{storage}.db", tmp_path / "old.db")
     store = open_store(f"sqlite:///{file}")
     with store.read() as session:
         names = session.names()
@@ -130,9 +130,9 @@ def test_an_upgrade_chains_what_is_there(schema: int, tmp_path: Path) -> None:
     assert assay.verify_campaign(names[-1], storage=f"sqlite:///{file}").clean
 
 
-def test_an_upgrade_gives_no_number_twice(tmp_path: Path) -> None:
-    """SQLite's counter of labels outlives the table, so a label that is gone is missed still."""
-    file = shutil.copy(DATA / "schema_4.db", tmp_path / "old.db")
+def test_the_number_of_a_lost_label_is_not_given_again(tmp_path: Path) -> None:
+    """SQLite's counter of labels remembers it, so a label that is gone is missed still."""
+    file = shutil.copy(DATA / "from_schema_4.db", tmp_path / "old.db")
     with sqlite3.connect(file) as connection:
         (last,) = connection.execute("SELECT max(id) FROM label_event").fetchone()
         connection.execute("DELETE FROM label_event WHERE id = ?", [last])
@@ -142,22 +142,6 @@ def test_an_upgrade_gives_no_number_twice(tmp_path: Path) -> None:
         assert session.lost_labels() == [last]
         (added,) = session.add_labels(1, some("a"))
     assert added.id == last + 1
-
-
-def test_postgresql_is_chained_by_its_upgrade(postgres_url: str) -> None:
-    store = open_store(postgres_url)
-    with store.write() as session:
-        key = session.create("one", {"seed": 1})
-        session.add_labels(key, some("a", "b", "c"))
-        run = session._connection.exec_driver_sql
-        run("ALTER TABLE assay.label_event DROP COLUMN chain")
-        run("UPDATE assay.assay_schema SET version = 4")
-    upgraded = open_store(postgres_url)
-    with upgraded.write() as session:
-        session.add_labels(key, some("d"))
-    stored, right = links(upgraded, key)
-    assert stored == right
-    assert len(stored) == 4
 
 
 def test_an_older_assay_that_still_runs_cannot_leave_a_gap(storage_url: str) -> None:

@@ -94,7 +94,7 @@ def test_what_only_reads_works_and_what_writes_says_why_not(tmp_path: Path) -> N
     """In one process, because each takes seconds to start.
 
     A machine that was switched off leaves a log beside the file; without it three labels would be
-    two. A storage of an older Assay would have to be upgraded.
+    two. A storage of an older Assay is refused.
     """
     media, cut_off, old = (tmp_path / name for name in ("media", "cut off", "old"))
     campaign = filled(media)
@@ -106,7 +106,10 @@ def test_what_only_reads_works_and_what_writes_says_why_not(tmp_path: Path) -> N
         shutil.copyfile(tmp_path / "live" / name, cut_off / name)
     live.store.close()
     old.mkdir()
-    shutil.copyfile(Path(__file__).parent / "data" / "schema_2.db", old / NAME)
+    shutil.copyfile(Path(__file__).parent / "data" / "schema_5.db", old / NAME)
+    with sqlite3.connect(old / NAME) as connection:
+        connection.execute("UPDATE assay_schema SET version = 4")
+    connection.close()
     commands = [(media / NAME, command) for command in (*READING, *WRITING)]
     *told, of_log, of_old = run([*commands, (cut_off / NAME, "status"), (old / NAME, "status")])
     for (_, command), (code, text) in zip(commands, told, strict=True):
@@ -120,7 +123,7 @@ def test_what_only_reads_works_and_what_writes_says_why_not(tmp_path: Path) -> N
     assert of_log[0] == of_old[0] == 1
     assert "the last labels of" in of_log[1]
     assert f"{NAME}-wal" in of_log[1]
-    assert "must be upgraded" in of_old[1]
+    assert "written by another version of Assay" in of_old[1]
 
 
 def test_with_somebody_who_writes_their_labels_are_read(

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import assay
-from assay.storage.schema import SCHEMA_VERSION
 from tests.torture.campaigns import Book, make_campaign, truth
 from tests.torture.conftest import Database
 from tests.torture.sizes import sized
 from tests.torture.test_rebase import ITEMS as REBASED
 from tests.torture.test_rebase import labelled, said
-from tests.torture.test_upgrades import of_schema, told, version_of
+from tests.torture.test_upgrades import told
 from tests.torture.verifying import assert_verified
-from tests.torture.workers import back_up, import_file, rebase, upgrade
+from tests.torture.workers import back_up, import_file, rebase
 
 ITEMS = sized(2_000, 30_000)
 IMPORTED = sized(20, 40)  # rows of a file
@@ -82,37 +81,6 @@ class Import(Job):
     def finish(self, folder: Path) -> None:
         assert all(truth(str(item)) == said for item, said in self.campaign.answers().items())
         assert_verified(self.storage, folder)
-
-
-class Upgrade(Job):
-    """The schema is the one or the other, and the labels are the same."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        first = 1 if database.server is None else 2
-        self.models = {
-            schema: of_schema(schema, database) for schema in range(first, SCHEMA_VERSION)
-        }
-
-    def prepare(self) -> tuple[Any, ...]:
-        self.schema = list(self.models)[next(self.numbers) % len(self.models)]
-        model = self.models[self.schema]
-        self.storage, self.before = self.database.copy(model), told(model)
-        return upgrade, self.storage
-
-    def is_done(self) -> bool:
-        if told(self.storage) != self.before:
-            raise LostError("labels are not what they were")
-        found = version_of(self.storage)
-        if found not in (self.schema, SCHEMA_VERSION):
-            raise LostError(f"the schema is {found}")
-        return found == SCHEMA_VERSION
-
-    def redo(self, was_done: bool) -> None:
-        if not was_done:
-            upgrade(self.storage)
-        assert self.is_done()
-        self.database.drop(self.storage)
 
 
 class Rebase(Job):

@@ -17,7 +17,7 @@ from assay.campaign.exchange import Imported, import_labels
 from assay.core.types import Bools
 from assay.errors import StorageError
 from assay.labelling import Labelling
-from assay.storage import Label, Session, migrations, open_store
+from assay.storage import Label, Session
 from tests.torture.campaigns import predictions, truth
 from tests.torture.pages import Page, Seen, UnsureError
 
@@ -101,20 +101,6 @@ def be_killed(at: int, work: Callable[..., object], *args: Any) -> None:
     sa.event.listen(sa.Engine, "commit", step)
     sa.event.listen(sa.Pool, "checkin", step)
     work(*args)
-
-
-def upgrade(storage: str, fault: str = "") -> None:
-    """Open a storage; a `fault` is what a wrong upgrade would do."""
-    record = migrations._record
-
-    def record_and_commit(connection: sa.Connection, number: int) -> None:
-        record(connection, number)
-        connection.exec_driver_sql("COMMIT")
-        connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-    if fault == "commits every step":
-        migrations._record = record_and_commit
-    open_store(storage)
 
 
 def rebase(storage: str, items: int, fault: str = "") -> assay.Campaign:

@@ -224,7 +224,7 @@ class Store:
         with self._transaction(writes=False) as connection:
             ready = is_current(connection, namespace)
         if not ready and self._backend.only_read:
-            raise self._refusal("it was written by another version of Assay, and must be upgraded")
+            raise self._refusal("it was written by another version of Assay")
         if not ready:
             with self._transaction(writes=True) as connection:
                 if namespace is not None:

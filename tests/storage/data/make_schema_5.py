@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 import assay
-from tests.storage.data.make_schema_2 import document, yes_or_no
+from tests.storage.data.recorded import document, yes_or_no
 
 
 def main(database: Path, told: Path) -> None:
