@@ -9,7 +9,6 @@ import pytest
 
 import assay
 from assay.errors import PredictionsError
-from assay.predictions.memory import MemoryPredictions
 from assay.predictions.scan import Engine
 from assay.storage import Store
 
@@ -157,31 +156,6 @@ def test_several_classifiers_go_on_in_another_process_unless_one_has_changed(
     changed = SCORE.copy()
     there = np.flatnonzero(SCORE >= 0.6)[0]
     changed[there] -= 0.01  # on the same side
-    _write_several(path, changed)
-    with pytest.raises(PredictionsError, match="is not what campaign 'campaign' was made from"):
-        _answer(assay.load_campaign(storage=storage), 250, 250)
-
-
-@pytest.mark.usefixtures("_tiny_reserve")
-def test_several_classifiers_of_an_older_assay_are_known_again_in_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Assay 0.1 had another fingerprint of several classifiers, of all bits of the scores."""
-    path, storage = _write_several(tmp_path / "rows.parquet", SCORE), f"sqlite:///{tmp_path}/l.db"
-    with monkeypatch.context() as then:
-        then.setattr(MemoryPredictions, "fingerprint", MemoryPredictions.former_fingerprint)
-        campaign = _create_several(path, "memory", storage)
-    assert campaign.settings.source.fingerprint.startswith("assay-predictions-1:")
-    first = _answer(assay.load_campaign(storage=storage), 40, 40)
-    rest = _answer(assay.load_campaign(storage=storage), 100, 100)
-    assert len({item.id for item in [*first, *rest]}) == 140
-    again = assay.Scan(path, engine="duckdb", where="p >= 0.1")
-    with pytest.raises(PredictionsError, match="was made by an older Assay") as told:
-        _answer(assay.load_campaign(storage=storage, predictions=again), 250, 250)
-    assert "--engine memory" in str(told.value)
-    changed = SCORE.copy()
-    there = np.flatnonzero(SCORE >= 0.6)[0]
-    changed[there] = np.nextafter(changed[there], 0)  # in the same bin, on the same side
     _write_several(path, changed)
     with pytest.raises(PredictionsError, match="is not what campaign 'campaign' was made from"):
         _answer(assay.load_campaign(storage=storage), 250, 250)

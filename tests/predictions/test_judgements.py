@@ -1,4 +1,3 @@
-import struct
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import pytest
 from assay.core import deck
 from assay.core.cells import cut_heaps, merge_cells
 from assay.core.strata import Strata
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import Floats, Ints
 from assay.errors import InputError, PredictionsError
 from assay.predictions import (
     Card,
@@ -154,12 +153,11 @@ def test_the_fingerprint_changes_with_anything_that_a_classifier_said(column: st
 
 
 def test_the_fingerprint_sees_scores_as_far_as_their_bins_go() -> None:
-    """What strata and draws do not depend on, only the former fingerprint saw."""
+    """Strata and draws do not depend on what is finer."""
     before, within, all_of_one = _read(TABLE), np.array(TABLE["cnn"]), TABLE["cnn"] / 2
     within[3] += 1e-9
     moved = _read({**TABLE, "cnn": within})
     assert moved.fingerprint() == before.fingerprint()
-    assert moved.former_fingerprint() != before.former_fingerprint()
     assert _deal(moved, 30) == _deal(before, 30)
     # The same ranks and labels, of scores in other bins.
     classifiers = {**CLASSIFIERS, "cnn": {"score": "cnn", "threshold": 0.25}}
@@ -184,31 +182,6 @@ def _codes_of(table: dict[str, Any]) -> Ints:
     codes += 2 * (np.array(table["svm_says"]) == "spam")
     codes += 4 * (np.array(table["vote"]) == 1)
     return codes
-
-
-def _h(word: int) -> int:
-    for _ in range(2):
-        word ^= word >> 32
-        word = word * 0xD6E8FEB86659FD93 % 2**64
-    return word ^ word >> 32
-
-
-def _plain_fingerprint(ids: list[str], *judged: tuple[Floats, Bools]) -> str:
-    total = 0
-    for row, word in enumerate(deck.digest(ids).tolist()):
-        judged_word = word
-        for score, says in judged:
-            (bits,) = struct.unpack("<Q", struct.pack("<d", score[row]))
-            judged_word = _h(((judged_word ^ _h(bits)) + int(says[row])) % 2**64)
-        total += judged_word
-    return f"assay-predictions-1:{len(ids)}:{total % 2**64:016x}"
-
-
-def test_the_former_fingerprint_is_as_defined() -> None:
-    scores: list[Floats] = [TABLE["cnn"], TABLE["svm"] + 0.0, np.zeros(SIZE)]  # 0.0 for -0.0
-    judged = list(zip(scores, SAYS, strict=True))
-    assert _read(TABLE).former_fingerprint() == _plain_fingerprint(TABLE["id"], *judged)
-    assert _read(TABLE).former_fingerprint() != _plain_fingerprint(TABLE["id"], *judged[::-1])
 
 
 def test_the_fingerprint_knows_who_said_what() -> None:

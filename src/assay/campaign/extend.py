@@ -30,7 +30,7 @@ from assay.labelling import (
     scans_of,
     whereabouts,
 )
-from assay.predictions import Card, Predictions, Scan, Top, known_again, merge
+from assay.predictions import Card, Predictions, Scan, Top, merge
 from assay.storage import CardRow, Session, Store, open_storage
 
 
@@ -136,7 +136,7 @@ def _refuse_if_fixed(settings: Settings) -> None:
 def _refuse_misfit(new: Predictions, old: Settings) -> None:
     """Raise where new predictions cannot join the population as it is cut."""
     refuse_other_ids(new, old)
-    if any(known_again(new, part.fingerprint) for part in old.source.parts):
+    if any(new.fingerprint() == part.fingerprint for part in old.source.parts):
         raise PredictionsError(
             f"{new.source} is a part of campaign {old.name!r} already",
             hint="give predictions of new items",

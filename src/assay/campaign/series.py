@@ -49,7 +49,6 @@ from assay.predictions import (
     code_of_both,
     engine_of,
     key_name,
-    known_again,
     read_compared,
     said_by_both,
     shown_with,
@@ -525,7 +524,7 @@ def _before(store: Store, settings: Settings, previous: object) -> Scan:
 
 
 def _check_same(then: Part, now: Predictions, last: Member) -> None:
-    if not known_again(now, then.fingerprint):
+    if now.fingerprint() != then.fingerprint:
         raise PredictionsError(
             f"{now.source} is not what period {last.series.period!r} was about",
             details=f"then {then.rows:,} rows, now {now.size:,}; some id, score or predicted label "

@@ -334,7 +334,7 @@ def card_row(card: Card, stratum: int, position: int) -> CardRow:
 
 def check_same(settings: Settings, predictions: Predictions) -> None:
     """Raise where the predictions are not those that the campaign was made from."""
-    from assay.predictions import OF_SEVERAL, known_again, parts_in
+    from assay.predictions import parts_in
 
     parts = settings.source.parts
     found = parts_in(predictions)
@@ -346,19 +346,8 @@ def check_same(settings: Settings, predictions: Predictions) -> None:
             hint=f"give all of them, in that order: predictions={_places(settings.source)}",
         )
     for part, now in zip(parts, found, strict=True):
-        if known_again(now, part.fingerprint):
+        if now.fingerprint() == part.fingerprint:
             continue
-        own, kept = now.fingerprint().split(":")[0], part.fingerprint.split(":")[0]
-        if own != kept and now.former_fingerprint() is None:
-            rebase = shlex.join(["assay", "rebase", "--name", settings.name])
-            memory = "read them into memory, where the older way is known: --engine memory, "
-            memory += "Scan(..., engine='memory') in Python; or "
-            raise PredictionsError(
-                f"campaign {settings.name!r} was made by an older Assay, which told predictions "
-                "apart in another way",
-                details=f"its fingerprint is {part.fingerprint}, and not of kind {own}",
-                hint=f"{memory if own == OF_SEVERAL else ''}{rebase} keeps all labels",
-            )
         raise PredictionsError(
             f"{now.source} is not what campaign {settings.name!r} was made from",
             details=f"then {part.rows:,} rows, now {now.size:,}; "

@@ -4,7 +4,6 @@ from assay.predictions.classes import class_names as class_names
 from assay.predictions.classes import column_names as column_names
 from assay.predictions.classes import find_classes as find_classes
 from assay.predictions.classes import is_of_classes as is_of_classes
-from assay.predictions.contract import OF_SEVERAL as OF_SEVERAL
 from assay.predictions.contract import RANKED as RANKED
 from assay.predictions.contract import Card as Card
 from assay.predictions.contract import ClassScored as ClassScored
@@ -15,7 +14,6 @@ from assay.predictions.contract import Predictions as Predictions
 from assay.predictions.contract import Ranking as Ranking
 from assay.predictions.contract import Weighing as Weighing
 from assay.predictions.contract import joint_fingerprint as joint_fingerprint
-from assay.predictions.contract import known_again as known_again
 from assay.predictions.contract import listed as listed
 from assay.predictions.databases.which import has_tables as has_tables
 from assay.predictions.doubts import Doubt as Doubt

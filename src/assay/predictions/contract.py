@@ -134,12 +134,6 @@ class Predictions(Protocol):
         smallest or the largest there of one classifier; nothing drawn depends on it.
         """
 
-    def former_fingerprint(self) -> str | None:
-        """Return what Assay 0.1 knew the same predictions by, where that was another fingerprint.
-
-        None where it was the same, or cannot be told: then the predictions are in an engine.
-        """
-
     def profile(
         self, variable: Variable, scale: Scale, sides: Sequence[Side], /
     ) -> dict[Side, Profile]:
@@ -213,14 +207,6 @@ class Ranking(Predictions, Protocol):
 
 OF_SEVERAL = "assay-predictions-3"
 """How the fingerprint of several classifiers begins."""
-
-
-def known_again(predictions: Predictions, fingerprint: str) -> bool:
-    """Tell whether predictions have a fingerprint, or had it for Assay 0.1."""
-    if predictions.fingerprint() == fingerprint:
-        return True
-    is_former = not fingerprint.startswith(OF_SEVERAL)
-    return is_former and predictions.former_fingerprint() == fingerprint
 
 
 def joint_fingerprint(fingerprints: Sequence[str], size: int) -> str:

@@ -1,14 +1,12 @@
 """Texts by which predictions are known again: they change when the predictions do.
 
-There are three kinds. All guard against mistakes, not against somebody who wants to deceive.
+There are two kinds. Both guard against mistakes, not against somebody who wants to deceive.
 
 - ``assay-predictions-2``, of one classifier: that of its `assay.core.profile.ScoreCells`.
 - ``assay-predictions-3``, of several: of the cells of each classifier that has scores, and of the
   cells of mean rank and code with the sum of their items' d(id) (`several_fingerprint`). It sees
   every id with what all say of it and the bin of its mean rank, and how many scores of each
   classifier each bin holds: all that strata and draws depend on.
-- ``assay-predictions-1``, of several until Assay 0.1: every bit of every score of every row went
-  through a hash (`former_fingerprint`). Campaigns that have one are still known by it, in memory.
 """
 
 from collections.abc import Iterable
@@ -16,9 +14,8 @@ from hashlib import sha256
 
 import numpy as np
 
-from assay.core import deck
 from assay.core.profile import ScoreCells
-from assay.core.types import Bools, Floats, Ints, Words
+from assay.core.types import Ints
 from assay.predictions.contract import OF_SEVERAL
 
 _BY_MODEL = ":model-"  # what follows the fingerprint of several where they are cut by a model
@@ -50,35 +47,12 @@ def several_fingerprint(
     return f"{OF_SEVERAL}:{joint.size}:{seen.hexdigest()[:16]}"
 
 
-def judged_words(words: Words, score: Floats, predicted: Bools | Ints) -> Words:
-    """Return the rows' words after one more classifier, for `former_fingerprint`.
-
-    A word begins as d(id) and becomes, with each classifier in turn,
-    ``h((word xor h(bits of the score)) + predicted)``, with h and d as in `assay.core.deck`.
-    """
-    judged = deck.mix(score.view(np.uint64))
-    judged ^= words
-    judged += predicted.astype(np.uint64)
-    return deck.mix(judged)
-
-
-def former_fingerprint(words: Words) -> str:
-    """Return what Assay 0.1 knew rows with these words by: their sum modulo 2^64.
-
-    Examples
-    --------
-    >>> former_fingerprint(np.array([1, 2], dtype=np.uint64))
-    'assay-predictions-1:2:0000000000000003'
-    """
-    return f"assay-predictions-1:{words.size}:{int(words.sum()) % 2**64:016x}"
-
-
 def by_model(fingerprint: str, word: int) -> str:
     """Return the fingerprint of the same predictions by a model.
 
     Examples
     --------
-    >>> by_model("assay-predictions-1:2:03", 7) == by_model("assay-predictions-1:2:03:model-1", 7)
+    >>> by_model("assay-predictions-3:2:03", 7) == by_model("assay-predictions-3:2:03:model-1", 7)
     True
     """
     seen = sha256(np.uint64(word).tobytes()).hexdigest()[:8]

@@ -20,7 +20,7 @@ from assay.predictions.code_cells import cells_by_code
 from assay.predictions.column import Loaded
 from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.loading import read_scan
-from assay.predictions.fingerprint import judged_words, several_fingerprint
+from assay.predictions.fingerprint import several_fingerprint
 from assay.predictions.ids import Ids, read_ids
 from assay.predictions.roles import Roles
 from assay.predictions.scan import as_scan
@@ -259,14 +259,6 @@ def _taken(loaded: Loaded, role: Roles, ids: Ids) -> tuple[Floats, Bools | Ints]
     if role.classes is None:
         return take_judgements(loaded, role, ids)
     return take_classes(loaded, role, role.classes, ids)
-
-
-def former_words(loaded: Loaded, roles: Mapping[str, Roles], ids: Ids) -> Words:
-    """Return what `assay.predictions.fingerprint.former_fingerprint` is made of."""
-    words = ids.digest
-    for role in roles.values():
-        words = judged_words(words, *_taken(loaded, role, ids))
-    return words
 
 
 def ranks_of(score: Floats, predicted: Bools | Ints, classes: int = 2) -> Floats:

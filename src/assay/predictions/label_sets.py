@@ -29,14 +29,12 @@ from assay.predictions.class_values import (
 from assay.predictions.classes import column_names, length_of_lists
 from assay.predictions.column import Column, Loaded, examples, first_few
 from assay.predictions.contract import Predictions
-from assay.predictions.fingerprint import former_fingerprint
 from assay.predictions.given_classes import Given, read_given
 from assay.predictions.ids import Ids
 from assay.predictions.judgements import (
     Classifiers,
     about,
     as_mappings,
-    former_words,
     judge,
     load,
     role_of,
@@ -132,7 +130,6 @@ def read_label_sets(
         classes=classes.names,
         multilabel=True,
         fingerprint=judged.fingerprint(ids.digest, 2 ** len(roles)),
-        former=lambda: former_fingerprint(former_words(loaded, roles, ids)),
         doubts=lambda _: judged.doubts,
     )
 

@@ -157,8 +157,6 @@ class MemoryPredictions:
         # Of all that was read: a rank depends on many scores, and does not tell one from a like
         # one.
         fingerprint: str | None = None,
-        # Returns what Assay 0.1 knew the same predictions by, where that was another fingerprint.
-        former: Callable[[], str] | None = None,
         # Returns what looks wrong with the scores, from their counts.
         doubts: Callable[[ScoreCells], tuple[Doubt, ...]] = lambda _: (),
         opinions: Opinions | None = None,  # columns for a model of the outcome
@@ -178,7 +176,7 @@ class MemoryPredictions:
         self.threshold = threshold
         self.classifiers, self.classes, self.groups = classifiers, classes, groups
         self.multilabel = multilabel
-        self._read_fingerprint, self._former, self._mark = fingerprint, former, ""
+        self._read_fingerprint, self._mark = fingerprint, ""
         self._doubts_of = doubts
         self._weights: Ints | None = None
         if weights is not None:
@@ -267,14 +265,7 @@ class MemoryPredictions:
 
     @cached_property
     def _fingerprint(self) -> str:
-        return self._ended(self._read_fingerprint or self._score_cells.fingerprint())
-
-    def former_fingerprint(self) -> str | None:
-        """Return what Assay 0.1 knew the predictions by, where that was another fingerprint."""
-        return None if self._former is None else self._ended(self._former())
-
-    def _ended(self, fingerprint: str) -> str:
-        """Return a fingerprint that also tells of weights and of a model."""
+        fingerprint = self._read_fingerprint or self._score_cells.fingerprint()
         if self._weights is not None:
             words = weight_words(self._ids.digest, self._weights)
             fingerprint = with_weights(fingerprint, int(np.bitwise_xor.reduce(words)))
@@ -395,15 +386,11 @@ class MemoryPredictions:
         if self._opinions is None:
             raise PredictionsError(f"{self.source} was read without columns for a model")
         log_odds = self._opinions.log_odds(model, self._ids.digest)
-        fingerprint = former = None
+        fingerprint = None
         if self.classifiers != UNNAMED:  # otherwise it is made of the scores
             words = deck.mix(self._ids.digest ^ deck.mix(log_odds.view(np.uint64)))
             word = int(np.bitwise_xor.reduce(words))
-            fingerprint, then = of_model(self.fingerprint(), word), self._former
-            if then is not None:
-
-                def former() -> str:
-                    return of_model(self._ended(then()), word)
+            fingerprint = of_model(self.fingerprint(), word)
 
         return MemoryPredictions(
             source=self.source,
@@ -415,7 +402,6 @@ class MemoryPredictions:
             classes=self.classes,
             groups=self.groups,
             fingerprint=fingerprint,
-            former=former,
             opinions=self._opinions,
             by_model=True,
         )

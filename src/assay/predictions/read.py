@@ -42,13 +42,11 @@ from assay.predictions.duckdb.databases import is_database, is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
 from assay.predictions.duckdb.table_formats import format_of
 from assay.predictions.engine import Scanner
-from assay.predictions.fingerprint import former_fingerprint, judged_words
 from assay.predictions.given_classes import Given
 from assay.predictions.ids import Ids
 from assay.predictions.judgements import (
     Classifiers,
     about,
-    former_words,
     judge,
     load_columns,
     ranks_of,
@@ -479,12 +477,6 @@ def _in_memory(
     weights = _weights(loaded, sample_weight, ids)
     there = slice(None) if weights is None else np.flatnonzero(weights)
 
-    def former() -> str:
-        words = former_words(loaded, roles, ids)
-        if held.names:  # as what one more classifier says
-            words = judged_words(words, held.bits.astype(np.float64), held.bits > 0)
-        return former_fingerprint(words[there])
-
     return MemoryPredictions(
         source=loaded.source,
         ids=ids,
@@ -499,7 +491,6 @@ def _in_memory(
         fingerprint=judged.fingerprint(
             ids.digest, prod(each.n_classes for each in roles.values()) << len(held.names), there
         ),
-        former=former,
         doubts=lambda _: judged.doubts,
         opinions=opinions_of_several(take_aux(loaded, aux), judged.scores, codes, judged.ranks)
         if aux

@@ -213,9 +213,6 @@ class ScannedPredictions:
         """
         return self._fingerprint
 
-    def former_fingerprint(self) -> None:
-        """Return nothing: what Assay 0.1 knew several classifiers by is told in memory."""
-
     @cached_property
     def _fingerprint(self) -> str:
         fingerprint = self._survey.fingerprint or self._survey.cells.fingerprint()

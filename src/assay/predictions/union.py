@@ -105,9 +105,6 @@ class UnionPredictions:
         """Return a text that changes when that of a part does."""
         return joint_fingerprint([part.fingerprint() for part in self.parts], self.size)
 
-    def former_fingerprint(self) -> None:
-        """Return nothing: each part is known by its own."""
-
     def profile(
         self, variable: Variable, scale: Scale, sides: Sequence[Side]
     ) -> dict[Side, Profile]:
