@@ -72,8 +72,24 @@ def group_of(nodeid: str) -> str:
     return next((group for name, group in TOGETHER.items() if name in nodeid), alone)
 
 
+# What `make slow` runs, and `make test` does not: servers, Spark, browsers, faults.
+SLOW_FIXTURES = frozenset({"postgres_dsn", "postgres_url", "clickhouse_url", "spark"})
+SERVERS = frozenset({"postgresql", "postgres", "clickhouse", "spark"})
+
+
+def is_slow(item: pytest.Item) -> bool:
+    """Tell whether a test needs a server or a browser, or waits."""
+    fixtures = SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ()))
+    values = getattr(getattr(item, "callspec", None), "params", {}).values()
+    named = any(isinstance(value, str) and value in SERVERS for value in values)
+    return bool(fixtures) or named or group_of(item.nodeid) in TOGETHER.values()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with what one worker has to run alone, so that nobody waits for it at the end."""
+    for item in items:
+        if is_slow(item):
+            item.add_marker("slow")
     groups = list(dict.fromkeys(TOGETHER.values()))
 
     def turn(item: pytest.Item) -> int:
