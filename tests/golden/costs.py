@@ -1,0 +1,5 @@
+"""Costs."""
+
+
+def main(*, record: bool) -> int:
+    return int(record)
