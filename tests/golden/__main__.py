@@ -60,7 +60,7 @@ def main() -> int:
     with contextlib.redirect_stdout(text):
         code = pytest.main(["-q", "-p", "no:cacheprovider", *tests], plugins=[outcomes])
     if not recorded.seen:
-        print(text.getvalue())  # noqa: T201
+        _print(text.getvalue())
     for part in parts:
         _report(part, outcomes)
     return int(code)

@@ -110,9 +110,7 @@ def write(part: str) -> None:
     """Write the values of a part to its file; those of an engine only where they are its own."""
     every = recorded(part)
     kept = {
-        name: value
-        for name, value in every.items()
-        if every.get(name.rpartition(" (")[0]) != value
+        name: value for name, value in every.items() if every.get(name.rpartition(" (")[0]) != value
     }
     path_of(part).write_text(_text(kept) + "\n")
 

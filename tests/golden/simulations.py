@@ -113,6 +113,8 @@ ONE: dict[str, dict[str, Any]] = {
 JOINT: dict[str, Any] = {"metrics": ["precision:new", "recall:old", "f1:new - f1:tree"]}
 CLASSES: dict[str, Any] = {"metrics": ["accuracy", "macro_f1", "recall:bio"]}
 FLOORS = ("precision >= 0.8", "recall >= 0.7", "precision >= 0.6 and recall >= 0.3")
+DEFAULT: dict[str, Any] = {"designs": ["default"]}
+JOINTLY: dict[str, Any] = {"designs": ["joint", "centred"]}
 OPINED = partial(scored, aux=True)
 RANKED = partial(several, scores=True)
 SCORE: dict[str, Any] = {"score": "p", "threshold": 0.4}
@@ -124,12 +126,12 @@ CASES: dict[str, tuple[Callable[[], Population], dict[str, Any]]] = {
     },
     "modes, f1": (scored, {"designs": ["default", "centred"], "metric": "f1", "within": 0.08}),
     **{
-        f"budgets, {metric}": (scored, {"metric": metric, "budget": [40, 80], "designs": ["default"]})
+        f"budgets, {metric}": (scored, {**DEFAULT, "metric": metric, "budget": [40, 80]})
         for metric in ("recall", "specificity", "balanced_accuracy", "matthews_correlation")
     },
     "confidence": (scored, {"metric": "recall", "within": 0.1, "confidence": 0.8, "bins": 5}),
     "at least": (scored, {"at_least": 0.7, "budget": 300}),
-    "second opinion": (OPINED, {"designs": ["default"], "metric": "accuracy", "within": 0.06}),
+    "second opinion": (OPINED, {**DEFAULT, "metric": "accuracy", "within": 0.06}),
     "second opinion, guaranteed": (
         OPINED, {"designs": ["guaranteed"], "metric": "accuracy", "budget": 100}
     ),
@@ -138,12 +140,12 @@ CASES: dict[str, tuple[Callable[[], Population], dict[str, Any]]] = {
         for question in FLOORS
     },
     "several": (several, {**JOINT, "within": 0.12}),
-    "several, scores": (RANKED, {**JOINT, "within": 0.2, "batch": 20, "designs": ["joint", "centred"]}),
+    "several, scores": (RANKED, {**JOINT, **JOINTLY, "within": 0.2, "batch": 20}),
     "several, simultaneous": (
         several, {"metrics": ["precision"], "within": 0.1, "simultaneous": True, "assume": 0.7}
     ),
     "several, budget": (several, {"metrics": ["accuracy:new", "prevalence"], "budget": [90, 200]}),
-    "classes": (classes, {**CLASSES, "designs": ["joint", "centred"], "within": 0.15, "batch": 20}),
+    "classes": (classes, {**CLASSES, **JOINTLY, "within": 0.15, "batch": 20}),
     "classes, budget": (classes, {**CLASSES, "designs": ["fixed"], "budget": 60, "batch": 20}),
     "multilabel": (multilabel, {"metrics": ["precision", "f1:cs"], "within": 0.15, "batch": 20}),
 }  # fmt: skip

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.golden import campaigns, draws, faults, simulations
+from tests.golden import campaigns, commands, curves, draws, errors, faults, simulations
 from tests.golden.recorded import check
 
 
@@ -28,3 +28,18 @@ def test_draws(name: str, engine: str, request: pytest.FixtureRequest) -> None:
 @pytest.mark.parametrize("engine", draws.ENGINES)
 def test_faults(name: str, engine: str, request: pytest.FixtureRequest) -> None:
     check("faults", name, faults.text(name, engine, request), engine=engine)
+
+
+@pytest.mark.parametrize("name", curves.CURVES)
+def test_curves(name: str) -> None:
+    check("curves", name, curves.CURVES[name]())
+
+
+@pytest.mark.parametrize("name", [*errors.CALLS, *errors.COMMANDS])
+def test_errors(name: str) -> None:
+    check("errors", name, errors.texts()[name])
+
+
+@pytest.mark.parametrize("name", commands.COMMANDS)
+def test_commands(name: str) -> None:
+    check("commands", name, commands.documents()[name])
