@@ -55,8 +55,10 @@ def main() -> int:
     parts = given.parts or recorded.PARTS
     recorded.recording.update(parts if given.record else ())
     outcomes, text = Outcomes(), io.StringIO()
-    file = Path(__file__).with_name("test_golden.py")
-    tests = [f"{file}::test_{part}" for part in parts]
+    here = Path(__file__).parent
+    started = here.parent / "predictions" / "test_golden_engines.py"
+    tests = [f"{here / 'test_golden.py'}::test_{part}" for part in parts]
+    tests += [f"{started}::test_{part}" for part in parts if part in recorded.BY_ENGINE]
     with contextlib.redirect_stdout(text):
         code = pytest.main(["-q", "-p", "no:cacheprovider", *tests], plugins=[outcomes])
     if not recorded.seen:

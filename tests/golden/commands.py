@@ -113,6 +113,7 @@ def folder_of_files() -> Iterator[Path]:
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.chdir(name)
         patch.delenv("ASSAY_STORAGE", raising=False)
+        patch.setenv("ASSAY_CONFIG_HOME", f"{name}/config")
         patch.setenv("COLUMNS", "80")
         patch.setattr("assay.web.serve.run", lambda _, __, listening, **___: listening.close())
         write_files()

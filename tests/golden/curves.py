@@ -37,7 +37,8 @@ def thinned(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def simulated(**asked: Any) -> Any:
-    return simulate_curves(scored(), **asked, replications=3, seed=3).to_dict()
+    given: dict[str, Any] = {"replications": 2, "seed": 3, "draws": 50, "thresholds": 40, **asked}
+    return simulate_curves(scored(), **given).to_dict()
 
 
 CURVES: dict[str, Callable[[], Any]] = {

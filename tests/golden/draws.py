@@ -18,7 +18,8 @@ from assay.errors import AssayError
 from tests.golden.recorded import without_names
 from tests.predictions.contract import scan_by
 
-ENGINES = ("memory", "duckdb", "csv", "sqlite", "postgres", "clickhouse", "spark")
+HERE = ("memory", "duckdb", "csv", "sqlite")
+STARTED = ("postgres", "clickhouse", "spark")
 SIZE = 1_200
 FIRST = 50
 RNG = np.random.default_rng(9)

@@ -70,7 +70,7 @@ def without_names(text: str, folder: Path | None = None) -> str:
 
 def digest(text: str, folder: Path) -> str:
     """First half of the SHA-256 digest of a text, without times and the folder's path."""
-    return sha256(steady(without_names(text, folder)).encode()).hexdigest()[:32]
+    return sha256(steady(text.replace(str(folder), "FOLDER")).encode()).hexdigest()[:32]
 
 
 def path_of(part: str) -> Path:

@@ -17,15 +17,15 @@ def test_simulations(name: str) -> None:
     check("simulations", name, simulations.SIMULATIONS[name]())
 
 
-@pytest.mark.filterwarnings("ignore:.* are moved to DuckDB")
+@pytest.mark.filterwarnings("ignore:.* are moved to DuckDB")  # of SQLite
 @pytest.mark.parametrize("name", draws.LAYOUTS)
-@pytest.mark.parametrize("engine", draws.ENGINES)
+@pytest.mark.parametrize("engine", draws.HERE)
 def test_draws(name: str, engine: str, request: pytest.FixtureRequest) -> None:
     check("draws", name, draws.values(name, engine, request), engine=engine)
 
 
 @pytest.mark.parametrize("name", faults.FAULTS)
-@pytest.mark.parametrize("engine", draws.ENGINES)
+@pytest.mark.parametrize("engine", draws.HERE)
 def test_faults(name: str, engine: str, request: pytest.FixtureRequest) -> None:
     check("faults", name, faults.text(name, engine, request), engine=engine)
 
