@@ -70,7 +70,9 @@ def without_names(text: str, folder: Path | None = None) -> str:
 
 def digest(text: str, folder: Path) -> str:
     """First half of the SHA-256 digest of a text, without times and the folder's path."""
-    return sha256(steady(text.replace(str(folder), "FOLDER")).encode()).hexdigest()[:32]
+    for path in (str(folder), str(folder).replace("_", r"\_")):  # Markdown has the second
+        text = text.replace(path, "FOLDER")
+    return sha256(steady(text).encode()).hexdigest()[:32]
 
 
 def path_of(part: str) -> Path:
