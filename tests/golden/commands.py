@@ -1,0 +1,157 @@
+"""`--json` of every command, in a folder with small files."""
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner, Result
+
+from assay.cli import app
+from tests.golden.recorded import without_names
+
+_RANDOM = [
+    (re.compile(r"(?<=127\.0\.0\.1:)\d+"), "PORT"),
+    (re.compile(r"(?<=login#)[\w-]+"), "TOKEN"),
+    (re.compile(r"\bassay_[\w-]{20,}"), "TOKEN"),
+]
+_SECRET = ("token", "identity", "seconds", "sha256", "head", "bytes", "pages")
+COLUMNS = "--id id --score p --predicted said --positive spam"
+QUICK = "--replications 4 --seed 3"
+ANSWERS = "y\nn\ny\n" * 10
+
+# In this order: what a command leaves behind, later ones use.
+COMMANDS = {
+    "plan": f"plan predictions.csv {COLUMNS} --within 0.15 {QUICK}",
+    "plan threshold": f"plan predictions.csv --score p --threshold-for 'recall >= 0.8' {QUICK}",
+    "create": f"create predictions.csv {COLUMNS} --show subject --name spam --budget 30 --seed 2",
+    "create several": "create predictions.csv --id id --classifier new=p>=0.5 "
+    "--classifier old=judge>=0.5 --metric precision --within 0.2 --name both",
+    "create classes": "create topics.csv --id id --predicted topic --score p --budget 40 "
+    "--metric macro_f1 --name topics",
+    "create threshold": "create predictions.csv --id id --score p --budget 60 --name floor "
+    "--threshold-for 'precision >= 0.6'",
+    "confirm": "confirm spam",
+    "label": "label spam --reviewer ann",
+    "label threshold": "label floor --reviewer ann",
+    "export": "export spam",
+    "export batch": "export both --what batch --size 10 -o batch.csv",
+    "import": "import both batch.csv --reviewer bob",
+    "import labels": "import spam labels.csv --reviewer bob --revise",
+    "status": "status spam",
+    "status several": "status both",
+    "status classes": "status topics",
+    "status threshold": "status floor",
+    "status of all": "status",
+    "errors": "errors spam",
+    "judge": "judge spam --column judge --at 0.5",
+    "judgements": "judgements judge.jsonl -o judged.csv",
+    "estimate": f"estimate labels.csv --predictions predictions.csv {COLUMNS}",
+    "estimate accuracy": f"estimate labels.csv --predictions predictions.csv {COLUMNS} "
+    "--metric accuracy --confidence 0.9",
+    "report": "report spam",
+    "report several": "report both",
+    "bundle": "report spam --bundle audit.zip",
+    "verify": "verify spam",
+    "verify bundle": "verify audit.zip",
+    "backup": "backup -o copy.db",
+    "restore": "restore copy.db --storage sqlite:///restored.db",
+    "extend": "extend later.csv --name spam",
+    "compare": f"compare predictions.csv judged_by.csv {COLUMNS} --name week --budget 30",
+    "follow": f"follow predictions.csv --series s --period one {COLUMNS} --within 0.1",
+    "follow on": "follow judged_by.csv --series s --period two",
+    "follow series": "follow --series s",
+    "rebase": "rebase judged_by.csv --name both",
+    "simulate": f"simulate truth.csv --label is --score p --threshold 0.5 --within 0.1 {QUICK}",
+    "simulate budget": "simulate truth.csv --label is --score p --threshold 0.5 --budget 60 "
+    f"--metric recall {QUICK}",
+    "coverage": "coverage --quick --part small --replications 2 --design random",
+    "token": "token add spam --role reviewer --who ann",
+    "token list": "token list spam",
+    "token revoke": "token revoke spam 1",
+    "serve": "serve spam --port 0",
+    "demo": "demo --seed 8",
+}
+
+
+def write_files() -> None:
+    """Write predictions of 300 items, labels, verdicts of a judge, and items of three classes."""
+    rng = np.random.default_rng(20)
+    score, judge = rng.random((2, 300)).round(4)
+    spam = rng.random(300) < score
+    rows = [
+        f"m{row:03d},{score[row]},{'spam' if score[row] >= 0.5 else 'ham'},subject {row},"
+        f"{judge[row]}"
+        for row in range(300)
+    ]
+    _write("predictions.csv", ["id,p,said,subject,judge", *rows[:250]])
+    _write("later.csv", ["id,p,said,subject,judge", *rows[250:]])
+    _write("judged_by.csv", ["id,p,said,subject,judge", *rows[30:270]])
+    sample = rng.choice(250, 80, replace=False).tolist()
+    _write("labels.csv", ["id,label", *(f"m{row:03d},{int(spam[row])}" for row in sample)])
+    _write("truth.csv", ["p,is", *(f"{score[row]},{int(spam[row])}" for row in range(300))])
+    topics = rng.choice(["bio", "cs", "math"], 300)
+    _write("topics.csv", ["id,topic,p", *(f"t{n},{topics[n]},{score[n]}" for n in range(300))])
+    verdicts = [{"id": f"m{n:03d}", "verdict": "yes" if judge[n] > 0.5 else "no"} for n in range(9)]
+    _write("judge.jsonl", map(json.dumps, verdicts))
+
+
+def _write(name: str, lines: Any) -> None:
+    Path(name).write_text("\n".join(lines) + "\n")
+
+
+@contextmanager
+def folder_of_files() -> Iterator[Path]:
+    """Be in a temporary folder with the files of `write_files`; serve nothing."""
+    with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
+        patch.chdir(name)
+        patch.delenv("ASSAY_STORAGE", raising=False)
+        patch.setenv("ASSAY_CONFIG_HOME", f"{name}/config")
+        patch.setenv("COLUMNS", "80")
+        patch.setattr("assay.web.serve.run", lambda _, __, listening, **___: listening.close())
+        write_files()
+        yield Path(name)
+
+
+def run(line: str, *more: str) -> Result:
+    """Run a command in this process."""
+    words = [word.strip("'") for word in re.findall(r"'[^']*'|\S+", line)]
+    return CliRunner().invoke(app, [*words, *more], input=ANSWERS)
+
+
+@cache
+def documents() -> dict[str, Any]:
+    """The JSON document of every command, or its error, in turn."""
+    found = {}
+    with folder_of_files() as folder:
+        for name, line in COMMANDS.items():
+            result = run(line, "--json")
+            text = without_names(result.stdout or result.stderr, folder.resolve())
+            text = text.replace(os.fspath(folder), "FOLDER")
+            for pattern, word in _RANDOM:
+                text = pattern.sub(word, text)
+            is_json = text.startswith(("{", "["))
+            document = _steady(json.loads(text)) if is_json else text.splitlines()
+            found[name] = {"exit code": result.exit_code, "document": document}
+            if name == "export batch" and not result.exit_code:
+                lines = Path("batch.csv").read_text().splitlines()
+                _write("batch.csv", [lines[0], *(f"{line}yes" for line in lines[1:])])
+    return found
+
+
+def _steady(values: Any) -> Any:
+    """The values without those that differ from run to run."""
+    if isinstance(values, dict):
+        secret = (*_SECRET, "size") if "path" in values else _SECRET  # of a file
+        return {
+            name: "..." if name in secret and not isinstance(value, dict) else _steady(value)
+            for name, value in values.items()
+        }
+    return [_steady(each) for each in values] if isinstance(values, list) else values
