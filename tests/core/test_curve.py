@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 
 from assay.core import curve, curve_cells
 from assay.core.curve import CurveBands, curve_bands, simultaneous
@@ -88,6 +88,22 @@ def test_a_weak_slope_is_not_flattened(monkeypatch: pytest.MonkeyPatch) -> None:
     assert abs(short()) < 0.006  # a sixth of a standard error
     monkeypatch.setattr(curve, "_SLOPES", np.zeros(1))
     assert short() > 0.02
+
+
+def test_tails_of_the_score_are_not_flattened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Log odds that follow those of the rank, 800 labels: the highest score has a share of 0.87.
+
+    Nothing is random but draws, which do not count.
+    """
+    bins, truth = expected_labels(0.6 * logit((np.arange(320) + 0.5) / 320) - 2, 800)
+
+    def short() -> float:
+        found = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0), draws=20)
+        return float(truth.bands["precision"].value[-1] - found.bands["precision"].value[-1])
+
+    assert short() < 0.25
+    monkeypatch.setattr(curve_cells, "_mixed", lambda gap, _items: gap)
+    assert short() > 0.28
 
 
 def test_a_band_holds_a_new_curve_as_often_as_it_says() -> None:

@@ -101,8 +101,9 @@ def _cut(bins: ScoreBins) -> tuple[Ints, Floats, Ints]:
 
     A run of neighbouring bins of one stratum is cut into cells of equal size: as many as its number
     of labels allows, and so many that all are narrow; those without labels lean on others. Which of
-    its items have labels, and what they say, is not looked at. Every run is as wide as another:
-    strata are made to differ, whatever labels they have.
+    its items have labels, and what they say, is not looked at. Half of a gap is by strata, each as
+    wide as another: they are made to differ, whatever labels they have. The other half is by the
+    log odds of the rank: few items in a tail differ as much in score as many in the middle.
     """
     cell, gap, stratum = np.full(bins.score.size, -1), list[float](), list[int]()
     order = np.lexsort((np.arange(bins.score.size), bins.chain))
@@ -123,4 +124,21 @@ def _cut(bins: ScoreBins) -> tuple[Ints, Floats, Ints]:
         gap += [(before + each) / 2 if same else np.inf, *[each] * (number - 1)]
         before, chain = each, bins.chain[run[0]]
         stratum += [int(bins.stratum[run[0]])] * number
-    return cell, np.array(gap), np.array(stratum)
+    told = cell >= 0
+    size = np.bincount(cell[told], bins.items[told], len(gap)).astype(np.float64)
+    return cell, _mixed(np.array(gap), size), np.array(stratum)
+
+
+def _mixed(gap: Floats, items: Floats) -> Floats:
+    """Return the mean of the gaps and of the differences in log odds of the rank.
+
+    Rounded to powers of the root of 2, so that few differ.
+    """
+    first = np.isinf(gap)
+    chain = np.cumsum(first) - 1
+    total = np.bincount(chain, items)
+    below = items.cumsum() - items / 2 - (total.cumsum() - total)[chain]
+    ranks = np.log(np.maximum(below, 0.5) / np.maximum(total[chain] - below, 0.5))
+    apart = np.where(first, 0.0, np.diff(ranks, prepend=0.0))
+    mean = (gap + apart / max(float(apart.sum()), 1.0)) / 2
+    return np.asarray(2 ** (np.round(2 * np.log2(mean)) / 2))
