@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.special import expit
+from scipy.special import expit, logit
 
-from assay.core import curve
-from assay.core.curve import curve_bands, simultaneous
+from assay.core import curve, curve_cells
+from assay.core.curve import CurveBands, curve_bands, simultaneous
 from assay.core.curve_errors import Unseen
 from assay.core.score_bins import FALLS, ScoreBins
 from assay.core.types import Floats
@@ -32,26 +32,24 @@ def bins_of(items: list[float], labels: list[float], positives: list[float]) -> 
 
 
 def test_the_posterior_is_that_of_enumeration(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Three cells on a grid of seven points: all 343 paths, for each size of the walk."""
+    """Three cells on a grid of seven points: all 343 paths, for each size and slope of the walk."""
     monkeypatch.setattr(curve, "_STEP", 1.5)
     monkeypatch.setattr(curve, "_FARTHEST", 4.5)
     bins = bins_of([50, 60, 40], [6, 5, 7], [1, 2, 6])
-    cells = curve._Cells.of(bins, bins.starts)
+    cells = curve_cells.Cells.of(bins, bins.starts)
     walk = curve._Walk.learned(cells)
     points = 1.5 * np.arange(-3, 4)
-    rates, total, mean, second = expit(points), 0.0, np.zeros(3), np.zeros(3)
-    for size in range(curve._WALKS.size):
-        moves = {gap: curve._moves(7, gap)[size] for gap in cells.gap.tolist()}
-        for path in product(range(7), repeat=3):
-            chance = 1 / 7
-            for c in (1, 2):
-                chance *= moves[float(cells.gap[c])][path[c - 1], path[c]]
-            for c, at in enumerate(path):
-                x, n = bins.positives[c], bins.labels[c]
-                chance *= rates[at] ** x * (1 - rates[at]) ** (n - x)
-            total += chance
-            mean += chance * rates[list(path)]
-            second += chance * rates[list(path)] ** 2
+    total, mean, second = 0.0, np.zeros(3), np.zeros(3)
+    paths = np.array(list(product(range(7), repeat=3)))
+    for size, slope in product(range(curve._WALKS.size), curve._SLOPES):
+        first, later = (curve._moves(7, float(gap))[size] for gap in cells.gap[1:])
+        rates = expit(points[paths] + slope * (cells.gap[1:].sum() / 2) * np.array([-1, 0, 1]))
+        chance = first[paths[:, 0], paths[:, 1]] * later[paths[:, 1], paths[:, 2]]
+        no = bins.labels - bins.positives
+        chance *= (rates**bins.positives * (1 - rates) ** no).prod(axis=1)
+        total += chance.sum()
+        mean += chance @ rates
+        second += chance @ rates**2
     assert walk.means() == pytest.approx(mean / total, abs=2e-3)  # small weights are left out
     drawn = walk.draw(100_000, np.random.default_rng(1))
     # Eight standard errors: fails by chance less than once in 10^14.
@@ -67,6 +65,45 @@ def test_steps_favour_no_point() -> None:
         assert each.sum(axis=1) == pytest.approx(1)
         assert each.sum(axis=0) == pytest.approx(1)
         assert (each >= 0).all()
+
+
+def expected_labels(log_odds: Floats, number: float) -> tuple[ScoreBins, CurveBands]:
+    """Return bins in 16 strata whose labels are exactly as expected, and the curve of the truth."""
+    items = np.full(log_odds.size, 50.0)
+    bins = bins_of(items.tolist(), items.tolist(), (items * expit(log_odds)).tolist())
+    bins = replace(bins, stratum=np.arange(items.size) * 16 // items.size)
+    truth = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
+    share = number / items.sum()
+    return replace(bins, labels=share * items, positives=share * bins.positives), truth
+
+
+def test_a_weak_slope_is_not_flattened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two log odds from end to end, 200 labels: nothing is random but draws, which do not count."""
+    bins, truth = expected_labels(np.linspace(-1, 1, 320), 200)
+
+    def short() -> float:
+        found = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0), draws=20)
+        return truth.areas["roc_auc"][0] - found.areas["roc_auc"][0]
+
+    assert abs(short()) < 0.006  # a sixth of a standard error
+    monkeypatch.setattr(curve, "_SLOPES", np.zeros(1))
+    assert short() > 0.02
+
+
+def test_tails_of_the_score_are_not_flattened(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Log odds that follow those of the rank, 800 labels: the highest score has a share of 0.87.
+
+    Nothing is random but draws, which do not count.
+    """
+    bins, truth = expected_labels(0.6 * logit((np.arange(320) + 0.5) / 320) - 2, 800)
+
+    def short() -> float:
+        found = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0), draws=20)
+        return float(truth.bands["precision"].value[-1] - found.bands["precision"].value[-1])
+
+    assert short() < 0.25
+    monkeypatch.setattr(curve_cells, "_mixed", lambda gap, _items: gap)
+    assert short() > 0.28
 
 
 def test_a_band_holds_a_new_curve_as_often_as_it_says() -> None:
@@ -100,7 +137,7 @@ def as_neighbours_suggest(_self: object, drawn: Any, *_: object) -> tuple[list[A
 def test_beyond_the_last_find_there_may_be_none(monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels in perfect order: recall up to the lowest positive, and both areas, may be 1."""
     yes = [0.0] * 8 + [8.0] * 4
-    bins = replace(bins_of([500.0] * 12, [8.0] * 12, yes), stratum=np.arange(12) // 3)
+    bins = replace(bins_of([5000.0] * 12, [8.0] * 12, yes), stratum=np.arange(12) // 3)
     found = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
     for ends in ("high", "highest"):
         assert (getattr(found.bands["recall"], ends)[:9] == 1).all()

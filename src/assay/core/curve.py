@@ -2,7 +2,7 @@
 
 Labels of a stratum are a random sample of it, and so, given how many fell into each, are those of
 any cells that it is cut into by score (post-stratification). Along the cells the log odds of a yes
-are taken to be a random walk, as far from each stratum to the next, whose step is learned from the
+are a straight line plus a random walk. The line's slope and the walk's size are learned from the
 labels. Before any label a cell may have any log odds alike, so that its expected share of yes is
 that of its labels where no neighbour says otherwise. On a grid of log odds the posterior is exact:
 evidence by a forward pass, independent draws by a backward one [1]_. Items with a label are what
@@ -21,20 +21,21 @@ from typing import Self
 
 import numpy as np
 
-from assay.core.curve_errors import Curves, Unseen
+from assay.core.curve_cells import Cells
+from assay.core.curve_errors import Unseen
 from assay.core.score_bins import ScoreBins
 from assay.core.special import expit
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import Floats, Ints
 
 DRAWS = 2000
 THRESHOLDS = 400  # at most, where there is anything to draw
 _TAIL = 0.01  # of the items at either end, where the bands are not for all at once
-_LABELS_A_CELL = 8.0
-_CELLS = 64  # at least: within one, shares of yes are taken to be alike
 _STEP = 0.25  # of log odds
 _FARTHEST = 14.0  # log odds at either end of the grid, at most
-# Standard deviations of the walk from one end to the other, all equally likely before.
-_WALKS = np.geomspace(1.0, 32.0, 11)
+# Log odds from one end to the other: the rise of the line, and the standard deviation of the walk.
+# Before any label all pairs are equally likely.
+_SLOPES = np.array([-16.0, -8.0, -4.0, -2.0, 0.0, 2.0, 4.0, 8.0, 16.0])
+_WALKS = 2.0 ** np.arange(6)
 _NEGLIGIBLE = 1e-4  # of the weight of all of them
 
 
@@ -98,7 +99,7 @@ def curve_bands(
     (array([1. , 1. , 0.5, 0.5]), (0.75, 0.75, 0.75))
     """
     starts = bins.starts if bins.complete else _thinned(bins, thresholds, own)
-    cells, names = _Cells.of(bins, starts), bins.curves
+    cells, names = Cells.of(bins, starts), bins.curves
     if cells.complete:
         estimated = cells.curves(np.zeros((1, cells.left.size)))
         worst = best = [estimated, estimated]
@@ -148,7 +149,7 @@ def drawn_positives(
     >>> expected.round(), drawn.shape
     (array([100.,  50.]), (100, 2))
     """
-    cells = _Cells.of(bins, bins.starts)
+    cells = Cells.of(bins, bins.starts)
     if cells.complete:
         known = cells.curves(np.zeros((1, cells.left.size))).above
         return known[0], known
@@ -245,163 +246,78 @@ def _ranks(values: Floats) -> Ints:
     return found
 
 
-# Cells, and the walk of log odds along them.
-
-
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    """Items that are taken to be alike, C cells of them, beside G thresholds."""
-
-    # labels, positives, left, (C,): labels, those with a yes, and items without a label.
-    labels: Floats
-    positives: Floats
-    left: Floats
-    stratum: Ints  # (C,)
-    # (C,): how far each is from the one before, as a share of all; infinite where a chain begins.
-    gap: Floats
-    share: Floats  # (C, G): of its items without a label, those from each threshold on
-    # known, items, (G,): positives among the labels, and items, from each threshold on.
-    known: Floats
-    items: Floats
-    tied: Bools  # (G,)
-
-    @classmethod
-    def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
-        cell, gap, stratum = _cut(bins)
-        number = thresholds.size
-        place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right") - 1
-        reached = place >= 0  # by some threshold; where all is told, by the lowest
-        told = reached & (cell >= 0)
-        open_ = bins.items - bins.labels
-
-        def by_cell(counts: Floats) -> Floats:
-            return np.bincount(cell[told], counts[told], gap.size).astype(np.float64)
-
-        def from_each(counts: Floats) -> Floats:
-            each = np.bincount(place[reached], counts[reached], number)
-            return np.asarray(each[::-1].cumsum()[::-1])
-
-        left = by_cell(open_)
-        share = np.zeros((gap.size, number))
-        np.add.at(share, (cell[told], place[told]), open_[told] / np.maximum(left[cell[told]], 1.0))
-        scores = np.bincount(place[bins.starts], minlength=number)
-        mixed = np.bincount(place[reached], ~bins.tied[reached], number)
-        return cls(
-            labels=by_cell(bins.labels),
-            positives=by_cell(bins.positives),
-            left=left,
-            stratum=stratum,
-            gap=gap,
-            share=share[:, ::-1].cumsum(axis=-1)[:, ::-1],
-            known=from_each(bins.positives),
-            items=from_each(bins.items),
-            tied=(scores == 1) & (mixed == 0),
-        )
-
-    @property
-    def complete(self) -> bool:
-        """Whether nothing is left to draw."""
-        return not self.left.any()
-
-    def curves(self, more: Floats) -> Curves:
-        """Return the curves with so many positives among the items without a label, (D, C)."""
-        above = more @ self.share + self.known
-        return Curves(above[:, :1] - above, self.items - above, self.items, self.tied)
-
-
-def _cut(bins: ScoreBins) -> tuple[Ints, Floats, Ints]:
-    """Return the cell of each bin, -1 where labels cannot tell; the cells' gaps and strata.
-
-    A run of neighbouring bins of one stratum is cut into cells of equal size: as many as its number
-    of labels allows, and so many that all are narrow; those without labels lean on others. Which of
-    its items have labels, and what they say, is not looked at. Every run is as wide as another:
-    strata are made to differ, whatever labels they have.
-    """
-    cell, gap, stratum = np.full(bins.score.size, -1), list[float](), list[int]()
-    order = np.lexsort((np.arange(bins.score.size), bins.chain))
-    order = order[bins.stratum[order] >= 0]
-    changes = np.diff(bins.stratum[order]) != 0
-    changes |= np.diff(bins.chain[order]) != 0
-    runs = np.split(order, np.flatnonzero(changes) + 1)
-    before, chain = 0.0, None
-    for run in runs:
-        labels, items = bins.labels[run].sum(), bins.items[run]
-        middle = (items.cumsum() - items / 2) / items.sum()
-        wanted = max(int(labels // _LABELS_A_CELL), ceil(_CELLS / len(runs)))
-        _, within = np.unique((middle * wanted).astype(np.int64), return_inverse=True)
-        number = int(within.max()) + 1
-        each = 1 / (number * len(runs))
-        cell[run] = len(gap) + within
-        same = bins.chain[run[0]] == chain
-        gap += [(before + each) / 2 if same else np.inf, *[each] * (number - 1)]
-        before, chain = each, bins.chain[run[0]]
-        stratum += [int(bins.stratum[run[0]])] * number
-    return cell, np.array(gap), np.array(stratum)
+# The walk of log odds along the cells.
 
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
     """The posterior of the shares of yes along the cells: a hidden Markov chain on a grid."""
 
-    cells: _Cells
-    rates: Floats  # (L,): the shares of yes at the points of the grid, which are even in log odds
-    likelihood: Floats  # (C, L): of the cells' labels
-    weight: Floats  # (S,): what the labels make of each size of the walk
-    forward: Floats  # (S, C, L): the chances of the points given the labels up to a cell
+    cells: Cells
+    # rates, likelihood, (D, C, L): the shares of yes at the points of the grid, which is even in
+    # log odds around the line of each slope, and the likelihood of the cells' labels there.
+    rates: Floats
+    likelihood: Floats
+    weight: Floats  # (S, D): posterior probability of each size of the walk and slope of the line
+    forward: Floats  # (S, D, C, L): the chances of the points given the labels up to a cell
     # (S, L, L): the chances of going from one point to another, by the gap between two cells.
     moves: Mapping[float, Floats]
 
     @classmethod
-    def learned(cls, cells: _Cells) -> Self:
+    def learned(cls, cells: Cells) -> Self:
         """Return the posterior, given the cells' labels."""
         end = ceil(min(_FARTHEST, log(2.0 * float(cells.items[0]))) / _STEP)
-        points = _STEP * np.arange(-end, end + 1)
+        number = 2 * end + 1
+        log_odds = _SLOPES[:, None, None] * cells.place[:, None] + _STEP * np.arange(-end, end + 1)
         labels, positives = cells.labels[:, None], cells.positives[:, None]
-        log_likelihood = positives * points - labels * np.logaddexp(0.0, points)
-        likelihood = np.exp(log_likelihood - log_likelihood.max(axis=-1, keepdims=True))
+        log_likelihood = positives * log_odds - labels * np.logaddexp(0.0, log_odds)
+        likelihood = np.exp(log_likelihood - log_likelihood.max(axis=(0, 2), keepdims=True))
         forward = np.empty((_WALKS.size, *likelihood.shape))
-        evidence = np.zeros(_WALKS.size)
-        chances = np.full((_WALKS.size, points.size), 1 / points.size)
-        moves = {gap: _moves(points.size, gap) for gap in set(cells.gap.tolist())}
+        evidence = np.zeros(forward.shape[:2])
+        chances = np.full((*evidence.shape, number), 1 / number)
+        moves = {gap: _moves(number, gap) for gap in set(cells.gap.tolist())}
         for c, gap in enumerate(cells.gap.tolist()):
-            chances = (chances[:, None] @ moves[gap])[:, 0] * likelihood[c]
+            chances = chances @ moves[gap] * likelihood[:, c]
             total = chances.sum(axis=-1, keepdims=True)
-            evidence += np.log(total[:, 0])
-            forward[:, c] = chances = chances / total
+            evidence += np.log(total[..., 0])
+            forward[..., c, :] = chances = chances / total
         weight = np.exp(evidence - evidence.max())
         weight = np.where(weight < _NEGLIGIBLE * weight.sum(), 0.0, weight)
-        return cls(cells, expit(points), likelihood, weight / weight.sum(), forward, moves)
+        return cls(cells, expit(log_odds), likelihood, weight / weight.sum(), forward, moves)
 
     def means(self) -> Floats:
         """Return the expected share of yes in each cell, of shape (C,)."""
         mean = np.zeros(self.cells.gap.size)
-        later = np.ones((_WALKS.size, self.rates.size))  # what the cells after say of each point
+        later = np.ones_like(self.forward[..., 0, :])  # what the cells after say of each point
         for c in reversed(range(mean.size)):
-            chances = self.forward[:, c] * later
-            mean[c] = self.weight @ (chances @ self.rates / chances.sum(axis=-1))
-            told = (self.likelihood[c] * later)[..., None]
-            later = (self.moves[float(self.cells.gap[c])] @ told)[..., 0]
+            chances = self.forward[..., c, :] * later
+            rate = (chances * self.rates[:, c]).sum(axis=-1) / chances.sum(axis=-1)
+            mean[c] = (self.weight * rate).sum()
+            # Moves are as likely as those back.
+            later = (self.likelihood[:, c] * later) @ self.moves[float(self.cells.gap[c])]
             later /= later.max(axis=-1, keepdims=True)
         return mean
 
     def draw(self, draws: int, rng: np.random.Generator) -> Floats:
         """Return shares of yes in the cells, drawn together: of shape (draws, C).
 
-        Each has a size of the walk, and goes from the last cell back to the first.
+        Each has a size of the walk and a slope, and goes from the last cell back to the first.
         """
-        number, last = self.rates.size, self.cells.gap.size - 1
-        counts = rng.multinomial(draws, self.weight)
-        size = np.repeat(np.arange(counts.size), counts)
+        slopes, cells, number = self.rates.shape
+        last = cells - 1
+        counts = rng.multinomial(draws, self.weight.ravel())
+        walk = np.repeat(np.arange(counts.size), counts)
         chance = np.concatenate([rng.random((last + 1, n)) for n in counts.tolist()], axis=1)
         drawn, point = np.empty((draws, last + 1)), np.zeros(draws, dtype=np.int64)
         for c in range(last, -1, -1):
-            # A row for each size and point of the next cell that draws stand at, few of all: the
+            # A row for each walk and point of the next cell that draws stand at, few of all: the
             # chances of this cell's points.
-            stands, row = np.unique(size * number + point, return_inverse=True)
-            s, at = np.divmod(stands, number)
-            table = self.forward[s, c]
+            stands, row = np.unique(walk * number + point, return_inverse=True)
+            each, at = np.divmod(stands, number)
+            size, slope = np.divmod(each, slopes)
+            table = self.forward[size, slope, c]
             if c < last:
-                table = table * self.moves[float(self.cells.gap[c + 1])][s, :, at]
+                table = table * self.moves[float(self.cells.gap[c + 1])][size, :, at]
             table = np.cumsum(table, axis=-1)
             # A point that no way leads from has no chances, and is never where a draw stands.
             table /= np.maximum(table[:, -1:], np.finfo(np.float64).tiny)
@@ -409,7 +325,7 @@ class _Walk:
             line = (table + np.arange(stands.size)[:, None]).ravel()
             place = np.searchsorted(line, row + chance[last - c], side="right")
             point = np.minimum(place - row * number, number - 1)
-            drawn[:, c] = self.rates[point]
+            drawn[:, c] = self.rates[walk % slopes, c, point]
         return drawn
 
 
