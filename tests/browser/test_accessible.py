@@ -8,13 +8,15 @@ from typing import Any, Literal
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+import assay.report
 import assay.web
 from assay.core.answers import Answer
 from assay.storage import Label
 from assay.web import Options
 from tests.browser.house import DESKTOP, PHONE, House, Visit, press, shown, wait_until_saved
 
-STATIC = Path(assay.web.__file__).parent / "static"
+FOLDERS = (Path(str(package.__file__)).parent / "static" for package in (assay.web, assay.report))
+SHEETS = [sheet for folder in FOLDERS for sheet in folder.glob("*.css")]
 GUIDELINES = "# Spam\nUnwanted mail.\n\n- sells\n- begs"
 READABLE = 4.5  # WCAG 2.2, 1.4.3: the least contrast of text
 REACHABLE = 44  # px, WCAG 2.2, 2.5.5
@@ -107,7 +109,7 @@ def test_all_text_can_be_read(
 
 def test_text_that_is_too_pale_is_noticed(house: House, enter: Callable[..., Visit]) -> None:
     visit = enter(house)
-    visit.alter("base.css", ("--muted: #5b5852;", "--muted: #8b8882;"))
+    visit.alter("tokens.css", ("--muted: light-dark(#5b5852,", "--muted: light-dark(#8b8882,"))
     page = visit.open()
     shown(page)
     assert hard_to_read(page) != []
@@ -115,13 +117,13 @@ def test_text_that_is_too_pale_is_noticed(house: House, enter: Callable[..., Vis
 
 def test_colours_are_in_one_place() -> None:
     literal = re.compile(r"#[0-9a-f]{3,8}\b|\b(?:rgb|hsl|oklch|lab)a?\(", re.IGNORECASE)
-    sheets = {path.name: literal.findall(path.read_text()) for path in STATIC.glob("*.css")}
-    assert sheets.pop("base.css")
+    sheets = {path.name: literal.findall(path.read_text()) for path in SHEETS}
+    assert sheets.pop("tokens.css")
     assert not any(sheets.values()), sheets
 
 
 def test_nothing_is_animated() -> None:
-    for path in STATIC.glob("*.css"):
+    for path in SHEETS:
         assert not re.search("transition|animation|@keyframes", path.read_text()), path
 
 

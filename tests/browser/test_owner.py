@@ -247,7 +247,7 @@ def test_pages_fit_a_phone_and_have_names(enter: Enter, open_house: Open) -> Non
 
 
 CUT_OFF = """() => [...document.querySelectorAll("main *")]
-  .filter((each) => !each.closest(".visually-hidden, svg, thead, .curve-across"))
+  .filter((each) => !each.closest(".visually-hidden, svg, thead, .across"))
   .filter((each) => each.getBoundingClientRect().right > innerWidth + 1
     || (each.matches(".table-box") && each.scrollWidth > each.clientWidth))
   .map((each) => each.outerHTML.slice(0, 200))"""

@@ -95,7 +95,9 @@ def html_of(document: Document) -> str:
 
 @cache
 def _style() -> Html:
-    return Html(files("assay.report").joinpath("page.css").read_text(encoding="utf-8"))
+    sheets = files("assay.report").joinpath("static")
+    names = ("tokens.css", "page.css")
+    return Html("\n".join(sheets.joinpath(name).read_text(encoding="utf-8") for name in names))
 
 
 def _section(place: int, section: Section) -> Html:

@@ -59,7 +59,12 @@ ROUTES: tuple[Route | Mount, ...] = (
     *invite.routes,
     *images.routes,
     *campaigns.routes,
-    Mount(STATIC, StaticFiles(directory=Path(__file__).parent / "static")),
+    Mount(
+        STATIC,
+        StaticFiles(
+            directory=Path(__file__).parent / "static", packages=[("assay.report", "static")]
+        ),
+    ),
 )
 
 
