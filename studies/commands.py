@@ -1,4 +1,4 @@
-"""``assay reproduce`` and ``assay coverage``: the papers' tables, and the coverage study."""
+"""``reproduce`` and ``coverage``: a paper's tables and figures, and the coverage study."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,6 +9,9 @@ from time import perf_counter
 from typing import Annotated, Any
 
 import typer
+from rich.console import Group
+from rich.table import Table as ScreenTable
+from rich.text import Text
 
 from assay.cli.output import (
     INTERRUPTED,
@@ -18,7 +21,6 @@ from assay.cli.output import (
     make_folder,
     progress_bar,
     say,
-    show,
     telling_errors,
 )
 from assay.experiments.bennett_carvalho import study as bennett_carvalho
@@ -120,7 +122,7 @@ def reproduce(
     say("saved: ", "green", f"{len(files)} files in {out}, after {seconds:,.0f} s")
 
 
-# ``assay coverage``: how often a design is right, and what it costs, by simulation.
+# ``coverage``: how often a design is right, and what it costs, by simulation.
 
 
 def coverage(
@@ -201,3 +203,15 @@ def coverage(
 def _interrupted() -> typer.Exit:
     say("interrupted: ", "yellow", "the same command goes on from here")
     return typer.Exit(INTERRUPTED)
+
+
+def show(table: Table) -> None:
+    """Print a table as its Markdown would read."""
+    screen = console()
+    shown = ScreenTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
+    for heading, how in table.columns.items():
+        shown.add_column(heading, justify="right" if how else "left")
+    for row in table.written():
+        shown.add_row(*row)
+    notes = [Text(note, "dim") for note in table.notes]
+    screen.print(Group(Text(table.title, "bold"), Text(), shown, Text(), *notes))

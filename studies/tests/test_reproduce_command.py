@@ -1,4 +1,4 @@
-"""``assay reproduce``: what it prints and writes, and how it ends early."""
+"""``python -m studies reproduce``: what it prints and writes, and how it ends early."""
 
 import json
 from collections.abc import Callable, Mapping

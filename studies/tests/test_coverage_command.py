@@ -1,4 +1,4 @@
-"""``assay coverage``: what it prints and writes, and how it goes on."""
+"""``python -m studies coverage``: what it prints and writes, and how it goes on."""
 
 import json
 from collections.abc import Callable
