@@ -23,14 +23,14 @@ from assay.cli.output import (
     say,
     telling_errors,
 )
-from assay.experiments.bennett_carvalho import study as bennett_carvalho
-from assay.experiments.coverage import study
-from assay.experiments.coverage.extent import FULL, QUICK, Part
-from assay.experiments.coverage.tables import metrics_table, parts_table, targets_table
-from assay.experiments.kumar_raj import study as kumar_raj
-from assay.experiments.recycling import study as recycling
-from assay.experiments.tables import Table
 from assay.simulation import new_figure
+from studies.bennett_carvalho import study as bennett_carvalho
+from studies.coverage import study
+from studies.coverage.extent import FULL, QUICK, Part
+from studies.coverage.tables import metrics_table, parts_table, targets_table
+from studies.kumar_raj import study as kumar_raj
+from studies.recycling import study as recycling
+from studies.tables import Table
 
 
 class Paper(StrEnum):

@@ -7,21 +7,21 @@ from typing import Any
 
 import pytest
 
-from assay.experiments.bennett_carvalho import study as bennett_carvalho
-from assay.experiments.data import generated_classifiers, generated_topics
-from assay.experiments.kumar_raj import cells as kumar_raj_plan
-from assay.experiments.kumar_raj import figures as kumar_raj_figures
-from assay.experiments.kumar_raj import study as kumar_raj
-from assay.experiments.recycling import joint as recycling_joint
-from assay.experiments.recycling import study as recycling
-from assay.experiments.recycling.table1 import PAPER
-from assay.experiments.recycling.tables import joint_table, pairs_table, table1_table, table2_table
+from studies.bennett_carvalho import study as bennett_carvalho
+from studies.data import generated_classifiers, generated_topics
+from studies.kumar_raj import cells as kumar_raj_plan
+from studies.kumar_raj import figures as kumar_raj_figures
+from studies.kumar_raj import study as kumar_raj
+from studies.recycling import joint as recycling_joint
+from studies.recycling import study as recycling
+from studies.recycling.table1 import PAPER
+from studies.recycling.tables import joint_table, pairs_table, table1_table, table2_table
 
 Fixture = Callable[..., Any]
 
 
-# Every row of these experiments is computed by itself, on a random stream of its own. What a row
-# says is tested in tests/experiments; here a few rows of each kind will do.
+# Every row of a study is computed by itself, on a random stream of its own. The other tests of
+# this folder check what a row says; here a few rows of each kind are enough.
 
 
 def test_it_prints_the_table_and_writes_tables_and_figures(
