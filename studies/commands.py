@@ -75,30 +75,30 @@ _EXPERIMENTS = {
 
 
 def reproduce(
-    paper: Annotated[Paper, typer.Argument(help="Whose tables and figures.")],
+    paper: Annotated[Paper, typer.Argument(help="Paper to reproduce.")],
     *,
     data: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="The real populations; left out: the package generates some.",
+            help="Folder of the real populations. Default: generated populations.",
             show_default=False,
         ),
     ] = None,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where tables and figures are written.")
+        Path, typer.Option(metavar="DIR", help="Folder for the tables and figures.")
     ] = Path("reproduction"),
     replications: Annotated[
         int | None,
-        typer.Option(min=2, help="Runs of everything; left out: the paper's.", show_default=False),
+        typer.Option(min=2, help="Runs per design. Default: the paper's.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Fixes all numbers.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer runs, and only what is done soon.")
+        bool, typer.Option("--quick", help="Shorter: fewer runs, and for paper 1 larger deltas.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Make a paper's tables and figures again, with the paper's numbers beside ours."""
+    """Reproduce a paper's tables and figures, with the paper's numbers beside ours."""
     experiment = _EXPERIMENTS[paper]
     run = experiment.quick if quick else experiment.run
     if replications is not None:
@@ -132,14 +132,14 @@ def coverage(
     ] = False,
     part: Annotated[
         list[Part] | None,
-        typer.Option(help="Only this part; repeatable. Left out: all.", show_default=False),
+        typer.Option(help="Run only this part; repeatable. Default: all.", show_default=False),
     ] = None,
-    design: Annotated[str, typer.Option(metavar="NAME", help="What is studied.")] = "default",
+    design: Annotated[str, typer.Option(metavar="NAME", help="Design to study.")] = "default",
     data: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Real classifiers; left out: the package generates some.",
+            help="Folder of real classifiers. Default: generated classifiers.",
             show_default=False,
         ),
     ] = None,
@@ -147,23 +147,23 @@ def coverage(
         str,
         typer.Option(
             metavar="TEXT",
-            help="Only classifiers of --data whose names hold this.",
+            help="Only classifiers of --data whose name contains this.",
             show_default=False,
         ),
     ] = "",
     replications: Annotated[
         int | None,
-        typer.Option(min=2, help="Runs a cell; left out: 4,000, quick 400.", show_default=False),
+        typer.Option(min=2, help="Runs per cell. Default: 4,000; quick: 400.", show_default=False),
     ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Fixes all numbers.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed.")] = 1,
     out: Annotated[
-        Path, typer.Option(metavar="DIR", help="Where the results are, and the unfinished ones.")
+        Path, typer.Option(metavar="DIR", help="Folder for the results, finished or not.")
     ] = Path("coverage"),
     as_json: AsJson = False,
 ) -> None:
-    """Measure how often intervals hold the truth when an evaluation stops, and at what cost.
+    """Measure how often intervals cover the true value when an evaluation stops, and the cost.
 
-    Cells are written as they are done; the same command goes on where an earlier one ended.
+    Each cell is saved when it is done. After an interruption, the same command continues.
     """
     with telling_errors(as_json=as_json):
         make_folder(out)

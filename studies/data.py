@@ -142,7 +142,7 @@ def _existing(folder: Path, file: str) -> Path:
     if not path.is_file():
         raise InputError(
             f"no {file} in {folder}",
-            hint="without --data the experiment runs on populations that Assay generates",
+            hint="without --data the study runs on populations that it generates",
         )
     return path
 
