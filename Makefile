@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of programs; where this is set, each would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup system demo check test tests collected coverage torture first lowest lint docs bench clean
+.PHONY: setup system demo check test tests collected studies coverage torture first lowest lint docs bench clean
 
 # The environment is made again whenever its contents change. Python compiles what it imports; to
 # compile all that is installed takes as long as to install it.
@@ -48,6 +48,13 @@ tests: collected
 
 collected: setup
 	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --collect-only -qq >/dev/null || true
+
+# The tests of the papers' tables and of the coverage study, which are not part of `make test`.
+studies: setup
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadfile studies
+	@echo "The studies take minutes to hours; $(BIN)/python -m studies --help lists them. For example:"
+	@echo "  $(BIN)/python -m studies coverage --quick"
+	@echo "  $(BIN)/python -m studies reproduce bennett-carvalho"
 
 # The share of lines that tests run, with a floor (pyproject.toml). Tracing takes half as long again,
 # so it is not part of `make test`; left out are tests whose programs run in other processes, or

@@ -13,8 +13,8 @@ import numpy as np
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.stopping import Reason
-from assay.experiments.coverage.populations import of_shape
 from assay.simulation import Task, run_tasks
+from studies.coverage.populations import of_shape
 
 LINE = 0.95
 WIDTHS = (0.03, 0.02, 0.01)

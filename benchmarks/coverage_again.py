@@ -12,8 +12,8 @@ from pathlib import Path
 
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.experiments.coverage.populations import of_shape
 from assay.simulation import Task, run_tasks
+from studies.coverage.populations import of_shape
 
 SEED = 4
 

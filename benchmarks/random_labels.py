@@ -29,7 +29,7 @@ from assay.core.stratified import ValueTests
 from assay.core.stratify import bins_for
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
-from assay.experiments.coverage.populations import SHAPES, ranks
+from studies.coverage.populations import SHAPES, ranks
 
 CELLS = 256
 LABELS = (100, 300, 1000, 3000)

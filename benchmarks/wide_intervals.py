@@ -10,8 +10,8 @@ import numpy as np
 
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.experiments.coverage.populations import of_shape
 from assay.simulation import Task
+from studies.coverage.populations import of_shape
 
 
 def main() -> None:

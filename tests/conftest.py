@@ -57,8 +57,6 @@ TOGETHER = {
     "::test_kill_9_": "waiting",
     "mlflow": "mlflow",
 }
-# Whose files share what takes long to compute.
-BY_FILE = "tests/experiments/"
 
 
 # In full these keep both cores busy for half an hour: then every worker has tests of them.
@@ -68,8 +66,7 @@ if os.environ.get("ASSAY_TORTURE") == "1":
 
 def group_of(nodeid: str) -> str:
     """Return what a test must be run together with; mostly itself alone."""
-    alone = nodeid.partition("::")[0] if nodeid.startswith(BY_FILE) else nodeid
-    return next((group for name, group in TOGETHER.items() if name in nodeid), alone)
+    return next((group for name, group in TOGETHER.items() if name in nodeid), nodeid)
 
 
 # What `make slow` runs, and `make test` does not: servers, Spark, browsers, faults.
@@ -94,9 +91,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
     def turn(item: pytest.Item) -> int:
         group = group_of(item.nodeid)
-        if group in groups:
-            return groups.index(group)
-        return len(groups) + (group == item.nodeid)
+        return groups.index(group) if group in groups else len(groups)
 
     items.sort(key=turn)
 

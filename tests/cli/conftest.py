@@ -38,11 +38,11 @@ class Run(Protocol):
 class Terminal:
     """A command on a terminal of its own, seen and typed into as by a person."""
 
-    def __init__(self, words: list[str], folder: Path) -> None:
+    def __init__(self, words: list[str], folder: Path, module: str = "assay") -> None:
         self._controller, screen = pty.openpty()
         environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "80", "LINES": "40"}
         self._process = subprocess.Popen(
-            [sys.executable, "-c", TAKE_TERMINAL, sys.executable, "-m", "assay", *words],
+            [sys.executable, "-c", TAKE_TERMINAL, sys.executable, "-m", module, *words],
             cwd=folder,
             stdin=screen,
             stdout=screen,

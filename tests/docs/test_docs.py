@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+from typer import Typer
 from typer.main import get_command
 
 from assay.cli import app
@@ -90,9 +91,9 @@ def commands() -> dict[str, list[str]]:
     return {where: words for where, words in found.items() if words[:1] == ["assay"]}
 
 
-def unknown(words: list[str]) -> list[str]:
-    """Return what `assay` does not have: a command, or options."""
-    command, rest = get_command(app), words[1:]
+def unknown(words: list[str], program: Typer = app) -> list[str]:
+    """Return what `assay`, or another program, does not have: a command, or options."""
+    command, rest = get_command(program), words[1:]
     while known := getattr(command, "commands", {}):
         if not rest or rest[0].startswith("-"):
             break

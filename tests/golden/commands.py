@@ -72,7 +72,6 @@ COMMANDS = {
     "simulate": f"simulate truth.csv --label is --score p --threshold 0.5 --within 0.1 {QUICK}",
     "simulate budget": "simulate truth.csv --label is --score p --threshold 0.5 --budget 60 "
     f"--metric recall {QUICK}",
-    "coverage": "coverage --quick --part small --replications 2 --design random",
     "token": "token add spam --role reviewer --who ann",
     "token list": "token list spam",
     "token revoke": "token revoke spam 1",

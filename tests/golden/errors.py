@@ -153,7 +153,6 @@ COMMANDS = {
     "command: no bundle": "verify none.zip",
     "command: no backup": "restore none.db",
     "command: no truth": "simulate predictions.csv --label is --score p --threshold 0.5",
-    "command: unknown paper": "reproduce paper-9",
     "command: no series": "follow --series none",
 }
 

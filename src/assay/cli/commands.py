@@ -107,14 +107,6 @@ COMMANDS = {
         "backup:restore",
         "Check a backup, and put it where a storage is to be; nothing that is there is replaced.",
     ),
-    "coverage": Listed(
-        "reproduce:coverage",
-        "Measure how often intervals hold the truth when an evaluation stops, and at what cost.",
-    ),
-    "reproduce": Listed(
-        "reproduce:reproduce",
-        "Make a paper's tables and figures again, with the paper's numbers beside ours.",
-    ),
     "simulate": Listed(
         "simulate:simulate",
         "Replay evaluations of a labelled file, and see what each design would have cost.",

@@ -6,20 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.console import Console, Group, RenderableType
-from rich.table import Table as ScreenTable
+from rich.console import Console, RenderableType
 from rich.text import Text
 
 from assay.cli.busy import saying_more, speaking
 from assay.cli.words import in_options, with_options
 from assay.errors import AssayError, AssayWarning, InputError
 from assay.results import printable
-
-if TYPE_CHECKING:
-    from assay.experiments.tables import Table
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 
@@ -144,7 +140,7 @@ def _show(error: AssayError, own: Mapping[str, str]) -> None:
     console(stderr=True).print(lines, soft_wrap=True)
 
 
-# What commands that work for minutes share: a progress bar, a folder, tables and last words.
+# What commands that work for minutes share: a progress bar, a folder and last words.
 
 INTERRUPTED = 130  # what a shell calls a program that Ctrl-C ended
 
@@ -181,18 +177,6 @@ def make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{folder} cannot be made a folder: {error.strerror}") from None
-
-
-def show(table: "Table") -> None:
-    """Print a table as its Markdown would read."""
-    screen = console()
-    shown = ScreenTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="cyan")
-    for heading, how in table.columns.items():
-        shown.add_column(heading, justify="right" if how else "left")
-    for row in table.written():
-        shown.add_row(*row)
-    notes = [Text(note, "dim") for note in table.notes]
-    screen.print(Group(Text(table.title, "bold"), Text(), shown, Text(), *notes))
 
 
 def say(what: str, colour: str, text: str) -> None:
