@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Tests start hundreds of programs; where this is set, each would compile what it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: setup system demo check test tests collected studies coverage torture first lowest lint docs bench clean
+.PHONY: setup system demo check test tests slow studies coverage torture first lowest lint docs bench clean
 
 # The environment is made again whenever its contents change. Python compiles what it imports; to
 # compile all that is installed takes as long as to install it.
@@ -34,22 +34,23 @@ check: setup lint
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadgroup \
 	  tests/golden tests/core tests/results tests/exchange src
 
-# Servers come while Python packages do. Of the tests' workers, as many as keep two cores busy, each
-# would compile all that it imports; while the linters run it is compiled once. What the linters have
-# left to do is done beside the first tests; if they fail, all fails. Libraries that would start
-# threads of their own do not.
+# The linters run beside the first tests; if they fail, all fails. Libraries that would start threads
+# of their own do not.
 test: export ASKED := test
-test:
-	@$(MAKE) --no-print-directory --jobs 2 setup system
+test: setup
 	@$(MAKE) --no-print-directory --jobs 2 lint tests
 
-tests: collected
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 4 --dist loadgroup
+tests: setup
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 2 --dist loadgroup -m "not slow"
 
-collected: setup
-	@OMP_NUM_THREADS=1 $(BIN)/python -m pytest --collect-only -qq >/dev/null || true
+# What takes a server, Spark, a browser or more than a second, and the tests of the studies.
+slow: export ASKED := slow
+slow:
+	@$(MAKE) --no-print-directory --jobs 2 setup system
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses 4 --dist loadgroup -m slow
+	@$(MAKE) --no-print-directory studies
 
-# The tests of the papers' tables and of the coverage study, which are not part of `make test`.
+# The tests of the papers' tables and of the coverage study.
 studies: setup
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadfile studies
 	@echo "The studies take minutes to hours; $(BIN)/python -m studies --help lists them. For example:"

@@ -3,6 +3,7 @@
 import gc
 import os
 import pwd
+import resource
 import shutil
 import socket
 import subprocess
@@ -69,17 +70,43 @@ def group_of(nodeid: str) -> str:
     return next((group for name, group in TOGETHER.items() if name in nodeid), nodeid)
 
 
-# What `make slow` runs, and `make test` does not: servers, Spark, browsers, faults.
+# What `make slow` runs, and `make test` does not: servers, Spark, browsers, faults, and the tests
+# in `over_a_second.txt`. Any other test that takes more than `MOST` seconds of CPU fails.
 SLOW_FIXTURES = frozenset({"postgres_dsn", "postgres_url", "clickhouse_url", "spark"})
 SERVERS = frozenset({"postgresql", "postgres", "clickhouse", "spark"})
+OVER_A_SECOND = frozenset(Path(__file__).with_name("over_a_second.txt").read_text().splitlines())
+MOST = 2.0  # beside other work; alone it is a second
 
 
 def is_slow(item: pytest.Item) -> bool:
-    """Tell whether a test needs a server or a browser, or waits."""
+    """Tell whether a test needs a server or a browser, or takes long."""
     fixtures = SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ()))
     values = getattr(getattr(item, "callspec", None), "params", {}).values()
     named = any(isinstance(value, str) and value in SERVERS for value in values)
-    return bool(fixtures) or named or group_of(item.nodeid) in TOGETHER.values()
+    listed = OVER_A_SECOND.intersection((item.nodeid, item.nodeid.partition("[")[0]))
+    return bool(fixtures or listed) or named or group_of(item.nodeid) in TOGETHER.values()
+
+
+def cpu_seconds() -> float:
+    """Return the CPU time of this process and of those that it has waited for."""
+    own, others = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return own.ru_utime + own.ru_stime + others.ru_utime + others.ru_stime
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Fail a test that takes long, and is not known to."""
+    before = cpu_seconds()
+    yield
+    used = cpu_seconds() - before
+    if (
+        used > MOST
+        and item.get_closest_marker("slow") is None
+        and "PYTEST_XDIST_WORKER" in os.environ
+    ):
+        pytest.fail(
+            f"it took {used:.1f} s of CPU: make it quicker, or name it in over_a_second.txt"
+        )
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -77,6 +77,9 @@ def test_the_dashboard_follows_and_says_stop(enter: Enter, open_house: Open) -> 
     assert page.evaluate("document.activeElement.parentElement.id") == "rests-on"
     now = house.campaign().estimate()
     expect(page.locator("#value")).to_have_text(f"{now.value:.3f}")
+    # A rule for all lines of a picture must not take away the interval's area.
+    drawn = page.locator(".drawn-band").first.evaluate("each => getComputedStyle(each).fill")
+    assert drawn != "none"
 
 
 def test_a_dashboard_that_does_not_follow_is_caught(enter: Enter, house: House) -> None:
