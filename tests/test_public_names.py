@@ -5,6 +5,8 @@ import sys
 import textwrap
 from pathlib import Path
 
+import pytest
+
 import assay
 from assay import errors
 
@@ -63,6 +65,14 @@ PROMISED = [
 def test_the_exported_names_are_those_promised() -> None:
     assert sorted(assay.__all__) == sorted(PROMISED)
     assert all(hasattr(assay, name) for name in PROMISED)
+
+
+def test_names_that_go_away_say_so() -> None:
+    known = {"y_true": [True, False] * 20, "y_pred": [True, False] * 20}
+    with pytest.deprecated_call(match="Ensemble is now Population"):
+        population = assay.Ensemble(**known)
+    with pytest.deprecated_call(match="simulate_several is now simulate"):
+        assay.simulate_several(population, budget=10, replications=2, seed=1)
 
 
 def test_every_error_is_in_the_tree_and_in_its_drawing() -> None:

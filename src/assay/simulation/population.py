@@ -7,7 +7,8 @@ simulation asks of it costs the same whatever its size.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
+from warnings import warn
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -529,4 +530,9 @@ def _by_name(
     return columns, classifiers
 
 
-Ensemble = Population  # the name of several classifiers, once
+class Ensemble(Population):
+    """`Population`, by the name that it had for several classifiers."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        warn("Ensemble is now Population; the old name goes away", DeprecationWarning, 2)
+        super().__init__(*given, **more)

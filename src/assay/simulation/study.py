@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from warnings import warn
 
 from assay.core.design import Design, check_together, fitted
 from assay.core.floors import refuse_beside
@@ -222,6 +223,7 @@ def simulate(
 
 def simulate_several(population: Population, **asked: Any) -> Simulation:
     """Return `simulate` in this process alone: the name that it had for several classifiers."""
+    warn("simulate_several is now simulate; the old name goes away", DeprecationWarning, 2)
     return simulate(population, **{"workers": 1, **asked})
 
 
