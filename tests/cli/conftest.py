@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -62,9 +63,20 @@ class Terminal:
         """Type keys, without Enter."""
         os.write(self._controller, keys.encode())
 
-    def wait_for(self, text: str, times: int = 1) -> None:
+    def interrupt(self, until: str) -> None:
+        """Press Ctrl-C, as a person would again if nothing happened in five seconds.
+
+        Python does not notice a signal that comes just before it begins to read.
+        """
+        for patience in (5.0, PATIENCE):
+            self.press("\x03")
+            with suppress(AssertionError):
+                return self.wait_for(until, patience=patience)
+        raise AssertionError(f"it was interrupted twice and goes on:\n{self.seen}")
+
+    def wait_for(self, text: str, times: int = 1, patience: float = PATIENCE) -> None:
         """Read until a text has been seen so often."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + patience
         while self.seen.count(text) < times:
             left = deadline - time.monotonic()
             assert left > 0, f"{text!r} was not seen {times} times in:\n{self.seen}"

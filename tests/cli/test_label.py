@@ -95,8 +95,7 @@ def test_keys_in_capitals_count_and_others_do_not(
     screen.press("\x1b[A")  # the key "up"
     screen.wait_for("none of the keys", 2)
     screen.wait_for(PROMPT, 6)
-    screen.press("\x03")
-    screen.wait_for("assay status spam")
+    screen.interrupt(until="assay status spam")
     assert sorted(labels().values()) == ["no", "yes", "yes"]
 
 
