@@ -31,7 +31,7 @@ demo: setup
 
 # The inner loop: linters, types, import contracts, and the tests that take no server and little time.
 check: setup lint
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadgroup \
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --quiet --numprocesses 2 --dist loadgroup -m "not slow" \
 	  tests/golden tests/core tests/results tests/exchange src
 
 # The linters run beside the first tests; if they fail, all fails. Libraries that would start threads
