@@ -48,8 +48,6 @@ class Population:
 def make_population(seed: int) -> Population:
     """Generate the messages, fit the classifier on some and apply it to the others.
 
-    Examples
-    --------
     >>> population = make_population(seed=7)
     >>> population.score.size, 0.9 < population.precision < 0.95
     (200000, True)
@@ -65,8 +63,6 @@ def make_population(seed: int) -> Population:
 def fit_logistic(features: Floats, outcome: Bools) -> Floats:
     """Return the weights of a logistic regression, the constant first, by Newton's method.
 
-    Examples
-    --------
     >>> weights = fit_logistic(np.array([[0.0], [0.0], [1.0], [1.0]]),
     ...                        np.array([True, False, True, True]))
     >>> predict(weights, np.array([[0.0]])).round(3)
@@ -147,8 +143,6 @@ class Watcher:
 def run(seed: int, watcher: Watcher | None = None) -> DemoResult:
     """Evaluate a generated classifier, with answers from the truth, and say what it cost.
 
-    Examples
-    --------
     >>> result = run(seed=7)
     >>> result.estimate.stopped, result.estimate.labels < result.random_mean_labels
     ('the goal is met', True)

@@ -36,8 +36,6 @@ DOCUMENTS = "https://github.com/assay-eval/assay/blob/main/docs"  # read without
 def install(extra: str) -> str:
     """Return the command that installs an extra, for the hint of an error.
 
-    Examples
-    --------
     >>> install("spark")
     "pip install 'assay-eval[spark]'"
     """
@@ -113,8 +111,6 @@ class AssayWarning(UserWarning):
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint that names the nearest known word, or nothing.
 
-    Examples
-    --------
     >>> did_you_mean("p_spam", ["url", "pspam"])
     "did you mean 'pspam'?"
     """
@@ -137,8 +133,6 @@ def refuse_no_file(
 ) -> None:
     """Raise where a path is of what need never end, or never begin: a pipe, a device, a terminal.
 
-    Examples
-    --------
     >>> refuse_no_file("/dev/zero")
     Traceback (most recent call last):
     assay.errors.InputError: /dev/zero is a device or a terminal, and no file
@@ -167,8 +161,6 @@ def printable(text: object) -> str:
     Escape sequences, other control characters and those that change the direction of writing are
     written out; line ends and tabs stay.
 
-    Examples
-    --------
     >>> print(printable("red: \x1b[31m, backwards: \u202e"))
     red: \x1b[31m, backwards: \u202e
     """
@@ -186,8 +178,6 @@ def printable(text: object) -> str:
 def is_storable(text: str) -> bool:
     r"""Tell whether a text can be stored and sent.
 
-    Examples
-    --------
     >>> is_storable("naïve 🜚"), is_storable("\x00"), is_storable("\ud800")
     (True, False, False)
     """
@@ -199,8 +189,6 @@ def is_storable(text: str) -> bool:
 def texts_in(value: object) -> Iterator[str]:
     """Yield every text of a JSON document, names too; not by recursion, as it may be deep.
 
-    Examples
-    --------
     >>> sorted(texts_in({"a": ["b", 1, {"c": "d"}]}))
     ['a', 'b', 'c', 'd']
     """

@@ -28,8 +28,6 @@ def on_demand(
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
     """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package with a stub.
 
-    Examples
-    --------
     >>> import assay
     >>> find, listed, names = on_demand("assay", str(assay.__file__))
     >>> find("Goal") is assay.Goal, "core" in names, "__version__" in listed()
@@ -79,8 +77,6 @@ class _Later:
 def later(module: str) -> Any:
     """Return what stands for a module, and imports it when something of it is first used.
 
-    Examples
-    --------
     >>> later("math").sqrt(9.0)
     3.0
     """

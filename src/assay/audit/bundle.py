@@ -29,8 +29,6 @@ _UNIX = 3  # what packed it, whatever really did
 def packed(members: Mapping[str, bytes]) -> bytes:
     """Return a zip of files.
 
-    Examples
-    --------
     >>> packed({"a.txt": b"yes"}) == packed({"a.txt": b"yes"})
     True
     """
@@ -148,8 +146,6 @@ def named_zip(path: str | PathLike[str]) -> Path:
 
     What is there is replaced, and a storage must not be.
 
-    Examples
-    --------
     >>> named_zip("assay.db")
     Traceback (most recent call last):
     assay.errors.InputError: a bundle cannot be written to 'assay.db'

@@ -424,8 +424,6 @@ _Difference = tuple[tuple[str, ...], object, object]  # the place, what is writt
 def differences(name: str, written: bytes, follows: bytes, *, words: bool = True) -> list[str]:
     r"""Return where a file is not what follows from the log; empty where each byte is.
 
-    Examples
-    --------
     >>> differences("a.csv", b"item,answer\n7,yes\n", b"item,answer\n7,no\n")
     ["a.csv, row 1 (item '7'), answer: 'yes' is written, and 'no' follows"]
     >>> differences("a.json", b'{"note": "few"}', b'{"note": "some"}', words=False)

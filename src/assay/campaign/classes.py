@@ -279,8 +279,6 @@ def refuse_beside_more_classes(
 def refuse_of_yes_or_no(given: Mapping[str, object]) -> None:
     """Raise for the first argument, by name, that has a value: there are more classes.
 
-    Examples
-    --------
     >>> refuse_of_yes_or_no({"aux": None, "at_least": 0.9})
     Traceback (most recent call last):
     assay.errors.DesignError: at_least=0.9 is given where items are of more classes than yes and no

@@ -80,8 +80,6 @@ def read_labels(
 ) -> Labels:
     """Read and check a file of labels as `import_labels` does, without recording anything.
 
-    Examples
-    --------
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
     >>> found = read_labels(b'{"id": "0", "label": "yes", "reviewer": "ann"}', campaign=campaign)
@@ -178,8 +176,6 @@ def import_labels(
 
     Doing it again changes nothing.
 
-    Examples
-    --------
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=3)
     >>> batch = campaign.ask(3)
@@ -286,8 +282,6 @@ def write_batch(
 ) -> Written:
     r"""Return the next items to judge, as a file.
 
-    Examples
-    --------
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
     >>> write_batch(campaign, 1, format="jsonl").content
@@ -327,8 +321,6 @@ def write_unjudged(
 ) -> Written:
     r"""Return items for a judge, as a file with an empty column for its verdict.
 
-    Examples
-    --------
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
     >>> write_unjudged(campaign, 1).content
@@ -351,8 +343,6 @@ def write_unjudged(
 def write_labels(campaign: Campaign, *, format: str = "csv") -> Written:
     r"""Return what every reviewer says now, as a file.
 
-    Examples
-    --------
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
     >>> write_labels(campaign).content

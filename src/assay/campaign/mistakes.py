@@ -28,8 +28,6 @@ MISTAKE_FORMATS = tuple(_WRITERS)
 def write_mistakes(mistakes: Mistakes, *, format: str = "csv") -> Written:
     r"""Return mistakes as a file, one row each.
 
-    Examples
-    --------
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
     >>> estimate = campaign.tell({item.id: False for item in campaign.ask(1)}, reviewer="ann")

@@ -115,8 +115,6 @@ def _numbers(
 def _legal(names: Iterable[str]) -> list[str]:
     """Return names that MLflow takes on every system, no two alike.
 
-    Examples
-    --------
     >>> _legal(["precision:cnn", "recall:new - recall:old", "f1:cnn[lang=de]", "f1:cnn_lang_de"])
     ['precision.cnn', 'recall.new - recall.old', 'f1.cnn_lang_de', 'f1.cnn_lang_de_2']
     """

@@ -101,8 +101,6 @@ def find_prior_labels(
 ) -> PriorLabels:
     """Read labels from before, and find their items among the predictions.
 
-    Examples
-    --------
     >>> from assay.predictions import from_arrays
     >>> found = from_arrays(y_score=[0.9, 0.8, 0.1], threshold=0.5)
     >>> prior = find_prior_labels({0: True, 2: False}, found, id_column=None, variable="score",

@@ -103,8 +103,6 @@ def _labels_in(message: object) -> list[Label]:
 def _sendable(text: str) -> str:
     r"""Return a text that a notebook's messages can hold: half a surrogate pair is replaced.
 
-    Examples
-    --------
     >>> _sendable("Ω \ud800!") == "Ω \ufffd!"
     True
     """

@@ -83,8 +83,6 @@ class Keyboard:
 
     `classes`: the campaign's.
 
-    Examples
-    --------
     >>> Keyboard(Vocabulary(("math", "physics", "q-bio"))).find("Q-Bio")
     <Answer: 'q-bio'>
     """

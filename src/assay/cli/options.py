@@ -241,8 +241,6 @@ def parse_classifiers(
 ) -> dict[str, dict[str, object]]:
     """Return what each classifier has, as `create_campaign` and `simulate` take it.
 
-    Examples
-    --------
     >>> parse_classifiers(["cnn=p_cnn,said_cnn", "mve=,vote"])
     {'cnn': {'score': 'p_cnn', 'predicted': 'said_cnn'}, 'mve': {'predicted': 'vote'}}
     >>> parse_classifiers(["cnn=p_cnn>=0.5"])
@@ -271,8 +269,6 @@ def parse_classifiers(
 def is_one_metric(metrics: list[str]) -> bool:
     """Tell whether one metric is asked for, by its mere name.
 
-    Examples
-    --------
     >>> is_one_metric(["recall"]), is_one_metric(["recall:cnn"]), is_one_metric(["recall", "f1"])
     (True, False, False)
     """
@@ -309,8 +305,6 @@ def gain_of(gain: float | None, threshold_for: str | None) -> float:
 def refuse_beside_classifiers(**given: object) -> None:
     """Raise where a column of one classifier alone is given beside ``--classifier``.
 
-    Examples
-    --------
     >>> refuse_beside_classifiers(score="p", predicted=None)
     Traceback (most recent call last):
     assay.errors.InputError: --score p is given beside --classifier

@@ -96,8 +96,6 @@ def strata_table(rows: Sequence[StratumRow], counted: str = "yes") -> Table:
 def interval_bar(low: float, high: float, value: float | None) -> Text:
     """Draw the interval on the narrowest round stretch of [0, 1], or of [-1, 1], that holds it.
 
-    Examples
-    --------
     >>> print(interval_bar(0.913, 0.948, 0.931))
     0.9 ├──────────━━━━━━━━━━━━━━●━━━━━━━━━━━━━──┤ 0.95
     """
@@ -123,8 +121,6 @@ def interval_bar(low: float, high: float, value: float | None) -> Text:
 def half_width_bar(half_width: float, within: float) -> Text:
     """Draw the half-width against its goal, on a scale that ends at five times the goal.
 
-    Examples
-    --------
     >>> print(half_width_bar(0.034, 0.02))
     ━━━━━━━│━━━━━━──────────────────────────  0.0340, goal 0.02
     """
@@ -140,8 +136,6 @@ def half_width_bar(half_width: float, within: float) -> Text:
 def progress_text(estimate: Estimate, goal: Goal) -> str:
     """Say what is still missing, or why the campaign is over.
 
-    Examples
-    --------
     >>> from assay.core.goal import Goal
     >>> from assay.results import Estimate
     >>> estimate = Estimate(

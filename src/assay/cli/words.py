@@ -54,8 +54,6 @@ def in_options(text: str, own: Mapping[str, str] = MappingProxyType({})) -> str:
 
     `own` has the options that a command calls otherwise than the others do.
 
-    Examples
-    --------
     >>> in_options("say positive='yes' or show=['a b', 'c']")
     "say --positive yes or --show 'a b' --show c"
     >>> in_options("threshold=0.5 is given without score=")

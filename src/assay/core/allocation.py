@@ -16,8 +16,6 @@ from assay.errors import InputError
 def proportional(N: Floats, n: ArrayLike) -> Floats:
     """Labels per stratum in proportion to its size: n_h = n N_h / N (paper 2, section 3.3.1).
 
-    Examples
-    --------
     >>> proportional(np.array([900.0, 100.0]), 20)
     array([18.,  2.])
     """
@@ -27,8 +25,6 @@ def proportional(N: Floats, n: ArrayLike) -> Floats:
 def equal(N: Floats, n: ArrayLike) -> Floats:
     """Return the same number of labels for every stratum: n_h = n / K (paper 2, section 3.3.2).
 
-    Examples
-    --------
     >>> equal(np.array([900.0, 100.0]), 20)
     array([10., 10.])
     """
@@ -46,8 +42,6 @@ def neyman(N: Floats, sd: Floats, n: ArrayLike) -> Floats:
     n_h = n * N_h S_h / sum(N_h S_h)  (paper 2, Eq. 9). Where every S_h is zero the outcome is known
     to be constant in each stratum and the shares fall back to proportional.
 
-    Examples
-    --------
     >>> neyman(np.array([900.0, 100.0]), np.array([0.1, 0.5]), 28)
     array([18., 10.])
     """
@@ -66,8 +60,6 @@ def round_to_total(shares: ArrayLike, total: ArrayLike, room: ArrayLike) -> Ints
 
     Largest remainders; equal remainders go to the first stratum.
 
-    Examples
-    --------
     >>> round_to_total([5.0, 3.0, 2.0], 7, room=[2, 10, 10])
     array([2, 3, 2])
     """
@@ -99,8 +91,6 @@ def draw(weights: Floats, total: ArrayLike, room: Floats, rng: np.random.Generat
     the sum to draw; where the strata hold less than that, all they hold; `room`, (..., H): the most
     a stratum can take.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(1)
     >>> int(draw(np.array([3.0, 1.0]), 8, np.array([5.0, 9.0]), rng).sum())
     8
@@ -205,8 +195,6 @@ def explore(w: Floats, n: Floats, x: Floats, left: Floats | float = 1.0) -> Expl
     the outcome, the rarer of the two; `left`, (..., H): the share of each stratum's variance that
     is left, (N - n)/(N - 1); 1 where labels are drawn with replacement.
 
-    Examples
-    --------
     Twenty outcomes of each of two strata say nothing about where to look; forty and none do.
 
     >>> w, n = np.full(2, 0.5), np.array([100.0, 100.0])

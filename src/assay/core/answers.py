@@ -122,8 +122,6 @@ _OF_CLASSES = {
 def answers_to(classes: Vocabulary = YES_OR_NO) -> tuple[Answer, ...]:
     """Return every answer that there is, in the order in which people are shown them.
 
-    Examples
-    --------
     >>> [str(answer) for answer in answers_to()]
     ['yes', 'no', 'cannot judge', 'broken']
     >>> [str(answer) for answer in answers_to(Vocabulary(("math", "physics")))]
@@ -182,8 +180,6 @@ def _find_set(value: object, classes: Vocabulary) -> Answer | None:
 def named_in(value: object) -> list[object] | None:
     """Return the classes that a value names: a list, or a text with bars between them, or JSON.
 
-    Examples
-    --------
     >>> named_in("fraud|spam"), named_in('["fraud"]'), named_in([]), named_in("")
     (['fraud', 'spam'], ['fraud'], [], None)
     """
@@ -217,8 +213,6 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
     an alias, in any case, or the number that a name is; where an item may have several, a list of
     these, or a text with ``|`` between them. A missing value is never taken for a no.
 
-    Examples
-    --------
     >>> parse_answer(True), parse_answer("No"), parse_answer("?")
     (<Answer.YES: 'yes'>, <Answer.NO: 'no'>, <Answer.CANNOT_JUDGE: 'cannot judge'>)
     >>> parse_answer("Physics", Vocabulary(("math", "physics")))
@@ -247,8 +241,6 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
 def parse_verdict(value: object, at: float | None = None) -> bool | None:
     """Return what a judge says of an item; None where it says neither yes nor no.
 
-    Examples
-    --------
     >>> parse_verdict("Yes"), parse_verdict(0.7, at=0.5), parse_verdict(None), parse_verdict("?")
     (True, True, None, None)
     """
@@ -271,8 +263,6 @@ def parse_answers(
 ) -> dict[str, Answer]:
     """Return what a mapping, or pairs, of ids and answers say, by the ids' texts.
 
-    Examples
-    --------
     >>> parse_answers({7: True}, "integer")
     {'7': <Answer.YES: 'yes'>}
     """
@@ -347,8 +337,6 @@ def agreement_of(ratings: Sequence[Mapping[str, str]]) -> Agreement:
     reviewers agree on items drawn apart, sum_j p_1j p_2j; Fleiss' [2]_ that any two do, sum_j
     p_j^2, with p_j the mean over items of n_ij / n_i [3]_.
 
-    Examples
-    --------
     >>> one = {"ann": "yes", "bob": "yes"}
     >>> print(agreement_of([one, one, {"ann": "no", "bob": "no"}, {"ann": "no", "bob": "yes"}]))
     2 reviewers, 4 items judged by two or more: two of them agree on 75.0% [19.4%, 99.4%], Cohen's

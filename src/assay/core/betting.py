@@ -77,8 +77,6 @@ def guesses(tallies: Tallies, metric: Ratio) -> Floats:
     The mean is over strata that have labels, by size, of the rate of outcomes that lower the
     metric: where the classifier says no these are the positives, so both sides share it.
 
-    Examples
-    --------
     >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[500, 500], n=[18, 0], x=[17, 0])
     >>> guesses(tallies, ratio("precision", tallies.N, np.array([True, True]))).round(3)
@@ -187,8 +185,6 @@ _FINEST, _COARSEST = 0.0005, 0.05  # the half-widths whose twentieth is the dist
 class Bets:
     """What the bettors own, as logarithms of multiples of what they began with.
 
-    Examples
-    --------
     >>> bets = Bets.start(grid(0.05), ())
     >>> [float(end) for end in bets.ends(0.95)]
     [0.0, 1.0]
@@ -240,8 +236,6 @@ class Bets:
 def grid(within: float | None, extra: float | None = None) -> Floats:
     """Return the points to bet against: a twentieth of `within` apart, and `extra`.
 
-    Examples
-    --------
     >>> grid(0.04)[:3], grid(None, 0.951).size
     (array([0.002, 0.004, 0.006]), 400)
     """
@@ -266,8 +260,6 @@ def chances(tallies: Tallies, metric: Ratio) -> Floats:
     Where the errors are, and never quite nowhere else (`core.allocation`), among strata with cards
     left. What a card pays is divided by its chance, so strata must not be starved.
 
-    Examples
-    --------
     >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[500, 500], n=[100, 100], x=[60, 100])
     >>> chances(tallies, ratio("precision", tallies.N, np.array([True, True]))).round(2)
@@ -298,8 +290,6 @@ def fold(
 ) -> Bets:
     """Return what the bettors own after a round of cards.
 
-    Examples
-    --------
     >>> from assay.core.forms import ratio
     >>> before = Tallies(N=[5000, 5000], n=[30, 30], x=[29, 30])  # not bet on, but learnt from
     >>> precision = ratio("precision", before.N, np.array([True, True]))

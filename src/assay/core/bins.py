@@ -38,8 +38,6 @@ def scale_of(low: float, high: float) -> Scale:
     Scores that all lie in [0, 1] are taken for probabilities. The guess is said in the output and
     can be overridden, because margins may happen to fall into that range too.
 
-    Examples
-    --------
     >>> scale_of(0.02, 0.97), scale_of(-3.1, 4.5)
     ('probability', 'margin')
     """
@@ -61,8 +59,6 @@ def bins_of(values: Floats, rule: Rule) -> Ints:
     `values`, (N,): finite, of float64 or float32; between 0 and 1 unless the rule is for margins;
     `rule`: the one for the scores of the whole population.
 
-    Examples
-    --------
     >>> bins_of(np.array([0.0, 1e-6, 0.5, 1.0]), "probability")
     array([-2047, -2045,     0,  2047])
     >>> bins_of(np.array([-3.0, 0.0, 3.0, 1e300]), "margin")
@@ -134,8 +130,6 @@ def find_places(values: Floats, rule: Rule, said: Bools | Ints, places: Places) 
 
     False where a score is not finite, or is off its scale.
 
-    Examples
-    --------
     >>> places = np.empty(3, dtype=np.uint16)
     >>> find_places(np.array([0.0, 0.5, 1.0]), "probability", np.array([0, 0, 1]), places), places
     (True, array([   0, 4094, 8189], dtype=uint16))
@@ -163,8 +157,6 @@ _AT_ONCE = 15 * 1024
 def pieces(size: int, at_once: int = _AT_ONCE) -> Iterator[slice]:
     """Cut a line of that many items into pieces that are worked on one after the other.
 
-    Examples
-    --------
     >>> list(pieces(20_000))
     [slice(0, 15360, None), slice(15360, 20000, None)]
     """
@@ -177,8 +169,6 @@ class Ranges:
 
     `places`: places are numbered from 0.
 
-    Examples
-    --------
     >>> ranges = Ranges(3)
     >>> ranges.add(np.array([2, 0, 2]), np.array([0.9, 0.1, 0.8]))
     >>> ranges.count, ranges.low[2], ranges.high[2]

@@ -22,8 +22,6 @@ GAPS = np.linspace(0.0, DESPAIR, 1001)
 def stakes_by_gap() -> Floats:
     """Return phi(z)/w at w = exp(-gap), with z the normal quantile of w, for every one of `GAPS`.
 
-    Examples
-    --------
     >>> stakes_by_gap()[[0, 1, 1000]].round(3)
     array([0.   , 0.014, 2.796])
     """

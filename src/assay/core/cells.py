@@ -41,8 +41,6 @@ class Heap:
 def count_cells(codes: Ints, weights: Ints | None = None) -> dict[int, int]:
     """Count the items with each code that occurs, or sum what they count for.
 
-    Examples
-    --------
     >>> count_cells(np.array([3, 0, 3, 1]))
     {0: 1, 1: 1, 3: 2}
     >>> count_cells(np.array([3, 0, 3, 1]), np.array([5, 1, 2, 9]))
@@ -74,8 +72,6 @@ def profile_heaps(
 ) -> list[Profile]:
     """Return the distribution of the mean rank in each heap, or of a model's log odds.
 
-    Examples
-    --------
     >>> values, codes = np.array([0.1, 0.2, 0.3]), np.array([0, 1, 2])
     >>> [profile.total for profile in profile_heaps(values, codes, [(0,), (1, 2)])]
     [1, 2]
@@ -106,8 +102,6 @@ def cut_heaps(
 ) -> list[Heap]:
     """Cut each heap into strata.
 
-    Examples
-    --------
     >>> values, codes = np.array([0.1, 0.2, 0.3]), np.array([0, 1, 2])
     >>> heaps = [(0,), (1, 2)]
     >>> [heap.cuts.points for heap in cut_heaps(profile_heaps(values, codes, heaps), heaps, [1, 2])]
@@ -134,8 +128,6 @@ def assign_strata(values: Floats, codes: Ints, heaps: Sequence[Heap]) -> Ints:
 
     -1 for an item whose code is in no heap.
 
-    Examples
-    --------
     >>> whole = Cuts(method="perc", points=(), owner=(0,))
     >>> halves = Cuts(method="perc", points=(0.5,), owner=(0, 1))
     >>> heaps = [Heap((0,), whole), Heap((1, 3), halves)]
@@ -166,8 +158,6 @@ def count_parts(
 
     Ascending; only what has items.
 
-    Examples
-    --------
     >>> heaps = [Heap((1, 3), Cuts(method="perc", points=(0.5,), owner=(0, 1)))]
     >>> count_parts(np.array([0.9, 0.8, 0.2, 0.7]), np.array([1, 1, 3, 3]), heaps)
     ((0, 3, 1), (1, 1, 2), (1, 3, 1))
@@ -230,8 +220,6 @@ def merge_cells(
     The codes of each heap, ascending: first the cells that stand alone, in the order of their
     codes, then at most eight heaps. Each code is in exactly one of them.
 
-    Examples
-    --------
     >>> merge_cells({0b00: 0.9, 0b01: 0.099, 0b10: 0.0008, 0b11: 0.0002})
     [(0,), (1,), (2, 3)]
     """

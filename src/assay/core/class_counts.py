@@ -19,8 +19,6 @@ def over(top: Floats, bottom: Floats) -> Floats:
 def gamma_end(mean: Floats, variance: Floats, z: float) -> Floats:
     """Quantile of a gamma distribution at the normal quantile z (Wilson and Hilferty's cube).
 
-    Examples
-    --------
     No outcome, and an allowance of one: 3.7, as for a count of 0 in `core.stratified`.
 
     >>> gamma_end(np.array(1.0), np.array(1.0), 1.96).round(2)

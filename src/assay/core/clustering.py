@@ -33,8 +33,6 @@ def kmeans(z: Floats, W: Floats, K: int) -> Ints:
     scores i, ..., j - 1 around their mean [1]_. The best i never falls when j grows [2]_, so a
     search between the best i of the neighbours takes O(M log M) for each k.
 
-    Examples
-    --------
     >>> kmeans(np.array([0.0, 0.1, 0.5, 0.9, 1.0]), np.ones(5), 3)
     array([0, 0, 1, 2, 2])
     """
@@ -127,8 +125,6 @@ def kernel_density(z: Floats, W: Floats) -> tuple[Floats, Floats]:
     N nor M. The grid has 8 points in a bandwidth; where that would take more than 65536 points,
     the scores have outliers beyond thousands of bandwidths, and a bandwidth has fewer.
 
-    Examples
-    --------
     >>> grid, f = kernel_density(np.array([0.0, 1.0]), np.array([3.0, 1.0]))
     >>> float(f[0] / f[-1]) > 2
     True
@@ -164,8 +160,6 @@ def equal_root_parts(z: Floats, W: Floats, K: int, root: int) -> Floats:
 
     The cuts, ascending.
 
-    Examples
-    --------
     >>> z = np.linspace(0, 1, 1001)
     >>> equal_root_parts(z, np.ones(1001), 4, 2).round(2)
     array([0.26, 0.5 , 0.74])
@@ -221,8 +215,6 @@ def gaussian_mixture(z: Floats, W: Floats, K: int) -> Mixture:
     scores always give the same mixture: a local optimum, as
     scikit-learn's is. No variance falls below a millionth of that of all scores.
 
-    Examples
-    --------
     >>> mixture = gaussian_mixture(np.array([0.0, 0.1, 0.9, 1.0]), np.ones(4), 2)
     >>> mixture.mean.round(2)
     array([0.05, 0.95])

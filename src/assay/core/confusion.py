@@ -120,8 +120,6 @@ def class_score(name: str, A: Floats, M: Floats, P: Floats) -> ClassScore:
     `A`, `M`, `P`, (..., K): items of each class that are called so, that are missed, and all that
     are called so.
 
-    Examples
-    --------
     >>> class_score("recall", np.array([8.0]), np.array([2.0]), np.array([9.0])).value
     array([0.8])
     """
@@ -199,8 +197,6 @@ def is_matrix_metric(name: str) -> bool:
 def canonical_matrix_metric(name: str) -> str:
     """Return the one spelling of a metric over all classes, or raise.
 
-    Examples
-    --------
     >>> canonical_matrix_metric("Macro-F1"), canonical_matrix_metric("micro f1")
     ('macro_f1', 'accuracy')
     >>> canonical_matrix_metric("top-5-accuracy")

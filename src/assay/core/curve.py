@@ -90,8 +90,6 @@ def curve_bands(
 ) -> CurveBands:
     """Return the metrics at every threshold, or at some hundreds of them, with intervals.
 
-    Examples
-    --------
     >>> one, zero = np.ones(4), np.zeros(4, dtype=int)
     >>> bins = ScoreBins(np.arange(4.0), one, one, np.array([0, 1, 0, 1.0]), zero, zero, one > 0)
     >>> found = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
@@ -141,8 +139,6 @@ def drawn_positives(
 ) -> tuple[Floats, Floats]:
     """Return how many positives there are from each of `starts` on: expected, (G,), and drawn.
 
-    Examples
-    --------
     >>> told, none = np.array([10.0, 10.0]), np.zeros(2, dtype=int)
     >>> bins = ScoreBins(np.arange(2.0), 10 * told, told, told / 2, np.arange(2), none, none > 0)
     >>> expected, drawn = drawn_positives(bins, rng=np.random.default_rng(0), draws=100)
@@ -220,8 +216,6 @@ def simultaneous(
 
     `lower`, `upper`, (D, G): each drawn curve, at its lowest and at its highest.
 
-    Examples
-    --------
     >>> drawn = np.random.default_rng(0).normal(size=(4000, 20))  # 20 independent thresholds
     >>> low, high = simultaneous(drawn, drawn, 0.95)
     >>> bool(2.9 < high.mean() < 3.2), bool(-3.2 < low.mean() < -2.9)

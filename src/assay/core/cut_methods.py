@@ -74,8 +74,6 @@ class Facing:
 def canonical_method(name: str) -> str:
     """Return the name under which a stratification method is known here.
 
-    Examples
-    --------
     >>> canonical_method("EQSZ")
     'perc'
     """
@@ -99,8 +97,6 @@ def cut(profile: Profile, method: str, bins: int, facing: Facing | None = None) 
     `bins` strata come out, the notes say why; with no more cells than `bins`, each cell is a
     stratum whatever the method.
 
-    Examples
-    --------
     >>> from assay.core.profile import profile_of
     >>> cut(profile_of(np.array([0.0, 0.1, 0.2, 0.3, 0.8, 1.0])), "perc", 3).points
     (0.2, 0.8)

@@ -28,8 +28,6 @@ _FEW_POINTS = 32
 class Cuts:
     """Points that cut the scores into intervals, and the stratum of each interval.
 
-    Examples
-    --------
     >>> cuts = Cuts(method="equal", points=(0.25, 0.5), owner=(0, 1, 2))
     >>> cuts.assign(np.array([0.1, 0.25, 0.7]))
     array([0, 1, 2])
@@ -93,8 +91,6 @@ class Cuts:
         The counts are those of the items themselves where each point is the lower end of a cell,
         as it is in what `cut` returns for this profile.
 
-        Examples
-        --------
         >>> from assay.core.profile import profile_of
         >>> Cuts(method="equal", points=(0.5,), owner=(0, 1)).sizes(profile_of(np.array([0, 1, 1])))
         array([1, 2])
@@ -106,8 +102,6 @@ class Cuts:
     def describe(self) -> list[str]:
         """Return the scores of each stratum in words.
 
-        Examples
-        --------
         >>> Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1)).describe()
         ['0.2 to 0.3', 'below 0.2 and 0.3 or more']
         """
@@ -176,8 +170,6 @@ def confidence(score: Floats, predicted: Bools, scale: Scale, threshold: float =
     probability: z is the probability of the predicted class, p or 1 - p. Margin: z is the distance
     from the threshold, the paper's abs(C(x)) at threshold 0.
 
-    Examples
-    --------
     >>> confidence(np.array([0.9, 0.25]), np.array([True, False]), "probability")
     array([0.9 , 0.75])
     >>> confidence(np.array([2.5, -0.5]), np.array([True, False]), "margin")
@@ -195,8 +187,6 @@ def rank(score: Floats, profile: Profile) -> Floats:
 
     Between 0 and 1; 1/2 for every item when all scores are equal.
 
-    Examples
-    --------
     >>> from assay.core.profile import profile_of
     >>> scores = np.array([0.9, 0.1, 0.9, 0.5])
     >>> rank(scores, profile_of(scores))

@@ -51,8 +51,6 @@ def number(id: Id, seed: int) -> int:
 
     0 to 2^64 - 1; the item with the smallest number is dealt first.
 
-    Examples
-    --------
     >>> number(7, seed=1)
     12798019467750399265
     >>> number("7", seed=1)
@@ -66,8 +64,6 @@ def numbers(ids: Ints | Words | Sequence[Id], seed: int) -> Words:
 
     `ids`: as `digest` takes them.
 
-    Examples
-    --------
     >>> numbers(np.array([7, 8]), seed=1)
     array([12798019467750399265,  5370165387894882594], dtype=uint64)
     """
@@ -77,8 +73,6 @@ def numbers(ids: Ints | Words | Sequence[Id], seed: int) -> Words:
 def key(seed: int) -> int:
     """Return K(seed), the 64 bits that make one seed's order unlike another's.
 
-    Examples
-    --------
     >>> key(1)
     6402841768844205961
     """
@@ -94,8 +88,6 @@ def digest(ids: Ints | Words | Sequence[Id]) -> Words:
 
     `ids`: one column of ids. An array of integers is a hundred times faster than a sequence.
 
-    Examples
-    --------
     >>> digest(["7", "007"])
     array([8719647946811673230, 7106483370208201996], dtype=uint64)
     """
@@ -118,8 +110,6 @@ def digest(ids: Ints | Words | Sequence[Id]) -> Words:
 def mix(words: Words) -> Words:
     """Return h(word) for each word; the words given are left as they are.
 
-    Examples
-    --------
     >>> mix(np.array([0, 1], dtype=np.uint64))
     array([                  0, 4717996019076358352], dtype=uint64)
     """
@@ -146,8 +136,6 @@ def unmix(words: Words) -> Words:
 
     A word exclusive or its upper half is undone by the same; a product, by the inverse modulo 2^64.
 
-    Examples
-    --------
     >>> unmix(mix(np.array([0, 7, 2**63], dtype=np.uint64)))
     array([                  0,                   7, 9223372036854775808], dtype=uint64)
     """

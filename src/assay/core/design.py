@@ -285,8 +285,6 @@ MODES: dict[str, Design] = {
 def default_design(goal: Goal) -> Design:
     """Return the design that serves a goal when none is chosen.
 
-    Examples
-    --------
     >>> default_design(Goal("precision", at_least=0.95)) == Design.guaranteed()
     True
     """
@@ -303,8 +301,6 @@ def fitted(design: Design, goal: Goal) -> Design:
     fewer the interval is too narrow: its strata's spreads are known too badly. Up to ±0.08 that
     leaves all sixteen.
 
-    Examples
-    --------
     >>> [fitted(Design(), Goal("accuracy", within=within)).bins for within in (0.05, 0.1, 0.2)]
     [16, 8, 4]
     """
@@ -320,8 +316,6 @@ def ends_with_budget(design: Design, goal: Goal) -> bool:
     At the end of the budget the interval is then that of `Design.fixed`, for one look; before it,
     whoever stops needs the wider one.
 
-    Examples
-    --------
     >>> [ends_with_budget(Design(), Goal("recall", w, budget=500)) for w in (None, 0.05)]
     [True, False]
     """
@@ -334,8 +328,6 @@ def ends_with_budget(design: Design, goal: Goal) -> bool:
 def holds(design: Design, goal: Goal, *, spent: bool) -> str:
     """Return when the interval that is shown is right, in words.
 
-    Examples
-    --------
     >>> [holds(Design(), Goal("recall", budget=500), spent=spent) for spent in (False, True)]
     ['95% if you stop now; at the budget of 500 it is narrower', '95% at the budget of 500']
     """
@@ -348,8 +340,6 @@ def holds(design: Design, goal: Goal, *, spent: bool) -> str:
 def price_of_peeking(design: Design, goal: Goal) -> str:
     """Return a warning where the goal looks more often than the design's interval bears, or "".
 
-    Examples
-    --------
     >>> price_of_peeking(Design(), Goal("precision", within=0.02))
     ''
     """

@@ -18,8 +18,6 @@ from assay.errors import DesignError
 class Gap:
     """The difference of two metrics over the same strata, whatever their denominators.
 
-    Examples
-    --------
     Both say yes to the first stratum, each alone to one of the others; the F1s are 0.84 and 0.8.
 
     >>> from assay.core.forms import ratio
@@ -141,8 +139,6 @@ def difference(first: Ratio, second: Ratio) -> Ratio:
     Only strata in which the two differ have a weight: for accuracy those where one classifier says
     yes and the other no. Its values lie between -1 and 1.
 
-    Examples
-    --------
     Both say yes to the first stratum, each alone to one of the others.
 
     >>> from assay.core.forms import ratio

@@ -82,8 +82,6 @@ def double_sampling(
     which for b = 1 is sqrt(c_h / c_j) sqrt(rho^2 / (1 - rho^2)), with n_h = n0 [(1 - rho^2) +
     rho^2 n_h / n_j]. It is at least 1, and n_j at most N.
 
-    Examples
-    --------
     >>> found = double_sampling(Question(500, 1e9), 0.9, judge_cost=0.02, label_cost=1.5)
     >>> round(found.judgements), round(found.labels), round(found.cost(0.02, 1.5))
     (2104, 118, 219)
@@ -108,8 +106,6 @@ def part_of_variance(question: Question, rho: float, effort: Effort) -> float:
 
     The rest is the variance of the part's own mean, which labels of the part do not tell.
 
-    Examples
-    --------
     >>> question = Question(500, 1e9)
     >>> found = double_sampling(question, 0.9, judge_cost=0.02, label_cost=1.5)
     >>> round(part_of_variance(question, 0.9, found), 3)
@@ -130,8 +126,6 @@ def judged_strata(
 
     A quadratic over a linear function of f: convex, so that the cheapest f is the only minimum.
 
-    Examples
-    --------
     Of many items it is a small share, and of no use:
 
     >>> many, few = Question(500, 1e6), Question(500, 5_000)

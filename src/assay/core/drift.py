@@ -71,8 +71,6 @@ def drift_of(N: Floats, n: Floats, x: Floats, left: Floats, metric: Metric) -> D
     `N`, `n`, `x`, (..., H): stratum sizes, labels and outcomes; `left`, (..., H): the share of each
     stratum's variance that is left; 0 where all is known.
 
-    Examples
-    --------
     One stratum, eight errors in eighty: somewhat less than one error is missing.
 
     >>> from assay.core.forms import ratio

@@ -77,8 +77,6 @@ class Input:
     def values(self, column: Values) -> Floats:
         """Return the numbers of a column; 0 where a number is missing.
 
-        Examples
-        --------
         >>> Input("judge", "number", centre=1.0).values([4.0, None])
         array([1.5, 0. ])
         >>> Input("lang", "level", level="de").values(["de", "en"])
@@ -175,8 +173,6 @@ def columns_at(columns: Mapping[str, Values], rows: Ints) -> dict[str, Values]:
 def scheduled(answered: int) -> int:
     """Return the last number of labels, of those fixed beforehand, that has been reached; or 0.
 
-    Examples
-    --------
     >>> [scheduled(answered) for answered in (99, 100, 199, 399, 400)]
     [0, 100, 100, 200, 400]
     """
@@ -236,8 +232,6 @@ def fit(
     Strata of several classifiers are cut by the mean rank (`RANK`): the other columns must tell
     more than that, and more than the scores do.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> judge, score = rng.normal(size=300), rng.normal(size=300)
     >>> positive = judge + 0.3 * rng.normal(size=300) > 0
@@ -317,8 +311,6 @@ def _inputs_now(column: str, values: Values, before: Model | None) -> list[Input
 def inputs_of(column: str, values: Values) -> list[Input]:
     """Return the inputs that a column becomes, by the values that it has; none for a constant.
 
-    Examples
-    --------
     >>> [each.kind for each in inputs_of("judge", [0.2, 0.9, None])]
     ['share', 'level']
     >>> [each.level for each in inputs_of("lang", ["de"] * 5 + ["en"] * 9 + ["nl"])]
@@ -439,8 +431,6 @@ def share_left(log_odds: Floats, stratum: Ints, sizes: Ints, cost: Cost | None =
     (H,): the strata's items; `cost`: returns the labels that strata take, by the rate of the
     outcome in each and the standard deviation there; otherwise those of a mean.
 
-    Examples
-    --------
     >>> share_left(np.array([4.0, -4.0]), np.array([0, 0]), np.array([50])).__round__(3)
     0.071
     >>> share_left(np.array([0.3, 0.3]), np.array([0, 0]), np.array([50]))
@@ -506,8 +496,6 @@ def _product(numbers: Sequence[Floats], term: tuple[int, ...], size: int) -> Flo
 def as_numbers(values: Values) -> Floats:
     """Return values as numbers, also those that are written as text; NaN for all else.
 
-    Examples
-    --------
     >>> as_numbers([1, " 2.5", None, "de"])
     array([1. , 2.5, nan, nan])
     """

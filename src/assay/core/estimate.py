@@ -50,8 +50,6 @@ class Moments:
 def m_estimate(n: Floats, x: Floats) -> Floats:
     """Return paper 1's smoothed rate (h + m/2)/(n + m), m = 2 at n = 0 and 1/sqrt(n) after.
 
-    Examples
-    --------
     >>> m_estimate(np.array([0.0, 1.0, 4.0]), np.array([0.0, 1.0, 4.0]))
     array([0.5       , 0.75      , 0.94444444])
     """
@@ -121,8 +119,6 @@ def estimate(
 
     `estimator`: how a stratum's rate is estimated.
 
-    Examples
-    --------
     >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[900, 100], n=[9, 11], x=[9, 6])
     >>> precision = ratio("precision", tallies.N, np.array([True, True]))
@@ -162,8 +158,6 @@ def quoted_value(
 ) -> Floats:
     """Return the metric's value, as it is to be quoted, of shape (...).
 
-    Examples
-    --------
     Eight errors in eighty labels of one stratum, and a stop by the width: most of an error more.
 
     >>> from assay.core.forms import ratio

@@ -36,8 +36,6 @@ def part_variance(name: str, metric: Ratio, N: Floats, T: Floats, share: float) 
 
     `N`, `T`, (..., H): the part's items that the metric is about, and the outcomes in each stratum.
 
-    Examples
-    --------
     Of 10,000 items 1,000 were drawn, and 900 are right: 0.9 * 0.1 * (1/1000 - 1/10000).
 
     >>> from assay.core.forms import ratio

@@ -27,8 +27,6 @@ _MOST_OF = re.compile(r"the most (recall|precision)", re.IGNORECASE)
 class ThresholdQuestion:
     """Floors that a threshold has to keep, and what is wanted most of those that do.
 
-    Examples
-    --------
     >>> question = ThresholdQuestion.parse("precision >= 0.9 and the most recall")
     >>> question.floors, question.most, str(question)
     ((('precision', 0.9),), 'recall', 'precision >= 0.9')
@@ -77,8 +75,6 @@ def refuse_beside(threshold_for: str, given: Mapping[str, object]) -> None:
 
     `given`: arguments by name; None where they are not given.
 
-    Examples
-    --------
     >>> refuse_beside("recall >= 0.9", {"aux": None, "bins": 8})
     Traceback (most recent call last):
     assay.errors.DesignError: bins=8 is given beside threshold_for='recall >= 0.9'

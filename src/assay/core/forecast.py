@@ -23,8 +23,6 @@ def labels_needed(variance: Floats, within: float, confidence: float) -> Floats:
     `variance` is n times that of the estimate. With `least_variance` of the true rates this is
     paper 1's oracle (section 6): what an experimenter would need who knew every bin beforehand.
 
-    Examples
-    --------
     >>> round(float(labels_needed(np.array(0.25), within=0.03, confidence=0.95)))
     1067
     """
@@ -38,8 +36,6 @@ def labels_at_width(labels: float, half_width: float, within: float, items: floa
     proportion to 1/n - 1/N. Half-way to the goal, four forecasts in five are 0.9 to 1.3 times what
     it takes in the end (tests/statistical/test_labels_at_width.py).
 
-    Examples
-    --------
     >>> [round(labels_at_width(100, 0.06, 0.03, items=items)) for items in (1e6, 500)]
     [400, 250]
     """
@@ -67,8 +63,6 @@ def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float
 def by_place(N: Floats, T: Floats, says_yes: Bools) -> Floats:
     """Return the true positives, false positives, false negatives and true negatives, (..., 4).
 
-    Examples
-    --------
     >>> by_place(np.array([10.0, 90.0]), np.array([8.0, 2.0]), np.array([True, False]))
     array([ 8.,  2.,  2., 88.])
     """
@@ -85,8 +79,6 @@ def isotonic_rates(count: Floats, outcomes: Floats) -> Floats:
     items). With these, `least_variance` over the cells is the limit of strata by the score alone:
     infinitely fine ones, with the best allocation.
 
-    Examples
-    --------
     >>> isotonic_rates(np.array([10.0, 10.0, 20.0]), np.array([5.0, 3.0, 20.0]))
     array([0.4, 0.4, 1. ])
     """
@@ -112,8 +104,6 @@ def labels_per_share(metric: str, value: float, items: float, denominator: float
     items (k (1 - value) + value) / denominator where a hit counts k times. Of metrics of both
     classes there is no such formula: `labels_per_range` has it from the counts.
 
-    Examples
-    --------
     One item in fifty is positive:
 
     >>> labels_per_share("recall", 0.8, items=1000, denominator=20)
@@ -131,8 +121,6 @@ def labels_per_range(metric: str, N: Floats, T: Floats, says_yes: Bools) -> floa
 
     `N`, `T`, `says_yes`: (H,).
 
-    Examples
-    --------
     With classes of one size, balanced accuracy is accuracy; one in fifty positive, it is not.
 
     >>> yes, N = np.array([True, False]), np.array([100.0, 100.0])
@@ -160,8 +148,6 @@ def effective_labels(
     None where the value is 0 or 1, or the standard error is 0: that no spread was seen does not
     mean that there is none, and only all items would vary as little.
 
-    Examples
-    --------
     >>> round(effective_labels(0.9, 0.01, per_share=1.0, items=1e9))
     900
     >>> effective_labels(0.9, 0.0, per_share=1.0, items=500) is None
@@ -186,8 +172,6 @@ def wilson_labels(value: Floats, within: float, confidence: float) -> Floats:
 def two_digits(labels: float) -> int:
     """Return a number of labels with as many digits as an estimate of it deserves.
 
-    Examples
-    --------
     >>> [two_digits(labels) for labels in (7.2, 335.4, 12_345)]
     [7, 340, 12000]
     """
@@ -207,8 +191,6 @@ def labels_at_random(
     has come down to `half_width`, times `per_share`; with all items labelled nothing is left open,
     so n is 1 / (1/n + 1/items) of a finite population.
 
-    Examples
-    --------
     >>> round(labels_at_random(0.5, 0.03, confidence=0.95, per_share=1.0, items=1e9))
     1063
     >>> round(labels_at_random(1.0, 0.01, confidence=0.95, per_share=1.0, items=1e9))

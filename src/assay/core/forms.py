@@ -286,8 +286,6 @@ def side_by_side(metrics: Sequence[Ratio]) -> Ratio:
     What is computed of it, is computed of each as if it were alone; it takes little longer than
     one. They must bend alike, and be of one class.
 
-    Examples
-    --------
     >>> N, yes = np.array([10.0, 90.0]), np.array([True, False])
     >>> both = side_by_side([ratio(name, N, yes) for name in ("recall", "f1")])
     >>> both.value(np.array([[8.0, 2.0], [8.0, 2.0]]))
@@ -312,8 +310,6 @@ def ratio(
 ) -> Ratio:
     """Return the metric's coefficients for strata of sizes `N`.
 
-    Examples
-    --------
     >>> N, yes = np.array([10.0, 90.0]), np.array([True, False])
     >>> ratio("recall", N, yes).value(np.array([8.0, 2.0]))
     array(0.8)

@@ -46,8 +46,6 @@ def effective_size(value: Floats, variance: Floats, n: Floats) -> Floats:
     estimate is 0 or 1 but the variance of some stratum is only bounded, value(1 - value) is taken
     at (n value + 1/2)/(n + 1), and the size is at most n.
 
-    Examples
-    --------
     >>> value, n = np.array([0.9, 0.9, 1.0]), np.array([101.0, 101.0, 101.0])
     >>> effective_size(value, np.array([0.0009, 0.00045, 0.0]), n)
     array([101., 202., 101.])
@@ -66,8 +64,6 @@ def normal(value: Floats, variance: Floats, n: Floats, confidence: float) -> End
 
     `value`, `variance`, (...): the estimate and its variance; `n`, (...): the labels behind it.
 
-    Examples
-    --------
     >>> normal(np.array(0.9), np.array(0.0009), np.array(100.0), 0.95)
     (array(0.84120108), array(0.95879892))
     """
@@ -80,8 +76,6 @@ def normal(value: Floats, variance: Floats, n: Floats, confidence: float) -> End
 def wilson(value: Floats, variance: Floats, n: Floats, confidence: float) -> Ends:
     """Return Wilson's score interval [2]_ at the effective sample size [3]_.
 
-    Examples
-    --------
     >>> low, high = wilson(np.array(1.0), np.array(0.0), np.array(100.0), 0.95)
     >>> low.round(4), high
     (np.float64(0.963), array(1.))
@@ -102,8 +96,6 @@ def jeffreys(value: Floats, variance: Floats, n: Floats, confidence: float) -> E
     Beta(m v + 1/2, m (1 - v) + 1/2) with m the effective size; the lower end is 0 at v = 0 and the
     upper end 1 at v = 1 [4]_.
 
-    Examples
-    --------
     >>> low, high = jeffreys(np.array(1.0), np.array(0.0), np.array(100.0), 0.95)
     >>> low.round(4), high
     (np.float64(0.9753), array(1.))
@@ -184,8 +176,6 @@ def of_difference(
     .. [1] Zou and Donner (2008). Construction of confidence limits about effect measures: a general
        approach. Statistics in Medicine 27.
 
-    Examples
-    --------
     >>> low, high = of_difference((0.95, 0.92, 0.97), (0.9, 0.86, 0.93))
     >>> round(low, 4), round(high, 4)
     (0.0076, 0.0947)

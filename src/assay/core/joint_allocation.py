@@ -77,8 +77,6 @@ def joint_allocation(
     Its gap is at most `TOLERANCE`, if 200 steps are enough; it is stated either way. A stratum
     where no target has variance gets `least`.
 
-    Examples
-    --------
     Two targets share the second stratum. Each alone would be served best by 25 labels in its own
     stratum and 37.5 in the shared one; together they get more where a label serves both.
 
@@ -288,8 +286,6 @@ def compromise_allocation(
 
     The gap is at most `NEAR_BEST`, if 200 steps are enough; it is stated either way.
 
-    Examples
-    --------
     Two targets are about the first stratum, one about the second. The mean serves the two better;
     the more the worst counts, the more alike they fare.
 

@@ -41,8 +41,6 @@ def find_root(
     scipy's `elementwise.find_root` (Chandrupatla) does the same. Here functions that are nearly
     straight take half as many evaluations, and those that are done are not evaluated again.
 
-    Examples
-    --------
     >>> numbers = np.array([2.0, 9.0])
     >>> find_root(lambda x, which: x * x - numbers[which], 0 * numbers, 0 * numbers + 10, numbers)
     array([1.41421356, 3.        ])

@@ -38,8 +38,6 @@ def honest_limit(
 
     `N`, `rate`, (H,): their items, and the true share of outcomes in each.
 
-    Examples
-    --------
     Half of the items are pure, and one in a hundred of the others is an error:
 
     >>> from assay.core.forms import ratio

@@ -136,8 +136,6 @@ class Kind:
 
         Where it is not defined, 0; of both classes, the middle of its range.
 
-        Examples
-        --------
         >>> METRICS["matthews_correlation"].value(np.array([40.0, 10.0, 10.0, 40.0])).round(3)
         np.float64(0.6)
         """
@@ -229,8 +227,6 @@ METRICS: dict[str, Kind] = {
 def canonical_metric(name: str) -> str:
     """Return the metric's one spelling, or raise.
 
-    Examples
-    --------
     >>> canonical_metric("False omission rate"), canonical_metric("F1")
     ('false_omission_rate', 'f1')
     """
@@ -247,8 +243,6 @@ def canonical_metric(name: str) -> str:
 def sides(metric: str) -> tuple[bool, ...]:
     """Return the predicted labels whose items the metric needs labels for.
 
-    Examples
-    --------
     >>> sides("precision"), sides("recall")
     ((True,), (True, False))
     """
@@ -258,8 +252,6 @@ def sides(metric: str) -> tuple[bool, ...]:
 def top_of(metric: object) -> int | None:
     """Return the k of a metric that is top-k accuracy, however it is spelt; None for others.
 
-    Examples
-    --------
     >>> top_of("top_5_accuracy"), top_of("Top-5 accuracy"), top_of("top5"), top_of("accuracy")
     (5, 5, 5, None)
     """
@@ -271,8 +263,6 @@ def top_of(metric: object) -> int | None:
 def asks_for_top(metrics: Iterable[object]) -> bool:
     """Tell whether top-k accuracy is among metrics as they are asked for.
 
-    Examples
-    --------
     >>> asks_for_top(["accuracy", "top-5-accuracy:new within 0.02"])
     True
     """
@@ -283,8 +273,6 @@ def asks_for_top(metrics: Iterable[object]) -> bool:
 def refuse_bad_top(metric: str, classes: int) -> None:
     """Raise where top-k accuracy is 1 whatever is labelled, or there is no k.
 
-    Examples
-    --------
     >>> refuse_bad_top("top_3_accuracy", 3)
     Traceback (most recent call last):
     assay.errors.DesignError: top_3_accuracy of 3 classes is 1 whatever the labels say

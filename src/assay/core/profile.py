@@ -19,8 +19,6 @@ _MAX_TOTAL = 2**53
 class Profile:
     """Sorted, disjoint score cells, each with the number of items in it.
 
-    Examples
-    --------
     >>> cells = np.array([0.1, 0.5, 0.9])
     >>> profile = Profile(low=cells, high=cells, mean=cells, count=np.array([2, 1, 4]))
     >>> profile.total, profile.exact
@@ -109,8 +107,6 @@ def profile_of(values: Floats, rule: Rule | None = None, weights: Ints | None = 
     Equal scores are never in different cells; different ones are in one cell only where they are
     nearly equal.
 
-    Examples
-    --------
     >>> profile_of(np.array([0.9, 0.1, 0.9, 0.5])).count
     array([1, 1, 2])
     """
@@ -136,8 +132,6 @@ def profile_of(values: Floats, rule: Rule | None = None, weights: Ints | None = 
 def score_range(scores: Floats) -> tuple[float, float]:
     """Return the smallest and the largest score, or say why there is none.
 
-    Examples
-    --------
     >>> score_range(np.array([0.9, 0.1, 0.5]))
     (0.1, 0.9)
     """
@@ -152,8 +146,6 @@ def score_range(scores: Floats) -> tuple[float, float]:
 def as_scores(values: Floats) -> Floats:
     """Return the values as a line of float64 numbers, or say why they are none.
 
-    Examples
-    --------
     >>> as_scores(np.array([1, 2]))
     array([1., 2.])
     """
@@ -169,8 +161,6 @@ def as_scores(values: Floats) -> Floats:
 def refuse_non_finite(scores: Floats) -> None:
     """Raise an error that names the first score that is NaN or infinite, if there is one.
 
-    Examples
-    --------
     >>> refuse_non_finite(np.array([0.5, np.nan]))
     Traceback (most recent call last):
     assay.errors.InputError: score 1 is nan
@@ -201,8 +191,6 @@ Counted = TypeVar("Counted")
 class ScoreCells:
     """Items by bin and predicted label, or class, one row for each pair that occurs.
 
-    Examples
-    --------
     >>> cells = cells_of(np.array([0.1, 0.9, 0.9]), np.array([False, True, True]),
     ...                  np.array([1, 2, 3], dtype=np.uint64))
     >>> cells.size, cells.positives, cells.score_range

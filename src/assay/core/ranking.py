@@ -33,8 +33,6 @@ def top_classes(probabilities: Floats, k: int) -> Ints:
     Of classes with the same probability the later one comes first, as in scikit-learn's
     `top_k_accuracy_score`.
 
-    Examples
-    --------
     >>> top_classes(np.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]]), 2).tolist()
     [[1, 2], [2, 0]]
     """

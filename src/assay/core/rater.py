@@ -39,8 +39,6 @@ from assay.core.types import Bools, Floats, Ints
 def kappa_share(sums: Floats) -> tuple[Floats, Floats, Bools]:
     """Return where in its range kappa lies, its slopes by the four sums, and where it is known.
 
-    Examples
-    --------
     >>> share, _, _ = kappa_share(np.array([20.0, 5.0, 10.0, 15.0]))
     >>> (2 * share - 1).round(3)
     np.float64(0.4)
@@ -90,8 +88,6 @@ class Term:
 def contrast_share(terms: Sequence[Term]) -> Share:
     """Return the place of a sum of metrics in its range, as a function of the sums by kind.
 
-    Examples
-    --------
     >>> judge = Term(1, "accuracy", np.array([0, 0]))  # says yes to both kinds of items
     >>> people = Term(-1, "accuracy", np.array([0, 1]))
     >>> value, slopes, known = contrast_share([judge, people])(np.array([90.0, 10.0]))

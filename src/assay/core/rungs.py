@@ -19,8 +19,6 @@ class Rungs:
 
     Cells are in the order of their scores, the highest first; threshold t says yes to cells 0 to t.
 
-    Examples
-    --------
     >>> rungs = Rungs("precision", 0.9, np.array([10.0, 10.0]), 0.05)
     >>> rungs.total(np.array([10.0, 7.0])).round(6)
     array([ 1., -1.])

@@ -60,8 +60,6 @@ def share_of_labels(
 
     `outcome`: (n,).
 
-    Examples
-    --------
     >>> stratum = np.repeat([0, 1], 50)
     >>> outcome = np.arange(100) < 52
     >>> two, one = np.array([900.0, 100.0]), np.array([1000.0])

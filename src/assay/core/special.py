@@ -29,8 +29,6 @@ _USUAL = {
 def z_of(confidence: float) -> float:
     """Return the standard errors that a normal interval of a confidence reaches to either side.
 
-    Examples
-    --------
     >>> round(z_of(0.95), 6), z_of(0.0), z_of(1.0)
     (1.959964, 0.0, inf)
     """
@@ -43,8 +41,6 @@ def z_of(confidence: float) -> float:
 def xlogy(x: Floats, y: Floats) -> Floats:
     """Return x log(y), 0 where x is 0; the caller ignores divisions by 0.
 
-    Examples
-    --------
     >>> xlogy(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
     array([0., 0.])
     """

@@ -21,8 +21,6 @@ class Reason(IntEnum):
     def told(self, at_least: float | None = None) -> str:
         """Return the reason in words; `at_least` is what was asked about, if anything was.
 
-        Examples
-        --------
         >>> Reason.BELOW.told(0.95), Reason.BUDGET_SPENT.told(0.95)
         ('no: below 0.95', 'the budget is spent: cannot say yet whether it is at least 0.95')
         """
@@ -53,8 +51,6 @@ _BUDGET_SPENT, _EXHAUSTED = int(Reason.BUDGET_SPENT), int(Reason.EXHAUSTED)
 def count_streak(streak: Ints, half_width: Floats, within: float | None) -> Ints:
     """Return how many rounds in a row the half-width has been within the target (paper 1's t).
 
-    Examples
-    --------
     >>> count_streak(np.array([0, 1, 1]), np.array([0.02, 0.01, 0.03]), within=0.02)
     array([1, 2, 0])
     """
@@ -82,8 +78,6 @@ def settle(reason: Ints, verdict: Ints) -> Ints:
 
     `reason`, (...): as `reasons` gave them; `verdict`, (...): 1 yes, -1 no, 0 not known yet.
 
-    Examples
-    --------
     >>> settle(np.array([0, 0, 2, 2]), np.array([1, 0, 0, -1]))
     array([4, 0, 2, 5])
     """
@@ -102,8 +96,6 @@ def hold_back(
 
     Such an evaluation ends, as more labels would not make the unjudged items fewer.
 
-    Examples
-    --------
     >>> hold_back(np.array([0, 1, 1]), could_move=np.array([0.9, 0.01, 0.03]), within=0.02)
     array([0, 1, 6])
     """

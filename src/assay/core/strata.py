@@ -47,8 +47,6 @@ _FEW_NAMES = 5
 class Strata:
     """All strata of a population, numbered 0 to H - 1 through its heaps.
 
-    Examples
-    --------
     >>> whole = Cuts(method="perc", points=(), owner=(0,))
     >>> halves = Cuts(method="perc", points=(0.5,), owner=(0, 1))
     >>> strata = Strata(
@@ -98,8 +96,6 @@ class Strata:
     ) -> Self:
         """Return the strata of one classifier, which has no name.
 
-        Examples
-        --------
         >>> cuts = Cuts(method="equal", points=(0.25, 0.5), owner=(0, 1, 2))
         >>> for text in Strata.of_sides("score", {True: cuts}, (5, 2, 1)).describe():
         ...     print(text)
@@ -424,8 +420,6 @@ class Strata:
 
         0 to H - 1; -1 for an item that is in no heap.
 
-        Examples
-        --------
         >>> cuts = Cuts(method="equal", points=(0.5,), owner=(0, 1))
         >>> strata = Strata.of_sides("score", {True: cuts}, (5, 2))
         >>> strata.assign(np.array([0.1, 0.9, 0.9]), np.array([True, True, False]))
@@ -488,8 +482,6 @@ class Strata:
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
         """Restore what `to_dict` returned, of this version or any before.
 
-        Examples
-        --------
         >>> cuts = Cuts(method="equal", points=(0.5,), owner=(0, 1))
         >>> strata = Strata.of_sides("score", {None: cuts}, (2, 1))
         >>> Strata.from_dict(strata.to_dict()) == strata

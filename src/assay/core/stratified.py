@@ -50,8 +50,6 @@ def extra_outcomes(stop: str) -> float:
 
     A stop at the estimate ± delta waits for the farther end, and needs none.
 
-    Examples
-    --------
     >>> [extra_outcomes(stop) for stop in ("width", "centred", "budget")]
     [0.5, 0.0, 0.0]
     """

@@ -356,8 +356,6 @@ def sides_to_cut(
     Raises PredictionsError: the metric does not depend on labels, because one class is never
     predicted.
 
-    Examples
-    --------
     >>> sides_to_cut(Design(), "recall", positives=3, size=9, source="arrays")
     [True, False]
     >>> sides_to_cut(Design.kumar_raj(), "accuracy", positives=3, size=9, source="arrays")
@@ -386,8 +384,6 @@ def stratify(
 
     With one heap for each profile, in their order.
 
-    Examples
-    --------
     >>> from assay.core.profile import profile_of
     >>> yes, no = profile_of(np.array([0.6, 0.7, 0.9])), profile_of(np.array([0.1, 0.4]))
     >>> strata = stratify({True: yes, False: no}, variable="score", method="perc", bins=2)
@@ -442,8 +438,6 @@ def bins_for(labels: int) -> int:
     sqrt(n)/2, and never fewer than 25 labels a bin: more bins follow the score more closely, and
     leave fewer labels to bound each bin's rate with.
 
-    Examples
-    --------
     >>> [bins_for(n) for n in (10, 100, 300, 1000, 3000)]
     [1, 4, 8, 15, 27]
     """
@@ -459,8 +453,6 @@ def groups_with_labels(n: Ints, layer: Ints) -> Ints:
     Ascending from 0. A stratum without labels joins the one before it in its layer; at the layer's
     start, the first that has some.
 
-    Examples
-    --------
     >>> groups_with_labels(np.array([0, 9, 0, 8, 5]), np.array([0, 0, 0, 0, 1]))
     array([0, 0, 0, 1, 2])
     """
@@ -482,8 +474,6 @@ def chance_of_spread(N: Floats, n: Floats, layer: Ints) -> float:
     `N`, `n`, (H,): items and labels of each stratum. The test is good where 5 labels or more are
     expected; `layer`, (H,): the layer of each stratum.
 
-    Examples
-    --------
     >>> size, layer = np.array([1000.0, 1000.0]), np.array([0, 0])
     >>> round(chance_of_spread(size, np.array([55.0, 45.0]), layer), 2)
     0.31

@@ -82,8 +82,6 @@ def kinds(metric: str, says_yes: Bools, positive: Bools) -> Ints:
     Of F1, it is J's (see above). In a metric of both classes they count as true positives (0),
     false positives, false negatives or true negatives (3). Those that do not count are -1.
 
-    Examples
-    --------
     >>> yes, positive = np.array([True, True, False]), np.array([True, False, True])
     >>> kinds("recall", yes, positive), kinds("balanced_accuracy", yes, positive)
     (array([ 0, -1,  1]), array([0, 1, 2]))
@@ -155,8 +153,6 @@ def domain(
     Korn and Graubard correct for the variance's degrees of freedom. These are many where labels are
     of single items, not of a few clusters; in simulation it made no difference, and is left out.
 
-    Examples
-    --------
     >>> N, n = np.array([9000.0, 1000.0]), np.array([60.0, 60.0])
     >>> counts = np.array([[29.0, 1.0], [8.0, 12.0]])  # in the numerator, and not
     >>> found = domain(N, n, counts, possible=counts > 0, confidence=0.95)
@@ -197,8 +193,6 @@ def clopper_pearson(value: Floats, size: Floats, confidence: float) -> tuple[Flo
 
     A sample of no size says nothing; one without end, all.
 
-    Examples
-    --------
     >>> low, high = clopper_pearson(np.array([0.9, 1.0]), np.array([50.0, 30.0]), 0.95)
     >>> low.round(4), high.round(4)
     (array([0.7819, 0.8843]), array([0.9667, 1.    ]))
@@ -242,8 +236,6 @@ def doubts(found: Domain, lowest: float = 0.0) -> Ints:
     is wider than 0.05, and wider than 130% of the estimate. Where all is known, there is no doubt.
     The rules are for proportions: those of a range from `lowest` to 1.
 
-    Examples
-    --------
     >>> low, high = np.array([0.78, 0.01]), np.array([0.97, 0.1])
     >>> found = Domain(np.array([0.9, 0.04]), low * 0, low, high, low * 0 + 50, low * 0 + 50)
     >>> [Doubt(doubt).name for doubt in doubts(found)]

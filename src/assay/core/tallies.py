@@ -16,8 +16,6 @@ class Tallies:
 
     Leading axes are independent evaluations (replications of a simulation, for example).
 
-    Examples
-    --------
     >>> tallies = Tallies(N=[900, 100], n=[9, 10], x=[9, 6])
     >>> tallies.add(n=[0, 1], x=[0, 1]).x
     array([9., 7.])

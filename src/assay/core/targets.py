@@ -38,8 +38,6 @@ _WITHIN = re.compile(r"^(?P<what>.*\S)\s+within\s+(?P<within>\S+)$")
 class Target:
     """A metric of one classifier, or the difference between two classifiers' metrics.
 
-    Examples
-    --------
     >>> Target("precision", "new", minus="old", within=0.02).name
     'precision:new - precision:old'
     >>> Target("recall", "new", slice="lang=de").name
@@ -107,8 +105,6 @@ def parse_targets(
 ) -> tuple[Target, ...]:
     """Return the targets that are asked for by name.
 
-    Examples
-    --------
     >>> targets = parse_targets(["precision:a", "recall:a - recall:b within 0.05"], ["a", "b"],
     ...                         within=0.02)
     >>> [(target.name, target.within) for target in targets]
@@ -147,8 +143,6 @@ def parse_targets(
 def without_slices(name: str) -> str:
     """Return a target's name without the slices that it is about.
 
-    Examples
-    --------
     >>> without_slices("f1:new[lang=de] - f1:old[lang=de]")
     'f1:new - f1:old'
     """
@@ -158,8 +152,6 @@ def without_slices(name: str) -> str:
 def is_difference(name: str) -> bool:
     """Tell whether a target of that name is the difference of two.
 
-    Examples
-    --------
     >>> is_difference("f1:new - f1:old"), is_difference("f1:new[site=a - b]")
     (True, False)
     """
@@ -169,8 +161,6 @@ def is_difference(name: str) -> bool:
 def slices_in(metrics: Iterable[str]) -> tuple[str, ...]:
     """Return the slices that metrics are asked for of, each once, as they are written.
 
-    Examples
-    --------
     >>> slices_in(["f1:a[lang]", "f1:a", "f1:b[lang] within 0.1", "f1:a[site=x]"])
     ('lang', 'site=x')
     """
@@ -375,8 +365,6 @@ MOST_CLASSIFIERS = 62  # the bits of a code that any engine's signed 64 bits hol
 class Within:
     """The items that are in some groups, all of them: those that a metric is about.
 
-    Examples
-    --------
     >>> Within(4, 0b10).holds(0b1001), Within(4, 0b10).holds(0b0101), Within().holds(3)
     (True, False, True)
     """
@@ -408,8 +396,6 @@ EVERYWHERE = Within()
 class Groups:
     """The groups of a population.
 
-    Examples
-    --------
     >>> groups = Groups(("lang=de", "week 1"), among=(("old", "week 1"),))
     >>> [bin(groups.within(4, name, "lang=de").bits) for name in ("new", "old")]
     ['0b1', '0b11']
@@ -431,8 +417,6 @@ class Groups:
     def slices_told(self, unit: int, code: int) -> str:
         """Return the slices that hold a code's items, for people; empty where there are none.
 
-        Examples
-        --------
         >>> Groups(("lang=de", "lang=en")).slices_told(4, 0b0111)
         'lang=de'
         """
@@ -462,8 +446,6 @@ def refuse_bad_names(names: Sequence[str]) -> None:
 
     Their names stand in the names of metrics, such as "precision:cnn".
 
-    Examples
-    --------
     >>> refuse_bad_names(["cnn", "our cnn"])
     Traceback (most recent call last):
     assay.errors.InputError: a classifier cannot be called 'our cnn'

@@ -22,8 +22,6 @@ LARGEST_EXACT = 2.0**53  # beyond it float64 can no longer count one by one
 def amounts(name: str, value: ArrayLike) -> Floats:
     """Return finite numbers that are not negative as an array, or raise.
 
-    Examples
-    --------
     >>> amounts("room", [3, 4])
     array([3., 4.])
     """
@@ -88,8 +86,6 @@ def read_json(
     Readers differ in which of the two they take, so that one person sees another value than the
     next. So many values `at_most`, if that is said: a few bytes of JSON are a hundred in Python.
 
-    Examples
-    --------
     >>> read_json('{"answer": "yes", "answer": "no"}')
     Traceback (most recent call last):
     ValueError: the key 'answer' is there twice in one object

@@ -20,8 +20,6 @@ from assay.core.types import Bools, Floats, Ints
 def swing(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
     """Return the estimate with every unjudged item one way, and the other; no sampling error.
 
-    Examples
-    --------
     >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[1000], n=[8], x=[6], u=[2])
     >>> swing(tallies, ratio("precision", tallies.N, np.array([True])))
@@ -36,8 +34,6 @@ def swing(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
 def movement(tallies: Tallies, metric: Metric) -> Floats:
     """Return how far the unjudged items alone could move the estimate, up or down, (...).
 
-    Examples
-    --------
     Eight labels say 0.75; with two more against it would be 0.6.
 
     >>> from assay.core.forms import ratio
@@ -60,8 +56,6 @@ def least_to_settle(unjudged: int, could_move: float, allowed: float) -> int:
     out like the rest, and come from every stratum alike: m of u then move it by at most m/u of
     what all could.
 
-    Examples
-    --------
     Of 37 that could move it by 0.08, 13 may stay where 0.03 is allowed: 14 could move it by
     0.08 * 14/37 = 0.0303.
 
@@ -84,8 +78,6 @@ def counted_at_worst(tallies: Tallies, metric: Metric, doubtful: Floats) -> tupl
     estimate has it, then the other way round: K is 2, or 4. The lower end of an interval is the
     least of the K.
 
-    Examples
-    --------
     >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[100, 900], n=[8, 9], x=[6, 0], u=[2, 1])
     >>> recall = ratio("recall", tallies.N, np.array([True, False]))
@@ -111,8 +103,6 @@ def as_labels(tallies: Tallies, doubtful: Floats, outcome: Bools) -> Tallies:
 def cards_judged(kinds: Ints, outcome: Bools) -> Ints:
     """Return a round's cards, as `engine.fold` takes them, as if all of them had been judged.
 
-    Examples
-    --------
     A card of stratum 0 with the outcome, one of stratum 1 that could not be judged, and none.
 
     >>> cards_judged(np.array([1, -3, -1]), np.array([False, True]))

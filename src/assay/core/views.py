@@ -29,8 +29,6 @@ def views_of(
 ) -> tuple[View, ...]:
     """Return how each target of a goal reads the parts.
 
-    Examples
-    --------
     Two classifiers; the first part is of items that both say yes to.
 
     >>> parts = Parts(np.array([0, 1, 2]), np.array([3, 1, 2]), np.array([80.0, 20.0, 20.0]))

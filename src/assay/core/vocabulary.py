@@ -42,8 +42,6 @@ _NUMBER = re.compile(r"[-+]?[0-9]{1,17}(\.[0-9]{1,17})?")
 class Vocabulary:
     """The classes of a campaign.
 
-    Examples
-    --------
     >>> topics = Vocabulary(("math", "physics", "q-bio"), aliases={"mathematics": "math"})
     >>> topics.name_of("Mathematics"), topics.number("physics")
     ('math', 1)
@@ -198,8 +196,6 @@ class Vocabulary:
 
         The numbers of these stay. What is a name or an alias here, in any case, is no new class.
 
-        Examples
-        --------
         >>> Vocabulary(("b", "a"), {"alpha": "a"}).extended(["A", "alpha", "c"]).names
         ('b', 'a', 'c')
         """
@@ -225,8 +221,6 @@ class Vocabulary:
     def code(self, said: Sequence[Ints]) -> Ints:
         """Return the codes of what several classifiers say, each an array of class numbers.
 
-        Examples
-        --------
         >>> Vocabulary(("a", "b", "c")).code([np.array([2, 0]), np.array([1, 2])])
         array([5, 6])
         """
@@ -238,8 +232,6 @@ class Vocabulary:
     def said(self, code: Ints, classifier: int) -> Ints:
         """Return the numbers of what one classifier says, from codes.
 
-        Examples
-        --------
         >>> Vocabulary(("a", "b", "c")).said(np.array([5, 6]), 1)
         array([1, 2])
         """
@@ -267,8 +259,6 @@ class Vocabulary:
     def of(cls, values: Iterable[object]) -> Self:
         """Return the classes that values are, sorted: numbers as numbers, others as texts.
 
-        Examples
-        --------
         >>> Vocabulary.of([10, 9, 10]).names, Vocabulary.of(["b", "a"]).names
         (('9', '10'), ('a', 'b'))
         """

@@ -56,8 +56,6 @@ def impressions(weights: Floats) -> Ints:
 
     `weights`, (N,): above 0, with a finite sum.
 
-    Examples
-    --------
     >>> impressions(np.array([1.0, 2.0, 5.0])) // 2**46
     array([1, 2, 5])
     """
@@ -69,8 +67,6 @@ def impressions(weights: Floats) -> Ints:
 def as_impressions(weights: Floats, exponent: int) -> Ints:
     """Return weights above 0 as impressions: times a power of two, rounded, at least 1.
 
-    Examples
-    --------
     >>> as_impressions(np.array([0.1, 2.5, 3.0]), 1)
     array([1, 5, 6])
     """
@@ -87,8 +83,6 @@ def factor_exponent(total: float, size: int, weights: Callable[[], Iterable[Floa
 
     `weights`: returns them all, in pieces.
 
-    Examples
-    --------
     Ten times 0.1, which as a float is a little more than a tenth, is a little more than 1.
 
     >>> tenths = np.full(10, 0.1)
@@ -108,8 +102,6 @@ def factor_exponent(total: float, size: int, weights: Callable[[], Iterable[Floa
 def first_arrivals(numbers: Words, weights: Ints) -> Floats:
     """Return when each item comes first, given its number in the deck and its impressions.
 
-    Examples
-    --------
     >>> first_arrivals(np.array([2**63, 2**63], dtype=np.uint64), np.array([1, 2])).round(4)
     array([0.6931, 0.3466])
     """
@@ -120,8 +112,6 @@ def first_arrivals(numbers: Words, weights: Ints) -> Floats:
 def waiting_time(id: Id, weight: int, seed: int, j: int) -> float:
     """Return the time between an item's arrivals j - 1 and j, in plain Python; they count from 0.
 
-    Examples
-    --------
     >>> once, twice = waiting_time("a", 1, seed=7, j=0), waiting_time("a", 2, seed=7, j=0)
     >>> once == 2 * twice
     True
@@ -136,8 +126,6 @@ def seed_of_arrival(seed: int, j: int) -> int:
 
     The first is the deck's own: the item that has the smallest number is the first to come.
 
-    Examples
-    --------
     >>> seed_of_arrival(7, 0), seed_of_arrival(7, 1)
     (7, 5745583054860762835)
     """
@@ -152,8 +140,6 @@ class Arrivals:
 
     `seed`: of the deck; `size`: the items of the stratum.
 
-    Examples
-    --------
     >>> cards = [("b", 5), ("a", 1)]
     >>> arrivals = Arrivals(seed=3, size=2)
     >>> arrivals.reach(6, cards.__getitem__)
@@ -248,8 +234,6 @@ def settle(tallies: Tallies, metric: Metric, once: DistinctItems, items: Floats)
     draws from it, and of these the same share is judged, and has the outcome, as of its
     impressions. A draw then weighs N_impressions / N_draws times as much in the metric.
 
-    Examples
-    --------
     Two items of weights 3 and 1, drawn four times: a yes and a no. The share is 3/4 exactly.
 
     >>> from assay.core.forms import ratio

@@ -27,8 +27,6 @@ class Content:
     `source`: a file, or what an upload brought; one that gzip packed is unpacked; `encoding`: how
     its text is written, such as latin-1; UTF-8, or UTF-16 with a mark, when left out.
 
-    Examples
-    --------
     >>> Content(b"id,label").text()
     'id,label'
     """
@@ -115,8 +113,6 @@ class Content:
 def decoded(data: bytes, name: str, encoding: str | None = None) -> str:
     r"""Return bytes as text, or say where they are none, and what they may be.
 
-    Examples
-    --------
     >>> decoded("café".encode("utf-16"), "a.csv"), decoded(b"caf\xe9", "a.csv", "latin-1")
     ('café', 'café')
     """

@@ -90,8 +90,6 @@ _PARQUET = b"PAR1"  # what such a file begins with
 def find_format(name: str) -> Format:
     """Return the format of this name, or raise with those there are.
 
-    Examples
-    --------
     >>> find_format("doccano").suffix
     '.jsonl'
     """
@@ -107,8 +105,6 @@ def find_format(name: str) -> Format:
 def format_of(content: Content) -> Format:
     """Return the format of a file, told from how its name ends and what it begins with.
 
-    Examples
-    --------
     >>> format_of(Content(b"id,label")).name
     'csv'
     >>> format_of(Content(b'{"assay_id": "7", "text": "a", "label": ["yes"]}')).name

@@ -168,8 +168,6 @@ def _scorer(content: Content, wanted: str | None, names: Sequence[str]) -> str:
 def _counted(value: object) -> tuple[object, object]:
     """Return a value as verdict and score: whatever is neither is left for the reader to refuse.
 
-    Examples
-    --------
     >>> _counted("C"), _counted(0.7), _counted(True), _counted("yes"), _counted("P")
     (('yes', 1.0), (None, 0.7), (True, True), ('yes', None), (None, 0.5))
     """

@@ -31,8 +31,6 @@ def first(problems: Sequence[str]) -> str:
 def shorten(text: str) -> str:
     """Return a text that is not too long for an error: of a long one, how it begins and ends.
 
-    Examples
-    --------
     >>> shorten("brief"), len(shorten("long" * 1000))
     ('brief', 305)
     """
@@ -43,8 +41,6 @@ def shorten(text: str) -> str:
 def count(things: Sequence[object], name: str) -> str:
     """Return a number of things in words.
 
-    Examples
-    --------
     >>> count([1, 2], "row")
     '2 rows'
     """
@@ -102,8 +98,6 @@ def row_of(
 ) -> Row:
     """Return a row whose cells may hold anything; None, or a blank text, is nothing.
 
-    Examples
-    --------
     >>> row = row_of("line 2", id="7", label=" ", reviewer="ann", ruling="TRUE")
     >>> row.label, row.reviewer, row.ruling
     (None, 'ann', True)
@@ -140,8 +134,6 @@ def check_rows(
     A row that says the same as one before it, of the same item by the same reviewer, is taken once;
     so are rulings, whoever gave them.
 
-    Examples
-    --------
     >>> row = Row("line 2", "7", "yes", "ann")
     >>> found = check_rows([row, row], name="a.csv", id_kind="integer", limits=Limits())
     >>> [(label.item_id, label.answer, label.reviewer, label.where) for label in found.rows]
@@ -269,8 +261,6 @@ class People:
     `unnamed`: who gave the answers that the file names nobody for; `rename`: who people are here,
     by their names in the file.
 
-    Examples
-    --------
     >>> people = People("", {"label-studio:5": "ann"})
     >>> [row.reviewer for row in people.name([Row("task 1", reviewer="label-studio:5")])]
     ['ann']
@@ -357,8 +347,6 @@ def records_of_lines(
 def as_text(value: object) -> str:
     """Return what an item shows as text: texts as they are, nothing for nothing, or JSON.
 
-    Examples
-    --------
     >>> as_text("a"), as_text(None), as_text(1.5)
     ('a', '', '1.5')
     """
@@ -370,8 +358,6 @@ def as_text(value: object) -> str:
 def ascii_json(value: object, indent: int | None = None) -> bytes:
     r"""Return JSON in ASCII, for tools that guess at encodings.
 
-    Examples
-    --------
     >>> ascii_json({"text": "é"})
     b'{"text": "\\u00e9"}'
     """

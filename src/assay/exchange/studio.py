@@ -48,8 +48,6 @@ class LabelStudio:
     `address`: such as ``http://127.0.0.1:8080``; it may have a path; `token`: a personal access
     token, or a legacy one; `timeout`: seconds to wait for an answer.
 
-    Examples
-    --------
     >>> LabelStudio("127.0.0.1:8080/", "abc").address
     'http://127.0.0.1:8080'
     """

@@ -52,8 +52,6 @@ _READ = ("id", "label", *FURTHER)  # what these columns say is read back
 class Sheet:
     r"""Rows under named columns.
 
-    Examples
-    --------
     >>> Sheet(("id", "label"), (("=1+1", "yes"), (-5, None))).to_csv()
     b"id,label\r\n'=1+1,yes\r\n'-5,\r\n"
     """
@@ -120,8 +118,6 @@ def _cell(value: object) -> str:
 def guard(text: str) -> str:
     """Return a cell's text as a spreadsheet may have it.
 
-    Examples
-    --------
     >>> guard("=1+1"), guard("plain")
     ("'=1+1", 'plain')
     """
@@ -131,8 +127,6 @@ def guard(text: str) -> str:
 def unguard(text: str) -> str:
     """Return the text that `guard` was given.
 
-    Examples
-    --------
     >>> unguard("'=1+1"), unguard("'tis plain")
     ('=1+1', "'tis plain")
     """
@@ -285,8 +279,6 @@ def _parse(content: Content, limits: Limits) -> list[tuple[int, list[str]]]:
 def _separator(text: str) -> str:
     r"""Return what stands between the columns: what the first line has most of.
 
-    Examples
-    --------
     >>> _separator("id;label\n7;yes"), _separator("id\tlabel"), _separator("id")
     (';', '\t', ',')
     """
@@ -341,8 +333,6 @@ def read_label_file(
 ) -> Checked:
     r"""Return a file's labels, or raise with the lines that are wrong.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "labels.csv")
@@ -370,8 +360,6 @@ _MAPPED = ("word", "answer")
 def read_map(file: str | PathLike[str]) -> dict[str, object]:
     r"""Return what words mean, from a file: an object in JSON, or a table.
 
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "words.csv")

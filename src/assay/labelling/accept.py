@@ -51,8 +51,6 @@ def check_text(text: str, what: str, *, empty: bool = False) -> str:
 def comment_of(text: str) -> str:
     """Return a comment without blanks around it, or raise where it cannot be kept.
 
-    Examples
-    --------
     >>> comment_of(" a parody ")
     'a parody'
     """

@@ -78,8 +78,6 @@ def refuse_unconfirmed(store: Store, settings: Settings) -> None:
 def source_text(source: Source) -> str:
     r"""Return what would be read, for people: all of it, and nothing that a terminal would obey.
 
-    Examples
-    --------
     >>> from assay.labelling.settings import Part
     >>> part = Part("a query", {"source": "SELECT *\nFROM 'a.csv'", "where": "x > 1"}, "", 9)
     >>> columns = {"id": "url", "score": "p", "show": ["text"]}

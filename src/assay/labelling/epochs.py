@@ -63,8 +63,6 @@ def epoch_seed(seed: int, epochs: Sequence[Epoch]) -> int:
     The number of judged items is a part of it, because it grows: after a rebase, which begins
     again, no order comes twice.
 
-    Examples
-    --------
     >>> epoch_seed(7, [])
     7
     """

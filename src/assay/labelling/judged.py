@@ -308,8 +308,6 @@ def _kind_of(settings: Settings, said: Said, answer: Answer) -> str | None:
 def _missed_and_wrong(has: set[str], said: set[str]) -> str:
     """Return the kind of a mistake where an item may have several classes.
 
-    Examples
-    --------
     >>> _missed_and_wrong({"fraud", "spam"}, {"spam", "toxic"})
     'misses fraud; wrongly says toxic'
     """

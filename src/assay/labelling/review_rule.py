@@ -29,8 +29,6 @@ class Words(Mapping[str, None]):
 
     `words`: those that are no set, and single classes.
 
-    Examples
-    --------
     >>> tags = Vocabulary(("fraud", "spam", "toxic"), multilabel=True)
     >>> words = Words(tags, words_of(tags))
     >>> "fraud|toxic" in words, "toxic|fraud" in words, len(words)
@@ -63,8 +61,6 @@ class Words(Mapping[str, None]):
 def words_of(classes: Vocabulary = YES_OR_NO) -> tuple[str, ...]:
     """Return all single words that a label can say: the answers that there are, skip, withdrawn.
 
-    Examples
-    --------
     >>> words_of()
     ('yes', 'no', 'cannot judge', 'broken', 'skip', 'withdrawn')
     """
@@ -75,8 +71,6 @@ def words_of(classes: Vocabulary = YES_OR_NO) -> tuple[str, ...]:
 class Review:
     """What has been said of one item.
 
-    Examples
-    --------
     >>> review = Review(wanted=2)
     >>> review.take(Label("7", "yes", "ann"))
     >>> review.take(Label("7", "no", "bob"))

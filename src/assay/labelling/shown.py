@@ -41,8 +41,6 @@ def seal_of(counts: Sequence[int], rows: Iterable[tuple[int, int, str, str]]) ->
     `counts`: how many of each; `rows`: stratum, place, id and what is shown, as they are stored;
     those below are left out.
 
-    Examples
-    --------
     >>> seal_of([1], [(0, 0, "a", "{}"), (0, 1, "b", "{}")]) == seal_of([1], [(0, 0, "a", "{}")])
     True
     """

@@ -28,8 +28,6 @@ def first_to_arrive(
 ) -> list[Ints]:
     """Return where the items of each stratum are that arrive first, in their order.
 
-    Examples
-    --------
     >>> number = np.array([2**61, 2**62, 2**63], dtype=np.uint64)
     >>> weights, stratum = np.array([1, 1, 9]), np.zeros(3, dtype=np.int64)
     >>> first_to_arrive(number, weights, stratum, np.array([2]), lambda at: [b""] * at.size)
@@ -68,8 +66,6 @@ class ArrivalTimes:
     and the items that it holds. If all of these are wanted, there is nothing to wait for: the
     lightest may come very late.
 
-    Examples
-    --------
     >>> times = ArrivalTimes(np.array([4]), np.array([2**20]), np.array([900]))
     >>> (times.limits * 2**20 / 2**64).round(6)  # in that time so many impressions are expected
     array([32.])
@@ -124,8 +120,6 @@ def weight_words(digest: Words, weights: Ints) -> Words:
 def with_weights(fingerprint: str, word: int) -> str:
     """Return a fingerprint that also tells of weights, by the exclusive or of their words.
 
-    Examples
-    --------
     >>> with_weights("assay-predictions-2:tail:3:00ff", 7)
     'assay-predictions-2:tail:3:00ff:weights-...'
     """

@@ -37,8 +37,6 @@ MOST_WORDS = 10 * MOST_CLASSES
 def class_text(value: object) -> str:
     """Return a value of the column as the name of a class is written; empty where it is missing.
 
-    Examples
-    --------
     >>> [class_text(value) for value in (" math ", 7, 7.0, 0.5, True, None, float("nan"))]
     ['math', '7', '7', '0.5', 'true', '', '']
     """
@@ -56,8 +54,6 @@ def class_text(value: object) -> str:
 def sorted_texts(values: Sequence[object]) -> list[str]:
     """Return the texts of values, each once: numbers as numbers, others as texts.
 
-    Examples
-    --------
     >>> sorted_texts(["10", "9", " 9"]), sorted_texts(["b", "a", "10"])
     (['9', '10'], ['10', 'a', 'b'])
     """
@@ -79,8 +75,6 @@ def _number(text: str) -> float | None:
 def number_in(classes: Vocabulary) -> Callable[[object], int]:
     """Return what tells the number of the class that a value of the column is; -1 for none.
 
-    Examples
-    --------
     >>> number_of = number_in(Vocabulary(("math", "physics"), {"mathematics": "math"}))
     >>> [number_of(value) for value in ("Physics", "mathematics", "pysics", None)]
     [1, 0, -1, -1]
@@ -100,8 +94,6 @@ def number_in(classes: Vocabulary) -> Callable[[object], int]:
 def read_classes(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
     """Take a column for the predicted classes: the number of each item's.
 
-    Examples
-    --------
     >>> said = Column("topic", "a table", pa.chunked_array([["b", "A", "b"]]))
     >>> read_classes(said, Vocabulary(("a", "b")), Ids(np.arange(3)))
     array([1, 0, 1])
@@ -155,8 +147,6 @@ class Occurring:
 def some_of(names: Sequence[str]) -> str:
     """Return the first few names, for an error.
 
-    Examples
-    --------
     >>> some_of(["a", "b"])
     'a, b'
     """
@@ -175,8 +165,6 @@ def starred(
 ) -> dict[str, str]:
     """Return what the star of a pattern stands for, with the column, for each column that fits.
 
-    Examples
-    --------
     >>> starred("p_*", ["id", "p_math", "p_top", "p_"], ["p_top"])
     {'math': 'p_math'}
     """
@@ -207,8 +195,6 @@ def columns_of_classes(
 
     Without a star, the pattern is the one column of lists.
 
-    Examples
-    --------
     >>> topics = Vocabulary(("math", "physics"))
     >>> known = ["id", "p_physics", "p_math"]
     >>> columns_of_classes("p_*", topics, known, besides=["id"], source="a.csv")
@@ -378,8 +364,6 @@ def lists_spread(column: Column, classes: Vocabulary, ids: Ids) -> list[Column]:
 def rows_of_lists(lists: Arrow, size: int) -> Floats:
     """Return lists of so many numbers as an array of two dimensions.
 
-    Examples
-    --------
     >>> rows_of_lists(pa.chunked_array([[[0.5, 0.5]], [[1.0, 0.0]]]), 2).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
     """
@@ -390,8 +374,6 @@ def rows_of_lists(lists: Arrow, size: int) -> Floats:
 def as_lists(values: ArrayLike) -> "pa.Array[Any]":
     """Return the rows of an array of two dimensions as lists.
 
-    Examples
-    --------
     >>> as_lists(np.array([[0.5, 0.5], [1.0, 0.0]])).to_pylist()
     [[0.5, 0.5], [1.0, 0.0]]
     """

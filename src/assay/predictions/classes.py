@@ -56,8 +56,6 @@ def find_classes(
 ) -> Vocabulary:
     """Find the classes of predictions.
 
-    Examples
-    --------
     >>> table = {"topic": ["math", "physics", "math"], "p_math": [0.9, 0.2, 0.6]}
     >>> find_classes(table, predicted="topic").names
     ('math', 'physics')
@@ -94,8 +92,6 @@ def class_names(
 ) -> list[str]:
     """Return the names of classes that predictions have, sorted; there may be one, or more.
 
-    Examples
-    --------
     >>> class_names({"topic": ["physics", "math", "math"]}, predicted="topic")
     ['math', 'physics']
     """
@@ -113,8 +109,6 @@ def is_of_classes(source: object, predicted: str, limit: int = 3) -> list[str]:
 
     All rows are looked at only where the first of them have fewer values.
 
-    Examples
-    --------
     >>> is_of_classes({"said": [1, 0, 1, None]}, "said")
     ['0', '1']
     """
@@ -128,8 +122,6 @@ def is_of_classes(source: object, predicted: str, limit: int = 3) -> list[str]:
 def are_classes(values: Sequence[str]) -> bool:
     """Tell whether values of a column are classes: three or more, and not yes, no and a slip.
 
-    Examples
-    --------
     >>> are_classes(["0", "1", "2"]), are_classes(["a", "b"]), are_classes(["maybe", "no", "yes"])
     (True, False, False)
     """
@@ -174,8 +166,6 @@ def for_classes(
 def refuse_beside_classes(given: Mapping[str, object]) -> None:
     """Raise for what predictions of several classes cannot be read with.
 
-    Examples
-    --------
     >>> refuse_beside_classes({"aux": (), "sample_weight": "views"})
     Traceback (most recent call last):
     assay.errors.PredictionsError: sample_weight='views' is given for predictions of several classes
@@ -226,8 +216,6 @@ def with_class_columns(
 def column_names(source: object) -> list[str]:
     """Return the columns that predictions have.
 
-    Examples
-    --------
     >>> column_names({"id": [1], "p": [0.5]})
     ['id', 'p']
     """

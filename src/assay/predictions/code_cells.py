@@ -29,8 +29,6 @@ def cells_by_code(
     Where there may be more codes than fit, those that occur, in order: cells have the number of one
     in its place.
 
-    Examples
-    --------
     >>> digest = np.array([5, 6, 7], dtype=np.uint64)
     >>> cells, _ = cells_by_code(np.array([0.5, 0.5, 0.5]), np.array([2, 0, 2]), digest, 4)
     >>> cells.said, cells.count, cells.digest

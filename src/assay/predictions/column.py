@@ -25,8 +25,6 @@ def to_numpy(data: "Arrow | pa.Array[Any]") -> NDArray[Any]:
     pyarrow's own `to_numpy` loads pandas where that is installed, for a quarter of a second, and
     its `cast` loads all that it can compute.
 
-    Examples
-    --------
     >>> to_numpy(pa.chunked_array([[1, 2], [3]]).slice(1))
     array([2, 3])
     >>> to_numpy(pa.chunked_array([[True, True, False], [True]]).slice(1))
@@ -101,8 +99,6 @@ class Loaded:
 def not_numbers(value: object, what: str) -> str:
     """Return a hint for text that should be a number.
 
-    Examples
-    --------
     >>> not_numbers("95%", "score")
     "write 95 in place of '95%', and say scale='percent'"
     """
@@ -120,8 +116,6 @@ def not_numbers(value: object, what: str) -> str:
 def is_text(kind: pa.DataType) -> bool:
     """Tell whether an Arrow type is one of those for text.
 
-    Examples
-    --------
     >>> is_text(pa.large_string()), is_text(pa.binary())
     (True, False)
     """
@@ -132,8 +126,6 @@ def is_text(kind: pa.DataType) -> bool:
 def first_few(bad: Bools) -> Ints:
     """Return the first few rows that an error shows as examples.
 
-    Examples
-    --------
     >>> first_few(np.array([False, True, True]))
     array([1, 2])
     """
@@ -143,8 +135,6 @@ def first_few(bad: Bools) -> Ints:
 def examples(rows: Ints, **facts: Sequence[object]) -> str:
     """Write out the first bad rows.
 
-    Examples
-    --------
     >>> examples(np.array([3, 9]), id=["a", "b"], score=[float("nan"), None])
     "first, counting rows from 0: row 3 (id 'a', score nan), row 9 (id 'b', score missing)"
     """
@@ -162,8 +152,6 @@ def _shown(value: object) -> str:
 def refuse_missing_columns(wanted: Sequence[str], known: Sequence[str], source: str) -> None:
     """Raise an error that names the first column that is wanted and not there.
 
-    Examples
-    --------
     >>> refuse_missing_columns(["p_spam"], ["url", "pspam"], "predictions.parquet")
     Traceback (most recent call last):
     assay.errors.PredictionsError: column 'p_spam' not found in predictions.parquet

@@ -212,8 +212,6 @@ OF_SEVERAL = "assay-predictions-3"
 def joint_fingerprint(fingerprints: Sequence[str], size: int) -> str:
     """Return the fingerprint of all parts: of one, its own.
 
-    Examples
-    --------
     >>> joint_fingerprint(["assay-predictions-2:tail:3:00ff"], 3)
     'assay-predictions-2:tail:3:00ff'
     """
@@ -226,8 +224,6 @@ def joint_fingerprint(fingerprints: Sequence[str], size: int) -> str:
 def listed(sources: Sequence[str]) -> str:
     """Return where all parts come from, in a few words.
 
-    Examples
-    --------
     >>> listed(["a.csv", "b.csv"]), listed(["a.csv", "b.csv", "c.csv"])
     ('a.csv and b.csv', 'a.csv and 2 more')
     """

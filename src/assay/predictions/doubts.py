@@ -64,8 +64,6 @@ def doubts_of(cells: ScoreCells, roles: Roles, source: str, outside: Outside) ->
 
     `outside`: finds rows.
 
-    Examples
-    --------
     >>> from assay.core.profile import cells_of
     >>> roles = Roles("p", "said", None, None, None)
     >>> said = np.arange(100) < 30
@@ -184,8 +182,6 @@ def ordered_pairs(cells: ScoreCells) -> float:
     Pairs with scores of one bin count half. It is the area under the ROC curve of the score for the
     predicted label.
 
-    Examples
-    --------
     >>> from assay.core.profile import cells_of
     >>> said = np.array([True, True, False, False])
     >>> ordered_pairs(cells_of(np.array([0.9, 0.3, 0.3, 0.1]), said))

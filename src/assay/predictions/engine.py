@@ -168,8 +168,6 @@ def telling_progress(tell: Tell | None) -> Iterator[None]:
 
     Each pass begins at 0 again. It is told from another thread.
 
-    Examples
-    --------
     >>> with telling_progress(print), polled(lambda: 0.5):
     ...     pass
     1.0
@@ -188,8 +186,6 @@ _note: ContextVar[Callable[[str], None] | None] = ContextVar("assay_notes", defa
 def telling_notes(tell: Callable[[str], None]) -> Iterator[None]:
     """Let somebody know at once of what engines do meanwhile that takes its time.
 
-    Examples
-    --------
     >>> with telling_notes(print):
     ...     note("7 rows of old.parquet are moved to Spark")
     7 rows of old.parquet are moved to Spark

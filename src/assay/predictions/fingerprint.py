@@ -26,8 +26,6 @@ def several_fingerprint(
 ) -> str:
     """Return the fingerprint of several classifiers.
 
-    Examples
-    --------
     >>> cells = ScoreCells("probability", np.array([3]), np.array([True]), np.array([2]),
     ...                    np.array([0.5]), np.array([0.5]), np.array([7], dtype=np.uint64))
     >>> several_fingerprint([cells], cells)
@@ -50,8 +48,6 @@ def several_fingerprint(
 def by_model(fingerprint: str, word: int) -> str:
     """Return the fingerprint of the same predictions by a model.
 
-    Examples
-    --------
     >>> by_model("assay-predictions-3:2:03", 7) == by_model("assay-predictions-3:2:03:model-1", 7)
     True
     """
@@ -62,8 +58,6 @@ def by_model(fingerprint: str, word: int) -> str:
 def marked(fingerprint: str, mark: str) -> str:
     """Return the fingerprint of a part of predictions that a model was fitted to as a whole.
 
-    Examples
-    --------
     >>> marked("assay-predictions-2:tail:3:00ff:model-0", "model-1")
     'assay-predictions-2:tail:3:00ff:model-1'
     """

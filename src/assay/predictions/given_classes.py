@@ -22,8 +22,6 @@ _OPTIONS = ("aliases", "guideline")
 def read_given(given: Given) -> Vocabulary:
     """Return classes from what is given for them.
 
-    Examples
-    --------
     >>> topics = read_given({"math": "proofs", "physics": {"aliases": ["phys"]}})
     >>> topics.names, dict(topics.aliases), dict(topics.guidelines)
     (('math', 'physics'), {'phys': 'physics'}, {'math': 'proofs'})

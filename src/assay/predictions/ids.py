@@ -60,8 +60,6 @@ class Ids:
     def rows_of(self, ids: Sequence[deck.Id], source: str) -> list[int]:
         """Return the row of each of some ids, which were read from the source before.
 
-        Examples
-        --------
         >>> Ids(np.array([7, 3, 5])).rows_of([5, 7], "rows.parquet")
         [2, 0]
         """
@@ -100,8 +98,6 @@ class Ids:
 def places_among(ids: Ids, among: Ids) -> Ints:
     """Return where each id is among others of its kind; -1 where it is not.
 
-    Examples
-    --------
     >>> places_among(Ids(np.array([7, 8])), Ids(np.array([9, 7])))
     array([ 1, -1])
     """
@@ -148,8 +144,6 @@ def read_ids(column: Column) -> Ids:
     as they stand there; NA is a string like any other, and so is the empty one, written "". An id
     that is not written at all is missing.
 
-    Examples
-    --------
     >>> read_ids(Column("id", "a.csv", pa.chunked_array([["7", "8"]]), untyped=True)).kind
     'integer'
     >>> read_ids(Column("id", "a.csv", pa.chunked_array([["007", "8"]]), untyped=True)).kind

@@ -52,8 +52,6 @@ def load(
 ) -> Loaded:
     """Read columns of a path, a query, a table of a database, a mapping or a table in memory.
 
-    Examples
-    --------
     >>> load({"p": [0.9, 0.2]}, ["p"], (), None).source
     'dict, 2 rows'
     """
@@ -78,8 +76,6 @@ def load(
 def take_ids(loaded: Loaded, id: str | None) -> Ids:
     """Take a column for the ids, or else the numbers of the rows.
 
-    Examples
-    --------
     >>> take_ids(load({"p": [0.9, 0.2]}, ["p"], (), None), None).values
     array([0, 1])
     """
@@ -92,8 +88,6 @@ def take_ids(loaded: Loaded, id: str | None) -> Ids:
 def take_judgements(loaded: Loaded, roles: Roles, ids: Ids) -> tuple[Floats, Bools]:
     """Take a classifier's scores and predicted labels, or say what is wrong with them.
 
-    Examples
-    --------
     >>> roles = Roles(score="p", predicted=None, id=None, threshold=0.5, positive=None)
     >>> loaded = load({"p": [0.9, 0.2]}, roles.columns, (), None)
     >>> take_judgements(loaded, roles, take_ids(loaded, None))
@@ -116,8 +110,6 @@ def as_mappings(classifiers: Classifiers) -> dict[str, Any]:
 
     What is neither is left as it is, for `roles_of` to refuse.
 
-    Examples
-    --------
     >>> as_mappings({"a": ("p", "said"), "b": ("q", 0.5)})
     {'a': {'score': 'p', 'predicted': 'said'}, 'b': {'score': 'q', 'threshold': 0.5}}
     """

@@ -31,8 +31,6 @@ _KINDS = ("text", "integer", "wide integer", "boolean")
 def key_name(id: IdColumns | None) -> str | None:
     """Return what the column of ids is called.
 
-    Examples
-    --------
     >>> key_name(["day", "user"]), key_name("url"), key_name(None)
     ('day,user', 'url', None)
     """
@@ -58,8 +56,6 @@ def key_parts(name: str | None, known: Sequence[str] = ()) -> tuple[str, ...]:
 
     `known`: columns that there are: one of them is itself, whatever its name is.
 
-    Examples
-    --------
     >>> key_parts("day, user"), key_parts("url"), key_parts("a,b", ["a,b"])
     (('day', 'user'), (), ())
     """
@@ -77,8 +73,6 @@ def key_parts(name: str | None, known: Sequence[str] = ()) -> tuple[str, ...]:
 def shown_with(id: str | None, show: Sequence[str]) -> Sequence[str]:
     """Return the columns that people see: those of a key first.
 
-    Examples
-    --------
     >>> shown_with("day,user", ["text", "user"]), shown_with("url", ["text"])
     (['day', 'user', 'text'], ['text'])
     """
@@ -89,8 +83,6 @@ def shown_with(id: str | None, show: Sequence[str]) -> Sequence[str]:
 def with_parts(names: Sequence[str], known: Sequence[str] = ()) -> list[str]:
     """Return names of columns with those of every key in its place, each once.
 
-    Examples
-    --------
     >>> with_parts(["day,user", "p", "user"])
     ['day', 'user', 'p']
     """
@@ -107,8 +99,6 @@ def key_sql(
 ) -> str:
     r"""Return the key of a row, NULL where a value is missing.
 
-    Examples
-    --------
     >>> types = {"day": "DATE", "rank": "INTEGER"}
     >>> names = {"day": '"day"', "rank": '"rank"'}
     >>> key_sql(("day", "rank"), names, types, dialect="duckdb", source="a table")
@@ -134,8 +124,6 @@ def key_column(name: str, parts: Sequence[Column]) -> Column:
 
     `parts`: what they are made of.
 
-    Examples
-    --------
     >>> columns = {"user": ["a|b", None], "rank": [3, 4]}
     >>> parts = [Column(name, "a table", pa.chunked_array([columns[name]])) for name in columns]
     >>> key_column("user,rank", parts).data.to_pylist()

@@ -64,8 +64,6 @@ def find_labels(
     classifier, `probabilities` with a `threshold`, or `predicted`: a pattern of columns with a star
     for the class, a column of lists, or for `predicted` a column with the classes of each item.
 
-    Examples
-    --------
     >>> table = {"p_spam": [0.9, 0.2], "p_fraud": [0.8, 0.1]}
     >>> find_labels(table, {ALONE: {"probabilities": "p_*", "threshold": 0.5}}).names
     ('fraud', 'spam')
@@ -95,8 +93,6 @@ def find_labels(
 def are_by_class(told: Told) -> bool:
     """Tell whether what is given is told class by class, each as a classifier of yes and no is.
 
-    Examples
-    --------
     >>> are_by_class({"spam": {"score": "p", "threshold": 0.5}, "fraud": {"predicted": "f"}})
     True
     >>> are_by_class({"new": {"probabilities": "p_*"}})
@@ -293,8 +289,6 @@ def read_sets(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
 
     The number of each item's set: bit k is set where it has the k-th class.
 
-    Examples
-    --------
     >>> tags = Vocabulary(("fraud", "spam"), multilabel=True)
     >>> told = Column("tags", "a table", pa.chunked_array([["spam|fraud", "none of these"]]))
     >>> read_sets(told, tags, Ids(np.arange(2)))

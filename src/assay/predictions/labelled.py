@@ -85,8 +85,6 @@ def read_labelled(
 ) -> Labelled:
     """Read predictions whose truth is known.
 
-    Examples
-    --------
     >>> table = {"p": [0.9, 0.2, 0.6], "spam": [1, 0, 0]}
     >>> read_labelled(table, label="spam", score="p", threshold=0.5).truth
     array([ True, False, False])

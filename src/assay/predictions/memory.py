@@ -51,8 +51,6 @@ def first_cards(
     the items below a somewhat higher limit are sorted; a stratum that turns out short of cards,
     which happens once in many million deals, is tried again with a limit twice as high.
 
-    Examples
-    --------
     >>> number = np.array([9, 3, 5, 4], dtype=np.uint64)
     >>> stratum, sizes = np.array([0, 0, 0, 1]), np.array([3, 1])
     >>> first_cards(number, stratum, np.array([2, 5]), sizes, lambda at: [b""] * at.size)
@@ -82,8 +80,6 @@ def first_shares(wanted: Ints, sizes: Ints) -> Floats:
 
     Six standard deviations above what is expected: a limit that is too low costs a second look.
 
-    Examples
-    --------
     >>> first_shares(np.array([100]), np.array([17_600]))
     array([0.01])
     """
@@ -94,8 +90,6 @@ def first_shares(wanted: Ints, sizes: Ints) -> Floats:
 def limits(share: Floats) -> Words:
     """Return the number below which a share of all numbers lies.
 
-    Examples
-    --------
     >>> limits(np.array([0.5, 1.0]))
     array([ 9223372036854775808, 18446744073709551615], dtype=uint64)
     """

@@ -73,8 +73,6 @@ class Opinions:
 def fold_of(id: Id, seed: int) -> bool:
     """Tell whether an item is in the second fold.
 
-    Examples
-    --------
     >>> fold_of(7, 1), fold_of(8, 1)
     (True, False)
     """
@@ -88,8 +86,6 @@ def bound_seed(seed: int, digest: int) -> int:
     the first items in that order is right about these alone. So the order depends on the columns,
     and whoever makes them cannot know it.
 
-    Examples
-    --------
     >>> bound_seed(1, 0), bound_seed(1, 1)
     (596173967063439470, 871539801579693287)
     """
@@ -102,8 +98,6 @@ def column_words(values: Values) -> Words:
 
     What is missing counts as NaN.
 
-    Examples
-    --------
     >>> column_words([0.5, "0.5", None, "de"])
     array([14878752034231939099, 14878752034231939099,  9170934016072976158,
            10780005436216037208], dtype=uint64)
@@ -130,8 +124,6 @@ def _is_nan(text: str) -> bool:
 def opinion_values(column: Column) -> Values:
     """Return a column as a model takes it: numbers, or else true, false and text; None if missing.
 
-    Examples
-    --------
     >>> opinion_values(Column("judge", "a table", pa.chunked_array([[0.5, None]])))
     array([0.5, nan])
     >>> opinion_values(Column("lang", "a table", pa.chunked_array([["de", None]])))

@@ -41,8 +41,6 @@ NOWHERE = -1
 def code_of_both(old: Ints, new: Ints, classes: int) -> Ints:
     """Return codes of what two classifiers say, each a class number or `NOWHERE`.
 
-    Examples
-    --------
     >>> code_of_both(np.array([1, 0, NOWHERE]), np.array([1, NOWHERE, 1]), 2)
     array([15,  4, 10])
     """
@@ -54,8 +52,6 @@ def code_of_both(old: Ints, new: Ints, classes: int) -> Ints:
 def said_by_both(code: int, classes: int) -> tuple[int, int]:
     """Return what two classifiers say of items of a code: class numbers, or `NOWHERE`.
 
-    Examples
-    --------
     >>> [said_by_both(code, 2) for code in (15, 4, 10)]
     [(1, 1), (0, -1), (-1, 1)]
     """

@@ -82,8 +82,6 @@ _SMALL = 64 * 2**20
 def engine_of(scan: Scan, id: str | None) -> Engine:
     """Return the engine that was asked for, or else the one that suits.
 
-    Examples
-    --------
     >>> engine_of(Scan({"p": [0.5]}), None), engine_of(Scan("SELECT 1 AS id"), "id")
     ('memory', 'duckdb')
     """
@@ -208,8 +206,6 @@ def read_predictions(
     is (7, not 007), and otherwise strings; NA and a quoted "" are strings like any other, and a
     field with nothing in it is a missing value.
 
-    Examples
-    --------
     >>> table = {"url": ["a", "b", "c"], "p": [0.9, 0.2, 0.6], "spam": ["yes", "no", "yes"]}
     >>> read_predictions(table, id="url", score="p", predicted="spam", positive="yes")
     <predictions of dict, 3 rows: 2 say yes>

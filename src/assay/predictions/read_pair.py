@@ -39,8 +39,6 @@ def read_compared(
     Where one of them stays where it is, an engine does that. With more classes than yes and no, or
     second opinions where neither DuckDB nor Spark reads both, they are read into memory.
 
-    Examples
-    --------
     >>> old = {"url": ["a", "b"], "p": [0.9, 0.2]}
     >>> new = {"url": ["b", "c"], "p": [0.7, 0.6]}
     >>> columns = {"score": "p", "threshold": 0.5}

@@ -38,8 +38,6 @@ class Roles:
     for each class, or a single one of lists. `weight` is what an item counts for, where predictions
     with weights are read in place.
 
-    Examples
-    --------
     >>> Roles(score="p", predicted=None, id="url", threshold=0.5, positive=None).columns
     ['url', 'p']
     """
@@ -166,8 +164,6 @@ class Roles:
 
         `predicted` may be None where the score does not depend on it.
 
-        Examples
-        --------
         >>> import numpy as np
         >>> roles = Roles("p", "said", None, None, None, score_of="predicted", scale="percent")
         >>> roles.positive_scores(np.array([90.0, 80.0]), np.array([True, False]))
@@ -202,8 +198,6 @@ class Roles:
 def refuse_no_column(argument: str, name: object) -> None:
     """Raise an error if what should name a column is no text.
 
-    Examples
-    --------
     >>> refuse_no_column("label", 7)
     Traceback (most recent call last):
     assay.errors.PredictionsError: label=7 is of type int
@@ -222,8 +216,6 @@ def which_means_yes(yes: Sequence[object], unknown: Sequence[object]) -> str:
     `yes`, `unknown`: values of the column that surely mean yes, and those of which it cannot be
     told.
 
-    Examples
-    --------
     >>> which_means_yes([], ["ham", "spam"])
     "say which value means yes: positive='ham' or positive='spam'; all others mean no"
     """
@@ -235,8 +227,6 @@ def which_means_yes(yes: Sequence[object], unknown: Sequence[object]) -> str:
 def refuse_bad_show(show: object, argument: str = "show") -> None:
     """Raise an error if the columns to show, or those of another argument, are no list of names.
 
-    Examples
-    --------
     >>> refuse_bad_show("text")
     Traceback (most recent call last):
     assay.errors.PredictionsError: show='text' is not a list of column names
@@ -269,8 +259,6 @@ def _finite(threshold: object) -> float:
 def refuse_unknown_variable(variable: str, known: Sequence[str]) -> None:
     """Raise an error if there is no such stratification variable.
 
-    Examples
-    --------
     >>> refuse_unknown_variable("scores", ["score", "confidence"])
     Traceback (most recent call last):
     assay.errors.PredictionsError: variable 'scores' cannot be computed
@@ -288,8 +276,6 @@ def refuse_unknown_variable(variable: str, known: Sequence[str]) -> None:
 def refuse_improbable(score_range: tuple[float, float], source: str) -> None:
     """Raise an error if scores that are taken for probabilities cannot be.
 
-    Examples
-    --------
     >>> refuse_improbable((-2.0, 3.0), "preds.parquet")
     Traceback (most recent call last):
     assay.errors.PredictionsError: scores of preds.parquet run from -2.0 to 3.0
@@ -323,8 +309,6 @@ def score_name(classifier: str) -> str:
 def fits_pattern(name: str, pattern: str) -> bool:
     """Tell whether a column is one of those of the classes' probabilities.
 
-    Examples
-    --------
     >>> [fits_pattern(name, "p_*") for name in ("p_math", "p_", "q_math")], fits_pattern("p", "p")
     ([True, False, False], True)
     """

@@ -126,8 +126,6 @@ class Scan:
 def as_scan(predictions: object) -> Scan:
     """Return a `Scan` as it is, and anything else as the source of one.
 
-    Examples
-    --------
     >>> as_scan("preds.parquet").source
     'preds.parquet'
     """
@@ -148,8 +146,6 @@ def _absolute(path: str) -> str:
 def _without_token(url: str) -> str:
     """Return a URL of Spark Connect without its token, and any other as it is.
 
-    Examples
-    --------
     >>> _without_token("sc://host:443/;use_ssl=true;token=secret;user_id=ann")
     'sc://host:443/;use_ssl=true;user_id=ann'
     """
@@ -159,8 +155,6 @@ def _without_token(url: str) -> str:
 def _without_password(path: str) -> str:
     """Return a database's URL without its password, and any other path as it is.
 
-    Examples
-    --------
     >>> _without_password("postgresql://ann:secret@host/db?password=secret&sslmode=require")
     'postgresql://ann@host/db?sslmode=require'
     """

@@ -28,8 +28,6 @@ else:
 def shown_values(column: "pa.ChunkedArray[Any]") -> list[object]:
     """Return a column's values as JSON can carry them.
 
-    Examples
-    --------
     >>> shown_values(pa.chunked_array([[Decimal("1.50"), None]]))
     ['1.50', None]
     """
@@ -49,8 +47,6 @@ def jsonable(value: object) -> object:
     their digits, infinities 'inf' and '-inf', bytes their text where they are UTF-8 and 0x... where
     not. Lists and mappings are converted item by item; anything else becomes ``str(value)``.
 
-    Examples
-    --------
     >>> jsonable({"day": date(2026, 11, 15), "scores": [np.float64(0.5), float("nan")]})
     {'day': '2026-11-15', 'scores': [0.5, None]}
     """
@@ -103,8 +99,6 @@ def read_table(source: object, used: Sequence[str], show: Sequence[str]) -> Load
 
     Nothing is copied that can be shared. Of a lazy frame the columns named are collected.
 
-    Examples
-    --------
     >>> table = pa.table({"p": [0.5, 0.7], "text": ["a", "b"]})
     >>> loaded = read_table(table, ["p"], ["text"])
     >>> loaded.source, loaded.show(np.array([1]), [1])
@@ -142,8 +136,6 @@ def read_mapping(
 
     `used`, `show`: columns that are needed, and those that reviewers see.
 
-    Examples
-    --------
     >>> loaded = read_mapping({"p": np.array([0.5, 0.7])}, ["p"], [], "arrays")
     >>> str(loaded.columns["p"])
     "column 'p' of arrays"

@@ -36,8 +36,6 @@ class UnionPredictions:
 
     `parts`: of one classifier; two or more.
 
-    Examples
-    --------
     >>> from assay.predictions import from_arrays
     >>> monday = from_arrays(y_score=[0.9, 0.2], ids=["a", "b"], threshold=0.5)
     >>> tuesday = from_arrays(y_score=[0.6], ids=["c"], threshold=0.5)
@@ -218,8 +216,6 @@ def merge(tops: Sequence[Top], seed: int) -> list[list[Card]]:
 
     `tops`: of the same strata.
 
-    Examples
-    --------
     >>> monday, tuesday = ([Card(id, True, {}) for id in ids] for ids in ((8, 3), (4, 2)))
     >>> whole, cut_off = Top("monday", [monday], [True]), Top("tuesday", [tuesday], [False])
     >>> [card.id for card in merge([whole, cut_off], seed=1)[0]]

@@ -35,8 +35,6 @@ else:
 def read_scores(column: Column, ids: Ids) -> Floats:
     """Take a column for the scores; -0.0 becomes 0.0.
 
-    Examples
-    --------
     >>> data = pa.chunked_array([["0.25", " 1e-3"]])
     >>> read_scores(Column("p", "a.csv", data, untyped=True), Ids(np.arange(2)))
     array([0.25 , 0.001])
@@ -124,8 +122,6 @@ def rows_in_memory(loaded: Loaded, roles: Roles, score: Floats, ids: Ids) -> Out
 def read_weights(column: Column, ids: Ids) -> Floats:
     """Take a column for the items' weights.
 
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> data = pa.chunked_array([[3, 0, 12]])
     >>> read_weights(Column("views", "a table", data), Ids(np.arange(3)))
@@ -147,8 +143,6 @@ NOT_A_WEIGHT = (
 def refuse_bad_total(total: float, column: str) -> None:
     """Raise where weights are all 0, or together more than can be computed with.
 
-    Examples
-    --------
     >>> refuse_bad_total(0.0, "column 'views' of a table")
     Traceback (most recent call last):
     assay.errors.PredictionsError: the weights in column 'views' of a table sum to 0
@@ -193,8 +187,6 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
     Without `positive`, the value that means yes, it holds true and false, 0 and 1, or words for
     these: yes and no, y and n, t and f, in any case.
 
-    Examples
-    --------
     >>> said = Column("said", "a table", pa.chunked_array([["ham", "spam"]]))
     >>> read_predicted(said, "spam", Ids(np.arange(2)))
     array([False,  True])
@@ -286,8 +278,6 @@ def distinct_values(column: Column) -> tuple[list[object], Ints]:
 
     None is one of them where values are missing.
 
-    Examples
-    --------
     >>> distinct_values(Column("topic", "a table", pa.chunked_array([["b", None, "b"]])))
     (['b', None], array([0, 1, 0], dtype=int32))
     """
@@ -326,8 +316,6 @@ class SliceBits:
 def slice_columns(written: Sequence[str]) -> list[str]:
     """Return the columns that slices are told by.
 
-    Examples
-    --------
     >>> slice_columns(["lang=de", "lang=en", "site"])
     ['lang', 'site']
     """
@@ -337,8 +325,6 @@ def slice_columns(written: Sequence[str]) -> list[str]:
 def slice_text(value: object) -> str:
     """Return a value as it is written in the name of a slice.
 
-    Examples
-    --------
     >>> [slice_text(value) for value in ("de", 7, True, None)]
     ['de', '7', 'true', '(missing)']
     """
@@ -352,8 +338,6 @@ def read_slices(loaded: Loaded, written: Sequence[str]) -> SliceBits:
 
     ``lang=de`` is the items with that value, ``lang`` one slice for each value that occurs.
 
-    Examples
-    --------
     >>> from assay.predictions.judgements import load
     >>> found = read_slices(load({"lang": ["de", "en", "de"]}, ["lang"], (), None), ["lang"])
     >>> found.names, found.bits
@@ -374,8 +358,6 @@ def slice_bits(
 
     `values_of`: returns the texts that occur in a column, as `by_frequency` has them.
 
-    Examples
-    --------
     >>> slice_bits(["lang=en", "lang"], lambda _: ["de", "en"], "a table")
     (('lang=en', 'lang=de'), {'lang': {'en': 1, 'de': 2}})
     """
@@ -396,8 +378,6 @@ def slice_bits(
 def by_frequency(texts: Sequence[str], counts: Ints) -> tuple[list[str], Ints]:
     """Return texts without repetition, the most frequent first, and where each that was given is.
 
-    Examples
-    --------
     >>> by_frequency(["de", "en", "de"], np.array([1, 3, 1]))
     (['en', 'de'], array([1, 0, 1]))
     """

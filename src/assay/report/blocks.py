@@ -160,8 +160,6 @@ _PAGES = "certainty|random_labels|several|slices|weights"
 def linked(text: str) -> list[tuple[str, str | None]]:
     """Return a text in parts, each with the address that it leads to.
 
-    Examples
-    --------
     >>> [address for _, address in linked("see docs/certainty.md, or docs/else.md")]
     [None, 'https://github.com/assay-eval/assay/blob/main/docs/certainty.md', None]
     """
@@ -176,8 +174,6 @@ def linked(text: str) -> list[tuple[str, str | None]]:
 def _text(text: str) -> str:
     r"""Return a text as Markdown that is read as the same text, in one line.
 
-    Examples
-    --------
     >>> print(_text("<b> [x](y) a_b | \n # c"))
     \<b\> \[x\](y) a\_b \| \# c
     """

@@ -178,8 +178,6 @@ _TINY = 1e-9
 class Axis:
     """From where to where a line goes, in whole steps.
 
-    Examples
-    --------
     >>> Axis.over([0.52, 0.7, 1.0]).texts
     ('0.5', '0.6', '0.7', '0.8', '0.9', '1.0')
     >>> Axis.over([-1.5, 2.5]).at(0.5)

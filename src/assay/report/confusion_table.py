@@ -67,8 +67,6 @@ def _shaded(matrix: ConfusionMatrix) -> list[Block]:
 def level_of(share: float) -> int:
     """Return how dark a share is shown, from 0 to 9.
 
-    Examples
-    --------
     >>> level_of(0.001), level_of(0.04), level_of(0.97)
     (0, 2, 9)
     """

@@ -199,8 +199,6 @@ def _of_cuts(
 ) -> list[tuple[Range, ...]]:
     """Return where each stratum of some cuts lies, between the ends that are known.
 
-    Examples
-    --------
     >>> _of_cuts(Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1)), most=0.5)
     [((0.2, 0.3),), ((None, 0.2), (0.3, 0.5))]
     """

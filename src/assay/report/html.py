@@ -39,8 +39,6 @@ def element(name: str, /, *inner: str, **attributes: str) -> Html:
     Signs that would change how the page is read, such as those that turn the direction of writing,
     are written out (`printable`).
 
-    Examples
-    --------
     >>> element("p", "1 < 2 ", element("b", "so"), class_='"big"')
     '<p class="&quot;big&quot;">1 &lt; 2 <b>so</b></p>'
     """

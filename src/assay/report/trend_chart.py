@@ -37,8 +37,6 @@ def draw_trend(
 
     `marks`: the periods, oldest first.
 
-    Examples
-    --------
     >>> svg = draw_trend([Mark("mon", 0.9, 0.88, 0.92, None)], title="precision", floor=None)
     >>> svg.startswith("<svg") and "script" not in svg
     True

@@ -223,8 +223,6 @@ def _nearest(points: Sequence[CurvePoint], items: float) -> CurvePoint:
 def distinct(numbers: Sequence[float]) -> list[str]:
     """Return ascending numbers as texts with as few digits as tell neighbours apart.
 
-    Examples
-    --------
     >>> distinct([0.5, 0.99986, 0.99991])
     ['0.5', '0.99986', '0.99991']
     """

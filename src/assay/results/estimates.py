@@ -312,8 +312,6 @@ class Estimates(Mapping[str, Estimate]):
 def notes_once(estimates: Mapping[str, Estimate]) -> list[str]:
     """Return the notes, each once, with the metrics in front that it is about unless it is all.
 
-    Examples
-    --------
     >>> def noted(metric, *notes):
     ...     return Estimate(metric, None, 0, 1, 0.95, None, 0, 0, None, "", True, None, notes)
     >>> for note in notes_once({"f1:a": noted("f1:a", "few", "odd"), "f1:b": noted("f1:b", "few")}):

@@ -22,8 +22,6 @@ def types_of(kind: type) -> dict[str, type]:
 
     Fields that hold more than one value are left out.
 
-    Examples
-    --------
     >>> from assay.results.progress import HistoryPoint
     >>> types_of(HistoryPoint)["value"]
     <class 'float'>
@@ -45,8 +43,6 @@ def frame_of(
     `rows`: what is not in `types` is left out; what is missing or None is a missing value; `types`:
     the columns: `str`, `int`, `float` or `bool`. They are the same without any row.
 
-    Examples
-    --------
     >>> frame_of([{"a": 1}, {"a": 2}], {"a": int}, backend="polars")["a"].to_list()
     [1, 2]
     """
@@ -76,8 +72,6 @@ def frame_of(
 def free_names(columns: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
     """Return names for the columns that items show beside columns of our own.
 
-    Examples
-    --------
     >>> free_names(["text", "id", "shown id"], ["id", "label"])
     ('text', 'shown shown id', 'shown id')
     """
@@ -98,8 +92,6 @@ def column_types(
     `rows`: values of columns that are not known, and have no one type, are changed to text here;
     `known`: the types of some of them.
 
-    Examples
-    --------
     >>> rows = [{"n": 1, "x": 1, "t": "a"}, {"n": None, "x": 0.5, "t": [2]}]
     >>> column_types(rows, ["n", "x", "t"], {})
     {'n': <class 'int'>, 'x': <class 'float'>, 't': <class 'str'>}
@@ -130,8 +122,6 @@ def _common(kinds: set[type]) -> type:
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     """Write a file beside its place, and put it there when it is complete, and on disk.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     write_whole(f"{folder}/a.txt", b"old")

@@ -18,8 +18,6 @@ def stretch(low: float, high: float) -> tuple[float, float]:
 
     A difference may need one of [-1, 1].
 
-    Examples
-    --------
     >>> stretch(0.913, 0.948)
     (0.9, 0.05)
     >>> stretch(-0.7, 0.6)
@@ -41,8 +39,6 @@ _LONGEST = 1000  # characters of one text
 def html_text(text: str) -> str:
     r"""Return a text as it is shown: escaped, what would move other texts written out, and no book.
 
-    Examples
-    --------
     >>> html_text("<b>\u202e"), len(html_text("x" * 10_000_000))
     ('&lt;b&gt;\\u202e', 1001)
     """
@@ -59,8 +55,6 @@ def html_block(*parts: str) -> str:
 def html_headline(said: str, more: str) -> str:
     """Return the most important words, and in a fainter tone what belongs to them.
 
-    Examples
-    --------
     >>> html_headline("precision 0.9", "<3 labels")
     '<b>precision 0.9</b> <span style="opacity:.65">&lt;3 labels</span>'
     """
@@ -97,8 +91,6 @@ def html_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, bar: b
 def scale_of(ends: Iterable[float]) -> tuple[float, float]:
     """Return the start and the end of a round scale that holds all of these.
 
-    Examples
-    --------
     >>> scale_of([0.93, 0.91, 0.95])
     (0.9, 0.95)
     """

@@ -35,8 +35,6 @@ class HistoryPoint:
 def thinned(points: Sequence[HistoryPoint], at_most: int) -> list[HistoryPoint]:
     """Return at most so many of the points, evenly spaced by their labels; the last is kept.
 
-    Examples
-    --------
     >>> points = [HistoryPoint(labels, 0.5, 0.4, 0.6) for labels in (3, 5, 6, 50, 60, 90, 100)]
     >>> [point.labels for point in thinned(points, 4)]
     [6, 50, 60, 100]
@@ -54,8 +52,6 @@ def thinned(points: Sequence[HistoryPoint], at_most: int) -> list[HistoryPoint]:
 class Savings:
     """What second opinions save in labels.
 
-    Examples
-    --------
     >>> Savings(0.42, 0.35, 0.5, 12).words
     'second opinions: strata by them take about 42% (35% to 50%) of the labels that strata by the \
 score would; 12 answers from before are not drawn again'
@@ -107,8 +103,6 @@ class Outlook:
     def text(self) -> str:
         """Both in a sentence.
 
-        Examples
-        --------
         >>> Outlook(240, "a forecast").text, Outlook(None, "too few labels to say").text
         ('Labels left: about 240 (a forecast)', 'Labels left: too few labels to say')
         """
@@ -168,8 +162,6 @@ def _more(estimate: Estimate, items: int, of_sample: float) -> float:
 def _two_digits(number: float) -> int:
     """Return a number with as many digits as a forecast deserves.
 
-    Examples
-    --------
     >>> [_two_digits(number) for number in (0.4, 7.2, 234.5, 12_345)]
     [1, 8, 240, 13000]
     """
@@ -199,8 +191,6 @@ class Pace:
     def hours(self, labels: int) -> str:
         """Return how long so many labels would take at this pace, in words.
 
-        Examples
-        --------
         >>> [Pace(60, 25).hours(labels) for labels in (5, 50, 240)]
         ['about 10 minutes', 'about 50 minutes', 'about 4 hours']
         """
@@ -216,8 +206,6 @@ def pace_of(moments: Sequence[str]) -> Pace | None:
 
     `moments`: when each item got its first label, oldest first, as ISO 8601.
 
-    Examples
-    --------
     >>> pace_of([f"2026-11-16T09:{minute:02d}:00+00:00" for minute in range(0, 30, 2)])
     Pace(an_hour=30, minutes=28)
     """

@@ -44,8 +44,6 @@ def strata_words(design: Design, strata: Strata) -> str:
 def value_text(estimate: Estimate) -> str:
     """Return the estimate in three digits, a difference with its sign.
 
-    Examples
-    --------
     >>> same = dict(confidence=0.95, standard_error=None, labels=9, cannot_judge=0, worst_case=None,
     ...             interval="", anytime=True, stopped=None)
     >>> value_text(Estimate("f1:new - f1:old", 0.02, -0.01, 0.05, **same))
@@ -69,8 +67,6 @@ def _of_sample(goal: Goal) -> str:
 def goal_words(goal: Goal) -> str:
     """Return a goal in words; of several metrics all but their half-widths.
 
-    Examples
-    --------
     >>> goal_words(Goal("precision", within=0.02, budget=900))
     '±0.02 at 95% confidence, with at most 900 answers'
     >>> goal_words(Goal("recall", at_least=0.9))
@@ -134,8 +130,6 @@ def shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
 def as_heading(name: str) -> str:
     """Return a metric's name at the beginning of a line.
 
-    Examples
-    --------
     >>> as_heading("false omission rate"), as_heading("f1:CNN")
     ('False omission rate', 'f1:CNN')
     """
@@ -145,8 +139,6 @@ def as_heading(name: str) -> str:
 def difference_words(estimate: Estimate) -> str:
     """Return which of two is better, if that can be told; nothing where it is no difference.
 
-    Examples
-    --------
     >>> same = dict(confidence=0.95, standard_error=None, labels=9, cannot_judge=0, worst_case=None,
     ...             interval="", anytime=True, stopped=None)
     >>> difference_words(Estimate("f1:new - f1:old", 0.02, 0.01, 0.03, **same))
@@ -185,8 +177,6 @@ def plain_words(estimates: Mapping[str, Estimate]) -> str:
 
     Of many metrics, those that are farthest from their goals.
 
-    Examples
-    --------
     >>> same = dict(confidence=0.95, standard_error=None, cannot_judge=0, worst_case=None,
     ...             interval="", anytime=True)
     >>> found = Estimate("precision", 0.947, 0.927, 0.966, labels=360, stopped="the goal is met",
@@ -235,8 +225,6 @@ def _labels_plainly(estimate: Estimate) -> str:
 def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     r"""Return the lines of a table: words to the left, numbers to the right, remarks at the end.
 
-    Examples
-    --------
     >>> print(*text_table(("design", "labels", ""), [("default", "90", "ours")]), sep="\n")
     design   labels
     default      90  ours
@@ -259,8 +247,6 @@ def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[s
 def change_text(share: float) -> str:
     """Return a change in per cent, and without a sign where it is none.
 
-    Examples
-    --------
     >>> change_text(-0.41), change_text(-0.0012), change_text(0.2)
     ('-41%', '0%', '+20%')
     """

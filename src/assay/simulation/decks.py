@@ -19,8 +19,6 @@ class Order:
     `number`, (N,): random numbers from 0 to 1; `on_top`, (N,): items that come before all others of
     their stratum.
 
-    Examples
-    --------
     >>> order = Order(np.array([0.9, 0.2, 0.4]), np.array([True, False, False]))
     >>> order.decks(np.array([0, 0, 0]), 1).deal(0, 0, 2)
     array([0, 1])

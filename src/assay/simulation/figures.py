@@ -56,8 +56,6 @@ def new_figure(
 ) -> "tuple[Figure, Sequence[Axes]]":
     """Return a figure and its axes, row by row; `width` and `height` are of one of them, in inches.
 
-    Examples
-    --------
     >>> figure, (left, right) = new_figure(columns=2)
     >>> lines = left.plot([1, 2, 3], [3, 1, 2])
     """

@@ -29,8 +29,6 @@ def named_design(name: str, *, bins: int | None = None) -> Design:
     ``random`` is simple random sampling; paper 1's are ``perc-opt`` and the like; paper 2's are
     STRATA-ALLOCATION, ``km-opt-a2`` and the like.
 
-    Examples
-    --------
     >>> named_design("perc-opt", bins=4) == Design.bennett_carvalho(bins=4)
     True
     >>> named_design("km-opt-a2").strata
@@ -61,8 +59,6 @@ def named_design(name: str, *, bins: int | None = None) -> Design:
 def design_of_several(name: str, *, bins: int | None = None) -> Design | None:
     """Return the design of a name for several targets; None for one of paper 3's.
 
-    Examples
-    --------
     >>> design_of_several("joint", bins=4) == Design(bins=4), design_of_several("coordinated")
     (True, None)
     """

@@ -86,8 +86,6 @@ def replay(
 ) -> Runs:
     """Run an evaluation to its stop, `replications` times.
 
-    Examples
-    --------
     >>> from assay.core.forms import ratio
     >>> sizes, positives = np.array([5000.0, 5000.0]), np.array([4950.0, 4000.0])
     >>> precision = ratio("precision", sizes, np.array([True, True]))

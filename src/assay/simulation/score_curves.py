@@ -148,8 +148,6 @@ def simulate_curves(
 ) -> CurveSimulation:
     """Replay campaigns of a population whose truth is known, and make the curve of each.
 
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> score = rng.random(5000)
     >>> population = Population(y_true=rng.random(5000) < score, y_score=score, threshold=0.5)

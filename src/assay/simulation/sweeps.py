@@ -38,8 +38,6 @@ class Trajectory:
 def half_widths(task: Task, *, replications: int, seed: int, goes_on: bool = False) -> Trajectory:
     """Follow the half-width from the first round to the budget.
 
-    Examples
-    --------
     >>> from assay.core.design import Design
     >>> from assay.core.goal import Goal
     >>> from assay.core.targets import parse_targets

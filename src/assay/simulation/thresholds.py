@@ -76,8 +76,6 @@ class Thresholds:
 
         Of one truth.
 
-        Examples
-        --------
         >>> told = Thresholds(np.array([10.0, 10.0, 80.0]), np.array([9.0, 8.0, 3.0]))
         >>> told.best(ThresholdQuestion.parse("precision >= 0.85"))
         0.85

@@ -19,8 +19,6 @@ _CHAINED = ("item_id", "answer", "reviewer", "told_at", "key", "late", "ruling",
 def next_link(before: str, told: Mapping[str, Any]) -> str:
     """Return the SHA-256 of the link before it and of what is told, in hexadecimal digits.
 
-    Examples
-    --------
     >>> next_link("", {"item": 7})[:8]
     '29d77365'
     """
@@ -49,8 +47,6 @@ def label_content(row: Mapping[str, Any]) -> bytes:
     It is JSON. Labels of a file say nearly the same of one item after the other, so all but the
     item is written once for many.
 
-    Examples
-    --------
     >>> label_content(dict.fromkeys(_CHAINED, "x"))[:32]
     b'{"item_id": "x", "answer": "x", '
     """

@@ -505,8 +505,6 @@ def check_store(fresh: Fresh, *, together: bool = True) -> list[str]:
 
     `fresh`: makes an empty database, and returns a function that opens it: a `Store` each time.
 
-    Examples
-    --------
     >>> from assay.storage import open_store
     >>> def in_memory():
     ...     store = open_store(None)

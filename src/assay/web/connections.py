@@ -64,8 +64,6 @@ class Limits:
 def most_connections(files: int) -> int:
     """Return how many connections a process may hold that may have so many files open.
 
-    Examples
-    --------
     >>> [most_connections(files) for files in (128, 1024, 1_048_576)]
     [64, 832, 2000]
     """

@@ -38,8 +38,6 @@ _KEY = secrets.token_bytes(32)
 def image_address(text: str, options: Options) -> str | None:
     """Return where a page loads an image from; None where a text is none that may be shown.
 
-    Examples
-    --------
     >>> image_address("https://a.example/1.png", Options())
     'https://a.example/1.png'
     >>> image_address("https://b.example/1.png", Options(image_hosts=("a.example",))) is None
@@ -58,8 +56,6 @@ def image_address(text: str, options: Options) -> str | None:
 def is_https(text: str) -> bool:
     """Tell whether a text is an https address, written so that nobody can take it for another.
 
-    Examples
-    --------
     >>> [is_https(text) for text in ("https://a.example/x", "http://a.example", "https://u@a.b")]
     [True, False, False]
     """

@@ -45,8 +45,6 @@ def qr_of(text: str) -> dict[str, Any] | None:
 
     None where the package for it is not installed.
 
-    Examples
-    --------
     >>> code = qr_of("https://labels.example/login#abc")
     >>> code["size"], code["path"][:8]
     (37, 'M4 4h7v1')

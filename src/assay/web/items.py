@@ -37,8 +37,6 @@ def _field(name: str, shown: Mapping[str, Any], options: Options) -> dict[str, s
 def kind_of(name: str, text: str, options: Options) -> str:
     """Return how a text of a column is shown: by what the owner said of it, or by what it is.
 
-    Examples
-    --------
     >>> kind_of("log", '[{"role": "user", "content": "Hi"}]', Options())
     'conversation'
     >>> kind_of("log", '{"a": 1}', Options()), kind_of("log", "a: 1", Options())
@@ -73,8 +71,6 @@ def _read(text: str) -> object:
 def is_conversation(found: object) -> bool:
     """Tell whether a value is a list of turns: who speaks, and what they say.
 
-    Examples
-    --------
     >>> is_conversation([{"role": "user", "content": "Hi"}]), is_conversation([{"role": "user"}])
     (True, False)
     """

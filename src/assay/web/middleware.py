@@ -35,8 +35,6 @@ def content_policy(*, images: bool, hosts: Sequence[str] = ()) -> str:
 
     `hosts`: where these may be; without, anywhere.
 
-    Examples
-    --------
     >>> "img-src 'self' data: https:;" in content_policy(images=True)
     True
     >>> "img-src 'self' data: https://a.b;" in content_policy(images=True, hosts=["a.b"])
@@ -92,8 +90,6 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]@/]+)(:[0-9]{1,5})?", re.ASCII)
 def host_name(header: str) -> str:
     """Return the name in a ``Host`` header, without its port; nothing where it is not one.
 
-    Examples
-    --------
     >>> host_name("LocalHost:8000"), host_name("[::1]:8000"), host_name("a@b")
     ('localhost', '::1', '')
     """
@@ -107,8 +103,6 @@ def cookie_name(header: str) -> str:
     Browsers keep one cookie of a name for all ports of a host: without the port in the name, two
     servers on one machine would log each other's people out.
 
-    Examples
-    --------
     >>> cookie_name("localhost:8000"), cookie_name("labels.example.org")
     ('assay_token_8000', 'assay_token')
     """

@@ -40,8 +40,6 @@ class Block:
 def guideline_blocks(text: str) -> list[Block]:
     r"""Return the parts of a text.
 
-    Examples
-    --------
     >>> for block in guideline_blocks("# Spam\nUnwanted\nmail.\n\n- sells\n- begs"):
     ...     print(block.kind, block.lines)
     heading ('Spam',)

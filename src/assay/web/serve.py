@@ -120,8 +120,6 @@ _TROUBLE = {
 def is_loopback(host: str) -> bool:
     """Tell whether an address can be reached from this machine only.
 
-    Examples
-    --------
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
     (True, True, True)
     >>> is_loopback("0.0.0.0"), is_loopback("10.0.0.7"), is_loopback("localhost.example.org")
@@ -134,8 +132,6 @@ def is_loopback(host: str) -> bool:
 def allowed_hosts(host: str, also: Sequence[str]) -> frozenset[str]:
     """Return the names by which browsers may call a server at an address.
 
-    Examples
-    --------
     >>> sorted(allowed_hosts("10.0.0.7", ["Labels.example.org:8000"]))
     ['10.0.0.7', 'labels.example.org']
     """
@@ -182,8 +178,6 @@ def address_of(listening: socket.socket, host: str, also: Sequence[str] = ()) ->
 def hears_proxy(host: str, proxy: str | None) -> bool:
     """Tell whether a proxy in front of an address would be believed, as far as one can tell.
 
-    Examples
-    --------
     >>> hears_proxy("127.0.0.1", "127.0.0.1"), hears_proxy("0.0.0.0", "10.0.0.7")
     (True, True)
     >>> hears_proxy("127.0.0.1", None), hears_proxy("127.0.0.1", "10.0.0.7")

@@ -23,8 +23,6 @@ _LONGEST_NAME = 100
 def new_token() -> str:
     """Return a new token.
 
-    Examples
-    --------
     >>> len(new_token()), new_token() == new_token()
     (43, False)
     """
@@ -34,8 +32,6 @@ def new_token() -> str:
 def digest_of(token: str) -> str:
     """Return what is stored of a token.
 
-    Examples
-    --------
     >>> digest_of("abc")[:16]
     'ba7816bf8f01cfea'
     """
@@ -129,8 +125,6 @@ def _is_visible(name: str) -> bool:
 def _scripts(name: str) -> list[str]:
     """Return which of three scripts that share many shapes a name has letters of.
 
-    Examples
-    --------
     >>> _scripts("Zoë"), _scripts("\u0430nn")
     (['LATIN'], ['CYRILLIC', 'LATIN'])
     """

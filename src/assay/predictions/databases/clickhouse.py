@@ -47,8 +47,6 @@ _TYPES = {
 def is_clickhouse(text: str) -> bool:
     """Tell whether a text is the URL of a ClickHouse database, or of one within this process.
 
-    Examples
-    --------
     >>> is_clickhouse("clickhouse://host:8123/db"), is_clickhouse("preds.parquet")
     (True, False)
     """
@@ -58,8 +56,6 @@ def is_clickhouse(text: str) -> bool:
 def identifier(name: str) -> str:
     """Return the name of a column or a table.
 
-    Examples
-    --------
     >>> identifier("p.spam")
     '`p.spam`'
     """

@@ -37,8 +37,6 @@ def selection(columns: Sequence[str], rows: str, *more: str) -> str:
 
     `columns`: expressions.
 
-    Examples
-    --------
     >>> selection(["id", "p"], "preds", "LIMIT 3")
     'SELECT id, p FROM preds LIMIT 3'
     """

@@ -49,8 +49,6 @@ _AT_ONCE = 50_000
 def is_postgres(text: str) -> bool:
     """Tell whether a text is the URL of a PostgreSQL database.
 
-    Examples
-    --------
     >>> is_postgres("postgresql://host/db"), is_postgres("preds.parquet")
     (True, False)
     """
@@ -60,8 +58,6 @@ def is_postgres(text: str) -> bool:
 def address_of(url: str) -> str:
     """Return the URL without the names and the password that may be in it.
 
-    Examples
-    --------
     >>> address_of("postgresql://someone:secret@host:5432/db?sslmode=require")
     'postgresql://host/db'
     """
@@ -72,8 +68,6 @@ def address_of(url: str) -> str:
 def identifier(name: str) -> str:
     """Return the name of a column or a table.
 
-    Examples
-    --------
     >>> identifier('5" disc') == '"5"" disc"'
     True
     """

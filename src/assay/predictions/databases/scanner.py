@@ -49,8 +49,6 @@ _ITEM = RowSql("id", "value", "says")
 def rounded_sql(value: str) -> str:
     """Return the nearest whole number, of two the even one, where that is below 2^51 in size.
 
-    Examples
-    --------
     >>> rounded_sql("x")
     'CAST((x + 6.7553994410557440e+15) - 6.7553994410557440e+15 AS BIGINT)'
     """

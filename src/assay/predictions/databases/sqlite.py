@@ -42,8 +42,6 @@ _DECLARED = {
 def is_sqlite(path: str) -> bool:
     """Tell whether a path is that of a SQLite file, by its first bytes, or a URL of one.
 
-    Examples
-    --------
     >>> is_sqlite("sqlite:///preds.db"), is_sqlite("preds.parquet")
     (True, False)
     """
@@ -61,8 +59,6 @@ def is_sqlite(path: str) -> bool:
 def file_of(url: str) -> str:
     """Return the path of the file.
 
-    Examples
-    --------
     >>> file_of("sqlite:///preds.db"), file_of("preds.db")
     ('preds.db', 'preds.db')
     """

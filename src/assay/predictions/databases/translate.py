@@ -36,8 +36,6 @@ _known: dict[tuple[type[Database], str, str], str] = {}
 class Query:
     """A chain of selections.
 
-    Examples
-    --------
     >>> Query("SELECT 7 AS c0").select("c0 AS id").select("id", where="id > 3").steps
     ('SELECT c0 AS id FROM before', 'SELECT id FROM before WHERE id > 3')
     """

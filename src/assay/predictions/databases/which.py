@@ -10,8 +10,6 @@ def find_database(path: str) -> Database | None:
 
     Nothing is connected to; of a file the first bytes are read.
 
-    Examples
-    --------
     >>> database = find_database("clickhouse://ann:secret@host:8123/db")
     >>> database.name, database.address
     ('ClickHouse', 'clickhouse://host:8123/db')
@@ -30,8 +28,6 @@ def find_database(path: str) -> Database | None:
 def has_tables(path: str) -> bool:
     """Tell whether a path is that of a database, one of whose tables is meant.
 
-    Examples
-    --------
     >>> has_tables("postgresql://host/db"), has_tables("preds.duckdb"), has_tables("preds.csv")
     (True, True, False)
     """

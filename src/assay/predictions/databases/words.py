@@ -58,8 +58,6 @@ def halves_of(word: str) -> Halves:
 def place_of(limit: int) -> int:
     """Return a number of the deck as what a place is compared with; 0 becomes 1.
 
-    Examples
-    --------
     >>> place_of(2**63), place_of(2**64 - 1)
     (0, 9223372036854775807)
     """

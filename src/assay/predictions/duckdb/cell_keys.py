@@ -25,8 +25,6 @@ _BIN_BITS: dict[Rule, int] = {"probability": 12, "tail": 12, "margin": 15}
 def duckdb_bin(value: str, rule: Rule) -> str:
     """Return DuckDB's expression for the bin of a value, a SMALLINT.
 
-    Examples
-    --------
     >>> duckdb.sql("SELECT " + duckdb_bin("0.9::DOUBLE", "probability")).fetchall()
     [(1295,)]
     """

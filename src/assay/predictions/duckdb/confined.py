@@ -83,8 +83,6 @@ def named_in(connection: duckdb.DuckDBPyConnection, query: str) -> Named:
 
     Nothing where it is no query; whoever runs it will say so.
 
-    Examples
-    --------
     >>> with duckdb.connect() as connection:
     ...     found = named_in(connection, "FROM read_csv(['a.csv', 'b*.csv']) WHERE x = 'c.csv'")
     >>> sorted(found.places), sorted(found.functions)

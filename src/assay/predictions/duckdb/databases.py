@@ -40,8 +40,6 @@ _TOLD = 20  # tables that an error lists
 def is_database(path: str) -> bool:
     """Tell whether a path is that of a DuckDB file, by its name; one of SQLite is none.
 
-    Examples
-    --------
     >>> is_database("preds.duckdb"), is_database("preds.parquet")
     (True, False)
     """
@@ -75,8 +73,6 @@ def find_table(wanted: str | None, tables: Iterable[DatabaseTable], label: str) 
 
     The name stands behind its schema and a dot if need be, without quotes.
 
-    Examples
-    --------
     >>> tables = [("main", "preds", True), ("old", "preds", False)]
     >>> find_table("old.preds", tables, "a.duckdb")
     ('old', 'preds')
@@ -116,8 +112,6 @@ _SHOWN = 60  # characters of a query that serve as its name
 def is_query(text: str) -> bool:
     """Tell whether a text is a query, and no path.
 
-    Examples
-    --------
     >>> is_query("SELECT * FROM 'preds.parquet'"), is_query("selected.parquet")
     (True, False)
     """
@@ -132,8 +126,6 @@ def is_query(text: str) -> bool:
 def name_of(query: str) -> str:
     r"""Return what a query is called in front of people.
 
-    Examples
-    --------
     >>> name_of("SELECT id,\n  p FROM preds")
     "query 'SELECT id, p FROM preds'"
     """
@@ -149,8 +141,6 @@ def readable_query(
     It is one SELECT, and is checked without being run. Relative paths in it are seen from the
     working directory; the columns wanted must not be there twice.
 
-    Examples
-    --------
     >>> with duckdb.connect() as connection:
     ...     readable_query(connection, "SELECT 7 AS id, 0.5 AS p;", ["id"]).label
     "query 'SELECT 7 AS id, 0.5 AS p;'"

@@ -46,8 +46,6 @@ def refuse_differences(schemas: Schemas, wanted: Sequence[str], files: Files) ->
 
     A column that no file has is not told here.
 
-    Examples
-    --------
     >>> schemas = grouped([("a", (("id", "BIGINT"),)), ("b", (("id", "VARCHAR"),))])
     >>> refuse_differences(schemas, ["id"], Files("*", ("a", "b"), "Parquet"))
     Traceback (most recent call last):

@@ -21,8 +21,6 @@ def joined_with(scan: Scan | None, *, id: str | None, file: Path, column: str) -
     Of items that the file does not have it is empty. Predictions that are joined with the file
     already stay as they are.
 
-    Examples
-    --------
     >>> found = joined_with(Scan("p.parquet"), id="url", file=Path("/j.parquet"), column="judge")
     >>> print(str(found.source).replace(str(Path.cwd()), ""))
     SELECT p.*, j.score AS "judge" FROM '/p.parquet' AS p

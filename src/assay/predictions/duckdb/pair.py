@@ -419,8 +419,6 @@ def _word_sql(limit: float) -> str:
 def _free(keys: Ints) -> int:
     """Return a whole number near some that is none of them.
 
-    Examples
-    --------
     >>> _free(np.array([-2, -1, 1]))
     0
     """

@@ -53,8 +53,6 @@ class Files:
 def is_remote(path: str) -> bool:
     """Tell whether a path is a URL.
 
-    Examples
-    --------
     >>> is_remote("s3://bucket/preds.parquet"), is_remote("preds.parquet")
     (True, False)
     """

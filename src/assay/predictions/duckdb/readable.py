@@ -32,8 +32,6 @@ class Readable:
 def identifier(name: str) -> str:
     """Return the name of a column or a table as SQL has it.
 
-    Examples
-    --------
     >>> identifier('5" disc') == '"5"" disc"'
     True
     """
@@ -44,8 +42,6 @@ def identifier(name: str) -> str:
 def reading(label: str) -> Iterator[None]:
     """Let the errors of DuckDB and Arrow be told as errors of what is read.
 
-    Examples
-    --------
     >>> with reading("preds.parquet"):
     ...     _ = duckdb.sql("SELECT CAST('x' AS INTEGER)").fetchall()
     Traceback (most recent call last):
@@ -87,8 +83,6 @@ def reading(label: str) -> Iterator[None]:
 def first_lines(error: Exception, count: int) -> str:
     r"""Return the first lines of what an error says, without those that repeat the SQL.
 
-    Examples
-    --------
     >>> first_lines(ValueError("no such column\n\nLINE 1: SELECT"), 2)
     'no such column'
     """
@@ -99,8 +93,6 @@ def first_lines(error: Exception, count: int) -> str:
 def refuse_repeated_columns(wanted: Iterable[str], names: Sequence[str], label: str) -> None:
     """Raise an error if a column that is wanted is there twice.
 
-    Examples
-    --------
     >>> refuse_repeated_columns(["id"], ["id", "ID"], "preds.csv")
     Traceback (most recent call last):
     assay.errors.PredictionsError: preds.csv has several columns named 'id'

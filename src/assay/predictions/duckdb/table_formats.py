@@ -236,8 +236,6 @@ def _metadata_of(path: str) -> Path:
 def _local(uri: str) -> str:
     """Return the path of a file on this machine, and any other address as it is.
 
-    Examples
-    --------
     >>> _local("file:///tables/day%3D7/a.parquet"), _local("/tables/50%/a.parquet")
     ('/tables/day=7/a.parquet', '/tables/50%/a.parquet')
     """

@@ -111,8 +111,6 @@ def word_of(upper: str, lower: str) -> str:
 def spark_bin(value: str, rule: Rule) -> str:
     """Return the expression for the bin of a value, an INT.
 
-    Examples
-    --------
     >>> spark_bin("p", "probability")
     'CAST(rint(2047 * (sqrt(p) - sqrt(1e0 - p))) AS INT)'
     """
@@ -163,8 +161,6 @@ def number_of(place: str) -> str:
 def word_of_limit(limit: float) -> str:
     """Return a number of the deck as the literal that a place is compared with.
 
-    Examples
-    --------
     >>> word_of_limit(2**63), word_of_limit(0)
     ('0L', '-9223372036854775808L')
     """

@@ -281,8 +281,6 @@ def _filtered(frame: "DataFrame", where: str | None) -> "DataFrame":
 def column_name(name: str) -> str:
     """Return the name of a column as Spark's SQL has it.
 
-    Examples
-    --------
     >>> column_name("p.spam")
     '`p.spam`'
     """

@@ -59,8 +59,6 @@ def summed_by_exponent(weights: "DataFrame") -> "DataFrame":
 def summed(groups: "pa.Table") -> Floats:
     """Return numbers of float64 whose exact sum is that of the weights.
 
-    Examples
-    --------
     Twice 1.5: the exponent of both is 1023, and the fraction 2^51. Together they are 1 and 2.
 
     >>> names = ["exponent", "sum(upper)", "sum(lower)", "sum(item)"]

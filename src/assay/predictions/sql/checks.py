@@ -43,8 +43,6 @@ class Inspected(Protocol):
 def usable_sql(row: RowSql) -> str:
     """Return the condition that nothing is wrong with a row: never NULL, in DuckDB or in Spark.
 
-    Examples
-    --------
     >>> usable_sql(RowSql("id", "p", "q"))
     'coalesce(id IS NOT NULL AND p BETWEEN -1.79...e+308 AND 1.79...e+308 AND q IN (0, 1), FALSE)'
     """

@@ -75,8 +75,6 @@ def list_sql(
 ) -> str:
     """Return the list of the probabilities of all classes, from their columns.
 
-    Examples
-    --------
     >>> from assay.core.vocabulary import Vocabulary
     >>> known = Vocabulary(("a", "b"))
     >>> roles = Roles(*[None] * 5, probabilities="p_*", classes=known, of_class=("p_a", "p_b"))

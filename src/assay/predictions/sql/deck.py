@@ -34,8 +34,6 @@ def duckdb_number(column: str, seed: int, kind: IdKind) -> str:
 
     The column is of type VARCHAR or of an integer type of up to 64 bits, signed or unsigned.
 
-    Examples
-    --------
     >>> duckdb.sql("SELECT " + duckdb_number("7", seed=1, kind="integer")).fetchall()
     [(12798019467750399265,)]
     """
@@ -54,8 +52,6 @@ def duckdb_digest(column: str, kind: IdKind) -> str:
 
     The column is of type VARCHAR, BIGINT or UBIGINT; of no narrower integer type.
 
-    Examples
-    --------
     >>> duckdb.sql("SELECT " + duckdb_digest("7::BIGINT", "integer")).fetchall()
     [(8736873150706563146,)]
     """
@@ -69,8 +65,6 @@ def duckdb_digest(column: str, kind: IdKind) -> str:
 def duckdb_keyed(digest: str, seed: int) -> str:
     """Return DuckDB's expression for the number, a UBIGINT, from the one for d(id).
 
-    Examples
-    --------
     >>> number = duckdb_keyed(duckdb_digest("7::BIGINT", "integer"), seed=1)
     >>> duckdb.sql("SELECT " + number).fetchall()
     [(12798019467750399265,)]
@@ -89,8 +83,6 @@ def duckdb_computes_mix(expression: _Mix) -> bool:
 
     The expression makes the SQL of h(word) from the SQL of the word, a UBIGINT.
 
-    Examples
-    --------
     >>> duckdb_computes_mix(lambda word: f"hash({word} + 1)")
     False
     """
@@ -111,8 +103,6 @@ def postgres_number(column: str, seed: int, kind: IdKind) -> str:
     fit a bigint. Stored as id - 2^64 they have the same number.) Needs PostgreSQL 11, the first
     with ``sha256``.
 
-    Examples
-    --------
     >>> first = f"SELECT url FROM pages ORDER BY {postgres_number('url', 1, 'string')} LIMIT 20"
     """
     if _is_integer(kind):
@@ -138,8 +128,6 @@ def spark_number(column: str, seed: int, kind: IdKind) -> str:
     The column is of type STRING, or of an integer type. (Ids of 2^63 and more do not fit a
     BIGINT. Stored as id - 2^64 they have the same number.)
 
-    Examples
-    --------
     >>> first = f"SELECT url FROM pages ORDER BY {spark_number('url', 1, 'string')} LIMIT 20"
     """
     if _is_integer(kind):
@@ -155,8 +143,6 @@ def spark_number(column: str, seed: int, kind: IdKind) -> str:
 def spark_text_digest(column: str) -> str:
     """Return Spark's expression for d(id) of a STRING, as a BIGINT of the same 64 bits.
 
-    Examples
-    --------
     >>> spark_text_digest("url")
     'CAST(conv(left(sha2(url, 256), 16), 16, -10) AS BIGINT)'
     """

@@ -22,8 +22,6 @@ def model_sql(
 ) -> list[str]:
     """Return the log odds by the model of each fold.
 
-    Examples
-    --------
     >>> model = Model((Input("n", "number", 2.0, 4.0),), ((), (0,)), ((0.5, 1.0), (0.5, 2.0)), 9)
     >>> first, second = model_sql(model, {"n": "n"}, {"n": "DOUBLE"}, says="q", dialect="duckdb")
     >>> import duckdb
@@ -49,8 +47,6 @@ def model_sql(
 def says_sql(says: str, bit: int = 0) -> str:
     """Return what a classifier says as a number: a bit of the code.
 
-    Examples
-    --------
     >>> says_sql("code", 2)
     '(CAST(code & 4 AS DOUBLE) / 4e0)'
     """

@@ -23,8 +23,6 @@ def plain_families(types: Mapping[str, str]) -> dict[str, Family]:
 
     `types`: of each column its type, as the engine names it.
 
-    Examples
-    --------
     >>> plain_families({"judge": "BIGINT", "lang": "VARCHAR", "day": "DATE"})
     {'judge': 'float', 'lang': 'text', 'day': 'other'}
     """
@@ -38,8 +36,6 @@ def plain_families(types: Mapping[str, str]) -> dict[str, Family]:
 def plain_sql(name: str, type: str, dialect: Dialect) -> str:
     """Return a column for a model as a value of its plain family.
 
-    Examples
-    --------
     >>> plain_sql("judge", "BIGINT", "duckdb"), plain_sql("flag", "BOOLEAN", "duckdb")
     ('CAST(judge AS DOUBLE)', 'flag')
     """
@@ -54,8 +50,6 @@ def plain_sql(name: str, type: str, dialect: Dialect) -> str:
 def either_sql(old: str, new: str, family: Family) -> str:
     """Return what the later of two columns says or, where that is missing, the earlier.
 
-    Examples
-    --------
     >>> either_sql("a", "b", "text")
     'coalesce(b, a)'
     """

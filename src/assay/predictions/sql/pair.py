@@ -116,8 +116,6 @@ def _is_of_spark(side: Side) -> bool:
 def value_sql(ranks: str, code: str) -> str:
     """Return the mean rank of an item, of the sum of its ranks and its code.
 
-    Examples
-    --------
     >>> value_sql("ranks", "code")
     'ranks / CASE WHEN code >= 12 THEN 2.0000000000000000e+00 ELSE 1.0000000000000000e+00 END'
     """
@@ -316,8 +314,6 @@ Told = tuple[Ids, Floats, Ints, Floats | None]
 def joined(before: Told, after: Told) -> Told:
     """Return the ids of both, each once, with the mean rank and the code: the later's come first.
 
-    Examples
-    --------
     >>> before = Ids(np.array([7, 8])), np.array([0.2, 0.4]), np.array([5, 4]), None
     >>> after = Ids(np.array([9, 7])), np.array([0.5, 0.6]), np.array([8, 10]), None
     >>> ids, ranks, codes, _ = joined(before, after)

@@ -37,8 +37,6 @@ def spread_sql(value: str, rule: Rule) -> str:
     Rounding is left to the engine's own dialect. The expression repeats the value. All is computed
     in DOUBLE, also of a FLOAT: hence 1e0, which is one, where 1 would be an integer.
 
-    Examples
-    --------
     >>> spread_sql("p", "probability")
     '2047 * (sqrt(p) - sqrt(1e0 - p))'
     """
@@ -52,8 +50,6 @@ def spread_sql(value: str, rule: Rule) -> str:
 def double_sql(number: float) -> str:
     """Return a finite number as a literal that is read as that very DOUBLE.
 
-    Examples
-    --------
     >>> double_sql(0.1)
     '1.0000000000000001e-01'
     """
@@ -63,8 +59,6 @@ def double_sql(number: float) -> str:
 def scaled_sql(number: str, exponent: int) -> str:
     """Return a DOUBLE times a power of two, exactly, where that is less than float64 can hold.
 
-    Examples
-    --------
     >>> scaled_sql("w", 3), scaled_sql("w", 1001).count("*")
     ('w * 8.0000000000000000e+00', 2)
     """
@@ -75,8 +69,6 @@ def scaled_sql(number: str, exponent: int) -> str:
 def impressions_sql(weight: str, exponent: int, dialect: "Dialect") -> str:
     """Return the impressions of a row whose weight is above 0: `assay.core.weights.as_impressions`.
 
-    Examples
-    --------
     >>> impressions_sql("w", 3, "duckdb")
     'greatest((w * 8.0000000000000000e+00)::BIGINT, 1)'
     """
@@ -103,8 +95,6 @@ def _root(value: str) -> str:
 def inside_sql(span: Span) -> str:
     """Return the condition that a row is in a span, whatever its number.
 
-    Examples
-    --------
     >>> inside_sql(Span(True, float("-inf"), 0.5, 0))
     'says = 1 AND value < 5.0000000000000000e-01'
     """
@@ -121,8 +111,6 @@ def inside_sql(span: Span) -> str:
 def case_sql(spans: Sequence[Span], then: Sequence[str]) -> str:
     """Return an expression with one of several values, by the span a row is in; NULL in none.
 
-    Examples
-    --------
     >>> case_sql([Span(None, 0.5, float("inf"), 7)], ["7"])
     'CASE WHEN value >= 5.0000000000000000e-01 THEN 7 END'
     """
@@ -141,8 +129,6 @@ def heap_sql(spans: Sequence[Span], classes: int, dialect: "Dialect") -> str:
 
     `spans`: their codes are the heaps.
 
-    Examples
-    --------
     >>> heap_sql([Span(None, 0.0, 1.0, 7, codes=(1, 2))], 4, "duckdb")
     '([-1, 1, 1, -1])[says + 1]'
     """
@@ -159,8 +145,6 @@ def heap_sql(spans: Sequence[Span], classes: int, dialect: "Dialect") -> str:
 def heap_cases_sql(spans: Sequence[Span]) -> str:
     """Return the same as `heap_sql` without a list.
 
-    Examples
-    --------
     >>> heap_cases_sql([Span(None, 0.0, 1.0, 7, codes=(1, 2))])
     'CASE WHEN says IN (1, 2) THEN 1 ELSE -1 END'
     """
@@ -224,8 +208,6 @@ class RowSql:
 def family_of(type_name: str) -> Family:
     """Return what kind of values a column holds, from the name of its type in DuckDB or Spark.
 
-    Examples
-    --------
     >>> family_of("DECIMAL(9,2)"), family_of("bigint"), family_of("TIMESTAMP")
     ('decimal', 'integer', 'other')
     """
@@ -235,8 +217,6 @@ def family_of(type_name: str) -> Family:
 def quoted(text: str, dialect: Dialect) -> str:
     """Return a string literal.
 
-    Examples
-    --------
     >>> quoted("it's", "duckdb")
     "'it''s'"
     """
@@ -258,8 +238,6 @@ def row_sql(
 ) -> RowSql:
     """Return the expressions for some columns.
 
-    Examples
-    --------
     >>> roles = Roles(score="p", predicted="spam", id="url", threshold=None, positive="yes")
     >>> names = {"p": '"p"', "spam": '"spam"', "url": '"url"'}
     >>> types = {"p": "FLOAT", "spam": "VARCHAR", "url": "VARCHAR"}
@@ -303,8 +281,6 @@ def row_sql(
 def positive_score_sql(score: str, roles: Roles, says: str) -> str:
     """Return the score of the positive class, as `Roles.positive_scores` has it.
 
-    Examples
-    --------
     >>> roles = Roles("p", "said", None, None, None, score_of="predicted")
     >>> positive_score_sql("p", roles, "q")
     'CASE WHEN q = 1 THEN p ELSE 1e0 - p END'
@@ -322,8 +298,6 @@ def positive_score_sql(score: str, roles: Roles, says: str) -> str:
 def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | None) -> str:
     """Return the stratification variable, `assay.core.cuts`, of a row.
 
-    Examples
-    --------
     >>> value_sql(RowSql("id", "p", "q"), "confidence", "probability", None)
     'CASE WHEN q = 1 THEN p ELSE 1e0 - p END'
     """
@@ -337,8 +311,6 @@ def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | 
 def score_sql(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> str:
     """Return a column of numbers as they are computed with; empty where it holds none.
 
-    Examples
-    --------
     >>> score_sql("p", "integer", "duckdb", is_text=False)
     'CAST(p AS DOUBLE)'
     """
@@ -355,8 +327,6 @@ def score_sql(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> 
 def text_sql(name: str, dialect: Dialect) -> str:
     """Return a column as text.
 
-    Examples
-    --------
     >>> text_sql("lang", "spark")
     'CAST(lang AS STRING)'
     """
@@ -366,8 +336,6 @@ def text_sql(name: str, dialect: Dialect) -> str:
 def number_sql(name: str, family: Family, dialect: Dialect) -> str:
     """Return a column as a DOUBLE, also where it holds numbers as text; NULL for what is none.
 
-    Examples
-    --------
     >>> number_sql("judge", "text", "duckdb"), number_sql("judge", "boolean", "duckdb")
     ('TRY_CAST(trim(judge) AS DOUBLE)', 'CAST(judge AS DOUBLE)')
     """

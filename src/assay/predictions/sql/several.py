@@ -45,8 +45,6 @@ class Steps:
     def of(cls, cells: ScoreCells, place: int) -> "Steps":
         """Return those of the classifier at a place.
 
-        Examples
-        --------
         >>> import numpy as np
         >>> from assay.core.profile import cells_of
         >>> scores, said = np.array([0.9, 0.1, 0.9, 0.5]), np.array([True, False, True, True])
@@ -123,8 +121,6 @@ class Several:
     def scores(self) -> dict[str, int]:
         """Of each score that a model may take its name, and the place of the classifier.
 
-        Examples
-        --------
         >>> vote, cnn = Roles(None, "vote", "id", None, None), Roles("p", None, "id", 0.5, None)
         >>> Several({"vote": vote, "cnn": cnn}, (), "a table").scores
         {"cnn's score": 1}
@@ -157,8 +153,6 @@ class Several:
 def mean_sql(ranks: Sequence[str]) -> str:
     """Return the mean rank of a row, from that by each classifier that has a score.
 
-    Examples
-    --------
     >>> mean_sql(["a.rank", "b.rank"]), mean_sql([])
     ('(a.rank + b.rank) / 2e0', '5.0000000000000000e-01')
     """

@@ -60,8 +60,6 @@ def about_worst_case(most: int, hardest: str) -> str:
 def about_limit(limit: LabelLimit) -> str:
     """Say what no honest interval can do with less.
 
-    Examples
-    --------
     >>> about_limit(LabelLimit(42.4, 176.2))
     'no honest interval takes fewer than about 180 labels: with every rate known the best design \
 takes 42, and to see that what is clean is clean takes 180'

@@ -99,8 +99,6 @@ class OfLabels:
 class Supposed:
     """Profiles of the scores, and how often items are thought to be positive at each.
 
-    Examples
-    --------
     >>> from assay.predictions import from_arrays
     >>> found = from_arrays(y_score=[0.9, 0.8, 0.2], threshold=0.5)
     >>> supposed = Supposed.of(found, "probability")
@@ -276,8 +274,6 @@ def rate_curve(position: Floats, labels: Floats, positives: Floats) -> tuple[Flo
     .. [1] Griffiths, Maximum likelihood estimation for the beta-binomial distribution,
        Biometrics 29 (1973).
 
-    Examples
-    --------
     >>> at = np.linspace(0, 1, 5)
     >>> a, b = rate_curve(at, np.full(5, 20.0), np.array([10.0, 13, 16, 18, 20]))
     >>> (a / (a + b)).round(2)
@@ -318,8 +314,6 @@ def calibrated(supposed: Supposed) -> dict[bool, Floats]:
 
     A margin is read as log-odds, 1/(1 + exp(-score)).
 
-    Examples
-    --------
     >>> from assay.predictions import from_arrays
     >>> found = from_arrays(y_score=[2.0, -2.0], threshold=0.0)
     >>> {side: rate.round(2) for side, rate in calibrated(Supposed.of(found, "margin")).items()}
@@ -340,8 +334,6 @@ def doubtful(supposed: Supposed, rates: Mapping[bool, Floats]) -> dict[bool, Flo
     populations it makes up for what overconfident scores hide (docs/plan.md); half of the way
     would ask for several times the labels.
 
-    Examples
-    --------
     >>> from assay.predictions import from_arrays
     >>> supposed = Supposed.of(from_arrays(y_score=[0.9, 0.1], threshold=0.5), "probability")
     >>> {side: rate.round(2) for side, rate in doubtful(supposed, calibrated(supposed)).items()}

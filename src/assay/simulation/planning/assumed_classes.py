@@ -83,8 +83,6 @@ class OfClasses:
 class SupposedClasses:
     """Predictions of several classes, and of which class items are thought to be.
 
-    Examples
-    --------
     >>> from assay.predictions import from_arrays
     >>> found = from_arrays(y_pred=list("aaab" * 50 + "c"), y_score=[0.9, 0.9, 0.9, 0.5] * 50 + [1])
     >>> supposed = SupposedClasses(found, found.class_scores(), "probability")

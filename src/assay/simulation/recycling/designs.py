@@ -65,8 +65,6 @@ def plan_sizes(
 ) -> Sizes:
     """Return the sizes of a design's samples.
 
-    Examples
-    --------
     >>> from assay.core.targets import parse_targets
     >>> rng = np.random.default_rng(1)
     >>> y_true = rng.random(20_000) < 0.3
@@ -196,8 +194,6 @@ class SharedSamples:
 
     `design`: one of `FIXED`.
 
-    Examples
-    --------
     >>> from assay.core.goal import Goal
     >>> from assay.core.targets import Target
     >>> y_true, said = [1, 1, 0, 0], {"new": [1, 1, 1, 0], "old": [1, 0, 1, 0]}

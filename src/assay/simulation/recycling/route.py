@@ -44,8 +44,6 @@ def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
 
     `yes`, (K,): items that each calls yes.
 
-    Examples
-    --------
     >>> route_ratio("recall", 1, np.array([1000.0, 1050.0]), 11_000).b
     array([1., 0., 1.])
     """
@@ -61,8 +59,6 @@ def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
 def choose_parent(population: Population, goal: Goal) -> str:
     """Return the classifier of the goal whose yes-set has most in common with the others'.
 
-    Examples
-    --------
     >>> said = {"a": [1, 0, 0, 0], "b": [1, 1, 1, 0], "c": [0, 1, 1, 1]}
     >>> goal = Goal(targets=(Target("prevalence", ""),), budget=1)
     >>> choose_parent(Population(y_true=[1, 1, 0, 0], y_pred=said), goal)
@@ -81,8 +77,6 @@ def choose_parent(population: Population, goal: Goal) -> str:
 class Route:
     """How a goal's targets are read off x.
 
-    Examples
-    --------
     The recall of the second, from the hits of both and what the first misses.
 
     >>> recall = Target("recall", "old")

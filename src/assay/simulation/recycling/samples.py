@@ -50,8 +50,6 @@ def mix_sequence(S: Ints, option: Option, rng: np.random.Generator) -> Ints:
 
     As many draws from S with replacement, or S in random order.
 
-    Examples
-    --------
     >>> mix_sequence(np.array([1, 2, 3, 4]), "UniformShuffle", np.random.default_rng(2))
     array([4, 3, 1, 2])
     """
@@ -65,8 +63,6 @@ def mix_sequence(S: Ints, option: Option, rng: np.random.Generator) -> Ints:
 def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Ints:
     """Return that many random ids of the population, with replacement.
 
-    Examples
-    --------
     >>> uniform_sample(np.array([5, 6, 7]), 4, np.random.default_rng(1))
     array([6, 6, 7, 7])
     """
@@ -128,8 +124,6 @@ def overlap(parent: Ints, child: Ints) -> Overlap:
 
     A_P and A_C hold distinct ids in any order, at least one each.
 
-    Examples
-    --------
     >>> sets = overlap(np.array([1, 2, 3, 4]), np.array([5, 4, 3]))
     >>> sets.both, sets.child_only, sets.pir
     (array([3, 4]), array([5]), 0.5)
@@ -148,8 +142,6 @@ def recycle(
 
     `option`: as `mix_sequence` takes it.
 
-    Examples
-    --------
     A child that is a parent in turn gives its sample for S_P.
 
     >>> rng = np.random.default_rng(1)
@@ -189,8 +181,6 @@ def mixed_size(X: Ints, both: int, child: int, n_C: int, rng: np.random.Generato
     share X/|S|, and E[X/|S|] = X/t asks for the chance (t - k)(k + 1)/t. Both are fractions of
     whole numbers, drawn exactly. S is never filled up and cut for one X, as n_C is whole.
 
-    Examples
-    --------
     >>> mixed_size(np.array([2, 3, 3]), both=2, child=3, n_C=9, rng=np.random.default_rng(1))
     array([3, 5, 4])
     """
@@ -247,8 +237,6 @@ def _ids(name: str, value: ArrayLike) -> Ints:
 def coordinated_sample(members: Ints, numbers: Words, n: int) -> Ints:
     """Return the first n cards of the deck restricted to a set: its ids with the least numbers.
 
-    Examples
-    --------
     >>> from assay.core.deck import numbers
     >>> model, next_model = np.arange(0, 100), np.arange(10, 110)
     >>> first = coordinated_sample(model, numbers(model, seed=1), 10)
@@ -283,8 +271,6 @@ def sample_size(epsilon: float, delta: float, p0: float = 0.5) -> int:
 
     The least n with epsilon >= z_(1 - delta) sqrt(p (1 - p) / n) for every p of at least p0.
 
-    Examples
-    --------
     >>> [sample_size(0.03, 0.05, p0) for p0 in (0.5, 0.9, 0.93)]
     [1068, 385, 278]
     """
@@ -301,8 +287,6 @@ def sample_size(epsilon: float, delta: float, p0: float = 0.5) -> int:
 def expected_savings(n_P: int, n_C: int, pir: float, cir: float) -> float:
     """Return E[min(X, n_C CIR)] with X ~ B(n_P, PIR): the mean of Lemma 3's savings.
 
-    Examples
-    --------
     >>> round(expected_savings(1100, 1100, pir=0.85, cir=0.85), 2)
     930.28
     """
