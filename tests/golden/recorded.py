@@ -24,7 +24,7 @@ _TEMPORARY = [
     (re.compile(r"\b[0-9a-f]{64}\b"), "DIGEST"),
 ]
 _RANDOM = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
-_TESTS = re.compile(r"/[^\s:'\"]*/pytest-of-[^/]+/pytest-\d+/[^/\s'\"]+")
+_TESTS = re.compile(r"/[^\s:'\"]*/pytest-of-[^/]+/pytest-\d+/(?:popen-gw\d+/)?[^/\s'\"]+")
 _NUMBER = re.compile(r"-?\d+\.\d{6,}(e-?\d+)?")
 
 recording: set[str] = set()
