@@ -226,12 +226,10 @@ def test_a_threshold_is_compared_in_double_precision() -> None:
     assert in_single != [(0,), (0,)]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "it's", "a\\b", "a\\'b", "\\", "line\nbreak", "ü🂡", "%_", "$x"]
-)
-def test_text_is_quoted_in_duckdb_and_spark(text: str, spark: Any) -> None:
-    assert _selected(f"SELECT {quoted(text, 'duckdb')}") == [(text,)]
-    assert spark.sql(f"SELECT {quoted(text, 'spark')}").collect()[0][0] == text
+def test_text_is_quoted_in_duckdb_and_spark(spark: Any) -> None:
+    for text in ("", "it's", "a\\b", "a\\'b", "\\", "line\nbreak", "ü🂡", "%_", "$x"):
+        assert _selected(f"SELECT {quoted(text, 'duckdb')}") == [(text,)]
+        assert spark.sql(f"SELECT {quoted(text, 'spark')}").collect()[0][0] == text
 
 
 def test_doubles_are_written_exactly() -> None:
