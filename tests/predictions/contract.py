@@ -357,12 +357,24 @@ def check_deals_of_another(found: Predictions, meant: Population, other: Populat
 def check_finds(found: Predictions, meant: Population) -> None:
     """Compare items that are looked for, among them some that are not there or could not be."""
     there = [*meant.items[:50], meant.items[-1]]
-    unknown: list[Id] = ["no such id", -5, 2**63 - 2, 2**64 - 2, 2**80, -(2**70), "", "12"]
+    unknown: list[Id] = [
+        "no such id",
+        -5,
+        2**63 - 2,
+        2**64 - 2,
+        2**80,
+        -(2**70),
+        "",
+        "12",
+        "\ud800",
+    ]
     unknown = [id for id in unknown if id not in {item.id for item in meant.items}]
     asked: list[tuple[Variable, Scale]] = [("score", "margin"), ("confidence", meant.scales[0])]
     for variable, scale in asked:
-        ids = [*unknown[:3], *(item.id for item in there), *unknown[3:]]
+        twice = there[0].id
+        ids = [*unknown[:3], *(item.id for item in there), *unknown[3:], twice]
         answers = found.find(ids, variable=variable, scale=scale)
+        assert answers[-1] == answers[3] is not None
         told = dict(zip(ids, answers, strict=True))
         assert all(told[id] is None for id in unknown)
         for item in there:
