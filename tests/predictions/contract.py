@@ -357,17 +357,7 @@ def check_deals_of_another(found: Predictions, meant: Population, other: Populat
 def check_finds(found: Predictions, meant: Population) -> None:
     """Compare items that are looked for, among them some that are not there or could not be."""
     there = [*meant.items[:50], meant.items[-1]]
-    unknown: list[Id] = [
-        "no such id",
-        -5,
-        2**63 - 2,
-        2**64 - 2,
-        2**80,
-        -(2**70),
-        "",
-        "12",
-        "\ud800",
-    ]
+    unknown: list[Id] = ["no such id", -5, 2**63 - 2, 2**64 - 2, 2**80, -(2**70), "", "12"]
     unknown = [id for id in unknown if id not in {item.id for item in meant.items}]
     asked: list[tuple[Variable, Scale]] = [("score", "margin"), ("confidence", meant.scales[0])]
     for variable, scale in asked:
