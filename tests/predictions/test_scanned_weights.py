@@ -231,9 +231,9 @@ BAD: list[tuple[str, object, str]] = [
 
 def refused(reader: str, path: Path, request: pytest.FixtureRequest) -> list[str]:
     """Return the lines of the error."""
-    roles = {"id": "id", "score": "p", "predicted": "said", "sample_weight": "views"}
+    roles: dict[str, Any] = {"id": "id", "score": "p", "predicted": "said"}
     with pytest.raises(PredictionsError) as caught:
-        read_predictions(scan_by(request, reader, path), **roles)
+        read_predictions(scan_by(request, reader, path), sample_weight="views", **roles)
     return str(caught.value).splitlines()
 
 

@@ -72,12 +72,14 @@ def check_cells(scanner: SparkScanner, rows: "pa.Table") -> None:
 
 
 def test_narrow_types_are_widened(spark: "SparkSession") -> None:
-    rows = frame(spark, pa.table({"id": range(100), "p": np.linspace(-1, 1, 100)})).selectExpr(
+    """And -0.0, the score in the middle, is 0.0."""
+    score = -np.linspace(-1, 1, 101)
+    rows = frame(spark, pa.table({"id": range(101), "p": score})).selectExpr(
         "CAST(id AS TINYINT) AS id", "CAST(p AS FLOAT) AS p", "CAST(p > 0 AS INT) AS said"
     )
-    score = np.linspace(-1, 1, 100).astype(np.float32).astype(np.float64)
-    wide = pa.table({"id": range(100), "p": score, "said": score > 0})
-    check_cells(open_spark(Scan(rows), roles()), wide)
+    wide = score.astype(np.float32).astype(np.float64) + 0.0
+    there = pa.table({"id": range(101), "p": wide, "said": wide > 0})
+    check_cells(open_spark(Scan(rows), roles()), there)
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
