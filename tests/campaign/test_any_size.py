@@ -132,19 +132,6 @@ def _tiny_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("_tiny_reserve")
-def test_several_classifiers_are_asked_about_alike(tmp_path: Path) -> None:
-    path = _write_several(tmp_path / "rows.parquet", SCORE)
-    memory, duckdb = (_create_several(path, engine) for engine in ("memory", "duckdb"))
-    assert memory.settings.strata == duckdb.settings.strata
-    assert memory.settings.source.fingerprint == duckdb.settings.source.fingerprint
-    asked = [[item.id for item in _answer(each, 200, 400)] for each in (memory, duckdb)]
-    assert asked[0] == asked[1]
-    first = 5 * memory.settings.strata.n_strata
-    assert len(set(asked[0])) == 400 > 3 * first  # the predictions were read again
-    assert memory.estimate() == duckdb.estimate()
-
-
-@pytest.mark.usefixtures("_tiny_reserve")
 def test_several_classifiers_go_on_in_another_process_unless_one_has_changed(
     tmp_path: Path,
 ) -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay
-from assay.predictions.scan import Engine, as_scan
+from assay.predictions.scan import as_scan
 from tests.predictions.database_tables import in_database
 
 SIZE = 6_000
@@ -112,20 +112,8 @@ def test_in_duckdb_it_goes_as_in_memory(
     assert found == meant[work]
 
 
-def test_a_small_file_beside_a_large_one(
-    meant: dict[str, list[Any]], files: Callable[[str], Path], tmp_path: Path
-) -> None:
-    def where(name: str) -> object:
-        engine: Engine = "memory" if name == "1" else "duckdb"
-        return assay.Scan(files(name), engine=engine)
-
-    assert compared(where, f"sqlite:///{tmp_path}/labels.db") == meant["compare"]
-
-
 @pytest.mark.filterwarnings("ignore:.* rows of .* are moved to DuckDB")
-@pytest.mark.parametrize("work", WORKS)
 def test_a_week_in_postgresql_and_one_in_a_file(
-    work: str,
     meant: dict[str, list[Any]],
     files: Callable[[str], Path],
     tmp_path: Path,
@@ -136,17 +124,16 @@ def test_a_week_in_postgresql_and_one_in_a_file(
             return in_database(request, "postgres", files(name))
         return assay.Scan(files(name), engine="duckdb")
 
-    assert WORKS[work](where, f"sqlite:///{tmp_path}/labels.db") == meant[work]
+    assert compared(where, f"sqlite:///{tmp_path}/labels.db") == meant["compare"]
 
 
-@pytest.mark.parametrize("work", WORKS)
 def test_in_spark_it_goes_as_in_memory(
-    work: str, meant: dict[str, list[Any]], files: Callable[[str], Path], tmp_path: Path, spark: Any
+    meant: dict[str, list[Any]], files: Callable[[str], Path], tmp_path: Path, spark: Any
 ) -> None:
-    found = WORKS[work](
+    found = followed(
         lambda name: assay.Scan(str(files(name)), spark=spark), f"sqlite:///{tmp_path}/labels.db"
     )
-    assert found == meant[work]
+    assert found == meant["follow"]
 
 
 def test_more_cards_are_read_from_both_and_a_file_that_changed_is_refused(

@@ -84,11 +84,7 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> Where:
 
 @pytest.mark.parametrize(
     ("where", "metric"),
-    [
-        *(("memory", metric) for metric in METRICS),
-        *(("duckdb", metric) for metric in METRICS),
-        ("spark", "f1"),
-    ],
+    [*(("memory", metric) for metric in METRICS), ("duckdb", "f1")],
     indirect=["where"],
 )
 def test_a_difference_by_weight_is_scikit_learns_at_full_labelling(

@@ -39,46 +39,48 @@ def population(seed: int) -> tuple[Bools, Bools, Floats, Floats, Bools]:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("seed", range(30))
-def test_at_full_labelling_it_is_scikit_learns_value(metric: str, seed: int) -> None:
-    truth, predicted, sizes, positives, says_yes = population(seed)
-    value = float(ratio(metric, sizes, says_yes).value(positives))
-    wanted = SKLEARN[metric](truth, predicted)
-    # Of both classes it is a root, or a mean of two quotients: equal but for rounding.
-    assert value == (wanted if metric not in OF_CLASSES else pytest.approx(wanted, abs=1e-12))
-    counts = by_place(sizes, positives, says_yes)
-    assert float(METRICS[metric].value(counts)) == pytest.approx(wanted, abs=1e-12)
+def test_at_full_labelling_it_is_scikit_learns_value(metric: str) -> None:
+    for seed in range(30):
+        truth, predicted, sizes, positives, says_yes = population(seed)
+        value = float(ratio(metric, sizes, says_yes).value(positives))
+        wanted = SKLEARN[metric](truth, predicted)
+        # Of both classes it is a root, or a mean of two quotients: equal but for rounding.
+        assert value == (wanted if metric not in OF_CLASSES else pytest.approx(wanted, abs=1e-12))
+        counts = by_place(sizes, positives, says_yes)
+        assert float(METRICS[metric].value(counts)) == pytest.approx(wanted, abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", OF_CLASSES)
-@pytest.mark.parametrize("seed", range(10))
-def test_of_both_classes_with_weights_it_is_scikit_learns_value(metric: str, seed: int) -> None:
-    truth, predicted, *_ = population(seed)
-    weights = np.random.default_rng(seed).integers(1, 40, truth.size)
-    sizes = np.array([weights[predicted == said].sum() for said in (True, False)], dtype=float)
-    positives = np.array([weights[(predicted == said) & truth].sum() for said in (True, False)])
-    value = float(ratio(metric, sizes, np.array([True, False])).value(positives.astype(float)))
-    score = {"balanced_accuracy": sk.balanced_accuracy_score}.get(metric, sk.matthews_corrcoef)
-    assert value == pytest.approx(score(truth, predicted, sample_weight=weights), abs=1e-12)
-    assert value != pytest.approx(score(truth, predicted), abs=1e-6)
+def test_of_both_classes_with_weights_it_is_scikit_learns_value(metric: str) -> None:
+    for seed in range(10):
+        truth, predicted, *_ = population(seed)
+        weights = np.random.default_rng(seed).integers(1, 40, truth.size)
+        sizes = np.array([weights[predicted == said].sum() for said in (True, False)], dtype=float)
+        positives = np.array([weights[(predicted == said) & truth].sum() for said in (True, False)])
+        value = float(ratio(metric, sizes, np.array([True, False])).value(positives.astype(float)))
+        score = {"balanced_accuracy": sk.balanced_accuracy_score}.get(metric, sk.matthews_corrcoef)
+        assert value == pytest.approx(score(truth, predicted, sample_weight=weights), abs=1e-12)
+        assert value != pytest.approx(score(truth, predicted), abs=1e-6)
 
 
 @pytest.mark.parametrize("metric", OF_CLASSES)
-@pytest.mark.parametrize("positive", [True, False])
 def test_where_one_class_is_not_there_it_is_not_defined_and_as_scikit_learn_has_it(
-    metric: str, positive: bool
+    metric: str,
 ) -> None:
     """Balanced accuracy is then the recall of the class that is there, Matthews correlation 0."""
-    N, yes = np.array([3.0, 7.0]), np.array([True, False])
-    form, T = ratio(metric, N, yes), N * positive
-    truth, said = np.full(10, positive), np.repeat(yes, [3, 7])
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        assert float(form.value(T)) == pytest.approx(SKLEARN[metric](truth, said), abs=1e-12)
-    assert float(form.denominator(T)) == 0.0
-    assert not METRICS[metric].defined(by_place(N, T, yes))
-    assert METRICS[metric].lacks(by_place(N, T, yes)) == ("negative" if positive else "positive")
-    assert form.gradient(T).tolist() == [0.0, 0.0]
+    for positive in [True, False]:
+        N, yes = np.array([3.0, 7.0]), np.array([True, False])
+        form, T = ratio(metric, N, yes), N * positive
+        truth, said = np.full(10, positive), np.repeat(yes, [3, 7])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            assert float(form.value(T)) == pytest.approx(SKLEARN[metric](truth, said), abs=1e-12)
+        assert float(form.denominator(T)) == 0.0
+        assert not METRICS[metric].defined(by_place(N, T, yes))
+        assert METRICS[metric].lacks(by_place(N, T, yes)) == (
+            "negative" if positive else "positive"
+        )
+        assert form.gradient(T).tolist() == [0.0, 0.0]
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -118,12 +120,15 @@ def test_of_both_classes_extremes_are_those_of_every_case_also_without_a_class(m
         assert (float(low), float(high)) == pytest.approx((values.min(), values.max()), abs=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(10))
-def test_accuracy_of_mixed_strata_counts_correct_predictions(seed: int) -> None:
-    truth, predicted, *_ = population(seed)
-    sizes, correct = np.array([float(len(truth))]), np.array([float(np.sum(truth == predicted))])
-    value = float(ratio("accuracy", sizes, None).value(correct))
-    assert value == sk.accuracy_score(truth, predicted)
+def test_accuracy_of_mixed_strata_counts_correct_predictions() -> None:
+    for seed in range(10):
+        truth, predicted, *_ = population(seed)
+        sizes, correct = (
+            np.array([float(len(truth))]),
+            np.array([float(np.sum(truth == predicted))]),
+        )
+        value = float(ratio("accuracy", sizes, None).value(correct))
+        assert value == sk.accuracy_score(truth, predicted)
 
 
 def numeric_gradient(metric: Metric, totals: Floats) -> Floats:
@@ -198,14 +203,14 @@ COMPARABLE = ("precision", "recall", "accuracy", "false_omission_rate")
 
 
 @pytest.mark.parametrize("metric", COMPARABLE)
-@pytest.mark.parametrize("seed", range(20))
-def test_a_difference_at_full_labelling_is_scikit_learns(metric: str, seed: int) -> None:
-    truth, first, second, sizes, positives, one, other = two_classifiers(seed)
-    both = difference(ratio(metric, sizes, one), ratio(metric, sizes, other))
-    wanted = SKLEARN[metric](truth, first) - SKLEARN[metric](truth, second)
-    assert float(both.value(positives)) == pytest.approx(wanted, abs=1e-12)
-    with pytest.raises(AssertionError):
-        assert float(both.value(positives)) == pytest.approx(-wanted, abs=1e-12)
+def test_a_difference_at_full_labelling_is_scikit_learns(metric: str) -> None:
+    for seed in range(20):
+        truth, first, second, sizes, positives, one, other = two_classifiers(seed)
+        both = difference(ratio(metric, sizes, one), ratio(metric, sizes, other))
+        wanted = SKLEARN[metric](truth, first) - SKLEARN[metric](truth, second)
+        assert float(both.value(positives)) == pytest.approx(wanted, abs=1e-12)
+        with pytest.raises(AssertionError):
+            assert float(both.value(positives)) == pytest.approx(-wanted, abs=1e-12)
 
 
 def over_four_strata(metric: str, says: tuple[str, str]) -> Ratio:
@@ -219,32 +224,28 @@ MIXED, FIRST_YES_MORE, SECOND_YES_MORE = ("yynn", "ynyn"), ("yyyn", "yynn"), ("y
 
 
 @pytest.mark.parametrize("metric", COMPARABLE)
-@pytest.mark.parametrize("says", [MIXED, FIRST_YES_MORE, SECOND_YES_MORE])
-def test_a_differences_extremes_are_those_of_every_case(metric: str, says: tuple[str, str]) -> None:
-    both = over_four_strata(metric, says)
-    for least, most in (([1, 0, 1, 0], [2, 2, 3, 2]), ([0, 2, 0, 0], [3, 2, 1, 1])):
-        boxes = [range(low, high + 1) for low, high in zip(least, most, strict=True)]
-        cases = np.array(list(itertools.product(*boxes)), dtype=float)
-        values = both.value(cases)
-        low, high = both.extremes(np.array(least, dtype=float), np.array(most, dtype=float))
-        assert (float(low), float(high)) == (values.min(), values.max())
-        assert -1 <= values.min() <= values.max() <= 1
+def test_a_differences_extremes_are_those_of_every_case(metric: str) -> None:
+    for says in [MIXED, FIRST_YES_MORE, SECOND_YES_MORE]:
+        both = over_four_strata(metric, says)
+        for least, most in (([1, 0, 1, 0], [2, 2, 3, 2]), ([0, 2, 0, 0], [3, 2, 1, 1])):
+            boxes = [range(low, high + 1) for low, high in zip(least, most, strict=True)]
+            cases = np.array(list(itertools.product(*boxes)), dtype=float)
+            values = both.value(cases)
+            low, high = both.extremes(np.array(least, dtype=float), np.array(most, dtype=float))
+            assert (float(low), float(high)) == (values.min(), values.max())
+            assert -1 <= values.min() <= values.max() <= 1
 
 
 @pytest.mark.parametrize("metric", COMPARABLE)
-@pytest.mark.parametrize("says", [MIXED, FIRST_YES_MORE, SECOND_YES_MORE])
-def test_a_difference_rises_where_its_slope_does(metric: str, says: tuple[str, str]) -> None:
-    both = over_four_strata(metric, says)
-    cases = np.array(list(itertools.product(range(1, 4), (1, 2), range(1, 5), (1, 2))), dtype=float)
-    slopes = both.gradient(cases)
-
-    def check(rises: Bools) -> None:
+def test_a_difference_rises_where_its_slope_does(metric: str) -> None:
+    for says in [MIXED, FIRST_YES_MORE, SECOND_YES_MORE]:
+        both = over_four_strata(metric, says)
+        cases = np.array(
+            list(itertools.product(range(1, 4), (1, 2), range(1, 5), (1, 2))), dtype=float
+        )
+        slopes, rises = both.gradient(cases), both.rises(cases)
         assert (np.where(rises, slopes, -slopes) >= 0).all()
-
-    rises = both.rises(cases)
-    check(rises)
-    with pytest.raises(AssertionError):
-        check(~rises)
+        assert not (np.where(rises, -slopes, slopes) >= 0).all()
 
 
 def test_items_on_which_two_classifiers_agree_say_nothing_of_their_accuracy() -> None:
@@ -283,13 +284,13 @@ def gap(seed: int, metric: str = "f1") -> tuple[Gap, Floats, Floats, float]:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-@pytest.mark.parametrize("seed", range(10))
-def test_a_gap_at_full_labelling_is_scikit_learns(metric: str, seed: int) -> None:
-    both, _, positives, wanted = gap(seed, metric)
-    assert float(both.value(positives)) == pytest.approx(wanted, abs=1e-12)
-    if metric != "prevalence":
-        with pytest.raises(AssertionError):
-            assert float(both.first.value(positives)) == pytest.approx(wanted, abs=1e-12)
+def test_a_gap_at_full_labelling_is_scikit_learns(metric: str) -> None:
+    for seed in range(10):
+        both, _, positives, wanted = gap(seed, metric)
+        assert float(both.value(positives)) == pytest.approx(wanted, abs=1e-12)
+        if metric != "prevalence":
+            with pytest.raises(AssertionError):
+                assert float(both.first.value(positives)) == pytest.approx(wanted, abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", OF_CLASSES)
@@ -311,37 +312,42 @@ def test_a_gap_is_the_difference_where_there_is_one(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", ["f1", *OF_CLASSES])
-@pytest.mark.parametrize("seed", range(5))
-def test_a_gaps_gradient_is_the_slope_and_it_rises_where_that_is_above_zero(
-    seed: int, metric: str
-) -> None:
-    both, _, positives, _ = gap(seed, metric)
-    slope = numeric_gradient(both, positives)
-    np.testing.assert_allclose(both.gradient(positives), slope, atol=1e-9)
-    np.testing.assert_allclose(both.weights(positives), np.abs(slope), atol=1e-9)
-    clear = np.abs(slope) > 1e-8
-    assert clear.sum() > len(slope) / 2
-    assert (both.rises(positives) == (slope > 0))[clear].all()
-    with pytest.raises(AssertionError):  # the same check catches a gap that forgets its second
-        np.testing.assert_allclose(both.first.gradient(positives), slope, atol=1e-9)
+def test_a_gaps_gradient_is_the_slope_and_it_rises_where_that_is_above_zero(metric: str) -> None:
+    for seed in range(5):
+        both, _, positives, _ = gap(seed, metric)
+        slope = numeric_gradient(both, positives)
+        np.testing.assert_allclose(both.gradient(positives), slope, atol=1e-9)
+        np.testing.assert_allclose(both.weights(positives), np.abs(slope), atol=1e-9)
+        clear = np.abs(slope) > 1e-8
+        assert clear.sum() > len(slope) / 2
+        assert (both.rises(positives) == (slope > 0))[clear].all()
+        with pytest.raises(AssertionError):  # the same check catches a gap that forgets its second
+            np.testing.assert_allclose(both.first.gradient(positives), slope, atol=1e-9)
 
 
 @pytest.mark.parametrize("metric", ["f1", *OF_CLASSES])
-@pytest.mark.parametrize("says", [MIXED, FIRST_YES_MORE, SECOND_YES_MORE])
-def test_a_gap_lies_between_its_extremes_in_every_case(metric: str, says: tuple[str, str]) -> None:
-    sizes = np.array([3.0, 2.0, 4.0, 2.0])
-    one, other = (ratio(metric, sizes, np.array([said == "y" for said in each])) for each in says)
-    both = Gap(one, other)
-    for least, most in (([1, 0, 1, 0], [2, 2, 3, 2]), ([0, 2, 0, 0], [3, 2, 1, 1])):
-        boxes = [range(low, high + 1) for low, high in zip(least, most, strict=True)]
-        values = both.value(np.array(list(itertools.product(*boxes)), dtype=float))
-        low, high = both.extremes(np.array(least, dtype=float), np.array(most, dtype=float))
-        most_apart = 1 - one.lowest
-        assert (
-            -most_apart <= float(low) <= values.min() <= values.max() <= float(high) <= most_apart
+def test_a_gap_lies_between_its_extremes_in_every_case(metric: str) -> None:
+    for says in [MIXED, FIRST_YES_MORE, SECOND_YES_MORE]:
+        sizes = np.array([3.0, 2.0, 4.0, 2.0])
+        one, other = (
+            ratio(metric, sizes, np.array([said == "y" for said in each])) for each in says
         )
-    known = np.array([2.0, 1.0, 3.0, 0.0])
-    assert both.extremes(known, known) == (both.value(known), both.value(known))
+        both = Gap(one, other)
+        for least, most in (([1, 0, 1, 0], [2, 2, 3, 2]), ([0, 2, 0, 0], [3, 2, 1, 1])):
+            boxes = [range(low, high + 1) for low, high in zip(least, most, strict=True)]
+            values = both.value(np.array(list(itertools.product(*boxes)), dtype=float))
+            low, high = both.extremes(np.array(least, dtype=float), np.array(most, dtype=float))
+            most_apart = 1 - one.lowest
+            assert (
+                -most_apart
+                <= float(low)
+                <= values.min()
+                <= values.max()
+                <= float(high)
+                <= most_apart
+            )
+        known = np.array([2.0, 1.0, 3.0, 0.0])
+        assert both.extremes(known, known) == (both.value(known), both.value(known))
 
 
 def test_a_gap_is_defined_where_both_are() -> None:
@@ -373,24 +379,24 @@ def test_a_metric_rises_where_its_slope_does(metric: str) -> None:
     assert (form.rises(positives) == (slope > 0)).all()
 
 
-@pytest.mark.parametrize("said", [True, False])
 @pytest.mark.parametrize("metric", METRICS)
-def test_what_follows_from_a_row_of_the_table_by_enumeration(metric: str, said: bool) -> None:
+def test_what_follows_from_a_row_of_the_table_by_enumeration(metric: str) -> None:
     """With every item predicted alike: whether labels tell anything, and which way it goes."""
-    kind, N = METRICS[metric], np.array([5.0])
-    form = ratio(metric, N, np.array([said]))
-    totals = [np.array([float(T)]) for T in range(6)]
-    values = [float(form.value(T)) for T in totals if form.denominator(T) > 0]
-    assert kind.is_told_by(said=said) == (len(set(values)) > 1)
-    if len(set(values)) > 1:
-        assert kind.rises(said=said) == (values[-1] > values[0])
-    # With items of both kinds: whether a label of this side changes anything.
-    both = ratio(metric, np.array([5.0, 5.0]), np.array([said, not said]))
-    changes = {float(both.value(np.array([T, 2.0]))) for T in range(6)}
-    assert (said in kind.sides) == (len(changes) > 1)
-    denominators = {float(both.denominator(np.array([T, 2.0]))) for T in range(6)}
-    assert kind.bends >= (len(denominators) > 1)
-    assert kind.lowest == form.lowest
+    for said in [True, False]:
+        kind, N = METRICS[metric], np.array([5.0])
+        form = ratio(metric, N, np.array([said]))
+        totals = [np.array([float(T)]) for T in range(6)]
+        values = [float(form.value(T)) for T in totals if form.denominator(T) > 0]
+        assert kind.is_told_by(said=said) == (len(set(values)) > 1)
+        if len(set(values)) > 1:
+            assert kind.rises(said=said) == (values[-1] > values[0])
+        # With items of both kinds: whether a label of this side changes anything.
+        both = ratio(metric, np.array([5.0, 5.0]), np.array([said, not said]))
+        changes = {float(both.value(np.array([T, 2.0]))) for T in range(6)}
+        assert (said in kind.sides) == (len(changes) > 1)
+        denominators = {float(both.denominator(np.array([T, 2.0]))) for T in range(6)}
+        assert kind.bends >= (len(denominators) > 1)
+        assert kind.lowest == form.lowest
 
 
 def test_only_prevalence_does_not_depend_on_what_the_classifier_says() -> None:

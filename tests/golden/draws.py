@@ -76,36 +76,55 @@ def _extended(read: Read) -> assay.Campaign:
         return assay.extend_campaign(read(TABLE.slice(900)), storage=url)
 
 
-LAYOUTS: dict[str, Callable[[Read], assay.Campaign]] = {
-    "integer ids": _new(**SCORE),
-    "text ids": _new(**SCORE, id="url", metric="accuracy"),
-    "ids of two columns": _new(**SCORE, id=["day", "rank"], metric="recall"),
-    "no ids": _new(**SCORE, id=None),
-    "no score": _new(predicted="said", metric="recall"),
-    "score and predicted label": _new(score="q", predicted="said", metric="f1"),
-    "score of the predicted label": _new(score="sure", predicted="said", score_of="predicted"),
-    "margin": _new(score="margin", threshold=0.3, metric="f1"),
-    "guaranteed": _new(**SCORE, design=assay.Design.guaranteed(), slices=["lang"], show=["url"]),
-    "paper 2": _new(**SCORE, metric="accuracy", design=assay.Design.kumar_raj(strata="km")),
-    "weights": _new(**SCORE, sample_weight="views", metric="recall"),
-    "second opinions": _new(**SCORE, aux=["q", "lang"], metric="accuracy"),
-    "threshold": _new(score="p", threshold_for="precision >= 0.8"),
-    "several": _new(classifiers=BOTH, metrics=["precision", "recall:new - recall:old"]),
-    "several, text ids": _new(classifiers=BOTH, id="url", metrics=["f1"]),
-    "several, weights": _new(classifiers=BOTH, sample_weight="views", metrics=["accuracy"]),
-    "several, slices": _new(classifiers=BOTH, metrics=["precision:new[lang]"]),
-    "classes": _new(predicted="topic", score="p", metrics=["accuracy", "macro_f1"]),
-    "classes, probabilities": _new(probabilities="p_*", metrics=["accuracy", "top_2_accuracy"]),
-    "classes, weights": _new(predicted="topic", score="p", sample_weight="views"),
-    "multilabel": _new(probabilities="p_*", multilabel=True, threshold=0.4, metric="recall"),
-    "comparison": _compared(),
-    "comparison, text ids": _compared(id="url", metric="f1"),
-    "comparison, weights": _compared(sample_weight="views"),
-    "comparison, classes": _compared(
-        score="p", threshold=None, predicted="topic", metric="accuracy"
-    ),
-    "extension": _extended,
+Make = Callable[[Read], assay.Campaign]
+
+FAMILIES: dict[str, dict[str, Make]] = {
+    "ids": {
+        "integer ids": _new(**SCORE),
+        "text ids": _new(**SCORE, id="url", metric="accuracy"),
+        "ids of two columns": _new(**SCORE, id=["day", "rank"], metric="recall"),
+        "no ids": _new(**SCORE, id=None),
+    },
+    "scores": {
+        "no score": _new(predicted="said", metric="recall"),
+        "score and predicted label": _new(score="q", predicted="said", metric="f1"),
+        "score of the predicted label": _new(score="sure", predicted="said", score_of="predicted"),
+        "margin": _new(score="margin", threshold=0.3, metric="f1"),
+    },
+    "designs": {
+        "guaranteed": _new(
+            **SCORE, design=assay.Design.guaranteed(), slices=["lang"], show=["url"]
+        ),
+        "paper 2": _new(**SCORE, metric="accuracy", design=assay.Design.kumar_raj(strata="km")),
+        "weights": _new(**SCORE, sample_weight="views", metric="recall"),
+        "second opinions": _new(**SCORE, aux=["q", "lang"], metric="accuracy"),
+        "threshold": _new(score="p", threshold_for="precision >= 0.8"),
+    },
+    "several classifiers": {
+        "several": _new(classifiers=BOTH, metrics=["precision", "recall:new - recall:old"]),
+        "several, text ids": _new(classifiers=BOTH, id="url", metrics=["f1"]),
+        "several, weights": _new(classifiers=BOTH, sample_weight="views", metrics=["accuracy"]),
+        "several, slices": _new(classifiers=BOTH, metrics=["precision:new[lang]"]),
+    },
+    "classes": {
+        "classes": _new(predicted="topic", score="p", metrics=["accuracy", "macro_f1"]),
+        "classes, probabilities": _new(probabilities="p_*", metrics=["accuracy", "top_2_accuracy"]),
+        "classes, weights": _new(predicted="topic", score="p", sample_weight="views"),
+        "multilabel": _new(probabilities="p_*", multilabel=True, threshold=0.4, metric="recall"),
+    },
+    "two sets": {
+        "comparison": _compared(),
+        "comparison, text ids": _compared(id="url", metric="f1"),
+        "comparison, weights": _compared(sample_weight="views"),
+        "comparison, classes": _compared(
+            score="p", threshold=None, predicted="topic", metric="accuracy"
+        ),
+        "extension": _extended,
+    },
 }
+"""Layouts of predictions. An engine that has to be started has one test for each family."""
+
+LAYOUTS = {name: make for family in FAMILIES.values() for name, make in family.items()}
 
 
 def stored(table: pa.Table, engine: str, request: pytest.FixtureRequest) -> Scan:

@@ -361,8 +361,10 @@ def check_finds(found: Predictions, meant: Population) -> None:
     unknown = [id for id in unknown if id not in {item.id for item in meant.items}]
     asked: list[tuple[Variable, Scale]] = [("score", "margin"), ("confidence", meant.scales[0])]
     for variable, scale in asked:
-        ids = [*unknown[:3], *(item.id for item in there), *unknown[3:]]
+        twice = there[0].id
+        ids = [*unknown[:3], *(item.id for item in there), *unknown[3:], twice]
         answers = found.find(ids, variable=variable, scale=scale)
+        assert answers[-1] == answers[3] is not None
         told = dict(zip(ids, answers, strict=True))
         assert all(told[id] is None for id in unknown)
         for item in there:

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.core import deck
 from assay.core.cells import cut_heaps, merge_cells
 from assay.core.strata import Strata
 from assay.core.types import Floats, Ints
@@ -80,31 +79,6 @@ def test_codes_and_ranks_are_those_of_the_plain_definition() -> None:
         assert item is not None
         assert item.card.predicted == code
         assert item.value == pytest.approx(rank, abs=1e-12)
-
-
-def test_cards_are_dealt_in_the_order_of_their_numbers_over_all_cells_of_a_heap() -> None:
-    found = _read(TABLE)
-    strata = _strata(found)
-    assert max(len(heap.codes) for heap in strata.heaps) > 1
-    stratum = strata.assign(RANK, np.array(CODES))
-    row_of = {id: row for row, id in enumerate(TABLE["id"])}
-    for h, cards in enumerate(_deal(found, 20)):
-        members = [id for id in TABLE["id"] if stratum[row_of[id]] == h]
-        members.sort(key=lambda id: deck.number(id, 7))
-        assert [card.id for card in cards] == members[:20]
-        assert [card.predicted for card in cards] == [CODES[row_of[id]] for id in members[:20]]
-        assert all(type(card.predicted) is int for card in cards)
-
-
-def test_all_items_are_dealt_once_and_counted_by_part() -> None:
-    found = _read(TABLE)
-    strata = _strata(found)
-    dealt = _deal(found, SIZE)
-    assert sorted(str(card.id) for cards in dealt for card in cards) == sorted(TABLE["id"])
-    counted = Counter((h, card.predicted) for h, cards in enumerate(dealt) for card in cards)
-    assert [(*part, items) for part, items in sorted(counted.items())] == list(strata.parts)
-    sizes = found.count(strata, scale="probability")
-    assert sizes.tolist() == [len(cards) for cards in dealt] == strata.sizes.tolist()
 
 
 def test_items_of_cells_that_no_heap_holds_are_not_dealt() -> None:
@@ -187,13 +161,6 @@ def _codes_of(table: dict[str, Any]) -> Ints:
 def test_the_fingerprint_knows_who_said_what() -> None:
     swapped = {name: CLASSIFIERS[name] for name in ("svm", "cnn", "vote")}
     assert _read(TABLE, classifiers=swapped).fingerprint() != _read(TABLE).fingerprint()
-
-
-def test_without_scores_all_items_have_one_rank() -> None:
-    found = _read(TABLE, classifiers={"vote": {"predicted": "vote"}})
-    assert found.score_range == (0.5, 0.5)
-    (profile,) = found.profile_heaps([(0, 1)])
-    assert profile.low.tolist() == [0.5]
 
 
 def test_sixty_two_classifiers() -> None:

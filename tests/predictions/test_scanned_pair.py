@@ -26,7 +26,6 @@ from assay.predictions.pair import ScannedPair
 from assay.predictions.scan import Engine
 from assay.predictions.sql.pair import Weighing
 from assay.predictions.union import as_it_is_now
-from tests.predictions.contract_layouts import LAYOUTS
 from tests.predictions.database_tables import in_database
 from tests.predictions.pair_population import (
     WEEKS,
@@ -63,8 +62,7 @@ def _by(weights: str | None) -> dict[str, Any]:
     ("items", "weights"),
     [
         *((items, None) for items in WEEKS),
-        *((items, "lognormal") for items in WEEKS),
-        *(("some in both", kind) for kind in WEIGHTS if kind != "lognormal"),
+        *(("some in both", kind) for kind in WEIGHTS),
     ],
 )
 def test_all_that_is_told(items: str, weights: str | None, tmp_path: Path) -> None:
@@ -75,13 +73,7 @@ def test_all_that_is_told(items: str, weights: str | None, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "weights"),
-    [
-        ("rare", "margin", None),
-        ("votes", "sure", None),
-        ("votes", "votes", None),
-        ("margin", "rare", "lognormal"),
-    ],
+    ("one", "other", "weights"), [("votes", "sure", None), ("margin", "rare", "lognormal")]
 )
 def test_scores_of_any_kind_and_strings_for_ids(
     one: str, other: str, weights: str | None, tmp_path: Path
@@ -91,31 +83,21 @@ def test_scores_of_any_kind_and_strings_for_ids(
     check_pair(found, read(tables, one, other, **_by(weights)))
 
 
-@pytest.mark.parametrize("weights", [None, "lognormal"])
 @pytest.mark.parametrize("engines", [("duckdb", "memory"), ("memory", "duckdb")])
-def test_one_of_the_two_in_memory(
-    engines: tuple[Engine, Engine], weights: str | None, tmp_path: Path
-) -> None:
-    tables = weeks(weights=weights)
-    found = read(_scans(_written(tables, tmp_path), *engines), **_by(weights))
+def test_one_of_the_two_in_memory(engines: tuple[Engine, Engine], tmp_path: Path) -> None:
+    tables = weeks(weights="lognormal")
+    found = read(_scans(_written(tables, tmp_path), *engines), sample_weight="views")
     assert [isinstance(part, MemoryPredictions) for part in parts_in(found)] == [
         engine == "memory" for engine in engines
     ]
-    check_pair(found, read(tables, **_by(weights)), other=read(weeks(), "odds", "margin"))
+    check_pair(found, read(tables, sample_weight="views"), other=read(weeks(), "odds", "margin"))
 
 
-@pytest.mark.parametrize(
-    ("where", "weights"),
-    [
-        (("postgres", "duckdb"), None),
-        (("sqlite", "postgres"), None),
-        (("postgres", "sqlite"), "lognormal"),
-    ],
-)
+@pytest.mark.parametrize("where", [("sqlite", "duckdb"), ("postgres", "sqlite")])
 def test_tables_of_databases(
-    where: tuple[str, str], weights: str | None, request: pytest.FixtureRequest, tmp_path: Path
+    where: tuple[str, str], request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
-    tables = weeks(strings=True, weights=weights)
+    tables = weeks(strings=True, weights="lognormal")
     paths = _written(tables, tmp_path)
     scans = [
         Scan(path, engine="duckdb") if kind == "duckdb" else in_database(request, kind, table)
@@ -123,25 +105,12 @@ def test_tables_of_databases(
     ]
     notes: list[str] = []
     with telling_notes(notes.append):
-        found = read(scans, "rare", "margin", **_by(weights))
-    sizes = [
-        f"{part.size:,}"
-        for part, kind in zip(parts_in(found), where, strict=True)
-        if kind != "duckdb"
-    ]
-    assert [text.split(" rows of ")[0] for text in notes] == sizes
+        found = read(scans, "rare", "margin", sample_weight="views")
+    parts = zip(parts_in(found), where, strict=True)
+    moved = [f"{part.size:,}" for part, kind in parts if kind != "duckdb"]
+    assert [text.split(" rows of ")[0] for text in notes] == moved
     assert all(text.endswith(" are moved to DuckDB") for text in notes)
-    check_pair(found, read(tables, "rare", "margin", **_by(weights)))
-
-
-@pytest.mark.parametrize("layout", ["64 files", "shuffled", "CSV", "JSON lines"])
-def test_layouts(layout: str, tmp_path: Path) -> None:
-    tables = weeks()  # as text, a FLOAT is another DOUBLE
-    folders = [tmp_path / "old", tmp_path / "new"]
-    for folder in folders:
-        folder.mkdir()
-    paths = [LAYOUTS[layout](*each) for each in zip(tables, folders, strict=True)]
-    check_pair(read(_scans(paths), "rare", "margin"), read(tables, "rare", "margin"))
+    check_pair(found, read(tables, "rare", "margin", sample_weight="views"))
 
 
 def test_keys_made_of_columns(tmp_path: Path) -> None:
@@ -296,13 +265,10 @@ def test_weights_of_one_and_several_places_are_refused(tmp_path: Path) -> None:
         read([named, Scan(paths[1], engine="duckdb")])
 
 
-@pytest.mark.parametrize(
-    ("strings", "one", "other"), [(False, "odds", "margin"), (True, "votes", "sure")]
-)
-def test_second_opinions(strings: bool, one: str, other: str, tmp_path: Path) -> None:
+def test_second_opinions(tmp_path: Path) -> None:
     """Of an item in both the later one's count; a model of them takes the rank's place."""
-    tables = [with_opinions(table, place) for place, table in enumerate(weeks(strings=strings))]
-    found = check_opinions(_scans(_written(tables, tmp_path)), tables, one, other)
+    tables = [with_opinions(table, place) for place, table in enumerate(weeks())]
+    found = check_opinions(_scans(_written(tables, tmp_path)), tables, "odds", "margin")
     assert isinstance(found, ScannedPair)
 
 

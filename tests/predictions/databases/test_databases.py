@@ -2,7 +2,9 @@
 
 import hashlib
 import sqlite3
+import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from importlib import import_module
 from pathlib import Path
@@ -73,36 +75,32 @@ def test_a_campaign_asks_for_the_same_items_in_the_same_order(scan: Scan) -> Non
     assert found == _first_items(english, show=show)
 
 
-@pytest.mark.parametrize("engine", ["memory", "duckdb"])
-def test_a_copy_of_the_table_is_the_same(engine: Any, scan: Scan) -> None:
-    copied = Scan(scan.source, scan.table, "lang = 'en'", engine)
-    there = Scan(scan.source, scan.table, "lang = 'en'", "database")
-    found, counted = (read_predictions(each, **ROLES) for each in (copied, there))
-    assert isinstance(counted, ScannedPredictions)
-    assert isinstance(counted._scanner, DatabaseScanner)
-    assert found.fingerprint() == counted.fingerprint()
+@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
+def test_a_copy_of_the_table_is_the_same(kind: str, request: pytest.FixtureRequest) -> None:
+    scan = scan_by(request, kind, TABLE)
+    there = read_predictions(replace(scan, where="lang = 'en'"), **ROLES)
+    assert isinstance(there, ScannedPredictions)
+    assert isinstance(there._scanner, DatabaseScanner)
+    for engine in ("memory", "duckdb"):
+        copied = read_predictions(replace(scan, where="lang = 'en'", engine=engine), **ROLES)
+        assert copied.fingerprint() == there.fingerprint()
 
 
-def test_what_is_not_counted_there_is_copied(scan: Scan) -> None:
+def test_what_is_not_counted_there_is_copied(request: pytest.FixtureRequest) -> None:
     """Classes and second opinions: by default the table is copied; if not, it is refused."""
-    by_default = Scan(scan.source, scan.table)
+    scan = scan_by(request, "sqlite", TABLE)
+    by_default = replace(scan, engine=None)
     classes = assay.predictions.find_classes(by_default, predicted="topic")
-    found = read_predictions(by_default, id="id", predicted="topic", classes=classes)
-    assert (
-        found.cells()
-        == read_predictions(TABLE, id="id", predicted="topic", classes=classes).cells()
-    )
-    with pytest.raises(PredictionsError, match=r"more classes(?s:.*)leave out the engine"):
-        read_predictions(scan, id="id", predicted="topic", classes=classes)
     two = {"a": ("p", 0.5), "b": ("p", 0.7)}
-    for what, options in (
-        ("second opinions", {**ROLES, "aux": ["lang"]}),
-        ("targets of slices", {"id": "id", "classifiers": two, "groups": ["lang=en"]}),
-        ("several targets and weights", {"id": "id", "classifiers": two, "sample_weight": "p"}),
+    for options in (
+        {"id": "id", "predicted": "topic", "classes": classes},
+        {**ROLES, "aux": ["lang"]},
+        {"id": "id", "classifiers": two, "groups": ["lang=en"]},
+        {"id": "id", "classifiers": two, "sample_weight": "p"},
     ):
         expected = read_predictions(TABLE, **options).fingerprint()
         assert read_predictions(by_default, **options).fingerprint() == expected
-        with pytest.raises(PredictionsError, match=f"{what}(?s:.*)leave out the engine"):
+        with pytest.raises(PredictionsError, match="leave out the engine"):
             read_predictions(scan, **options)
 
 
@@ -348,21 +346,14 @@ def test_no_password_of_clickhouse_is_kept_or_told() -> None:
     assert "secret" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("source", "module", "extra"),
-    [
+def test_drivers_that_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    for source, module, extra in (
         ("clickhouse://host/db", "clickhouse_connect", "clickhouse"),
         ("postgresql://host/db", "psycopg", "postgres"),
-    ],
-)
-def test_drivers_that_are_missing(
-    source: str, module: str, extra: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import sys
-
-    monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingDependencyError, match=rf"pip install 'assay-eval\[{extra}\]'"):
-        read_predictions(Scan(source, "preds"), **ROLES)
+    ):
+        monkeypatch.setitem(sys.modules, module, None)
+        with pytest.raises(MissingDependencyError, match=rf"pip install 'assay-eval\[{extra}\]'"):
+            read_predictions(Scan(source, "preds"), **ROLES)
 
 
 def test_an_engine_for_tables_reads_no_files(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
-"""Several classifiers in DuckDB with weights and with slices: what memory has, item by item."""
+"""Several classifiers with weights and slices in DuckDB and Spark: as in memory, item by item."""
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,15 +10,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import assay
 from assay.core.cells import Heap
 from assay.core.cuts import Cuts
 from assay.core.strata import Strata
 from assay.errors import PredictionsError
-from assay.predictions import Predictions, code_cells, read_predictions
+from assay.predictions import Opinionated, Predictions, code_cells, read_predictions
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.scan import Engine, Scan
 from assay.predictions.scanned import ScannedPredictions
+from assay.predictions.spark.columns import apart
+from assay.predictions.spark.source import SparkRows
 
 SIZE = 6_000
 CLASSIFIERS: dict[str, Any] = {
@@ -57,10 +59,12 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def _read(path: Path, engine: Engine, names: tuple[str, ...], **options: Any) -> Predictions:
-    options = {"id": "key", "seed": 7, **options}
+def _read(
+    path: Path, engine: Engine, names: tuple[str, ...], spark: Any = None, **options: Any
+) -> Predictions:
+    scan = Scan(path, engine=engine, spark=spark)
     classifiers = {name: CLASSIFIERS[name] for name in names}
-    return read_predictions(Scan(path, engine=engine), classifiers=classifiers, **options)
+    return read_predictions(scan, classifiers=classifiers, **{"id": "key", "seed": 7, **options})
 
 
 def _strata(found: Predictions) -> Strata:
@@ -107,21 +111,30 @@ def _check_same(found: Predictions, meant: Predictions) -> None:
 EVERY = tuple(CLASSIFIERS)
 
 
+BOTH = {"sample_weight": "views", "groups": ["lang", "day=1"], "id": "url"}
+
+
 @pytest.mark.parametrize(
-    "names, options",
+    ("engine", "names", "options"),
     [
-        (EVERY, {"sample_weight": "views"}),
-        (EVERY, {"groups": ["lang=de", "day"]}),
-        (("cnn", "rare"), {"sample_weight": "views", "groups": ["lang", "day=1"], "id": "url"}),
-        (("cnn",), {"sample_weight": "views"}),
-        (("mve",), {"groups": ["lang=(missing)", "lang=en"]}),
+        ("duckdb", EVERY, {"sample_weight": "views"}),
+        ("duckdb", EVERY, {"groups": ["lang=de", "day"]}),
+        ("duckdb", ("cnn", "rare"), BOTH),
+        ("duckdb", ("mve",), {"groups": ["lang=(missing)", "lang=en"]}),
+        ("spark", ("cnn", "rare"), BOTH),
+        ("spark", ("mve",), {"groups": ["lang=(missing)", "lang=en", "day"]}),
     ],
 )
 def test_the_same_as_in_memory(
-    names: tuple[str, ...], options: Mapping[str, Any], rows: Path
+    engine: Engine,
+    names: tuple[str, ...],
+    options: Mapping[str, Any],
+    rows: Path,
+    request: pytest.FixtureRequest,
 ) -> None:
-    found, meant = (_read(rows, engine, names, **options) for engine in ("duckdb", "memory"))
-    _check_same(found, meant)
+    spark = request.getfixturevalue("spark") if engine == "spark" else None
+    found = _read(rows, engine, names, spark, **options)
+    _check_same(found, _read(rows, "memory", names, **options))
 
 
 def test_with_a_counter_for_cells_that_occur_alone(
@@ -149,22 +162,6 @@ def test_other_weights_and_other_slices_are_told_apart(rows: Path, tmp_path: Pat
         assert now.fingerprint() != _read(rows, "duckdb", EVERY, **options).fingerprint()
 
 
-def test_a_campaign_asks_for_the_same_items(rows: Path) -> None:
-    metrics = {"precision:cnn": 0.05, "recall:mve[lang=de]": 0.1, "accuracy:vote": 0.05}
-    asked = []
-    for engine in ("duckdb", "memory"):
-        campaign = assay.create_campaign(
-            assay.Scan(rows, engine=engine),
-            id="key",
-            classifiers=CLASSIFIERS,
-            metrics=metrics,
-            sample_weight="views",
-            seed=3,
-        )
-        asked.append([item.id for item in campaign.ask(200)])
-    assert asked[0] == asked[1]
-
-
 def test_bad_values_are_told(rows: Path, tmp_path: Path) -> None:
     table = _table()
     weights: list[Any] = table["views"].to_pylist()
@@ -184,3 +181,43 @@ def test_bad_values_are_told(rows: Path, tmp_path: Path) -> None:
             _read(rows, "duckdb", names, groups=["lang=nl"])
     with pytest.raises(PredictionsError, match="column 'langs' not found"):
         _read(rows, "duckdb", EVERY, groups=["langs=nl"])
+
+
+# Spark
+
+
+def test_java_compiles_what_four_classifiers_in_spark_take(
+    rows: Path, spark: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It only interprets methods of more than 8,000 bytes, which takes several times as long."""
+    debug: Any = getattr(spark._jvm.org.apache.spark.sql.execution.debug, "package$")
+    sizes: list[int] = []
+    fetch = SparkRows.fetch
+
+    def looked_at(self: SparkRows, frame: Any) -> Any:
+        plan = frame._jdf.queryExecution().executedPlan()
+        code = getattr(debug, "MODULE$").codegenString(plan)
+        sizes.extend(int(size) for size in re.findall(r"maxMethodCodeSize:(\d+)", code))
+        return fetch(self, frame)
+
+    monkeypatch.setattr(SparkRows, "fetch", looked_at)
+    found = _read(rows, "spark", EVERY, spark, groups=["day=1"], aux=["margin"])
+    assert isinstance(found, Opinionated)
+    found.opinions_digest()
+    assert max(sizes) < 8_000
+    cut = spark.range(0, 90, 1, 7)
+    assert apart(cut).rdd.getNumPartitions() == 7
+
+
+def test_what_spark_refuses(rows: Path, spark: Any) -> None:
+    with pytest.raises(PredictionsError, match="reads no weights beside second opinions"):
+        _read(rows, "spark", ("cnn", "mve"), spark, sample_weight="views", aux=["day"])
+    with pytest.raises(PredictionsError, match="column 'dya' not found"):
+        _read(rows, "spark", ("cnn", "mve"), spark, groups=["lang"], aux=["dya"])
+    every = [f"many={number}" for number in range(40)]
+    query = f"SELECT *, key % 40 AS many FROM parquet.`{rows}`"
+    two = {name: CLASSIFIERS[name] for name in ("cnn", "mve")}
+    with pytest.raises(PredictionsError, match="2 classifiers with 40 slices"):
+        read_predictions(Scan(query, spark=spark), classifiers=two, id="key", groups=every)
+    with pytest.raises(PredictionsError, match="weights in column 'lang'"):
+        _read(rows, "spark", ("cnn", "mve"), spark, sample_weight="lang")
