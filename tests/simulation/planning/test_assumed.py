@@ -10,8 +10,7 @@ from assay.core.goal import Goal
 from assay.core.types import Floats
 from assay.predictions import from_arrays
 from assay.simulation import Population, replay
-from assay.simulation.planning import Supposed
-from assay.simulation.planning.assumed import rate_curve
+from assay.simulation.planning.assumed import Supposed, rate_curve
 
 RNG = np.random.default_rng(11)
 SCORE = RNG.normal(0, 2, 5000).round(2)

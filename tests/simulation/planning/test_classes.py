@@ -25,8 +25,8 @@ from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.predictions import ClassScored, Engine, from_arrays
 from assay.simulation import Population, simulate
-from assay.simulation.planning import Planning
 from assay.simulation.planning.assumed_classes import SupposedClasses
+from assay.simulation.planning.result import Planning
 
 N, K = 12_000, 5
 NAMES = np.array(list("abcde"))

@@ -18,7 +18,7 @@ import pytest
 import assay
 from assay.core.types import Bools, Floats
 from assay.simulation import Population, Simulation, simulate
-from assay.simulation.planning import Planning
+from assay.simulation.planning.result import Planning
 
 N = 40_000
 RUNS = 60

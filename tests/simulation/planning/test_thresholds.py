@@ -21,8 +21,8 @@ from assay.core.thresholds import ThresholdRun
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError
 from assay.simulation import Population, simulate
-from assay.simulation.planning import Planning, Supposed, ThresholdRow
-from assay.simulation.planning.assumed import calibrated
+from assay.simulation.planning.assumed import Supposed, calibrated
+from assay.simulation.planning.result import Planning, ThresholdRow
 from assay.simulation.thresholds import Thresholds, ThresholdTask
 
 N, RUNS, BUDGET = 30_000, 50, 240
