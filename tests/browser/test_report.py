@@ -81,7 +81,7 @@ def test_it_can_be_read_and_is_silent(report: Report, reading: Reading, scheme: 
     for picture in page.locator("details").all():
         picture.locator("summary").click()
     assert hard_to_read(page) == []
-    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 25, 26)"
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(30, 32, 33)"
     assert dark == (scheme == "dark")
     images = page.get_by_role("img").all()
     assert len(images) == 2
