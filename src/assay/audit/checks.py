@@ -306,8 +306,7 @@ def check_numbers(books: Books) -> Checked:
 def check_chain(books: Books) -> Checked:
     """See that every label follows from the one before it, and the first from the settings.
 
-    A break says that this label, or what stands right before it, is not what was stored. Where a
-    storage was upgraded from one without a chain, it proves something only from then on.
+    A break says that this label, or what stands right before it, is not what was stored.
     """
     return checked("the log's chain is whole", len(books.events), _chain_findings(books))
 

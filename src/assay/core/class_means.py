@@ -16,12 +16,14 @@ the curve of each metric; and the upper end of the loss 1 - mean, as one sum of 
 an allowance for an error of the costliest kind. The upper end of the mean is the farther of both:
 where errors are few, distances that stop at a count of 0 are too short.
 
-Four corrections:
+Five corrections:
 
 - An error is seen from two sides, as an item called c and as an item missed, so distances grow by
   the square root of Var(all)/sum Var(each) where that is above 1.
 - Recall and F1 are convex in M. The mean of estimated values lies above the mean by half the second
   slope times the variance. These leans add up over classes, so they are subtracted.
+- The variance at the rates seen is of the first order, and the lean that is subtracted moves with
+  the value: it grows with few labels of a class (`second_order`).
 - Labels follow the errors of strata, so that errors count for less where many were found. The
   difference is subtracted (`Linear.hidden`).
 - A class that no label has shown may have any value from 0 to 1. Several such classes may err
