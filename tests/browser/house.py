@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import uvicorn
@@ -183,3 +183,11 @@ def press(page: Page, keys: str | Sequence[str]) -> list[tuple[str, str]]:
 def wait_until_saved(page: Page) -> None:
     """Wait until the page says that all answers are saved."""
     expect(page.locator("#saved-words")).to_have_text("All answers saved")
+
+
+def wait_for(page: Page, come: Callable[[], bool]) -> None:
+    """Wait until something is so; a browser goes on only while its page waits."""
+    deadline = time.monotonic() + 20
+    while not come():
+        assert time.monotonic() < deadline, "it did not come within 20 s"
+        page.wait_for_timeout(50)
