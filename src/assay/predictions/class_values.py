@@ -371,6 +371,24 @@ def rows_of_lists(lists: Arrow, size: int) -> Floats:
     return np.asarray(flat, dtype=np.float64).reshape(len(lists), size)
 
 
+def numbered_words(
+    words: Sequence[object], classes: Vocabulary, column: str, source: str
+) -> tuple[list[int], list[int]]:
+    """Return the places of words that name something, and the number of each: -1 for no class.
+
+    Blank is missing: it has no number, as NULL has none.
+    """
+    if len(words) > MOST_WORDS:
+        raise PredictionsError(
+            f"column {column!r} of {source} has more than {MOST_WORDS:,} values: too many for "
+            "classes",
+            hint="is another column meant?",
+        )
+    number_of = number_in(classes)
+    kept = [place for place, word in enumerate(words) if class_text(word)]
+    return kept, [number_of(words[place]) for place in kept]
+
+
 def as_lists(values: ArrayLike) -> "pa.Array[Any]":
     """Return the rows of an array of two dimensions as lists.
 

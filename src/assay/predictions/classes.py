@@ -23,9 +23,9 @@ from assay.predictions.column import examples, first_few, refuse_missing_columns
 from assay.predictions.contract import Predictions
 from assay.predictions.databases.rows import find_rows
 from assay.predictions.databases.which import find_database
-from assay.predictions.duckdb.distinct import distinct_in_duckdb
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import open_relation
+from assay.predictions.duckdb.values import distinct_in_duckdb
 from assay.predictions.given_classes import Given, read_given
 from assay.predictions.judgements import Classifiers, about, as_mappings, load, take_ids
 from assay.predictions.roles import NO_WORDS, STAR, YES_WORDS, Roles, refuse_no_column
@@ -296,7 +296,7 @@ def length_of_lists(scan: Scan, column: str) -> int:
 def _distinct(scan: Scan, column: str, limit: int, *, complete: bool = True) -> Occurring:
     """Return the values of a column, two more than the limit at most."""
     if scan.is_of_spark:
-        from assay.predictions.spark.distinct import distinct_in_spark
+        from assay.predictions.spark.values import distinct_in_spark
 
         return distinct_in_spark(scan, column, limit, complete=complete)
     if scan.path is not None:

@@ -1,8 +1,10 @@
-"""Paths of predictions: one file, those that match a pattern, those of a folder."""
+"""Files of predictions: one, those that match a pattern, those of a folder; in UTF-8."""
 
+import codecs
+import gzip
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -24,6 +26,7 @@ _NEEDED = (
     "the name must end in .parquet, .csv, .tsv, .jsonl, .ndjson or .json, the text files with .gz "
     "too, and all files be of one kind"
 )
+_AT_ONCE = 1 << 20  # characters of a file that is written again
 
 
 @dataclass(frozen=True)
@@ -173,3 +176,39 @@ def _keys(paths: tuple[str, ...]) -> tuple[str, ...]:
         for path in paths
     }
     return found.pop() if len(found) == 1 else ()
+
+
+def in_utf8(files: Files, encoding: str, folder: Path) -> Files:
+    """Return copies of CSV files in UTF-8."""
+    if files.kind != "CSV" or any(map(is_remote, files.paths)):
+        raise PredictionsError(
+            f"encoding={encoding!r} is given for {files.label}",
+            details="it is for CSV files on this machine; Parquet and JSON have one of their own",
+            hint="leave it out",
+        )
+    try:
+        codecs.lookup(encoding)
+    except LookupError:
+        raise PredictionsError(
+            f"encoding={encoding!r} is not known",
+            details="such as utf-8, latin-1, windows-1252, utf-16, shift_jis",
+        ) from None
+    copies = []
+    for number, path in enumerate(files.paths):
+        copy = folder / f"{number:06}.csv"
+        opened = gzip.open if path.lower().endswith(".gz") else open
+        try:
+            with (
+                opened(path, "rt", encoding=encoding, newline="") as text,
+                copy.open("w", encoding="utf-8", newline="") as target,
+            ):
+                while some := text.read(_AT_ONCE):
+                    target.write(some)
+        except UnicodeError as error:
+            raise PredictionsError(
+                f"{path} is not {encoding} text",
+                details=str(error),
+                hint="say another encoding, or write the file as UTF-8",
+            ) from None
+        copies.append(str(copy))
+    return replace(files, paths=tuple(copies), keys=())

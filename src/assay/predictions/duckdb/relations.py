@@ -29,7 +29,7 @@ from assay.predictions.duckdb.databases import (
     readable_table,
 )
 from assay.predictions.duckdb.files import readable_files
-from assay.predictions.duckdb.paths import find_files
+from assay.predictions.duckdb.paths import find_files, in_utf8
 from assay.predictions.duckdb.readable import (
     Readable,
     condition,
@@ -39,7 +39,6 @@ from assay.predictions.duckdb.readable import (
     reading,
 )
 from assay.predictions.duckdb.table_formats import format_of, live_files, readable_live
-from assay.predictions.duckdb.text import in_utf8
 from assay.predictions.engine import polled
 from assay.predictions.ids import Ids
 from assay.predictions.keys import key_parts, key_sql, with_parts

@@ -24,11 +24,11 @@ from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
 from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.cell_keys import CellKeys
-from assay.predictions.duckdb.classes import rows_with_classes
 from assay.predictions.duckdb.inspected import DuckInspected
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import DuckIds, Relation
+from assay.predictions.duckdb.values import rows_with_classes
 from assay.predictions.engine import Listed, Rows, Span, Survey, polled
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP

@@ -23,8 +23,8 @@ from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.duckdb.scanner import DuckScanner, first_limit
-from assay.predictions.duckdb.slices import BITS as BITS_SQL
-from assay.predictions.duckdb.slices import DuckSlices, find_slices
+from assay.predictions.duckdb.values import BITS as BITS_SQL
+from assay.predictions.duckdb.values import DuckSlices, find_slices
 from assay.predictions.engine import Listed, Survey
 from assay.predictions.fingerprint import by_model
 from assay.predictions.judgements import about

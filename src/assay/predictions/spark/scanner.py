@@ -21,7 +21,6 @@ from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.engine import Rows, Span, Survey
 from assay.predictions.ids import Ids
 from assay.predictions.roles import Roles
-from assay.predictions.spark.classes import rows_with_classes
 from assay.predictions.spark.columns import (
     SparkIds,
     number_of,
@@ -33,6 +32,7 @@ from assay.predictions.spark.columns import (
 )
 from assay.predictions.spark.opinions import with_log_odds, with_words
 from assay.predictions.spark.source import SparkRows, column_name
+from assay.predictions.spark.values import rows_with_classes
 from assay.predictions.spark.weights import (
     WEIGHT_WORD,
     impressions_of,

@@ -30,13 +30,13 @@ from assay.predictions.spark.columns import (
 )
 from assay.predictions.spark.opinions import with_log_odds, with_words
 from assay.predictions.spark.scanner import DIGEST_PIECES, SparkScanner, grouped, merged_by
-from assay.predictions.spark.slices import BITS, rows_with_slices
 from assay.predictions.spark.source import (
     SparkRows,
     column_name,
     open_rows,
     reading_with_spark,
 )
+from assay.predictions.spark.values import BITS, rows_with_slices
 from assay.predictions.spark.weights import (
     WEIGHT_WORD,
     impressions_of,
