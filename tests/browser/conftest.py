@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.browser.house import House, Visit
+from tests.browser.house import PATIENCE, House, Visit
 from tests.web.serving import Served
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
@@ -24,9 +24,6 @@ _FLAGS = [
 ]
 
 
-_PATIENCE = 20_000  # ms: no test is about speed, and a machine may have other things to do
-
-
 # Not for the whole session: while it is there, asyncio runs in this thread, and tests elsewhere
 # may want to run it themselves.
 @pytest.fixture(scope="package")
@@ -35,7 +32,7 @@ def chromium() -> Iterator[Browser]:
     program = next(filter(None, map(shutil.which, _PROGRAMS)), None)
     if program is None:
         pytest.skip(f"no browser is installed: none of {', '.join(_PROGRAMS)} is on PATH")
-    expect.set_options(timeout=_PATIENCE)
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=_FLAGS)
         yield browser

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 
 import assay
 from assay.campaign.widget import Labeller
-from tests.browser.house import SETTLED
+from tests.browser.house import PATIENCE, SETTLED
 from tests.web.serving import make_campaign
 
 pytest.importorskip("anywidget")
@@ -75,7 +75,7 @@ def test_clicks_and_keys_are_stored_at_once_and_hostile_text_is_text(
         storage, predictions=columns, show=["text"], answers=("Spam", "Not spam")
     )
     page = chromium.new_page()
-    page.set_default_timeout(10_000)
+    page.set_default_timeout(PATIENCE)
     trouble: list[str] = []
     page.on("pageerror", lambda error: trouble.append(str(error)))
     kernel = show(page, campaign)

@@ -34,7 +34,7 @@ def tags(folder: Path) -> str:
 @pytest.fixture
 def create(run: Run, tags: str) -> Run:
     def call(*more: str) -> Any:
-        return run("create", tags, "--id", "id", "--multi-label", "--budget", "60", *more)
+        return run("create", tags, "--id", "id", "--multilabel", "--budget", "60", *more)
 
     return call
 
@@ -109,7 +109,7 @@ def test_keys_of_a_terminal(create: Run, terminal: Callable[..., Terminal]) -> N
 
 
 def test_simulate(run: Run, tags: str) -> None:
-    words = ("simulate", tags, "--label", "is_*", "--multi-label", *SCORES)
+    words = ("simulate", tags, "--label", "is_*", "--multilabel", *SCORES)
     result = run(*words, "--metric", "f1", "--budget", "60", "--replications", "5", "--json")
     assert result.exit_code == 0, result.output
     told = json.loads(result.stdout)

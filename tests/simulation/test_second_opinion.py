@@ -127,7 +127,7 @@ def test_a_judge_that_knew_the_order_would_hide_errors(*, knows_the_order: bool)
 
 def test_a_picture_shows_labels_with_and_without(tmp_path: Path) -> None:
     items = population(2_000)
-    question = Question(items, ("default",), None, ("accuracy",), 0.06, None, 0.95, 10, 0)
+    question = Question(items, ("default",), None, ("accuracy",), None, 10, 0, within=0.06)
     result = question.answer(workers=1, progress=None)
     figure = second_opinion_figure(question, result)
     save_figure(figure, tmp_path, "second_opinion")

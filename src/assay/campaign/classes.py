@@ -116,7 +116,7 @@ def _tried(make: Callable[[Known], Made], known: Known, look: Callable[[], Known
 
 
 def read_of_any(
-    predictions: object, *, classes: Given | None, metrics: Sequence[str], **columns: Any
+    predictions: object, *, classes: Given | None = None, metrics: Sequence[str], **columns: Any
 ) -> Predictions:
     """Read the predictions of one classifier, of yes and no or of more classes.
 

@@ -10,12 +10,16 @@ from assay.campaign.carry_over import refuse_other_ids, start_beside
 from assay.campaign.classes import refuse_of_weeks, with_classes
 from assay.campaign.create import settings_of
 from assay.campaign.setup import set_up
+from assay.core.asked import Asked
 from assay.core.design import Design
+from assay.core.targets import written
 from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, InputError
 from assay.labelling import Reviewing, Settings, find_campaign
+from assay.options import picked
 from assay.predictions import (
     Classifiers,
+    Columns,
     Compared,
     Given,
     IdColumns,
@@ -139,15 +143,7 @@ looked at
     refuse_of_weeks([metric or ""], vocabularies)
     seed = _seed_of(before, seed)
     reviewing = _reviewing_of(before, question, reviewers_per_item, overlap)
-    columns = given_columns(
-        score=score,
-        predicted=predicted,
-        threshold=threshold,
-        positive=positive,
-        score_of=score_of,
-        scale=scale,
-        probabilities=probabilities,
-    )
+    columns = picked(Columns, locals()).of_one
     one, other = _two_names(names)
     classifiers = {one: columns, other: columns}
     refuse_bad_show(slices, "slices")
@@ -179,9 +175,11 @@ looked at
         classifiers=classifiers,
         classes=known,
         around={"id": id, "show": shown_with(id, show), **around},
-        metrics=_targets(metric, one, other, within, level_within),
-        budget=budget,
-        confidence=confidence,
+        asked=Asked(
+            metrics=_targets(metric, one, other, within, level_within),
+            budget=budget,
+            confidence=confidence,
+        ),
         design=design,
         reviewing=reviewing,
         name=name,
@@ -211,11 +209,6 @@ def scores_to_keep(
     return scores if shown or not any(stays_in_place(scan, id) for scan in scans) else ()
 
 
-def given_columns(**columns: object) -> dict[str, object]:
-    """Return the columns that were named."""
-    return {role: column for role, column in columns.items() if column is not None}
-
-
 def comparison_settings(
     # found, scans: the predictions side by side, and where they were read from.
     found: Compared,
@@ -224,9 +217,7 @@ def comparison_settings(
     # classifiers, around: the columns of each; and those of the ids and of what people see.
     classifiers: Classifiers,
     around: Mapping[str, Any],
-    metrics: Sequence[str],  # the targets
-    budget: int | None,
-    confidence: float,
+    asked: Asked,
     design: Design | None,
     reviewing: Reviewing,
     name: str,
@@ -241,11 +232,9 @@ def comparison_settings(
     setup = set_up(
         found,
         around,
+        asked,
         classifiers=classifiers,
         classes=classes,
-        metrics=metrics,
-        budget=budget,
-        confidence=confidence,
         design=design,
         seed=seed,
         bind=True,
@@ -268,10 +257,8 @@ def _targets(
     metric: str, one: str, other: str, within: float | None, level: float | None
 ) -> list[str]:
     difference = f"{metric}:{other} - {metric}:{one}"
-    wanted = [difference if within is None else f"{difference} within {within!r}"]
-    if level is not None:
-        wanted.append(f"{metric}:{other} within {level!r}")
-    return wanted
+    levels = [] if level is None else [written(f"{metric}:{other}", level)]
+    return [written(difference, within), *levels]
 
 
 def _two_names(names: object) -> tuple[str, str]:

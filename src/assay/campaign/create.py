@@ -13,6 +13,7 @@ from assay.campaign.lessons import columns_for_model, lessons_from
 from assay.campaign.prior_labels import PriorLabels
 from assay.campaign.setup import Setup, by_lessons, seed_after, set_up_of_any
 from assay.core import deck
+from assay.core.asked import Asked
 from assay.core.design import Design
 from assay.core.strata import Strata
 from assay.errors import AssayWarning, DesignError, is_storable, printable
@@ -29,8 +30,10 @@ from assay.labelling import (
     more_cards,
     sealed,
 )
+from assay.options import picked
 from assay.predictions import (
     Classifiers,
+    Columns,
     Given,
     IdColumns,
     Predictions,
@@ -230,37 +233,14 @@ def create_campaign(
     refuse_bad_show(slices, "slices")
     id = key_name(id)
     show = shown_with(id, show)
-    columns = {
-        "score": score,
-        "predicted": predicted,
-        "id": id,
-        "threshold": threshold,
-        "positive": positive,
-        "show": [*show, *(name for name in slices if name not in show)],
-    }
-    further = {"score_of": score_of, "scale": scale, "sample_weight": sample_weight}
-    further["probabilities"] = probabilities
-    columns |= {name: value for name, value in further.items() if value is not None}
-    if aux:
-        columns["aux"] = list(aux)
-    lessons = None if learned_from is None else _lessons(storage, learned_from, columns)
+    columns, asked = picked(Columns, locals()), picked(Asked, locals())
+    read = columns.to_read(show=[*show, *(name for name in slices if name not in show)])
+    lessons = None if learned_from is None else _lessons(storage, learned_from, read)
     setup = set_up_of_any(
         predictions,
         columns,
-        classifiers=classifiers,
-        classes=classes,
-        multilabel=multilabel,
-        metric=metric,
-        metrics=metrics,
-        within=within,
-        budget=budget,
-        confidence=confidence,
-        simultaneous=simultaneous,
-        at_least=at_least,
-        threshold_for=threshold_for,
-        gain=gain,
-        sample_of=sample_of,
-        scale=scale,
+        read,
+        asked,
         design=design,
         labels=labels,
         seed=seed_after(seed, lessons),

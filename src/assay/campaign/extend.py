@@ -12,8 +12,8 @@ from assay.campaign.carry_over import count_there, refuse_other_ids, replace_cam
 from assay.campaign.classes import classes_of_several
 from assay.campaign.create import parts_of, settings_of
 from assay.campaign.setup import Setup, set_up
+from assay.core.asked import Asked
 from assay.core.metrics import sides
-from assay.core.targets import Target
 from assay.core.types import Ints
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayWarning, DesignError, PredictionsError
@@ -352,30 +352,16 @@ def _where_they_were(store: Store, settings: Settings) -> list[Scan]:
 
 def _begin_again(found: Predictions, old: Settings) -> Setup:
     """Cut other predictions as a campaign was made."""
-    goal, columns = old.goal, dict(old.source.columns)
-    first = goal.targets[0]
+    columns = dict(old.source.columns)
     return set_up(
         found,
         columns,
+        Asked.again(old.goal),
         classifiers=columns.pop("classifiers", None),
         classes=None if old.is_binary else old.classes,
-        metric=first.metric,
-        metrics=None if goal.single else [_written(target) for target in goal.targets],
-        within=first.within if goal.single else None,
-        budget=goal.budget,
-        confidence=goal.confidence,
-        simultaneous=goal.simultaneous,
-        at_least=goal.at_least,
-        threshold_for=goal.threshold_for,
-        gain=goal.gain,
-        sample_of=goal.sample_of,
         # Probabilities are told by their range again: they may have become margins, not the
         # reverse.
         scale=None if old.source.scale == "probability" else old.source.scale,
         design=old.design,
         doubted=False,
     )
-
-
-def _written(target: Target) -> str:
-    return target.name if target.within is None else f"{target.name} within {target.within!r}"

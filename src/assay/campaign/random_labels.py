@@ -18,7 +18,16 @@ from assay.core.stratify import bins_for, groups_with_labels, sides_to_cut, stra
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Ints
 from assay.errors import LabelError, PredictionsError
-from assay.predictions import Predictions, ScoreOf, ScoreScale, read_predictions
+from assay.options import picked
+from assay.predictions import (
+    Columns,
+    IdColumns,
+    Predictions,
+    ScoreOf,
+    ScoreScale,
+    key_name,
+    read_predictions,
+)
 from assay.results import Estimate
 
 # The labels fell by size, whatever the answers: nothing is to be made up for, as it is where they
@@ -33,7 +42,7 @@ def estimate(
     predictions: object,
     score: str | None = None,
     predicted: str | None = None,
-    id: str | None = None,
+    id: IdColumns | None = None,
     threshold: float | None = None,
     positive: str | float | None = None,
     score_of: ScoreOf | None = None,
@@ -73,16 +82,8 @@ def estimate(
     >>> found.labels, bool(found.low < is_spam.mean() < found.high)
     (400, True)
     """
-    found = read_predictions(
-        predictions,
-        score=score,
-        predicted=predicted,
-        id=id,
-        threshold=threshold,
-        positive=positive,
-        score_of=score_of,
-        scale=scale,
-    )
+    id = key_name(id)
+    found = read_predictions(predictions, id=id, **picked(Columns, locals()).of_one)
     for doubt in found.doubts:
         doubt.refuse()
     if found.weighted:

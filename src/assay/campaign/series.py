@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import starmap
 from typing import Any
 from warnings import warn
 
@@ -13,7 +14,6 @@ from assay.campaign.carry_over import refuse_other_ids, start_beside
 from assay.campaign.classes import classes_of_several, refuse_of_weeks, with_classes
 from assay.campaign.compare import (
     comparison_settings,
-    given_columns,
     refuse_names_of_classes,
     refuse_other_questions,
     reviewing_with,
@@ -31,13 +31,17 @@ from assay.campaign.periods import (
     refuse_without_ids,
 )
 from assay.campaign.setup import Setup, by_lessons, seed_after, set_up
+from assay.core.asked import Asked
 from assay.core.design import Design
 from assay.core.evaluation import Prior
+from assay.core.targets import written
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
 from assay.labelling import Part, Reviewing, Series, Settings, whereabouts
+from assay.options import picked
 from assay.predictions import (
     NOWHERE,
+    Columns,
     Compared,
     Given,
     IdColumns,
@@ -197,15 +201,7 @@ def follow_campaign(
             details=f"periods: {', '.join(member.series.period for member in earlier)}",
             hint="give the next one a name of its own",
         )
-    given = given_columns(
-        score=score,
-        predicted=predicted,
-        threshold=threshold,
-        positive=positive,
-        score_of=score_of,
-        scale=scale,
-        probabilities=probabilities,
-    )
+    given = picked(Columns, locals()).of_one
     metrics = [metric] if isinstance(metric, str) else list(metric or ())
     refuse_of_weeks(metrics)
     reviewing = {"question": question, "per_item": reviewers_per_item, "share": overlap}
@@ -227,8 +223,11 @@ def follow_campaign(
                 **({"aux": list(aux)} if aux else {}),
                 **({"sample_weight": sample_weight} if sample_weight else {}),
             },
-            within=_WITHIN if within is None and budget is None else within,
-            confidence=0.95 if confidence is None else confidence,
+            asked=Asked(
+                within=_WITHIN if within is None and budget is None else within,
+                budget=budget,
+                confidence=0.95 if confidence is None else confidence,
+            ),
             reviewing=reviewing_with(Reviewing(), **reviewing),
             seed=seed or 0,
         )
@@ -258,10 +257,14 @@ def follow_campaign(
         change_within=last.series.change_within if change_within is None else change_within,
         budget=last.series.budget if budget is None else budget,
     )
+    goal = last.settings.goal
     wanted: dict[str, Any] = {
         "series": new_series,
-        "within": last.settings.goal.targets[0].within if within is None else within,
-        "confidence": last.settings.goal.confidence if confidence is None else confidence,
+        "asked": Asked(
+            within=goal.targets[0].within if within is None else within,
+            budget=new_series.budget,
+            confidence=goal.confidence if confidence is None else confidence,
+        ),
         "reviewing": reviewing_with(last.settings.reviewing, **reviewing),
     }
     if learns:
@@ -310,8 +313,7 @@ def _learning(
     columns: Mapping[str, Any],
     around: Mapping[str, Any],
     series: Series,
-    within: float | None,
-    confidence: float,
+    asked: Asked,
     reviewing: Reviewing,
     seed: int,
     classes: Vocabulary | None = None,
@@ -347,11 +349,8 @@ def _learning(
     setup = set_up(
         predictions,
         read,
+        replace(asked, metric=series.metric),
         classes=classes,
-        metric=series.metric,
-        within=within,
-        budget=series.budget,
-        confidence=confidence,
         scale=read.get("scale"),
         seed=seed_after(seed, lessons),
         bind=True,
@@ -392,8 +391,7 @@ def _first(
     columns: Mapping[str, object],
     around: Mapping[str, Any],
     series: Series,
-    within: float | None,
-    confidence: float,
+    asked: Asked,
     reviewing: Reviewing,
     seed: int,
     classes: Vocabulary | None = None,
@@ -413,11 +411,13 @@ def _first(
     setup = set_up(
         predictions,
         around,
+        replace(
+            asked,
+            within=None,
+            metrics=[written(f"{each}:{series.period}", asked.within) for each in series.metrics],
+        ),
         classifiers={series.period: columns},
         classes=classes,
-        metrics=_wanted({f"{metric}:{series.period}": within for metric in series.metrics}),
-        budget=series.budget,
-        confidence=confidence,
         design=Design(bins=_BINS),
         seed=seed,
     )
@@ -434,8 +434,7 @@ def _next(
     classes: Given | None,
     around: Mapping[str, Any],
     series: Series,
-    within: float | None,
-    confidence: float,
+    asked: Asked,
     reviewing: Reviewing,
 ) -> Campaign:
     old, seed = last.settings, last.settings.seed
@@ -460,8 +459,8 @@ def _next(
     then_read = found if same else read_compared([before, before], classes=old.classes, **columns)
     _check_same(old.source.parts[-1], then_read.parts[0], last)
     refuse_other_ids(found, old)
-    targets = {f"{metric}:{series.period}": within for metric in series.metrics}
-    change = within if series.change_within is None else series.change_within
+    targets = {f"{metric}:{series.period}": asked.within for metric in series.metrics}
+    change = asked.within if series.change_within is None else series.change_within
     for metric in series.metrics:
         if not found.are_alike(metric):  # else there is no change to be estimated: it is 0
             first, second = series.period, last.series.period
@@ -472,9 +471,7 @@ def _next(
         classifiers=both,
         classes=known,
         around=around,
-        metrics=_wanted(targets),
-        budget=series.budget,
-        confidence=confidence,
+        asked=replace(asked, within=None, metrics=list(starmap(written, targets.items()))),
         design=old.design,
         reviewing=reviewing,
         name=f"{series.name}/{series.period}",
@@ -492,11 +489,6 @@ def _next(
     settings = replace(settings, series=series, prior=prior_of(campaign, found, settings))
     check = partial(refuse_if_begun, series=series)
     return start_beside(store, [old.name], settings, found=found, check=check)
-
-
-def _wanted(targets: Mapping[str, float | None]) -> list[str]:
-    """Return targets as they are written, each with its half-width where it has one."""
-    return [text if wide is None else f"{text} within {wide!r}" for text, wide in targets.items()]
 
 
 def _before(store: Store, settings: Settings, previous: object) -> Scan:

@@ -11,6 +11,7 @@ from assay.campaign.classes import (
     refuse_unranked,
 )
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
+from assay.core.asked import Asked
 from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
 from assay.core.error_model import Model
@@ -25,6 +26,7 @@ from assay.labelling import Lessons
 from assay.predictions import (
     SCORE_SCALES,
     Classifiers,
+    Columns,
     Doubt,
     Given,
     Opinionated,
@@ -75,20 +77,11 @@ def set_up(
     # those of `SHARED`.
     predictions: object,
     columns: Mapping[str, Any],
+    asked: Asked,
     *,
     classifiers: Classifiers | None = None,
     classes: Given | None = None,
     multilabel: bool = False,
-    metric: str | None = None,
-    metrics: Iterable[str] | Mapping[str, float] | None = None,
-    within: float | None = None,
-    budget: int | None = None,
-    confidence: float = 0.95,
-    simultaneous: bool = False,
-    at_least: float | None = None,
-    threshold_for: str | None = None,
-    gain: float = 0.05,
-    sample_of: int | None = None,
     scale: str | None = None,
     design: Design | None = None,
     labels: object = None,
@@ -102,7 +95,8 @@ def set_up(
 
     One metric of one classifier without a name is cut by the score, and all else by the rank.
     """
-    columns = _columns_for_threshold(columns, classifiers, metrics, threshold_for)
+    metrics, metric = asked.metrics, asked.metric
+    columns = _columns_for_threshold(columns, classifiers, metrics, asked.threshold_for)
     if metrics is not None and not isinstance(metrics, str | Mapping):
         metrics = list(metrics)  # it is gone through more than once
     named = [metric or "", *(metrics or ())]
@@ -111,23 +105,16 @@ def set_up(
     )
     several = known is not None and known.multilabel
     if known is not None:
-        refuse_beside_more_classes(columns, design, at_least, threshold_for, multilabel=several)
+        refuse_beside_more_classes(
+            columns, design, asked.at_least, asked.threshold_for, multilabel=several
+        )
     metric = metric or ("precision" if known is None or several else "accuracy")
     if classifiers is None and metrics is None and "[" not in metric and known is None:
-        goal = Goal(
-            None if threshold_for else metric,
-            within=within,
-            budget=budget,
-            confidence=confidence,
-            at_least=at_least,
-            threshold_for=threshold_for,
-            gain=gain,
-            sample_of=sample_of,
-        )
+        goal = asked.goal_of(metric)
         design = fitted(_checked(default_design(goal) if design is None else design), goal)
         read, scores = _with_scores(predictions, columns)
         found = read_predictions(predictions, **read, seed=seed, bind=bind)
-        if sample_of is not None:
+        if goal.sample_of is not None:
             goal = replace(goal, sample_size=found.size)
         seed, opinions = _bound(found, columns, seed) if bind else (seed, None)
         kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
@@ -135,7 +122,7 @@ def set_up(
         variable, strata = design.variable, strata_of_one(found, goal, design, kind)
         sides = strata.sides
     else:
-        _refuse_of_several(at_least, sample_of)
+        _refuse_of_several(asked.at_least, asked.sample_of)
         design = _checked(Design() if design is None else design)
         refuse_unfit_for_model(design, columns)
         wanted = [metric] if metrics is None else metrics
@@ -144,10 +131,10 @@ def set_up(
         found = read_predictions(predictions, **read, seed=seed, classes=known)
         seed, opinions = _bound(found, columns, seed) if bind else (seed, None)
         goal = Goal(
-            targets=_targets(wanted, found, within, multilabel=several),
-            budget=budget,
-            confidence=confidence,
-            simultaneous=simultaneous,
+            targets=_targets(wanted, found, asked.within, multilabel=several),
+            budget=asked.budget,
+            confidence=asked.confidence,
+            simultaneous=asked.simultaneous,
         )
         by_model = columns.get("model") is not None
         strata = strata_of(found, goal, design, "probability", by_model=by_model)
@@ -215,21 +202,25 @@ def _targets(
 
 
 def set_up_of_any(
-    predictions: object,
-    columns: Mapping[str, Any],
-    *,
-    classifiers: Classifiers | None = None,
-    classes: Given | None = None,
-    **asked: Any,
+    predictions: object, columns: Columns, read: Mapping[str, Any], asked: Asked, **more: Any
 ) -> Setup:
     """Return `set_up`; of what the predictions name, where that turns out to be no yes and no."""
 
     def make(known: Given | None) -> Setup:
-        return set_up(predictions, columns, classifiers=classifiers, classes=known, **asked)
+        return set_up(
+            predictions,
+            read,
+            asked,
+            classifiers=columns.classifiers,
+            classes=known,
+            multilabel=columns.multilabel,
+            scale=columns.scale,
+            **more,
+        )
 
-    if asked.get("multilabel"):
-        return make(classes)
-    return of_any(make, predictions, columns, classifiers, classes)
+    if columns.multilabel:
+        return make(columns.classes)
+    return of_any(make, predictions, read, columns.classifiers, columns.classes)
 
 
 def _columns_for_threshold(

@@ -1,7 +1,7 @@
 """``assay compare``: two model versions, or two weeks."""
 
 from functools import partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 from rich.console import Group, RenderableType
@@ -13,9 +13,11 @@ from assay.cli.output import AsJson, telling_errors
 from assay.cli.render import facts
 from assay.cli.series import labels_before, labels_told
 from assay.cli.summary import make_campaign, several_facts, targets_table
+from assay.cli.taking import Typed, but, only, takes
+from assay.core.asked import Asked
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
-from assay.predictions import NOWHERE, ScoreOf, ScoreScale, said_by_both
+from assay.predictions import NOWHERE, Columns, Scan, said_by_both
 from assay.results import printable
 
 # What is told of a new comparison: what the two have in common, and which labels count again.
@@ -100,6 +102,11 @@ def _items(strata: Strata) -> dict[str, int] | dict[str, float]:
 _METRICS = [name for name, kind in METRICS.items() if kind.is_of_classifier]
 
 
+@takes(
+    columns=but(Columns, "id", "classifiers", "multilabel"),
+    lying=only(Scan, "where", "engine", "spark"),
+    asked=only(Asked, "budget", "confidence"),
+)
 def compare(
     old: Annotated[
         str,
@@ -113,26 +120,13 @@ def compare(
     new: Annotated[str, typer.Argument(metavar="NEW", help="The later ones.", show_default=False)],
     *,
     id_column: options.ItemId = None,
-    score: options.ScoreColumn = None,
-    predicted: options.PredictedColumn = None,
-    threshold: options.Threshold = None,
-    positive: options.Positive = None,
-    score_of: options.ScoreOfClass = None,
-    scale: options.ScaleName = None,
-    show: options.Shown = None,
-    where: options.Where = None,
+    columns: Typed,
+    lying: Typed,
     table: options.TableNames = None,
-    engine: options.EngineName = None,
-    spark: options.SparkUrl = None,
-    sample_weight: options.WeightColumn = None,
-    slices: options.SliceColumns = None,
-    aux: options.AuxColumns = None,
     names: Annotated[
         tuple[str, str],
         options.about_data("What the two are called.", "--names", metavar="OLD NEW"),
     ] = ("old", "new"),
-    classes: options.ClassesFile = None,
-    probabilities: options.Probabilities = None,
     metric: Annotated[
         str | None,
         options.about_goal(
@@ -148,8 +142,7 @@ def compare(
     level_within: Annotated[
         float | None, options.about_goal("And at this one of the new one's metric itself.")
     ] = None,
-    budget: Annotated[int | None, options.about_goal("Stop after so many answers.")] = None,
-    confidence: Annotated[float, options.about_goal("How sure the answer must be.")] = 0.95,
+    asked: Typed,
     labels_from: Annotated[
         list[str] | None,
         typer.Option(
@@ -173,29 +166,18 @@ def compare(
 ) -> None:
     """Start a campaign for the difference between two model versions, or two weeks."""
     with telling_errors(as_json=as_json):
-        scans = options.two_scans((old, new), engine=engine, where=where, tables=table, spark=spark)
+        scans = options.two_scans((old, new), lying, table)
         make = partial(
             compare_campaign,
-            *scans,
+            scans[0],
+            scans[1],
             id=id_column,
-            score=score,
-            predicted=predicted,
-            threshold=threshold,
-            positive=positive,
-            score_of=cast(ScoreOf | None, score_of),  # what is not one is refused by name
-            scale=cast(ScoreScale | None, scale),
-            show=show or (),
-            sample_weight=sample_weight,
-            slices=slices or (),
-            aux=aux or (),
-            classes=classes,
-            probabilities=probabilities,
+            **columns,
             names=names,
             metric=metric,
             within=within,
             level_within=level_within,
-            budget=budget,
-            confidence=confidence,
+            **asked,
             labels_from=labels_from or (),
             question=question,
             name=name,

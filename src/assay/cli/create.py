@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from functools import partial
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
@@ -10,13 +10,16 @@ from assay.campaign import create_campaign
 from assay.cli import options
 from assay.cli.output import AsJson, telling_errors
 from assay.cli.summary import document, make_campaign, render_campaign
+from assay.cli.taking import Typed, takes
+from assay.core.asked import Asked
 from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
 from assay.core.floors import refuse_beside
 from assay.core.types import one_of
 from assay.errors import DesignError, did_you_mean
 from assay.labelling import Reviewing
-from assay.predictions import ScoreOf, ScoreScale
+from assay.options import options_of
+from assay.predictions import Columns, Scan
 
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "random")
 
@@ -25,58 +28,24 @@ def _sampling(text: str, metavar: str | None = None) -> Any:
     return typer.Option(help=text, metavar=metavar, rich_help_panel="Design")
 
 
-def _reviewing(text: str, metavar: str) -> Any:
-    return typer.Option(help=text, metavar=metavar, rich_help_panel="Reviewing")
-
-
+@takes(
+    columns=options_of(Columns),
+    lying=options_of(Scan),
+    asked=options_of(Asked),
+    judging=options_of(Reviewing),
+)
 def create(
     file: options.PredictionsFile = None,
     *,
-    id_column: options.IdColumn = None,
-    score: options.ScoreColumn = None,
-    predicted: options.PredictedColumn = None,
-    threshold: options.Threshold = None,
-    positive: options.Positive = None,
-    score_of: options.ScoreOfClass = None,
-    sample_weight: options.WeightColumn = None,
-    classifier: options.ClassifierColumns = None,
-    show: options.Shown = None,
-    slices: options.SliceColumns = None,
-    aux: options.AuxColumns = None,
-    classes: options.ClassesFile = None,
-    probabilities: options.Probabilities = None,
-    multi_label: options.MultiLabel = False,
+    columns: Typed,
     learned_from: Annotated[
         str | None,
         options.about_data(
             "Begin with what the labels of an earlier campaign say of --aux.", metavar="NAME"
         ),
     ] = None,
-    scale: options.ScaleName = None,
-    where: options.Where = None,
-    table: options.TableName = None,
-    engine: options.EngineName = None,
-    spark: options.SparkUrl = None,
-    check_ids: options.CheckIds = False,
-    encoding: options.Encoding = None,
-    metric: options.Metrics = None,
-    within: Annotated[
-        float | None, options.about_goal("Stop at this half-width; 0.02 is ±2 points.")
-    ] = None,
-    budget: Annotated[int | None, options.about_goal("Stop after so many answers.")] = None,
-    confidence: Annotated[float, options.about_goal("How sure the answer must be.")] = 0.95,
-    simultaneous: options.Simultaneous = False,
-    at_least: Annotated[
-        float | None, options.about_goal("Stop at a sure yes or no: is it at least this?")
-    ] = None,
-    threshold_for: options.ThresholdFor = None,
-    gain: options.Gain = None,
-    sample_of: Annotated[
-        int | None,
-        options.about_goal(
-            "The predictions are a random sample of so many items: the answer is about all.", "N"
-        ),
-    ] = None,
+    lying: Typed,
+    asked: Typed,
     mode: Annotated[str | None, _sampling(f"{', '.join(MODES)}.", "MODE")] = None,
     design: Annotated[str, _sampling(f"{', '.join(_PRESETS)}.", "PRESET")] = "default",
     strata: Annotated[str | None, _sampling(f"{', '.join(METHODS)}.", "METHOD")] = None,
@@ -87,19 +56,7 @@ def create(
         _sampling("Go on from labels of items drawn at random before: .csv or .parquet.", "LABELS"),
     ] = None,
     seed: Annotated[int, _sampling("Fixes every draw.")] = 0,
-    question: Annotated[
-        str | None, _reviewing("What reviewers are asked of every item.", "TEXT")
-    ] = None,
-    reviewers_per_item: Annotated[
-        int, _reviewing("So many reviewers judge each item of the share.", "K")
-    ] = 1,
-    overlap: Annotated[
-        float, _reviewing("The share of items, drawn at random, for K reviewers.", "SHARE")
-    ] = 0.0,
-    answers: Annotated[
-        str | None,
-        _reviewing('What yes and no are called: "Spam,Not spam".', "YES,NO"),
-    ] = None,
+    judging: Typed,
     name: Annotated[str, typer.Option(help="What to call the campaign.")] = "campaign",
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
@@ -107,86 +64,43 @@ def create(
     """Make a campaign from a file of predictions."""
     with telling_errors(as_json=as_json):
         if mode is None:
-            mode = "guaranteed" if at_least is not None and design == "default" else "default"
+            mode = "guaranteed" if "at_least" in asked and design == "default" else "default"
         details = {"strata": strata, "bins": bins, "allocation": allocation}
         chosen = None
-        if threshold_for is None:
+        if "threshold_for" not in asked:
             chosen = _design(design, mode, **details)
         else:
-            named = {"metric": metric, "mode": mode, "design": design, **details}
+            named = {"metric": asked.get("metric"), "mode": mode, "design": design, **details}
             refuse_beside(
-                threshold_for, {k: None if v == "default" else v for k, v in named.items()}
+                asked["threshold_for"], {k: None if v == "default" else v for k, v in named.items()}
             )
-        _refuse_half_overlap(reviewers_per_item, overlap)
-        classifiers = None
-        if classifier:
-            options.refuse_beside_classifiers(score=score, predicted=predicted, threshold=threshold)
-            classifiers = options.parse_classifiers(
-                classifier,
-                positive=positive,
-                score_of=score_of,
-                scale=scale,
-                multi_label=multi_label,
-            )
-        metrics = metric or []
-        scan = options.scan_of(
-            file,
-            engine=engine,
-            where=where,
-            table=table,
-            spark=spark,
-            check_ids=check_ids,
-            encoding=encoding,
-        )
         make = partial(
             create_campaign,
-            scan,
-            id=id_column,
-            score=score,
-            predicted=predicted,
-            threshold=threshold,
-            positive=None if classifier else positive,
-            # What is none of the words is refused by name.
-            score_of=None if classifier else cast(ScoreOf | None, score_of),
-            classifiers=classifiers,
-            show=show or (),
-            slices=slices or (),
-            sample_weight=sample_weight,
-            aux=aux or (),
+            options.scan_of(file, lying),
+            **options.columns_of(columns),
             learned_from=learned_from,
-            scale=None if classifier else cast(ScoreScale | None, scale),
-            classes=classes,
-            multilabel=multi_label,
-            probabilities=probabilities,
-            metric=metrics[0] if metrics else None,
-            metrics=None if options.is_one_metric(metrics) else metrics,
-            within=within,
-            budget=budget,
-            confidence=confidence,
-            simultaneous=simultaneous,
-            at_least=at_least,
-            threshold_for=threshold_for,
-            gain=options.gain_of(gain, threshold_for),
-            sample_of=sample_of,
+            **options.asked_of(asked),
             design=chosen,
             labels=labels_from,
-            question=question,
-            reviewers_per_item=reviewers_per_item,
-            overlap=overlap,
-            answers=_answers(answers),
+            **_judging(judging),
             name=name,
             storage=options.storage_url(storage),
             seed=seed,
         )
-        told = partial(document, scale_given=scale is not None)
-        shown = partial(render_campaign, scale_given=scale is not None)
-        make_campaign(make, file or str(table), told, shown, storage, as_json=as_json)
+        scale_given = "scale" in columns
+        told = partial(document, scale_given=scale_given)
+        shown = partial(render_campaign, scale_given=scale_given)
+        make_campaign(make, file or lying["table"], told, shown, storage, as_json=as_json)
 
 
-def _answers(text: str | None) -> tuple[str, str] | None:
+def _judging(typed: Typed) -> dict[str, Any]:
+    """Return how people judge, as the library takes it."""
+    _refuse_half_overlap(typed.get("reviewers_per_item", 1), typed.get("overlap", 0.0))
+    return {**typed, **({"answers": _answers(typed["answers"])} if "answers" in typed else {})}
+
+
+def _answers(text: str) -> tuple[str, str] | None:
     """Return the names of two answers, which a comma stands between."""
-    if text is None:
-        return None
     yes, _, no = text.partition(",")
     try:
         return Reviewing(answers=(yes, no)).answers

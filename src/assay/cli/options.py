@@ -5,22 +5,15 @@ import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.cli.output import progress_bar, say_note
-from assay.core.metrics import METRICS
+from assay.cli.taking import Typed
 from assay.core.targets import refuse_bad_names
 from assay.errors import InputError, StorageError
-from assay.predictions import (
-    ENGINES,
-    SCORE_SCALES,
-    SCORES_OF,
-    STAR,
-    Engine,
-    Scan,
-)
+from assay.predictions import STAR, Scan
 from assay.results import printable
 
 if TYPE_CHECKING:
@@ -32,65 +25,10 @@ def about_data(text: str, *names: str, metavar: str | None = "COL") -> Any:
     return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Predictions")
 
 
-IdColumn = Annotated[
-    str | None,
-    about_data("The ids' column, or several: day,user,rank. Left out: the row number.", "--id"),
-]
 ItemId = Annotated[
     str | None,
     about_data(
         "The ids' column, or several (day,user): it tells which items are the same.", "--id"
-    ),
-]
-Shown = Annotated[list[str] | None, about_data("A column that reviewers see; repeatable.")]
-SliceColumns = Annotated[
-    list[str] | None,
-    about_data("A column of slices, for status --by; unseen by reviewers; repeatable.", "--slice"),
-]
-AuxColumns = Annotated[
-    list[str] | None,
-    about_data(
-        "A second opinion (score, verdict, metadata) that says where labels go; unseen by "
-        "reviewers; repeatable.",
-        "--aux",
-    ),
-]
-ClassesFile = Annotated[
-    str | None,
-    about_data(
-        "Classes with aliases and guidelines: a .json, .csv or .tsv. Left out: the values of "
-        "--predicted, where these are three or more.",
-        "--classes",
-        metavar="FILE",
-    ),
-]
-Probabilities = Annotated[
-    str | None,
-    about_data(
-        "In place of --predicted and --score: the columns with the classes' probabilities, as in "
-        "'p_*'.",
-        "--probabilities",
-        metavar="PATTERN",
-    ),
-]
-MultiLabel = Annotated[
-    bool,
-    about_data(
-        "An item may have several classes: of --probabilities 'p_*' --threshold, --predicted "
-        "'is_*', a column of lists, or one --classifier for each class.",
-        "--multi-label",
-    ),
-]
-ScaleName = Annotated[
-    str | None,
-    about_data(f"{', '.join(SCORE_SCALES)}; told by their range when left out.", metavar="SCALE"),
-]
-ScoreOfClass = Annotated[
-    str | None,
-    about_data(
-        f"Whose score it is: {', '.join(SCORES_OF)} class; positive when left out.",
-        "--score-of",
-        metavar="CLASS",
     ),
 ]
 PredictionsFile = Annotated[
@@ -101,16 +39,6 @@ PredictionsFile = Annotated[
         "a SELECT, a database.",
     ),
 ]
-ScoreColumn = Annotated[str | None, about_data("The scores' column.")]
-PredictedColumn = Annotated[str | None, about_data("The predicted labels' column.")]
-WeightColumn = Annotated[
-    str | None,
-    about_data("The weights' column (traffic, impressions); every item counts once without."),
-]
-Threshold = Annotated[
-    float | None, about_data("The score from which on the label is yes.", metavar="SCORE")
-]
-Positive = Annotated[str | None, about_data("The predicted label that means yes.", metavar="VALUE")]
 
 
 # Which storage a command works on.
@@ -202,30 +130,6 @@ def about_goal(text: str, metavar: str | None = None, *names: str) -> Any:
     return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Goal")
 
 
-ClassifierColumns = Annotated[
-    list[str] | None,
-    about_data(
-        "One of several classifiers; repeatable. NAME=,PREDICTED has no score, "
-        "NAME=SCORE>=0.5 says yes from 0.5 on, 'NAME=p_*' has the classes' probabilities.",
-        "--classifier",
-        metavar="NAME=SCORE,PREDICTED",
-    ),
-]
-
-Metrics = Annotated[
-    list[str] | None,
-    about_goal(
-        f"{', '.join(METRICS)}; repeatable. Of several classifiers: precision:cnn, "
-        "'recall:cnn within 0.05', 'f1:new - f1:old'; a bare name is of each. "
-        "Left out: precision.",
-        "METRIC",
-    ),
-]
-Simultaneous = Annotated[
-    bool, about_goal("Be so sure of all metrics at once, not of each.", None, "--simultaneous")
-]
-
-
 def parse_classifiers(
     # NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD; with probabilities of all
     # classes NAME=PATTERN or NAME=PATTERN,PREDICTED.
@@ -237,7 +141,7 @@ def parse_classifiers(
     score_of: str | None = None,
     scale: str | None = None,
     # Whether the names are those of classes, which may be called otherwise than classifiers.
-    multi_label: bool = False,
+    multilabel: bool = False,
 ) -> dict[str, dict[str, object]]:
     """Return what each classifier has, as `create_campaign` and `simulate` take it.
 
@@ -251,7 +155,7 @@ def parse_classifiers(
     for text in given:
         if "=" not in text:
             raise _misread(text, "it does not say NAME=")
-    if not multi_label:
+    if not multilabel:
         refuse_bad_names([text.partition("=")[0] for text in given])
     found = {text.partition("=")[0]: _options(text, positive) for text in given}
     about_scores = {"score_of": score_of, "scale": scale}
@@ -278,28 +182,28 @@ def is_one_metric(metrics: list[str]) -> bool:
     return not others and not any(sign in single for sign in (":", "[", " within "))
 
 
-ThresholdFor = Annotated[
-    str | None,
-    about_goal(
-        'Find the threshold that keeps a floor: "precision >= 0.95", "recall >= 0.9", or several '
-        "with and.",
-        "FLOOR",
-        "--threshold-for",
-    ),
-]
-Gain = Annotated[
-    float | None,
-    about_goal(
-        "With --threshold-for: over when no other has so much more.  [default: 0.05]", "SHARE"
-    ),
-]
-
-
-def gain_of(gain: float | None, threshold_for: str | None) -> float:
-    """Return what ``--gain`` says, which goes with ``--threshold-for`` alone."""
-    if gain is not None and threshold_for is None:
+def asked_of(typed: Typed) -> dict[str, Any]:
+    """Return what is asked for, as the library takes it."""
+    if "gain" in typed and "threshold_for" not in typed:
         raise InputError("--gain goes with --threshold-for", hint="leave it out")
-    return 0.05 if gain is None else gain
+    metrics = typed.get("metric", [])
+    named = {"metric": metrics[0]} if metrics else {}
+    return {**typed, **named, **({} if is_one_metric(metrics) else {"metrics": metrics})}
+
+
+def columns_of(typed: Typed) -> dict[str, Any]:
+    """Return the columns, as the library takes them; those of several classifiers by name."""
+    if "classifiers" not in typed:
+        return {**typed}
+    refuse_beside_classifiers(
+        **{name: typed.get(name) for name in ("score", "predicted", "threshold")}
+    )
+    of_each = {name: typed.get(name) for name in ("positive", "score_of", "scale")}
+    named = parse_classifiers(
+        typed["classifiers"], **of_each, multilabel=typed.get("multilabel", False)
+    )
+    others = {name: value for name, value in typed.items() if name not in of_each}
+    return {**others, "classifiers": named}
 
 
 def refuse_beside_classifiers(**given: object) -> None:
@@ -360,64 +264,21 @@ def _misread(text: str, why: str) -> InputError:
 
 # Where predictions are and what reads them: options, and how far the reading is.
 
-EngineName = Annotated[
-    str | None,
-    about_data(f"{', '.join(ENGINES)}; by the input when left out.", metavar="ENGINE"),
-]
-Where = Annotated[
-    str | None, about_data("Only rows that fulfil it: \"lang = 'en'\".", metavar="SQL")
-]
-TableName = Annotated[
-    str | None, about_data("The table of a database, or of Spark's catalog.", metavar="TABLE")
-]
-SparkUrl = Annotated[
-    str | None,
-    about_data("Read with this Spark: spark://host:7077, sc://host:15002.", metavar="URL"),
-]
-Encoding = Annotated[
-    str | None,
-    about_data("Of CSV files: latin-1, windows-1252; UTF-8 when left out.", metavar="NAME"),
-]
-CheckIds = Annotated[
-    bool,
-    about_data(
-        "Look at every id for repetitions, not at those drawn only.", "--check-ids", metavar=None
-    ),
-]
 
-
-def scan_of(
-    file: str | None,
-    *,
-    engine: str | None,
-    where: str | None,
-    table: str | None,
-    spark: str | None,
-    check_ids: bool,
-    encoding: str | None = None,
-) -> Scan:
+def scan_of(file: str | None, lying: Typed) -> Scan:
     """Return what the options say; raise where they name nothing to read."""
-    if file is None and (table is None or (spark is None and engine != "spark")):
+    of_spark = "spark" in lying or lying.get("engine") == "spark"
+    if file is None and ("table" not in lying or not of_spark):
         raise typer.BadParameter("no predictions are named: give FILE, or with --spark a --table")
-    chosen = cast(Engine | None, engine)  # what is not one is refused by name
-    return Scan(file, table, where, chosen, spark, check_ids, encoding)
+    return Scan(file, **lying)
 
 
-def other_scan(
-    file: str | None,
-    *,
-    engine: str | None,
-    where: str | None,
-    table: str | None,
-    spark: str | None,
-) -> Scan | str | None:
+def other_scan(file: str | None, lying: Typed) -> Scan | str | None:
     """Return predictions for a campaign that has some; where nothing is said, what it has holds.
 
     A file alone is read as the campaign's own were.
     """
-    if engine is None and where is None and table is None and spark is None:
-        return file
-    return scan_of(file, engine=engine, where=where, table=table, spark=spark, check_ids=False)
+    return scan_of(file, lying) if lying else file
 
 
 TableNames = Annotated[
@@ -436,11 +297,8 @@ OF_SPARK = "-"
 
 def two_scans(
     files: tuple[str, str],  # the earlier and the later; `OF_SPARK` for a table of Spark
-    *,
-    engine: str | None,
-    where: str | None,
+    lying: Typed,
     tables: Sequence[str] | None,  # one for all that have tables, or one for each of the two
-    spark: str | None,
 ) -> list[Scan | str]:
     """Return two sets of predictions, both read in the same way.
 
@@ -452,7 +310,7 @@ def two_scans(
     if len(given) > 2:
         raise typer.BadParameter(f"{len(given)} tables are named, of two sets of predictions")
     in_spark = [file == OF_SPARK for file in files]
-    if any(in_spark) and spark is None and engine != "spark":
+    if any(in_spark) and "spark" not in lying and lying.get("engine") != "spark":
         raise typer.BadParameter(f"{OF_SPARK} is a table of Spark: give --spark URL")
     if len(given) < sum(in_spark):
         raise typer.BadParameter(
@@ -461,14 +319,14 @@ def two_scans(
     if len(given) < 2:
         has = in_spark if any(in_spark) else [has_tables(file) for file in files]
         given = [given[0] if given and each else "" for each in has]
-    beside = any(in_spark)
+    here = {name: said for name, said in lying.items() if name not in ("engine", "spark")}
     return [
         other_scan(
             None if of_spark else file,
-            engine=engine if of_spark or not beside else None,
-            where=where,
-            table=table or None,
-            spark=spark if of_spark or not beside else None,
+            {
+                **(lying if of_spark or not any(in_spark) else here),
+                **({"table": table} if table else {}),
+            },
         )
         or file
         for file, table, of_spark in zip(files, given, in_spark, strict=True)

@@ -1,6 +1,6 @@
 """``assay plan``: what an evaluation is likely to cost, before anybody labels."""
 
-from typing import Annotated, Any, cast
+from typing import Annotated
 
 import typer
 from rich.console import Group, RenderableType
@@ -10,9 +10,12 @@ from assay.campaign import read_of_any
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import new_table, note_lines
+from assay.cli.taking import Typed, but, only, takes
+from assay.core.asked import Asked
 from assay.core.floors import refuse_beside
 from assay.core.metrics import METRICS
-from assay.predictions import ScoreScale
+from assay.options import options_of
+from assay.predictions import Columns, Scan
 from assay.results import printable
 from assay.simulation import Planning, TextTable
 from assay.simulation import plan as plan_for
@@ -23,24 +26,16 @@ _TOGETHER = (
 )
 
 
+@takes(
+    columns=but(Columns, "sample_weight", "show", "slices", "aux", "classifiers", "multilabel"),
+    lying=options_of(Scan),
+    asked=only(Asked, "within", "budget", "confidence", "threshold_for", "gain"),
+)
 def plan(
     file: options.PredictionsFile = None,
     *,
-    id_column: options.IdColumn = None,
-    score: options.ScoreColumn = None,
-    predicted: options.PredictedColumn = None,
-    threshold: options.Threshold = None,
-    positive: options.Positive = None,
-    score_of: options.ScoreOfClass = None,
-    scale: options.ScaleName = None,
-    classes: options.ClassesFile = None,
-    probabilities: options.Probabilities = None,
-    where: options.Where = None,
-    table: options.TableName = None,
-    engine: options.EngineName = None,
-    spark: options.SparkUrl = None,
-    check_ids: options.CheckIds = False,
-    encoding: options.Encoding = None,
+    columns: Typed,
+    lying: Typed,
     metric: Annotated[
         list[str] | None,
         typer.Option(
@@ -48,13 +43,7 @@ def plan(
             "recall:CLASS, ...  [default: precision, or of more classes accuracy]"
         ),
     ] = None,
-    within: Annotated[
-        float | None, typer.Option(help="The half-width that is wanted; 0.02 is ±2 points.")
-    ] = None,
-    budget: Annotated[int | None, typer.Option(help="The labels that there is money for.")] = None,
-    confidence: Annotated[float, typer.Option(help="How sure the answer must be.")] = 0.95,
-    threshold_for: options.ThresholdFor = None,
-    gain: options.Gain = None,
+    asked: Typed,
     labels: Annotated[
         str | None,
         typer.Option(
@@ -99,55 +88,27 @@ def plan(
     some, and otherwise from the scores alone.
     """
     with telling_errors(as_json=as_json, own={"labels": "--labels"}):
-        scan = options.scan_of(
-            file,
-            engine=engine,
-            where=where,
-            table=table,
-            spark=spark,
-            check_ids=check_ids,
-            encoding=encoding,
-        )
+        scan, goal = options.scan_of(file, lying), options.asked_of(asked)
         earlier = None if like is None else options.open_campaign(like, storage)
         predictions: object = scan
-        columns: dict[str, Any] = {
-            "score": score,
-            "predicted": predicted,
-            "threshold": threshold,
-            "positive": positive,
-            "score_of": score_of,  # what is not one is refused by name
-            "probabilities": probabilities,
-        }
+        threshold_for = asked.get("threshold_for")
         if threshold_for is not None:
             refuse_beside(threshold_for, {"metric": metric})
         else:
-            with options.reading(file or str(table)):
-                read = read_of_any(
-                    scan,
-                    classes=classes,
-                    metrics=metric or (),
-                    id=id_column,
-                    scale=cast(ScoreScale | None, scale),
-                    **columns,
-                )
+            with options.reading(file or lying["table"]):
+                read = read_of_any(scan, metrics=metric or (), **columns)
                 _ = read.size  # what is read only when it is wanted is read here
-            predictions, columns = read, {}
+            predictions = read
+            columns = {name: columns[name] for name in ("id", "scale") if name in columns}
         plans = []
-        asked: list[str | None] = [None] if not metric else [*metric]
-        for each in dict.fromkeys(asked):
+        wanted: list[str | None] = [*metric] if metric else [None]
+        for each in dict.fromkeys(wanted):
             about = threshold_for or each or "the metric"
             with progress_bar(f"replaying evaluations of {about}") as progress:
                 found = plan_for(
                     predictions,
-                    id=id_column,
                     **columns,
-                    scale=cast(ScoreScale | None, scale),
-                    metric=each,
-                    threshold_for=threshold_for,
-                    gain=options.gain_of(gain, threshold_for),
-                    within=within,
-                    budget=budget,
-                    confidence=confidence,
+                    **goal | {"metric": each},
                     labels=labels,
                     like=earlier,
                     aux=aux or (),

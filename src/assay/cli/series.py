@@ -21,15 +21,19 @@ from assay.cli import options
 from assay.cli.output import AsJson, collecting_warnings, say, tell, telling_errors
 from assay.cli.render import facts, interval_bar, interval_text, new_table
 from assay.cli.summary import make_campaign
+from assay.cli.taking import Typed, but, only, takes
 from assay.core.metrics import METRICS
 from assay.errors import InputError
+from assay.predictions import Columns, Scan
 from assay.results import Estimate, metric_name, printable, value_text
 
 # Exit codes, which a pipeline acts on.
 _FAILED, _WRONG, _UNDECIDED = 1, 2, 3  # 2 is also that of wrong usage
+_LYING = only(Scan, "where", "table", "engine", "spark")
 _COLOURS = {"fell": "red", "rose": "green", None: "dim"}
 
 
+@takes(columns=but(Columns, "id", "slices", "classifiers", "multilabel"), lying=_LYING)
 def follow(
     file: Annotated[
         str | None,
@@ -44,19 +48,8 @@ def follow(
         str | None, typer.Option(help="What the next period is called: 2026-w46.")
     ] = None,
     id_column: options.ItemId = None,
-    score: options.ScoreColumn = None,
-    predicted: options.PredictedColumn = None,
-    threshold: options.Threshold = None,
-    positive: options.Positive = None,
-    score_of: options.ScoreOfClass = None,
-    scale: options.ScaleName = None,
-    show: options.Shown = None,
-    sample_weight: options.WeightColumn = None,
-    aux: options.AuxColumns = None,
-    where: options.Where = None,
-    table: options.TableName = None,
-    engine: options.EngineName = None,
-    spark: options.SparkUrl = None,
+    columns: Typed,
+    lying: Typed,
     previous: Annotated[
         str | None,
         options.about_data(
@@ -64,8 +57,6 @@ def follow(
             metavar="FILE",
         ),
     ] = None,
-    classes: options.ClassesFile = None,
-    probabilities: options.Probabilities = None,
     metric: Annotated[
         list[str] | None,
         options.about_goal(
@@ -118,17 +109,7 @@ def follow(
             )
         of_period: dict[str, Any] = {
             "id": id_column,
-            "score": score,
-            "predicted": predicted,
-            "threshold": threshold,
-            "positive": positive,
-            "score_of": score_of,
-            "scale": scale,
-            "show": show,
-            "sample_weight": sample_weight,
-            "aux": aux,
-            "classes": classes,
-            "probabilities": probabilities,
+            **columns,
             "previous": previous,
             "metric": metric,
             "within": within,
@@ -138,14 +119,13 @@ def follow(
             "question": question,
             "seed": seed,
         }
-        lying = {"where": where, "table": table, "engine": engine, "spark": spark}
         warnings: list[str] = []
         if file is None or period is None:
             _refuse_beside_nothing({**of_period, **lying})
         else:
             url, of_period["floor"] = options.storage_url(storage), floor
             with options.reading(file), collecting_warnings() as warnings:
-                scan = options.other_scan(file, **lying)
+                scan = options.other_scan(file, lying)
                 follow_campaign(scan, series=series, period=period, storage=url, **of_period)
         found = trend(
             series, floor=floor if file is None else None, storage=options.existing(storage)
@@ -283,16 +263,14 @@ def labels_before(campaign: Campaign) -> dict[str, int]:
 # ``assay extend``: predictions of new items join a campaign.
 
 
+@takes(lying=_LYING)
 def extend(
     file: Annotated[
         str | None,
         typer.Argument(metavar="FILE", help="Predictions of the new items, and no others."),
     ] = None,
     *,
-    where: options.Where = None,
-    table: options.TableName = None,
-    engine: options.EngineName = None,
-    spark: options.SparkUrl = None,
+    lying: Typed,
     name: options.NameOption = "campaign",
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
@@ -300,18 +278,19 @@ def extend(
     """Let predictions of new items join a campaign; all labels are kept."""
     with telling_errors(as_json=as_json):
         url = options.existing(storage)
-        scan = options.other_scan(file, engine=engine, where=where, table=table, spark=spark)
+        scan = options.other_scan(file, lying)
         if scan is None:
             raise typer.BadParameter(
                 "no predictions are named: give FILE, or with --spark a --table"
             )
-        make, what = partial(extend_campaign, scan, name, storage=url), file or str(table)
+        make, what = partial(extend_campaign, scan, name, storage=url), file or lying["table"]
         make_campaign(make, what, _document, render_succession, storage, as_json=as_json)
 
 
 # ``assay rebase``: go on with a campaign on predictions that have changed.
 
 
+@takes(lying=_LYING, columns=only(Columns, "aux"))
 def rebase(
     file: Annotated[
         str | None,
@@ -321,11 +300,8 @@ def rebase(
         ),
     ] = None,
     *,
-    where: options.Where = None,
-    table: options.TableName = None,
-    engine: options.EngineName = None,
-    spark: options.SparkUrl = None,
-    aux: options.AuxColumns = None,
+    lying: Typed,
+    columns: Typed,
     name: options.NameOption = "campaign",
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
@@ -333,7 +309,7 @@ def rebase(
     """Go on with a campaign on predictions that have changed; all labels are kept."""
     with telling_errors(as_json=as_json):
         url = options.existing(storage)
-        scan = options.other_scan(file, engine=engine, where=where, table=table, spark=spark)
-        make = partial(rebase_campaign, name, storage=url, predictions=scan, aux=aux)
+        scan = options.other_scan(file, lying)
+        make = partial(rebase_campaign, name, storage=url, predictions=scan, **columns)
         what = file or "the predictions"
         make_campaign(make, what, _document, render_succession, storage, as_json=as_json)

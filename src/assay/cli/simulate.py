@@ -26,10 +26,12 @@ from assay.cli.output import (
     working,
 )
 from assay.cli.render import facts
+from assay.cli.taking import Typed, but, only, takes
+from assay.core.asked import Asked
 from assay.core.floors import EVERY_SCORE, refuse_beside
 from assay.core.goal import Goal
 from assay.errors import DesignError
-from assay.predictions import read_labelled
+from assay.predictions import Columns, read_labelled
 from assay.results import metric_name, printable
 from assay.simulation import (
     DESIGN_NAMES,
@@ -47,6 +49,8 @@ from assay.simulation import (
     new_figure,
 )
 
+_OWN = ("score", "predicted", "threshold")  # of one classifier
+
 
 def _data(text: str, metavar: str = "COL") -> Any:
     return typer.Option(help=text, metavar=metavar, rich_help_panel="Population")
@@ -60,6 +64,10 @@ def _runs(text: str, least: int) -> Any:
     return typer.Option(help=text, min=least, rich_help_panel="Runs")
 
 
+@takes(
+    columns=only(Columns, *_OWN, "classifiers", "aux", "classes", "probabilities", "multilabel"),
+    asked=but(Asked, "budget", "sample_of"),
+)
 def simulate(
     file: Annotated[
         str,
@@ -70,36 +78,17 @@ def simulate(
     ],
     *,
     label: Annotated[
-        str, _data("The column with the truth; with --multi-label, columns such as 'is_*'.")
+        str, _data("The column with the truth; with --multilabel, columns such as 'is_*'.")
     ],
-    score: Annotated[str | None, _data("The scores' column.")] = None,
-    predicted: Annotated[str | None, _data("The predicted labels' column.")] = None,
-    threshold: Annotated[
-        float | None, _data("The score from which on the label is yes.", "SCORE")
-    ] = None,
     positive: Annotated[
         str | None, _data("The value of label and predicted that means yes.", "VALUE")
     ] = None,
-    classifier: options.ClassifierColumns = None,
-    aux: options.AuxColumns = None,
-    classes: options.ClassesFile = None,
-    probabilities: options.Probabilities = None,
-    multi_label: options.MultiLabel = False,
-    metric: options.Metrics = None,
-    within: Annotated[
-        float | None, options.about_goal("Stop at this half-width; 0.01 is ±1 point.")
-    ] = None,
+    columns: Typed,
     budget: Annotated[
         str | None,
         options.about_goal("Stop after so many answers; several as 100,200,500.", "N,..."),
     ] = None,
-    confidence: Annotated[float, options.about_goal("How sure the intervals are.")] = 0.95,
-    simultaneous: options.Simultaneous = False,
-    at_least: Annotated[
-        float | None, options.about_goal("Stop at a sure yes or no: is it at least this?")
-    ] = None,
-    threshold_for: options.ThresholdFor = None,
-    gain: options.Gain = None,
+    asked: Typed,
     curve: Annotated[
         bool,
         options.about_goal(
@@ -140,64 +129,55 @@ def simulate(
         if out is not None:
             make_folder(out)
             new_figure()  # tells before all the work that matplotlib is missing
-        metrics = tuple(metric or ())
-        columns: dict[str, Any] = {"label": label, "positive": positive}
-        own = {"score": score, "predicted": predicted, "threshold": threshold}
-        if classifier:
-            options.refuse_beside_classifiers(**own)
-            columns["classifiers"] = options.parse_classifiers(
-                classifier, positive=positive, multi_label=multi_label
-            )
-        else:
-            columns |= own
-        columns["aux"] = aux or ()
-        columns |= _columns_for_threshold(
+        metrics, classifiers = asked.get("metric", []), columns.get("classifiers")
+        threshold_for, goal = asked.get("threshold_for"), options.asked_of(asked)
+        read = options.columns_of({**columns, "positive": positive})
+        read |= _columns_for_threshold(
             threshold_for,
-            {"score": score, "budget": budget},
+            {"score": columns.get("score"), "budget": budget},
             {
-                "classifier": classifier,
-                "predicted": predicted,
-                "threshold": threshold,
-                "aux": aux,
-                "metric": metric,
-                "within": within,
-                "at_least": at_least,
-                "simultaneous": simultaneous or None,
+                "classifier": classifiers,
+                **{name: columns.get(name) for name in ("predicted", "threshold", "aux")},
+                **{name: asked.get(name) for name in ("metric", "within", "at_least")},
+                "simultaneous": asked.get("simultaneous"),
                 "parent": parent,
                 "assume": assume,
             },
         )
         names = None if design is None else _words(design)
-        if threshold_for is None and not classifier and options.is_one_metric([*metrics]):
-            _refuse_of_one(parent=parent, assume=assume, simultaneous=simultaneous or None)
+        if threshold_for is None and not classifiers and options.is_one_metric(metrics):
+            of_several = {"parent": parent, "assume": assume}
+            _refuse_of_one(**of_several, simultaneous=asked.get("simultaneous"))
             _refuse_no_design(names)
+        read |= {"label": label, "positive": positive}
         with working(f"reading {file}"):
-            columns |= {"classes": classes, "probabilities": probabilities}
-            population = Population.read(file, **columns, multilabel=multi_label, metrics=metrics)
-        metrics = metrics or (_metric_of(population),)
+            population = Population.read(file, **read, metrics=metrics)
+        metrics = metrics or [_metric_of(population)]
         if curve:
             refused = {"design": names, "threshold-for": threshold_for, "out": out, "bins": bins}
-            refuse_beside_curve(**refused, classifier=classifier, aux=aux)
-            goal = {"metric": metrics[0] if metric else "accuracy", "within": within}
-            goal |= {"budget": budget and _budgets(budget)[0], "confidence": confidence}
-            show_curves(population, as_json=as_json, replications=replications, seed=seed, **goal)
+            refuse_beside_curve(**refused, classifier=classifiers, aux=columns.get("aux"))
+            within = {name: goal[name] for name in ("within", "confidence") if name in goal}
+            show_curves(
+                population,
+                as_json=as_json,
+                metric=goal.get("metric", "accuracy"),
+                budget=budget and _budgets(budget)[0],
+                replications=replications,
+                seed=seed,
+                **within,
+            )
             raise typer.Exit
         question = Question(
             population=population,
             names=names,
             bins=bins,
-            metrics=metrics,
-            within=within,
+            metrics=tuple(metrics),
             budgets=None if budget is None else _budgets(budget),
-            confidence=confidence,
             replications=replications,
             seed=seed,
-            at_least=at_least,
-            simultaneous=simultaneous,
             parent=parent,
             assume=0.5 if assume is None else assume,
-            threshold_for=threshold_for,
-            gain=options.gain_of(gain, threshold_for),
+            **{name: goal[name] for name in goal if name not in ("metric", "metrics")},
         )
         with progress_bar("simulating") as progress:
             result = question.answer(workers=workers, progress=progress)
@@ -210,7 +190,7 @@ def simulate(
             files[0].write_text(rows_csv(result), encoding="utf-8")
             if not result.interrupted:  # half of the work makes no picture
                 with working("drawing the pictures"):
-                    files += draw(question, result, out, _at_threshold(file, columns))
+                    files += draw(question, result, out, _at_threshold(file, read))
             if not as_json:
                 saved = printable(f"{len(files)} files in {out}")
                 console().print(Text.assemble(("saved: ", "cyan"), saved), soft_wrap=True)
@@ -256,7 +236,7 @@ def _at_threshold(file: str, columns: dict[str, Any]) -> AtThreshold | None:
     """Return how to have the same items with another threshold, where there are scores."""
     if columns.get("score") is None:
         return None
-    items = read_labelled(file, **columns)
+    items = read_labelled(file, **{k: columns[k] for k in columns if k != "multilabel"})
     return lambda at: Population(y_true=items.truth, y_score=items.score, threshold=at)
 
 

@@ -1,7 +1,7 @@
 """``assay status`` and ``assay estimate``: the state of a campaign, estimates from given labels."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import RenderableType
@@ -20,10 +20,11 @@ from assay.cli.render import (
     slices_view,
     strata_table,
 )
+from assay.cli.taking import Typed, only, takes
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
 from assay.labelling import listed_names
-from assay.predictions import ScoreOf, ScoreScale
+from assay.predictions import Columns
 from assay.results import metric_name, notes_once, printable, value_text
 from assay.storage import open_store
 
@@ -214,6 +215,9 @@ def _document(campaign: Campaign) -> dict[str, object]:
 # ``assay estimate``: the interval from labels that were drawn at random before.
 
 
+@takes(
+    columns=only(Columns, "id", "score", "predicted", "threshold", "positive", "score_of", "scale")
+)
 def estimate(
     labels: Annotated[
         str,
@@ -228,13 +232,7 @@ def estimate(
         str,
         options.about_data("All items, labelled or not: .parquet, .csv, .csv.gz.", metavar="FILE"),
     ],
-    id_column: options.IdColumn = None,
-    score: options.ScoreColumn = None,
-    predicted: options.PredictedColumn = None,
-    threshold: options.Threshold = None,
-    positive: options.Positive = None,
-    score_of: options.ScoreOfClass = None,
-    scale: options.ScaleName = None,
+    columns: Typed,
     metric: Annotated[str, typer.Option(help=f"{', '.join(METRICS)}.")] = "precision",
     confidence: Annotated[float, typer.Option(help="How sure the interval must be.")] = 0.95,
     as_json: AsJson = False,
@@ -252,13 +250,7 @@ def estimate(
             found = estimate_from(
                 labels,
                 predictions=predictions,
-                id=id_column,
-                score=score,
-                predicted=predicted,
-                threshold=threshold,
-                positive=positive,
-                score_of=cast(ScoreOf | None, score_of),  # what is not one is refused by name
-                scale=cast(ScoreScale | None, scale),
+                **columns,
                 metric=metric,
                 confidence=confidence,
             )

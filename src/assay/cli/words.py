@@ -16,7 +16,6 @@ _OTHERWISE = {
     "metrics": "--metric",
     "labels": "--labels-from",
     "classes": "--classes",
-    "multilabel": "--multi-label",
 }
 _SAME = (
     *("score", "predicted", "id", "threshold", "positive", "score_of", "scale", "show"),
@@ -38,6 +37,7 @@ _SAME = (
     *("replications", "like", "label", "labels_from", "aux", "learned_from", "at", "by", "scorer"),
     *("verdict_column", "score_column", "judge_cost", "label_cost", "rho", "into", "column"),
     *("design", "strata", "allocation", "parent", "assume", "classifier", "probabilities"),
+    *("multilabel",),
 )
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _SAME}, **_OTHERWISE}
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""

@@ -94,6 +94,15 @@ class Target:
         }
 
 
+def written(target: str, within: float | None) -> str:
+    """Return a target with its half-width, where it has one, as `parse_targets` reads it.
+
+    >>> written("f1:new", 0.02), written("f1:new", None)
+    ('f1:new within 0.02', 'f1:new')
+    """
+    return target if within is None else f"{target} within {within!r}"
+
+
 def parse_targets(
     metrics: Iterable[str] | Mapping[str, float],  # as above
     classifiers: Sequence[str],  # the names that there are

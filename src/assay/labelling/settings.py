@@ -4,10 +4,10 @@ import json
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from hashlib import sha256
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from assay.core.answers import Answer, answers_to, parse_answer
 from assay.core.bins import Scale
@@ -24,6 +24,7 @@ from assay.errors import DesignError, InputError, LabelError, StorageError
 from assay.labelling.epochs import Epoch, epoch_seed, rounds_after
 from assay.labelling.review_rule import Words, words_of
 from assay.labelling.rounds import Rounds
+from assay.options import Told
 from assay.predictions import Roles, fits_pattern, joint_fingerprint, listed, score_name
 from assay.storage import Session, reading_stored
 
@@ -241,17 +242,28 @@ class Before:
         return cls(**{**values, **listed})
 
 
+_judging = partial(Told, panel="Reviewing")
+_PER_ITEM = "So many reviewers judge each item of the share."
+_SHARE = "The share of items, drawn at random, for K reviewers."
+
+
 @dataclass(frozen=True)
 class Reviewing:
     """How people judge."""
 
-    question: str | None = None  # what they are asked of every item
-    per_item: int = 1  # how many reviewers judge an item of the share
-    # The share of items, drawn at random, that so many reviewers judge; all others have one.
-    share: float = 0.0
-    # What yes and no are called where people answer: ``("Spam", "Not spam")``. What is stored stays
-    # yes and no.
-    answers: tuple[str, str] | None = None
+    question: Annotated[str | None, _judging("What reviewers are asked of every item.", "TEXT")] = (
+        None
+    )
+    per_item: Annotated[int, _judging(_PER_ITEM, "K", int, keyword="reviewers_per_item")] = 1
+    share: Annotated[
+        float,
+        _judging(_SHARE, "SHARE", float, keyword="overlap"),
+    ] = 0.0
+    # What is stored stays yes and no.
+    answers: Annotated[
+        tuple[str, str] | None,
+        _judging('What yes and no are called: "Spam,Not spam".', "YES,NO"),
+    ] = None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be done."""

@@ -4,6 +4,7 @@ from assay.predictions.classes import class_names as class_names
 from assay.predictions.classes import column_names as column_names
 from assay.predictions.classes import find_classes as find_classes
 from assay.predictions.classes import is_of_classes as is_of_classes
+from assay.predictions.columns import Columns as Columns
 from assay.predictions.contract import RANKED as RANKED
 from assay.predictions.contract import Card as Card
 from assay.predictions.contract import ClassScored as ClassScored

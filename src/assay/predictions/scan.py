@@ -5,9 +5,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 from assay.errors import PredictionsError, did_you_mean
+from assay.options import Told
 
 Engine = Literal["memory", "duckdb", "spark", "database"]
 _CHANCE = re.compile(r"\b(random|rand|randn|uuid|gen_random_uuid)\s*\(", re.IGNORECASE)
@@ -52,12 +53,22 @@ class Scan:
     """
 
     source: object = None
-    table: str | None = None
-    where: str | None = None
-    engine: Engine | None = None
-    spark: object = None
-    check_ids: bool = False
-    encoding: str | None = None
+    table: Annotated[
+        str | None, Told("The table of a database, or of Spark's catalog.", "TABLE")
+    ] = None
+    where: Annotated[str | None, Told("Only rows that fulfil it: \"lang = 'en'\".", "SQL")] = None
+    engine: Annotated[
+        Engine | None, Told(f"{', '.join(ENGINES)}; by the input when left out.", "ENGINE")
+    ] = None
+    spark: Annotated[
+        object, Told("Read with this Spark: spark://host:7077, sc://host:15002.", "URL")
+    ] = None
+    check_ids: Annotated[
+        bool, Told("Look at every id for repetitions, not at those drawn only.", typed=bool)
+    ] = False
+    encoding: Annotated[
+        str | None, Told("Of CSV files: latin-1, windows-1252; UTF-8 when left out.", "NAME")
+    ] = None
 
     def __post_init__(self) -> None:
         """Refuse an engine that is none, and conditions that are no text."""

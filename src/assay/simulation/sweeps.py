@@ -92,11 +92,11 @@ class Question:
     names: tuple[str, ...] | None  # the designs, as in `simulate`
     bins: int | None
     metrics: tuple[str, ...]
-    within: float | None
     budgets: tuple[int, ...] | None  # ascending
-    confidence: float
     replications: int
     seed: int
+    within: float | None = None
+    confidence: float = 0.95
     at_least: float | None = None
     simultaneous: bool = False
     parent: str | None = None

@@ -18,13 +18,17 @@ from assay.core.metrics import METRICS, canonical_metric
 from assay.core.types import one_of, whole
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import DesignError, InputError, did_you_mean
+from assay.options import picked
 from assay.predictions import (
     SCORE_SCALES,
     ClassScored,
+    Columns,
     Given,
+    IdColumns,
     Predictions,
     ScoreOf,
     ScoreScale,
+    key_name,
     refuse_improbable,
 )
 from assay.simulation.planning.advice import Costs
@@ -56,7 +60,7 @@ def plan(
     *,
     score: str | None = None,
     predicted: str | None = None,
-    id: str | None = None,
+    id: IdColumns | None = None,
     threshold: float | None = None,
     positive: str | float | None = None,
     score_of: ScoreOf | None = None,
@@ -168,18 +172,10 @@ def plan(
             "both labels and an earlier campaign were given, and a plan rests on one of them",
             hint="leave one out",
         )
+    id = key_name(id)
+    columns = picked(Columns, locals())
     found = read_of_any(
-        predictions,
-        classes=classes,
-        metrics=[metric or ""],
-        score=score,
-        predicted=predicted,
-        id=id,
-        threshold=threshold,
-        positive=positive,
-        score_of=score_of,
-        scale=scale,
-        probabilities=probabilities,
+        predictions, classes=classes, metrics=[metric or ""], id=id, **columns.of_one
     )
     for doubt in found.doubts:
         doubt.refuse()

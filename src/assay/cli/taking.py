@@ -1,0 +1,63 @@
+"""Commands that take options which the library declares, as what was typed of them."""
+
+from collections.abc import Callable, Iterable, Mapping
+from inspect import Parameter, signature
+from typing import Annotated, Any
+
+import typer
+
+from assay.options import Option, options_of
+
+Typed = Mapping[str, Any]
+"""What was typed, by the library's keywords; what was left out is not there."""
+
+
+def only(group: type, *names: str) -> list[Option]:
+    """Return some of the options of a dataclass, by the library's keywords."""
+    each = {option.keyword: option for option in options_of(group)}
+    return [each[name] for name in names]
+
+
+def but(group: type, *names: str) -> list[Option]:
+    """Return the options of a dataclass without some."""
+    return [option for option in options_of(group) if option.keyword not in names]
+
+
+def takes(**groups: Iterable[Option]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Let a command take groups of options: each argument of these names is what was `Typed`."""
+
+    def taking(command: Callable[..., None]) -> Callable[..., None]:
+        parameters: list[Parameter] = []
+        of_group = {name: [_parameter(option) for option in each] for name, each in groups.items()}
+        for own in signature(command, eval_str=True).parameters.values():
+            parameters += of_group.get(own.name, [own])
+
+        def run(**said: Any) -> None:
+            for group, options in of_group.items():
+                typed = {option.name: said.pop(option.name) for option in options}
+                said[group] = {k: v for k, v in typed.items() if v is not None and v is not False}
+            command(**said)
+
+        run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, __name__
+        run.__annotations__ = {each.name: each.annotation for each in parameters}
+        vars(run)["__signature__"] = signature(command).replace(parameters=parameters)
+        return run
+
+    return taking
+
+
+def _parameter(option: Option) -> Parameter:
+    told, is_flag = option.told, option.told.typed is bool
+    left_out = f"; {option.default} when left out." if option.default else "."
+    info = typer.Option(
+        option.flag,
+        help=told.help.removesuffix(".") + left_out,
+        metavar=told.metavar,
+        rich_help_panel=told.panel,
+    )
+    return Parameter(
+        option.keyword,
+        Parameter.KEYWORD_ONLY,
+        default=False if is_flag else None,
+        annotation=Annotated[bool if is_flag else told.typed | None, info],
+    )

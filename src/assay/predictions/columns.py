@@ -1,0 +1,84 @@
+"""Columns: which column of predictions is what, as it is asked for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from assay.options import Told
+from assay.predictions.given_classes import Given
+from assay.predictions.judgements import Classifiers
+from assay.predictions.keys import IdColumns
+from assay.predictions.roles import SCORE_SCALES, SCORES_OF, ScoreOf, ScoreScale
+
+OF_ONE = ("score", "predicted", "threshold", "positive", "score_of", "scale", "probabilities")
+"""What is said of each of several classifiers."""
+
+_ID = "The ids' column, or several: day,user,rank. Left out: the row number."
+_WEIGHT = "The weights' column (traffic, impressions); every item counts once without."
+_SLICE = "A column of slices, for status --by; unseen by reviewers; repeatable."
+_AUX = (
+    "A second opinion (score, verdict, metadata) that says where labels go; unseen by reviewers; "
+    "repeatable."
+)
+_CLASSIFIER = (
+    "One of several classifiers; repeatable. NAME=,PREDICTED has no score, NAME=SCORE>=0.5 says "
+    "yes from 0.5 on, 'NAME=p_*' has the classes' probabilities."
+)
+_CLASSES = (
+    "Classes with aliases and guidelines: a .json, .csv or .tsv. Left out: the values of "
+    "--predicted, where these are three or more."
+)
+_PROBABILITIES = (
+    "In place of --predicted and --score: the columns with the classes' probabilities, as in 'p_*'."
+)
+_SEVERAL = (
+    "An item may have several classes: of --probabilities 'p_*' --threshold, --predicted 'is_*', "
+    "a column of lists, or one --classifier for each class."
+)
+_WHOSE = f"Whose score it is: {', '.join(SCORES_OF)} class; positive when left out."
+_SCALE = f"{', '.join(SCORE_SCALES)}; told by their range when left out."
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What is said of the columns of predictions."""
+
+    id: Annotated[IdColumns | None, Told(_ID, "COL")] = None
+    score: Annotated[str | None, Told("The scores' column.", "COL")] = None
+    predicted: Annotated[str | None, Told("The predicted labels' column.", "COL")] = None
+    threshold: Annotated[
+        float | None, Told("The score from which on the label is yes.", "SCORE", float)
+    ] = None
+    positive: Annotated[
+        str | float | None, Told("The predicted label that means yes.", "VALUE")
+    ] = None
+    score_of: Annotated[ScoreOf | None, Told(_WHOSE, "CLASS")] = None
+    scale: Annotated[ScoreScale | None, Told(_SCALE, "SCALE")] = None
+    sample_weight: Annotated[str | None, Told(_WEIGHT, "COL")] = None
+    show: Annotated[
+        Sequence[str], Told("A column that reviewers see; repeatable.", "COL", list[str])
+    ] = ()
+    slices: Annotated[Sequence[str], Told(_SLICE, "COL", list[str], flag="--slice")] = ()
+    aux: Annotated[Sequence[str], Told(_AUX, "COL", list[str])] = ()
+    classifiers: Annotated[
+        Classifiers | None,
+        Told(_CLASSIFIER, "NAME=SCORE,PREDICTED", list[str], flag="--classifier"),
+    ] = None
+    classes: Annotated[Given | None, Told(_CLASSES, "FILE")] = None
+    probabilities: Annotated[str | None, Told(_PROBABILITIES, "PATTERN")] = None
+    multilabel: Annotated[bool, Told(_SEVERAL, typed=bool)] = False
+
+    @property
+    def of_one(self) -> dict[str, Any]:
+        """What is said of one classifier, without what is left out."""
+        said = {name: getattr(self, name) for name in OF_ONE}
+        return {name: value for name, value in said.items() if value is not None}
+
+    def to_read(self, **changed: Any) -> Mapping[str, Any]:
+        """Return what predictions are read with; the first six stand there even if left out."""
+        first = {name: getattr(self, name) for name in ("score", "predicted", "id", *OF_ONE[2:4])}
+        further: dict[str, Any] = {"score_of": self.score_of, "scale": self.scale}
+        further |= {name: getattr(self, name) for name in ("sample_weight", "probabilities")}
+        further["aux"] = list(self.aux) or None
+        kept = {name: value for name, value in further.items() if value is not None}
+        return {**first, "show": self.show, **kept, **changed}
