@@ -18,7 +18,14 @@ from assay.core.deck import Id
 from assay.core.profile import Profile
 from assay.core.strata import Strata
 from assay.predictions import Card, Predictions, read_predictions
-from tests.predictions.contract import SEED, Item, plain_bin, plain_rule
+from tests.predictions.contract import (
+    SEED,
+    Item,
+    as_bytes,
+    plain_bin,
+    plain_profile,
+    plain_rule,
+)
 
 SIZE = 1_500
 
@@ -114,10 +121,7 @@ class Several:
         for value, code in zip(self.ranks, self.codes, strict=True):
             if code in heap:
                 cells.setdefault(plain_bin(value, "probability"), []).append(value)
-        inside = [cells[bin] for bin in sorted(cells)]
-        low, high = np.array([min(cell) for cell in inside]), np.array(list(map(max, inside)))
-        middle = np.where(low == high, low, low / 2 + high / 2)
-        return Profile(low, high, middle, np.array(list(map(len, inside))), "probability")
+        return plain_profile(cells)
 
     def heaps(self) -> list[tuple[int, ...]]:
         """Return the largest cells alone, and all others in two heaps."""
@@ -217,11 +221,6 @@ def several(*names: str, seed: int = 1, strings: bool = False) -> Several:
     )
 
 
-def _bytes(profile: Profile) -> list[bytes]:
-    floats = (profile.low, profile.high, profile.mean)
-    return [*(column.astype("<f8").tobytes() for column in floats), profile.count.tobytes()]
-
-
 def check_several(found: Predictions, meant: Several) -> None:
     """Compare all that is counted, and cards of the seed read with and of another."""
     assert (found.size, found.classifiers) == (len(meant.ids), tuple(meant.said))
@@ -231,7 +230,7 @@ def check_several(found: Predictions, meant: Several) -> None:
     assert found.fingerprint() == meant.fingerprint()
     for heap, profile in zip(meant.heaps(), found.profile_heaps(meant.heaps()), strict=True):
         assert profile.scale == "probability"
-        assert _bytes(profile) == _bytes(meant.profile(heap))
+        assert as_bytes(profile) == as_bytes(meant.profile(heap))
     strata = meant.strata(4)
     assert found.count_parts(strata.heaps) == strata.parts
     sizes = [len(rows) for rows in meant.members(strata.heaps)]

@@ -29,42 +29,21 @@ CLUMSY: dict[str, tuple[str, bytes, str]] = {
         f'{HEAD}a,"1,234.5",yes\nb,0.2,no\n'.encode(),
         "1 of 2 scores|write 1234.5 in place of '1,234.5', without separators",
     ),
-    "not a number": (
-        "preds.csv",
-        f"{HEAD}a,NaN,yes\nb,0.2,no\n".encode(),
-        "1 of 2 scores in column 'p'|missing, NaN or infinite|'a'|mend or drop these rows",
-    ),
     "no names": (
         "preds.csv",
         ROWS.encode(),
         "column 'id' not found in|columns: a, 0.9, yes|the first line seems to be a row",
-    ),
-    "names twice": (
-        "preds.csv",
-        f"id,p,P,said\n{ROWS}".replace("0.9", "0.9,1").replace("0.2", "0.2,1").encode(),
-        "several columns named 'p'|columns: id, p, P, said|rename them",
     ),
     "a web page": (
         "preds.csv",
         b"<!DOCTYPE html>\n<html><body>Sign in</body></html>\n",
         "is a web page, and no table|begins with '<!DOCTYPE html>'|export the table",
     ),
-    "not packed": ("preds.csv.gz", f"{HEAD}{ROWS}".encode(), "preds.csv.gz|gzip did not pack it"),
     "a workbook": ("preds.xlsx", b"PK\x03\x04", "preds.xlsx|.xlsx|save it as .csv"),
     "latin-1": (
         "preds.csv",
         f"{HEAD}ä,0.9,yes\nb,0.2,no\n".encode("latin-1"),
         "line 2 of|0xe4|'ä,0.9,yes'|say encoding='windows-1252'",
-    ),
-    "a missing field": (
-        "preds.csv",
-        f"{HEAD}a,0.9,yes\nb,0.2\n".encode() + ROWS.encode() * 9,
-        "preds.csv",
-    ),
-    "repeated ids": (
-        "preds.csv",
-        f"{HEAD}{ROWS}{ROWS}".encode(),
-        "column 'id' of|more than once: 2|'a' in|drop the repetitions",
     ),
 }
 

@@ -135,21 +135,6 @@ TABLE: Table = {
 }
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_each_container_without_ids(container: str, tmp_path: Path) -> None:
-    source = CONTAINERS[container](TABLE, tmp_path)
-    predictions = read_predictions(source, score="score", threshold=0.5, show=["text"])
-    strata = stratify(
-        predictions.profile("score", "probability", [None]),
-        variable="score",
-        method="equal",
-        bins=1,
-    )
-    (cards,) = predictions.deal(strata, scale="probability", seed=0, counts=[4])
-    by_id = {card.id: (card.predicted, card.shown["text"]) for card in cards}
-    assert by_id == {0: (True, "a"), 1: (False, "b"), 2: (False, "c"), 3: (True, "d")}
-
-
 @pytest.mark.parametrize(
     "scores",
     [
@@ -218,15 +203,3 @@ def test_categories_serve_as_ids() -> None:
         for column in (ids, pd.Series(ids, dtype="category"), pl.Series(ids, dtype=pl.Categorical))
     ]
     assert looks[0] == looks[1] == looks[2]
-
-
-def test_unsigned_ids_of_64_bits() -> None:
-    ids = [2**64 - 1, 2**63, 5, 0]
-    looks = [
-        _look(read_predictions({**TABLE, "id": column}, id="id", score="score", threshold=0.5))
-        for column in (ids, np.array(ids, dtype=np.uint64), pl.Series(ids, dtype=pl.UInt64))
-    ]
-    assert looks[0] == looks[1] == looks[2]
-    cards = looks[0][-1]
-    assert isinstance(cards, list)
-    assert {card.id for deck in cards for card in deck} == set(ids)

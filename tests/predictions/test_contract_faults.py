@@ -59,17 +59,6 @@ def test_faults_of_csv_files(
         assert more in whole
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "spark"])
-def test_files_that_differ_in_the_type_of_a_column(
-    engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    pq.write_table(pa.table(GOOD), tmp_path / "a.parquet")
-    pq.write_table(pa.table({**GOOD, "key": list("abcdef")}), tmp_path / "b.parquet")
-    scan = scan_by(request, engine, tmp_path)
-    with pytest.raises(PredictionsError, match=re.escape(str(tmp_path))):
-        read_predictions(scan, **ROLES)
-
-
 def _in_duckdb(folder: Path, ids: Sequence[int]) -> Scan:
     """Write ids of 128 bits, which no file format has."""
     with duckdb.connect(str(folder / "a.duckdb")) as connection:

@@ -1,12 +1,8 @@
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from assay.core.cells import cut_heaps, merge_cells
@@ -67,63 +63,12 @@ def _deal(found: Predictions, count: int) -> list[list[Card]]:
     return found.deal(strata, scale="probability", seed=7, counts=[count] * strata.n_strata)
 
 
-def test_codes_and_ranks_are_those_of_the_plain_definition() -> None:
-    found = _read(TABLE)
-    assert isinstance(found, Predictions)
-    assert found.classifiers == ("cnn", "svm", "vote")
-    assert found.cells() == dict(sorted(Counter(CODES).items()))
-    assert found.positives == sum(code > 0 for code in CODES)
-    assert repr(found).startswith("<predictions of dict, 2,000 rows by cnn, svm, vote: to 1,")
-    items = found.find(TABLE["id"], variable="rank", scale="probability")
-    for item, code, rank in zip(items, CODES, RANK, strict=True):
-        assert item is not None
-        assert item.card.predicted == code
-        assert item.value == pytest.approx(rank, abs=1e-12)
-
-
 def test_items_of_cells_that_no_heap_holds_are_not_dealt() -> None:
     found = _read(TABLE)
     heaps = cut_heaps(found.profile_heaps([(3, 7)]), [(3, 7)], [1])
     strata = Strata(found.classifiers, tuple(heaps), found.count_parts(heaps))
     (cards,) = found.deal(strata, scale="probability", seed=0, counts=[SIZE])
     assert len(cards) == sum(code in (3, 7) for code in CODES)
-
-
-def test_the_order_of_the_rows_does_not_matter() -> None:
-    order = np.random.default_rng(8).permutation(SIZE)
-    shuffled = {name: np.array(values)[order] for name, values in TABLE.items()}
-    one, other = _read(TABLE), _read(shuffled)
-    assert one.fingerprint() == other.fingerprint()
-    assert _strata(one) == _strata(other)
-    assert _deal(one, 30) == _deal(other, 30)
-
-
-def test_every_container_gives_the_same_predictions(tmp_path: Path) -> None:
-    frame = pd.DataFrame(TABLE)
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    pq.write_table(pa.table(TABLE), tmp_path / "a.parquet")
-    containers = [frame, pl.DataFrame(TABLE), pl.LazyFrame(TABLE), pa.table(TABLE)]
-    files = [tmp_path / "a.csv", tmp_path / "a.parquet"]
-    expected = _read(TABLE, show=["truth", "svm"])
-    dealt = _deal(expected, 5)
-    for container in [*containers, *files]:
-        found = _read(container, show=["truth", "svm"])
-        assert found.fingerprint() == expected.fingerprint()
-        assert _strata(found) == _strata(expected)
-        cards = _deal(found, 5)
-        assert [[card.id for card in deck] for deck in cards] == [
-            [card.id for card in deck] for deck in dealt
-        ]
-        if container is not files[0]:  # in a CSV file, what is shown is as it stands there
-            assert cards == dealt
-
-
-@pytest.mark.parametrize("column", ["cnn", "svm", "svm_says", "vote"])
-def test_the_fingerprint_changes_with_anything_that_a_classifier_said(column: str) -> None:
-    changed = np.array(TABLE[column])
-    other = {"spam": "ham", "ham": "spam", 0: 1, 1: 0}
-    changed[3] = other[changed[3]] if column in ("svm_says", "vote") else changed[3] + 1e-2
-    assert _read({**TABLE, column: changed}).fingerprint() != _read(TABLE).fingerprint()
 
 
 def test_the_fingerprint_sees_scores_as_far_as_their_bins_go() -> None:
@@ -224,13 +169,6 @@ def test_what_is_wrong_and_with_which_classifier(classifiers: Any, said: str) ->
             read_predictions(table, classifiers=classifiers)
         with pytest.raises(InputError, match=said):
             read_labelled(table, label="truth", classifiers=classifiers)
-
-
-def test_a_column_that_a_file_has_not_is_told_with_its_classifier(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    pd.DataFrame(TABLE).to_csv(path, index=False)
-    with pytest.raises(PredictionsError, match=r"^classifier 'svm': column 'margin' not found"):
-        _read(path, classifiers={**CLASSIFIERS, "svm": {"score": "margin", "threshold": 0}})
 
 
 def test_what_is_wrong_but_not_with_a_classifier(tmp_path: Path) -> None:

@@ -10,17 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.core.cuts import Cuts
-from assay.core.design import Design
-from assay.core.goal import Goal
 from assay.core.strata import Strata
-from assay.core.stratify import cell_strata
-from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions import Predictions, read_predictions, scanned
 from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.scan import Engine, Scan
-from assay.predictions.scanned import ScannedPredictions
 from tests.predictions.contract import SEED, Population, check_deals
 from tests.predictions.contract_populations import population
 
@@ -103,63 +98,3 @@ def test_a_distance_from_the_threshold_that_overflows(engine: Engine, tmp_path: 
     found = read_predictions(scan, id="key", score="p", threshold=1.5e308)
     with pytest.raises(PredictionsError, match="fit in a float64"):
         found.profile("confidence", "margin", [None])
-
-
-def test_a_population_of_one(tmp_path: Path) -> None:
-    meant = made("probabilities").only([5])
-    found = _read(meant, tmp_path)
-    assert found.fingerprint() == meant.fingerprint()
-    strata = Strata.of_sides("score", {None: Cuts("equal", (), (0,))}, (1,))
-    dealt = found.deal(strata, scale="margin", seed=SEED, counts=[3])
-    assert dealt == meant.dealt(strata, "margin", SEED, [3])
-
-
-# Several metrics of one classifier: where the predictions lie, as in memory.
-
-
-RNG = np.random.default_rng(61)
-SIZE = 4_000
-SCORES: dict[str, Floats] = {
-    "probabilities": RNG.beta(0.3, 0.8, SIZE),
-    "margins": RNG.normal(-1, 3, SIZE),
-    "few": RNG.integers(0, 9, SIZE) / 8,
-    "rare": 10 ** RNG.uniform(-9, -4, SIZE),
-}
-
-
-def _read_named(scan: Scan) -> Predictions:
-    classifiers = {"new": {"score": "p", "predicted": "yes"}}
-    return read_predictions(scan, classifiers=classifiers, id="id", show=["text"], seed=1)
-
-
-@pytest.fixture(params=SCORES)
-def path(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
-    score = SCORES[request.param]
-    yes = score + RNG.normal(0, score.std() / 5, SIZE) > np.quantile(score, 0.8)
-    text = [f"item {row}" for row in range(SIZE)]
-    rows = {"id": RNG.permutation(SIZE), "p": score, "yes": yes, "text": text}
-    pq.write_table(pa.table(rows), tmp_path / "rows.parquet")
-    return tmp_path / "rows.parquet"
-
-
-@pytest.mark.parametrize("method", ["perc", "km", "depth"])
-def test_strata_and_cards_are_those_of_memory(path: Path, method: str) -> None:
-    memory, scanned = (_read_named(Scan(path, engine=engine)) for engine in ("memory", "duckdb"))
-    assert isinstance(scanned, ScannedPredictions)
-    assert scanned.fingerprint() == memory.fingerprint()
-    assert (scanned.cells(), scanned.score_range) == (memory.cells(), memory.score_range)
-    goal = Goal(targets=parse_targets(["precision", "f1"], ("new",), within=0.03))
-    design = Design(strata=method, bins=4)
-    strata = cell_strata(scanned, goal, design)
-    assert strata == cell_strata(memory, goal, design)
-    for found in (scanned, memory):
-        assert found.count(strata, scale="margin").tolist() == strata.sizes.tolist()
-    for seed in (1, 2):
-        counts = [40] * strata.n_strata
-        cards = scanned.deal(strata, scale="margin", seed=seed, counts=counts)
-        assert cards == memory.deal(strata, scale="margin", seed=seed, counts=counts)
-        other = memory.deal(strata, scale="margin", seed=seed + 1, counts=counts)
-        assert cards != other  # so that equality says something
-    ids = [3, SIZE, 5, 3]
-    looked_for = scanned.find(ids, variable="rank", scale="margin")
-    assert looked_for == memory.find(ids, variable="rank", scale="margin")

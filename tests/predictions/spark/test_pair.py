@@ -36,16 +36,6 @@ def _join(found: object) -> object:
     return found.joined_by
 
 
-def test_both_in_spark(spark: "SparkSession", tmp_path: Path) -> None:
-    tables = weeks(weights="lognormal")
-    by: dict[str, Any] = {"sample_weight": "views"}
-    old, new = (spark.read.parquet(path) for path in _written(tables, tmp_path))
-    found = read([old.repartition(5), new], "odds", "margin", **by)
-    assert isinstance(_join(found), SparkPair)
-    # With weights, the cards of any seed take a pass.
-    check_pair(found, read(tables, "odds", "margin", **by), other=read(weeks()), seeds=1)
-
-
 def test_the_smaller_side_travels(spark: "SparkSession", tmp_path: Path) -> None:
     tables = weeks(weights="shares")  # of 900 and 1,100 rows
     old, new = _written(tables, tmp_path)
