@@ -55,7 +55,7 @@ def storage(tmp_path: Path) -> str:
     said = np.where(rng.random(N) < score, truth, rng.integers(0, 4, N))
     table: dict[str, Any] = {"topic": NAMES[said], "p": score}
     metrics = ["accuracy", "macro_f1", "recall:bio", "precision:cs", "f1:math"]
-    options: dict[str, Any] = {"metrics": [*metrics, "prevalence:physics"], "name": "topics"}
+    options: dict[str, Any] = {"metrics": [*metrics, "prevalence:physics"]}
     url = f"sqlite:///{tmp_path / 'classes.db'}"
     reviewed(
         url, table, lambda item: str(NAMES[truth[item]]), predicted="topic", score="p", **options
@@ -78,7 +78,7 @@ def tags(tmp_path: Path) -> str:
     options["metrics"] = ["precision", "f1:spam", "accuracy:fraud", "prevalence:toxic"]
     table = {f"p_{name}": score[:, place] for place, name in enumerate(TAGS)}
     url = f"sqlite:///{tmp_path / 'tags.db'}"
-    reviewed(url, table, written, name="tags", **options)
+    reviewed(url, table, written, **options)
     return url
 
 
@@ -124,7 +124,7 @@ def test_another_reading_of_the_codes_is_found_out(
 ) -> None:
     right = module.called
     monkeypatch.setattr(module, "called", lambda strata, code, name: right(strata, code + 1, name))
-    assert not verify_campaign("topics", storage=storage).clean
+    assert not verify_campaign(storage=storage).clean
 
 
 def test_an_answer_that_is_no_class_is_damage(storage: str) -> None:
@@ -132,7 +132,7 @@ def test_an_answer_that_is_no_class_is_damage(storage: str) -> None:
         database.execute("UPDATE label_event SET answer = 'yes' WHERE id = 3")
     database.close()
     with pytest.raises(StorageError, match="label 3 says 'yes', which is no answer"):
-        assay.load_campaign("topics", storage=storage).estimate()
+        assay.load_campaign(storage=storage).estimate()
 
 
 def test_a_set_that_is_not_written_in_the_one_way_is_damage(tags: str) -> None:
@@ -141,7 +141,7 @@ def test_a_set_that_is_not_written_in_the_one_way_is_damage(tags: str) -> None:
         assert database.execute(changed).rowcount
     database.close()
     with pytest.raises(StorageError, match=r"says 'spam\|fraud', which is no answer"):
-        assay.load_campaign("tags", storage=tags).estimates()
+        assay.load_campaign(storage=tags).estimates()
 
 
 def test_another_formula_is_found(tags: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +151,7 @@ def test_another_formula_is_found(tags: str, monkeypatch: pytest.MonkeyPatch) ->
 
     called = module.called
     monkeypatch.setattr(module, "called", of_the_wrong_class)
-    found = verify_campaign("tags", storage=tags)
+    found = verify_campaign(storage=tags)
     assert any("f1:spam" in finding for finding in found.findings)
 
 

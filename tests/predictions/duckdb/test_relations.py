@@ -137,15 +137,6 @@ def test_the_copy_holds_what_the_source_holds(
     assert (in_place.bytes > 0) is (source != "a query")
 
 
-def test_temporary_files_are_gone_with_the_relation(tmp_path: Path) -> None:
-    relation = open_relation(write_csv(made_table(), tmp_path), ["id"], staged=True)
-    folder = relation.folder
-    assert folder.exists()
-    del relation
-    gc.collect()
-    assert not folder.exists()
-
-
 def test_temporary_files_are_gone_with_the_process(tmp_path: Path) -> None:
     scan = write_csv(made_table(), tmp_path)
     program = (
@@ -168,7 +159,7 @@ def test_temporary_files_are_gone_with_the_process(tmp_path: Path) -> None:
     assert run.stderr == ""
 
 
-def test_temporary_files_are_gone_after_an_error(
+def test_temporary_files_are_gone_after_an_error_and_with_the_relation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scan = write_csv(made_table(), tmp_path)
@@ -177,6 +168,11 @@ def test_temporary_files_are_gone_after_an_error(
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     with pytest.raises(PredictionsError, match="not found"):
         open_relation(scan, ["no such column"], staged=True)
+    assert not list(temporary.iterdir())
+    relation = open_relation(scan, ["id"], staged=True)
+    assert list(temporary.iterdir())
+    del relation
+    gc.collect()
     assert not list(temporary.iterdir())
 
 
