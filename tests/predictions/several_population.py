@@ -13,12 +13,7 @@ import pyarrow as pa
 
 from assay.core.deck import Id
 from assay.predictions import Predictions, read_predictions
-from tests.predictions.contract import (
-    SEED,
-    Item,
-    plain_bin,
-    plain_rule,
-)
+from tests.predictions.contract import SEED, Item, plain_bin, plain_rule
 
 SIZE = 1_500
 

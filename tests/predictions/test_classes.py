@@ -1,7 +1,6 @@
 """Predictions of several classes: found, read, and the same from every container."""
 
 import json
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -367,20 +366,6 @@ def test_predictions_know_their_classes() -> None:
     with pytest.raises(PredictionsError, match="has the classes 5, 6, 7"):
         find_classes(held, classes=["a", "b"])
     assert read_predictions(held) is held
-
-
-def test_many_classes_are_counted_as_few_are() -> None:
-    """Cells of many classes are counted by sorting: the same as from single items."""
-    rng = np.random.default_rng(5)
-    said, scores = rng.integers(0, 40, 5_000), rng.beta(0.3, 0.3, 5_000)
-    found = from_arrays(y_pred=said, y_score=scores)
-    values, counts = np.unique(said, return_counts=True)
-    assert found.cells() == dict(zip(values.tolist(), counts.tolist(), strict=True))
-    items = _found(found, 5_000)
-    ranks = np.array([item.value for item in items])
-    in_order = ranks[np.argsort(scores)]
-    assert all(one <= next_one for one, next_one in pairwise(in_order.tolist()))
-    assert ranks.mean() == pytest.approx(0.5)
 
 
 def test_duckdb_deals_a_thousand_classes_as_memory_does(

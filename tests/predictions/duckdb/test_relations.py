@@ -26,13 +26,7 @@ from assay.predictions import Card, Predictions, read_predictions
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.scan import Scan, as_scan
-from tests.predictions.sources import (
-    SOURCES,
-    UNCOPIED,
-    made_table,
-    write_csv,
-    write_parquet,
-)
+from tests.predictions.sources import SOURCES, UNCOPIED, made_table, write_csv, write_parquet
 
 COLUMNS = ["id", "score", "said", "text"]
 

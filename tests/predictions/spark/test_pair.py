@@ -12,13 +12,7 @@ from assay.predictions import Scan, telling_notes
 from assay.predictions.duckdb.pair import DuckPair
 from assay.predictions.pair import ScannedPair
 from assay.predictions.spark.pair import SparkPair
-from tests.predictions.pair_population import (
-    check_opinions,
-    check_pair,
-    read,
-    weeks,
-    with_opinions,
-)
+from tests.predictions.pair_population import check_opinions, check_pair, read, weeks, with_opinions
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
