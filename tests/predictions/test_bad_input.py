@@ -164,18 +164,39 @@ def test_many_values_that_are_no_labels() -> None:
         ("id,pscore,said\na,0.5,1\n", "'score' not found | did you mean 'pscore'"),
         ("id,score,said\na,0.5\nb,0.2,0\n", "several columns | reads as one | number of fields"),
         ("made by x\nid,score,said\na,0.5,1\n", "several columns | one column: made by x"),
+        ("id;score;said\na;0,9;yes\nb;0,2;no\n", "2 of 2 scores | write 0.9 in place of '0,9'"),
+        ("id,score,said\na,95%,yes\nb,0.2,no\n", "1 of 2 scores | write 95 in place of '95%', and"),
+        (
+            'id,score,said\na,"1,234.5",yes\nb,0.2,no\n',
+            "1 of 2 scores | write 1234.5 in place of '1,234.5', without separators",
+        ),
+        ("a,0.9,yes\nb,0.2,no\n", "column 'id' not found | the first line seems to be a row"),
+        (
+            "<!DOCTYPE html>\n<html>Sign in</html>\n",
+            "is a web page, and no table | export",
+        ),
     ],
 )
 def test_csv_files(text: str, words: str, tmp_path: Path) -> None:
     path = tmp_path / "predictions.csv"
     path.write_text(text)
-    assert "predictions.csv" in _refused(path, words)
+    told = _refused(path, words)
+    assert "predictions.csv" in told
+    assert "Possible Solution" not in told
 
 
 def test_a_short_line_far_down_a_csv_file(tmp_path: Path) -> None:
     path = tmp_path / "predictions.csv"
     path.write_text("id,score,said\n" + "".join(f"{i},0.5,1\n" for i in range(50_000)) + "x,0.5\n")
     _refused(path, "predictions.csv cannot be read | Line: 50002")
+
+
+def test_csv_files_with_a_long_line_or_in_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "predictions.csv"
+    path.write_text(f"id,score,said\na,0.9,yes\n{'b' * 17_000_000},0.2,no\n")
+    _refused(path, "line 3 of | has 17,000,0 | Parquet")
+    path.write_bytes("id,score,said\nä,0.9,yes\nb,0.2,no\n".encode("latin-1"))
+    _refused(path, "line 2 of | is not UTF-8 text | 0xe4 | 'ä,0.9,yes' | encoding='windows-1252'")
 
 
 def test_parquet_files(tmp_path: Path) -> None:
@@ -225,6 +246,8 @@ def test_paths(tmp_path: Path) -> None:
     _refused(tmp_path / "predictions.txt", "must end in .parquet, .csv, .tsv")
     (tmp_path / "a.csv").write_text("id,score,said\n")
     _refused(tmp_path / "*", "all files be of one kind")
+    (tmp_path / "a.xlsx").write_bytes(b"PK\x03\x04")
+    _refused(tmp_path / "a.xlsx", "a.xlsx | save it as .csv")
     (tmp_path / "b.csv.gz").write_bytes(b"not compressed")
     _refused(tmp_path / "b.csv.gz", "b.csv.gz ends in .gz, but gzip did not pack it")
 

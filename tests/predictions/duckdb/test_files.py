@@ -1,3 +1,4 @@
+import gzip
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from assay.core.cuts import Cuts
 from assay.core.strata import Strata
 from assay.errors import PredictionsError
-from assay.predictions import Card, Predictions, read_predictions
+from assay.predictions import Card, Predictions, Scan, read_predictions
 
 
 def _written(folder: Path, text: str) -> Path:
@@ -182,3 +183,25 @@ def test_a_leading_zero_far_down_makes_all_ids_strings(tmp_path: Path) -> None:
     lines = [f"{number},0.5" for number in range(60_000)]
     ids = _ids(_written(tmp_path, "\n".join(["id,score", *lines, "007,0.5"])))
     assert ids == {"007", *(str(number) for number in range(60_000))}
+
+
+HEAD, ROWS = "id,p,said\n", "a,0.9,yes\nb,0.2,no\n"
+# What is odd and yet clear is read: name of the file, its content, and the encoding.
+FINE: dict[str, tuple[str, bytes, str | None]] = {
+    "a byte order mark": ("preds.csv", f"{HEAD}{ROWS}".encode("utf-8-sig"), None),
+    "tabs": ("preds.tsv", f"{HEAD}{ROWS}".replace(",", "\t").encode(), None),
+    "windows": ("preds.csv", f"{HEAD}ä,0.9,Yes\nb,0.2,No\n".encode("cp1252"), "cp1252"),
+    "packed": ("preds.csv.gz", gzip.compress(f"{HEAD}{ROWS}".encode("utf-16")), "utf-16"),
+    "an empty last line": ("preds.csv", f"{HEAD}{ROWS}\n\n".encode(), None),
+    "spaces around labels": ("preds.csv", f"{HEAD}a, 0.9 , YES \nb,0.2,n\n".encode(), None),
+    "a cell of 3 MB": ("preds.csv", f"{HEAD}a,0.9,1\n{'b' * 3_000_000},0.2,0\n".encode(), None),
+}
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_odd_files_that_are_read(name: str, tmp_path: Path) -> None:
+    file, content, encoding = FINE[name]
+    (tmp_path / file).write_bytes(content)
+    scan = Scan(str(tmp_path / file), encoding=encoding)
+    found = read_predictions(scan, id="id", score="p", predicted="said")
+    assert (found.size, found.positives) == (2, 1)
