@@ -105,7 +105,8 @@ def test_a_bundle_of_before_is_clean_and_can_be_held_against_it(
 def test_a_list_that_is_none_or_left_out_is_a_finding(tmp_path: Path) -> None:
     files = files_of(label(create("sqlite://")), tmp_path)
     other = {**json.loads(files["campaigns.json"]), "commitment": "0" * 64}
-    for told in ({}, [], {"over_the_same_predictions": [{"number": 1}]}, other):
+    lists: list[object] = [{}, [], {"over_the_same_predictions": [{"number": 1}]}, other]
+    for told in lists:
         changed = {**files, "campaigns.json": json.dumps(told).encode()}
         found = verified(changed, tmp_path).findings
         assert any("campaigns.json" in each for each in found)

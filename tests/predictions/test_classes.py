@@ -405,7 +405,7 @@ def test_engines_say_what_is_wrong_with_classes(
     good = {"id": ["x", "y", "z"], "said": ["a", "a", "b"], "p_a": [0.5] * 3, "p_b": [0.5] * 3}
     said, every = {"predicted": "said"}, {"probabilities": "p_*"}
     wrong = [0.5, float("nan"), float("-inf")]
-    faults: list[tuple[dict[str, Any], dict[str, str], str]] = [
+    faults: list[tuple[dict[str, Any], dict[str, Any], str]] = [
         ({"said": ["a", "c", "b"]}, said, r"1 of 3 predicted classes .* none of the 2(?s:.*)'y'"),
         ({"said": ["a", None, " "]}, said, r"2 of 3 predicted classes .* missing"),
         ({"p_b": [0.5, None, 0.5]}, every, r"1 of 3 rows .* have probabilities that"),

@@ -81,9 +81,9 @@ def test_memory_is_as_defined(names: tuple[str, ...]) -> None:
                 cells[heap.codes][plain_bin(value, "probability")].append(value)
                 of_heap[heap.cuts.owner[bisect_right(heap.cuts.points, value)]].append(row)
         rows += of_heap
-    for profile, inside in zip(found.profile_heaps(list(cells)), cells.values(), strict=True):
+    for profile, cell in zip(found.profile_heaps(list(cells)), cells.values(), strict=True):
         assert profile.scale == "probability"
-        assert as_bytes(profile) == as_bytes(plain_profile(inside))
+        assert as_bytes(profile) == as_bytes(plain_profile(cell))
     parts = Counter(
         (place, meant.codes[row]) for place, inside in enumerate(rows) for row in inside
     )
