@@ -126,6 +126,7 @@ TAMPERED: dict[str, tuple[Tamper, str]] = {
     "a card gone": (without_line("cards.csv", 1), "place 0 is empty"),
     "a column": (replaced("cards.csv", '"position"', '"place"'), "has no column 'position'"),
     "a round": (replaced("rounds.json", r"\d+", "9"), "were dealt"),
+    "a round's strata": (replaced("rounds.json", r"\d+,", ""), r"round 0 is of \["),
     "rounds": (replaced("rounds.json", r"\[", "{"), r"rounds\.json is no JSON"),
     "a key twice": (
         replaced("settings.json", '"seed": 6', '"seed": 7, "seed": 6'),

@@ -1,6 +1,7 @@
 """Predictions of several classes: found, read, and the same from every container."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -470,3 +471,11 @@ def test_a_name_that_cannot_be_is_refused() -> None:
         read_given(["a", "skip"])
     with pytest.raises(PredictionsError, match="names no classes"):
         find_classes({"said": ["a", "skip"]}, predicted="said")
+
+
+def test_yes_and_no_are_read_as_before() -> None:
+    table = {"said": [1, 0, 1], "p": [0.9, 0.1, 0.8]}
+    columns: Mapping[str, Any] = {"predicted": "said", "score": "p"}
+    with_classes = read_predictions(table, **columns, classes=YES_OR_NO)
+    assert with_classes.fingerprint() == read_predictions(table, **columns).fingerprint()
+    assert with_classes.classes == ("no", "yes")

@@ -254,7 +254,7 @@ def test_nanoseconds_that_no_python_type_holds() -> None:
     assert str(text).endswith("00:00:00.000000001")
 
 
-@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
 def test_columns_of_every_container_are_shown_alike(make: type) -> None:
     table = make(
         {

@@ -34,6 +34,7 @@ from tests.predictions.pair_population import (
     check_opinions,
     check_pair,
     read,
+    strata_of,
     weeks,
     with_opinions,
 )
@@ -197,6 +198,7 @@ def test_what_was_read_before_is_taken_as_it_is(tmp_path: Path) -> None:
     columns: dict[str, Any] = {**CLASSIFIERS["odds"], "id": "key", "show": ["text"], "seed": 7}
     lying = read_predictions(Scan(paths[0], engine="duckdb"), **columns)
     check_pair(read([lying, Scan(paths[1], engine="duckdb")]), read(tables))
+    check_pair(read([lying, tables[1]]), read(tables))
     check_pair(read([lying, lying]), read([tables[0], tables[0]]))
 
 
@@ -303,3 +305,11 @@ def test_an_id_that_repeats_in_spark_is_told(spark: "SparkSession", tmp_path: Pa
     paths = _written((old, pa.concat_tables([new, new.slice(3, 2), new.slice(3, 1)])), tmp_path)
     with pytest.raises(PredictionsError, match=r"of .*new.parquet has ids that .* once: 2"):
         read([Scan(path, spark=spark) for path in paths])
+
+
+def test_strata_tell_which_items_each_was_applied_to(tmp_path: Path) -> None:
+    found = read(_scans(_written(weeks(), tmp_path)))
+    assert strata_of(found, 2).groups.names == ("old", "new")
+    assert found.are_alike("precision") is False
+    same = read(_scans(_written((weeks()[0],) * 2, tmp_path)))
+    assert same.are_alike("precision") is True
