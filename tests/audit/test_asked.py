@@ -8,7 +8,6 @@ import pytest
 import assay
 from assay import Label
 from assay.storage import Claim, Session
-from tests.kinds import rebased
 
 CHECK = "no item was given to more than it is for"
 
@@ -90,11 +89,4 @@ def test_spare_answers_that_take_no_lease_are_not_wrong(
     campaign.review([Label(str(other.id), "withdrawn", key="a")], reviewer="ann")
     campaign.review([Label(str(other.id), "skip", key="b")], reviewer="ann")
     turn(campaign, "bob", "yes")
-    assert found(campaign) == ((), ())
-
-
-@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
-def test_labels_from_before_a_rebase_are_not_wrong(tmp_path: Path) -> None:
-    rebased(f"sqlite:///{tmp_path / 'a.db'}")
-    campaign = assay.load_campaign(storage=f"sqlite:///{tmp_path / 'a.db'}")
     assert found(campaign) == ((), ())

@@ -16,14 +16,13 @@ from assay.audit.recompute import main as recompute
 from assay.cli import app
 from assay.core.deck import number
 from assay.core.metrics import METRICS
-from tests.audit.zips import members, sealed
+from tests.audit.zips import files_of, members, verified
 from tests.kinds import NAMES, TRUTH, create, label, team
 
 
 def test_cards_say_how_they_were_drawn(tmp_path: Path) -> None:
     campaign = label(create(f"sqlite:///{tmp_path / 'a.db'}"))
-    campaign.bundle(tmp_path / "audit.zip")
-    files = members(tmp_path / "audit.zip")
+    files = files_of(campaign, tmp_path)
     cards = list(csv.DictReader(io.StringIO(files["cards.csv"].decode(), newline="")))
     answers = {str(item): answer.value for item, answer in campaign.answers().items()}
     assert {card["item"]: card["answer"] for card in cards if card["answer"]} == answers
@@ -42,8 +41,7 @@ def test_cards_say_how_they_were_drawn(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_the_program_inside_gives_the_value_with_python_alone(metric: str, tmp_path: Path) -> None:
-    label(create("sqlite://", metric=metric)).bundle(tmp_path / "audit.zip")
-    files = members(tmp_path / "audit.zip")
+    files = files_of(label(create("sqlite://", metric=metric)), tmp_path)
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
     assert recompute(tmp_path) == 0
@@ -58,20 +56,17 @@ def test_accuracy_of_strata_that_straddle_and_labels_from_before(tmp_path: Path)
     before = {name: TRUTH[name] for name in NAMES[:40]}
     design = assay.Design.kumar_raj(strata="km")
     campaign = label(create("sqlite://", metric="accuracy", design=design, labels=before))
-    campaign.bundle(tmp_path / "audit.zip")
-    for name, content in members(tmp_path / "audit.zip").items():
+    for name, content in files_of(campaign, tmp_path).items():
         (tmp_path / name).write_bytes(content)
     assert recompute(tmp_path) == 0
     assert assay.verify_bundle(tmp_path / "audit.zip").clean
 
 
 def test_a_bundle_that_names_the_package_as_it_was_called_before(tmp_path: Path) -> None:
-    label(create("sqlite://")).bundle(tmp_path / "audit.zip")
-    files = members(tmp_path / "audit.zip")
+    files = files_of(label(create("sqlite://")), tmp_path)
     for said, clean in (("assay-eval", True), ("assay", True), ("assay-more", False)):
         told = files["README.txt"].replace(b"install assay-eval==", f"install {said}==".encode())
-        (tmp_path / "told.zip").write_bytes(sealed({**files, "README.txt": told}))
-        assert assay.verify_bundle(tmp_path / "told.zip").clean is clean
+        assert verified({**files, "README.txt": told}, tmp_path).clean is clean
 
 
 def test_a_stranger_with_the_zip_alone(tmp_path: Path) -> None:
@@ -162,17 +157,11 @@ def test_the_same_state_gives_the_same_bytes_and_another_does_not(tmp_path: Path
 
 def test_what_a_report_says_is_in_the_bundle(tmp_path: Path) -> None:
     campaign = label(create("sqlite://", slices=["language"], show=["q"]))
-    campaign.bundle(tmp_path / "audit.zip")
-    files = members(tmp_path / "audit.zip")
+    files = files_of(campaign, tmp_path)
     assert files["report.json"].decode() == campaign.report().json
     # Slices are what estimates are told by; what reviewers saw is theirs.
     columns = [json.loads(line)["columns"] for line in files["columns.jsonl"].splitlines()]
     assert {tuple(each) for each in columns} == {("language",)}
-
-
-def test_a_campaign_without_a_label_has_a_bundle(tmp_path: Path) -> None:
-    create("sqlite://").bundle(tmp_path / "audit.zip")
-    assert assay.verify_bundle(tmp_path / "audit.zip").clean
 
 
 @pytest.mark.parametrize(
@@ -205,23 +194,21 @@ def test_the_command_checks_a_bundle(tmp_path: Path) -> None:
     assert "is a zip that cannot be read" in broken.stderr.replace("\n", " ")
 
 
-def test_only_a_zip_is_replaced(tmp_path: Path) -> None:
+def test_only_a_zip_that_can_be_written_is_replaced(tmp_path: Path) -> None:
     storage = tmp_path / "assay.db"
     campaign = label(create(f"sqlite:///{storage}"), 1)
     with pytest.raises(assay.InputError, match=r"(?s)assay\.db'.*ends in \.zip"):
         campaign.bundle(storage)
     assert assay.verify_campaign(storage=f"sqlite:///{storage}").clean
     assert campaign.bundle(tmp_path / "audit.ZIP").size
+    with pytest.raises(assay.InputError, match=r"audit\.zip' cannot be written: No such file"):
+        campaign.bundle(tmp_path / "nowhere" / "audit.zip")
 
 
 def test_a_report_beside_a_bundle_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "audit.zip"
     create("sqlite://").bundle(path)
+    assert assay.verify_bundle(path).clean  # without a label, too
     told = CliRunner().invoke(app, ["verify", str(path), "--report", "r.json", "--json"])
     assert told.exit_code == 1
     assert "all that it is compared with is in it" in json.loads(told.stderr)["error"]["problem"]
-
-
-def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:
-    with pytest.raises(assay.InputError, match=r"audit\.zip' cannot be written: No such file"):
-        create("sqlite://").bundle(tmp_path / "nowhere" / "audit.zip")

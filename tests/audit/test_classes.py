@@ -1,7 +1,8 @@
-"""Verification of campaigns of more classes than yes and no, and of what was changed in them."""
+"""Verification of campaigns of several classes or labels an item, and of what was changed."""
 
 import json
 import sqlite3
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,78 +16,85 @@ from assay.errors import StorageError
 from assay.predictions import RANKED
 
 NAMES = np.array(["bio", "cs", "math", "physics"])
+TAGS = ("fraud", "spam", "toxic")
 N = 500
-METRICS = ["accuracy", "macro_f1", "recall:bio", "precision:cs", "f1:math", "prevalence:physics"]
+
+
+def reviewed(url: str, table: dict[str, Any], truth: Callable[[int], str], **options: Any) -> None:
+    """Make a campaign of two reviewers with most of its answers, some of them disputed."""
+    campaign = assay.create_campaign(
+        {"id": np.arange(N), **table},
+        id="id",
+        budget=260,
+        storage=url,
+        reviewers_per_item=2,
+        overlap=0.2,
+        **options,
+    )
+    other = truth(0)
+    for who in ("ann", "bob"):
+        for _ in range(3):
+            labels = []
+            for item in (int(item.id) for item in campaign.ask(60, reviewer=who)):
+                word = truth(item) if item % 11 else "none of these"
+                if item % 23 == 0:
+                    word = "?"
+                if who == "bob" and item % 5 == 0:
+                    word = other
+                labels.append(assay.Label(str(item), word, who))
+            campaign.record(labels)
+    assert campaign.disputes()
 
 
 @pytest.fixture
 def storage(tmp_path: Path) -> str:
-    """A campaign of two reviewers with most of its answers."""
+    """A campaign of four classes."""
     rng = np.random.default_rng(5)
     truth = rng.choice(4, N, p=[0.1, 0.2, 0.4, 0.3])
     score = rng.uniform(0.3, 1, N)
     said = np.where(rng.random(N) < score, truth, rng.integers(0, 4, N))
-    table: dict[str, Any] = {"id": np.arange(N), "topic": NAMES[said], "p": score}
-    storage = f"sqlite:///{tmp_path / 'classes.db'}"
-    campaign = assay.create_campaign(
-        table,
-        id="id",
-        predicted="topic",
-        score="p",
-        metrics=METRICS,
-        budget=260,
-        name="topics",
-        storage=storage,
-        reviewers_per_item=2,
-        overlap=0.2,
+    table: dict[str, Any] = {"topic": NAMES[said], "p": score}
+    metrics = ["accuracy", "macro_f1", "recall:bio", "precision:cs", "f1:math"]
+    options: dict[str, Any] = {"metrics": [*metrics, "prevalence:physics"]}
+    url = f"sqlite:///{tmp_path / 'classes.db'}"
+    reviewed(
+        url, table, lambda item: str(NAMES[truth[item]]), predicted="topic", score="p", **options
     )
-    for who in ("ann", "bob"):
-        for _ in range(3):
-            asked = [int(item.id) for item in campaign.ask(60, reviewer=who)]
-            words = [str(NAMES[truth[item]]) if item % 11 else "none of these" for item in asked]
-            words = [
-                "?" if item % 23 == 0 else word for item, word in zip(asked, words, strict=True)
-            ]
-            if who == "bob":
-                words = [
-                    "math" if item % 5 == 0 else w for item, w in zip(asked, words, strict=True)
-                ]
-            labels = zip(asked, words, strict=True)
-            campaign.record([assay.Label(str(item), word, who) for item, word in labels])
-    assert campaign.disputes()
-    return storage
+    return url
 
 
-def test_a_campaign_follows_from_its_log(storage: str, tmp_path: Path) -> None:
-    found = verify_campaign("topics", storage=storage)
+@pytest.fixture
+def tags(tmp_path: Path) -> str:
+    """A campaign of items that may have several of three labels."""
+    rng = np.random.default_rng(5)
+    score = rng.beta(0.4, 1, (N, 3))
+    truth = rng.random((N, 3)) < score
+
+    def written(item: int) -> str:
+        own = [name for name, has in zip(TAGS, truth[item], strict=True) if has]
+        return "|".join(own) or "none of these"
+
+    options: dict[str, Any] = {"probabilities": "p_*", "threshold": 0.5, "multilabel": True}
+    options["metrics"] = ["precision", "f1:spam", "accuracy:fraud", "prevalence:toxic"]
+    table = {f"p_{name}": score[:, place] for place, name in enumerate(TAGS)}
+    url = f"sqlite:///{tmp_path / 'tags.db'}"
+    reviewed(url, table, written, **options)
+    return url
+
+
+@pytest.mark.parametrize("kind", ["storage", "tags"])
+def test_a_campaign_follows_from_its_log(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    url = request.getfixturevalue(kind)
+    found = verify_campaign(storage=url)
     assert found.clean, found.findings
     notes = [note for check in found.checks for note in check.notes]
-    assert any(note.startswith("macro_f1: of all classes") for note in notes)
-    bundle = tmp_path / "topics.zip"
-    assay.load_campaign("topics", storage=storage).bundle(bundle)
-    assert verify_bundle(bundle).clean
-
-
-def test_two_classifiers_and_their_differences(tmp_path: Path) -> None:
-    rng = np.random.default_rng(6)
-    truth = rng.choice(4, N)
-    old, new = (
-        np.where(rng.random(N) < right, truth, rng.integers(0, 4, N)) for right in (0.6, 0.8)
-    )
-    table: dict[str, Any] = {"id": np.arange(N), "old": NAMES[old], "new": NAMES[new]}
-    storage = f"sqlite:///{tmp_path / 'two.db'}"
-    campaign = assay.create_campaign(
-        table,
-        id="id",
-        classifiers={"old": {"predicted": "old"}, "new": {"predicted": "new"}},
-        classes=NAMES.tolist(),
-        metrics=["accuracy:new - accuracy:old", "accuracy:old", "recall:bio:new - recall:bio:old"],
-        budget=300,
-        storage=storage,
-    )
-    campaign.tell({item.id: str(NAMES[truth[int(item.id)]]) for item in campaign.ask(200)})
-    found = verify_campaign(storage=storage)
-    assert found.clean, found.findings
+    left = any(note.startswith("macro_f1: of all classes") for note in notes)
+    assert left is (kind == "storage")
+    assay.load_campaign(storage=url).bundle(tmp_path / "audit.zip")
+    again = verify_bundle(tmp_path / "audit.zip")
+    assert again.clean, again.findings
 
 
 def test_another_reading_of_the_codes_is_found_out(
@@ -94,7 +102,7 @@ def test_another_reading_of_the_codes_is_found_out(
 ) -> None:
     right = module.called
     monkeypatch.setattr(module, "called", lambda strata, code, name: right(strata, code + 1, name))
-    assert not verify_campaign("topics", storage=storage).clean
+    assert not verify_campaign(storage=storage).clean
 
 
 def test_an_answer_that_is_no_class_is_damage(storage: str) -> None:
@@ -102,7 +110,27 @@ def test_an_answer_that_is_no_class_is_damage(storage: str) -> None:
         database.execute("UPDATE label_event SET answer = 'yes' WHERE id = 3")
     database.close()
     with pytest.raises(StorageError, match="label 3 says 'yes', which is no answer"):
-        assay.load_campaign("topics", storage=storage).estimate()
+        assay.load_campaign(storage=storage).estimate()
+
+
+def test_a_set_that_is_not_written_in_the_one_way_is_damage(tags: str) -> None:
+    with sqlite3.connect(tags.removeprefix("sqlite:///")) as database:
+        changed = "UPDATE label_event SET answer = 'spam|fraud' WHERE answer = 'fraud|spam'"
+        assert database.execute(changed).rowcount
+    database.close()
+    with pytest.raises(StorageError, match=r"says 'spam\|fraud', which is no answer"):
+        assay.load_campaign(storage=tags).estimates()
+
+
+def test_another_formula_is_found(tags: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def of_the_wrong_class(strata: Any, code: int, name: str) -> str:
+        right = called(strata, code, name)
+        return {"fraud": "spam", "spam": "fraud"}.get(right, right)
+
+    called = module.called
+    monkeypatch.setattr(module, "called", of_the_wrong_class)
+    found = verify_campaign(storage=tags)
+    assert any("f1:spam" in finding for finding in found.findings)
 
 
 @pytest.fixture
@@ -149,3 +177,25 @@ def test_another_order_of_the_classes_is_found_out(ranked: str) -> None:
                 (json.dumps(kept), stratum, position),
             )
     assert not verify_campaign("ranked", storage=ranked).clean
+
+
+def test_two_classifiers_and_their_differences(tmp_path: Path) -> None:
+    rng = np.random.default_rng(6)
+    truth = rng.choice(4, N)
+    old, new = (
+        np.where(rng.random(N) < right, truth, rng.integers(0, 4, N)) for right in (0.6, 0.8)
+    )
+    table: dict[str, Any] = {"id": np.arange(N), "old": NAMES[old], "new": NAMES[new]}
+    storage = f"sqlite:///{tmp_path / 'two.db'}"
+    campaign = assay.create_campaign(
+        table,
+        id="id",
+        classifiers={"old": {"predicted": "old"}, "new": {"predicted": "new"}},
+        classes=NAMES.tolist(),
+        metrics=["accuracy:new - accuracy:old", "accuracy:old", "recall:bio:new - recall:bio:old"],
+        budget=300,
+        storage=storage,
+    )
+    campaign.tell({item.id: str(NAMES[truth[int(item.id)]]) for item in campaign.ask(200)})
+    found = verify_campaign(storage=storage)
+    assert found.clean, found.findings

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import assay
-from tests.audit.zips import members, sealed
+from tests.audit.zips import files_of, verified
 
 # The first version of the format, which must stay as it was: bundles of then are compared with it.
 FIELDS_1 = ["number", "item", "answer", "reviewer", "time", "late", "ruling", "chain"]
@@ -32,70 +32,50 @@ def events(files: dict[str, bytes]) -> list[dict[str, Any]]:
 def test_a_bundle_without_them_has_the_fields_of_the_first_version(
     campaign: assay.Campaign, tmp_path: Path
 ) -> None:
-    campaign.bundle(tmp_path / "audit.zip", names=True, shown=True)
-    files = members(tmp_path / "audit.zip")
+    files = files_of(campaign, tmp_path, names=True, shown=True)
     assert json.loads(files["manifest.json"])["format_version"] == 3
     assert [list(event) for event in events(files)] == [FIELDS_1] * 4
     assert b"ann saw" not in b"".join(files.values())
     assert assay.verify_bundle(tmp_path / "audit.zip").findings == ()
 
 
-def test_a_bundle_with_them_verifies(campaign: assay.Campaign, tmp_path: Path) -> None:
-    campaign.bundle(tmp_path / "audit.zip", comments=True)
-    files = members(tmp_path / "audit.zip")
+def test_a_bundle_with_them_verifies_and_a_changed_one_is_found(
+    campaign: assay.Campaign, tmp_path: Path
+) -> None:
+    files = files_of(campaign, tmp_path, comments=True)
     assert json.loads(files["manifest.json"])["format_version"] == 3
     told = [event.get("comment", "") for event in events(files)]
     assert told == [label.comment for label in campaign.events()]
     assert sum(map(bool, told)) == 2
     assert "What they wrote is in events.jsonl." in files["README.txt"].decode()
-    assert assay.verify_bundle(tmp_path / "audit.zip").findings == ()
+    assert verified(files, tmp_path).findings == ()
+    lines = files["events.jsonl"].splitlines(keepends=True)
+    place = next(place for place, line in enumerate(lines) if b"comment" not in line)
+    for log, wrong in (
+        (files["events.jsonl"].replace(b"is what", b"is not what", 1), "chain:"),
+        (with_comment(lines, place, b"5"), "comment is '5', which is no str"),
+        (with_comment(lines, place, b'""'), "comment: '' is written, and nothing follows"),
+    ):
+        found = " ".join(verified({**files, "events.jsonl": log}, tmp_path).findings)
+        assert wrong in found
 
 
-def test_a_comment_that_was_changed_is_found(campaign: assay.Campaign, tmp_path: Path) -> None:
-    campaign.bundle(tmp_path / "audit.zip", comments=True)
-    files = members(tmp_path / "audit.zip")
-    files["events.jsonl"] = files["events.jsonl"].replace(b"is what", b"is not what", 1)
-    (tmp_path / "audit.zip").write_bytes(sealed(files))
-    found = " ".join(assay.verify_bundle(tmp_path / "audit.zip").findings)
-    assert "chain:" in found
+def with_comment(lines: list[bytes], place: int, told: bytes) -> bytes:
+    more = lines[place].replace(b', "chain"', b', "comment": ' + told + b', "chain"')
+    return b"".join([*lines[:place], more, *lines[place + 1 :]])
 
 
-@pytest.mark.parametrize("version", [0, 4, True, "2", None])
-def test_other_versions_are_not_guessed_at(
-    campaign: assay.Campaign, tmp_path: Path, version: object
-) -> None:
-    campaign.bundle(tmp_path / "audit.zip", comments=True)
-    files = members(tmp_path / "audit.zip")
-    files["manifest.json"] = json.dumps(
-        {**json.loads(files["manifest.json"]), "format_version": version}
-    ).encode()
-    (tmp_path / "audit.zip").write_bytes(sealed(files))
-    with pytest.raises(assay.InputError, match="format version"):
-        assay.verify_bundle(tmp_path / "audit.zip")
+def versioned(files: dict[str, bytes], version: object) -> dict[str, bytes]:
+    manifest = {**json.loads(files["manifest.json"]), "format_version": version}
+    return {**files, "manifest.json": json.dumps(manifest).encode()}
 
 
-def test_a_bundle_that_says_the_wrong_version_of_itself_is_found(
-    campaign: assay.Campaign, tmp_path: Path
-) -> None:
+def test_other_versions_are_not_guessed_at(campaign: assay.Campaign, tmp_path: Path) -> None:
+    files = files_of(campaign, tmp_path, comments=True)
+    for version in (0, 4, True, "2", None):
+        with pytest.raises(assay.InputError, match="format version"):
+            verified(versioned(files, version), tmp_path)
     for comments, version in ((True, 1), (False, 2)):
-        campaign.bundle(tmp_path / "audit.zip", comments=comments)
-        files = members(tmp_path / "audit.zip")
-        manifest = {**json.loads(files["manifest.json"]), "format_version": version}
-        files["manifest.json"] = json.dumps(manifest).encode()
-        (tmp_path / "audit.zip").write_bytes(sealed(files))
-        (found,) = assay.verify_bundle(tmp_path / "audit.zip").findings
+        files = files_of(campaign, tmp_path, comments=comments)
+        (found,) = verified(versioned(files, version), tmp_path).findings
         assert f"format_version: {version} is written, and 3 follows" in found
-
-
-def test_a_comment_is_a_text_and_an_empty_one_is_not_written(
-    campaign: assay.Campaign, tmp_path: Path
-) -> None:
-    campaign.bundle(tmp_path / "audit.zip", comments=True)
-    right = members(tmp_path / "audit.zip")
-    for told, wrong in ((b"5", "comment is '5', which is no str"), (b'""', "chain:")):
-        lines = right["events.jsonl"].splitlines(keepends=True)
-        place = next(place for place, line in enumerate(lines) if b"comment" not in line)
-        lines[place] = lines[place].replace(b', "chain"', b', "comment": ' + told + b', "chain"')
-        (tmp_path / "audit.zip").write_bytes(sealed({**right, "events.jsonl": b"".join(lines)}))
-        found = " ".join(assay.verify_bundle(tmp_path / "audit.zip").findings)
-        assert wrong in found or "comment: '' is written, and nothing follows" in found

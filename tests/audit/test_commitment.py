@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 import assay
 from assay.cli import app
 from assay.labelling import Settings
-from tests.audit.zips import members, sealed
+from tests.audit.zips import files_of, members, verified
 from tests.kinds import create, label
 
 
@@ -86,40 +86,29 @@ def test_campaigns_that_are_gone_leave_a_gap(tmp_path: Path) -> None:
 def test_a_bundle_of_before_is_clean_and_can_be_held_against_it(
     version: int, tmp_path: Path
 ) -> None:
-    campaign, path = label(create("sqlite://")), tmp_path / "audit.zip"
+    campaign = label(create("sqlite://"))
     if version == 2:
         (item,) = campaign.ask(1, reviewer="ann")
         campaign.review([assay.Label(str(item.id), "yes", key="k", comment="spam")], reviewer="ann")
-    campaign.bundle(path, comments=True)
-    files = members(path)
+    files = files_of(campaign, tmp_path, comments=True)
     del files["campaigns.json"]
     lines = files["README.txt"].decode().splitlines(keepends=True)
     there = next(place for place, line in enumerate(lines) if line.startswith("campaigns.json"))
     files["README.txt"] = "".join([*lines[:there], *lines[there + 2 :]]).encode()
     manifest = {**json.loads(files["manifest.json"]), "format_version": version}
-    path.write_bytes(sealed({**files, "manifest.json": json.dumps(manifest).encode()}))
-    assert assay.verify_bundle(path).findings == ()
-    assert assay.verify_bundle(path, commitment=campaign.settings.commitment).clean
-    assert not assay.verify_bundle(path, commitment="0" * 64).clean
+    files["manifest.json"] = json.dumps(manifest).encode()
+    assert verified(files, tmp_path).findings == ()
+    assert verified(files, tmp_path, commitment=campaign.settings.commitment).clean
+    assert not verified(files, tmp_path, commitment="0" * 64).clean
 
 
-@pytest.mark.parametrize(
-    "told", [{}, [], {"over_the_same_predictions": [{"number": 1}]}, {"commitment": "0" * 64}]
-)
-def test_a_list_that_is_none_is_a_finding(told: object, tmp_path: Path) -> None:
-    path = tmp_path / "audit.zip"
-    label(create("sqlite://")).bundle(path)
-    files = members(path)
-    if isinstance(told, dict) and "commitment" in told:
-        told = {**json.loads(files["campaigns.json"]), **told}
-    path.write_bytes(sealed({**files, "campaigns.json": json.dumps(told).encode()}))
-    assert any("campaigns.json" in each for each in assay.verify_bundle(path).findings)
-
-
-def test_nobody_can_leave_the_file_out_of_a_new_bundle(tmp_path: Path) -> None:
-    path = tmp_path / "audit.zip"
-    label(create("sqlite://")).bundle(path)
-    files = members(path)
+def test_a_list_that_is_none_or_left_out_is_a_finding(tmp_path: Path) -> None:
+    files = files_of(label(create("sqlite://")), tmp_path)
+    other = {**json.loads(files["campaigns.json"]), "commitment": "0" * 64}
+    lists: list[object] = [{}, [], {"over_the_same_predictions": [{"number": 1}]}, other]
+    for told in lists:
+        changed = {**files, "campaigns.json": json.dumps(told).encode()}
+        found = verified(changed, tmp_path).findings
+        assert any("campaigns.json" in each for each in found)
     del files["campaigns.json"]
-    path.write_bytes(sealed(files))
-    assert not assay.verify_bundle(path).clean
+    assert not verified(files, tmp_path).clean

@@ -62,24 +62,10 @@ def without_file(name: str) -> Tamper:
     return tamper
 
 
-def two_places_swapped(files: Files) -> None:
-    lines = files["cards.csv"].decode().splitlines(keepends=True)
-    assert (lines[1].startswith("0,0,"), lines[2].startswith("0,1,")) == (True, True)
-    lines[1], lines[2] = f"0,0,{lines[2][4:]}", f"0,1,{lines[1][4:]}"
-    files["cards.csv"] = "".join(lines).encode()
-
-
 def two_lines_swapped(files: Files) -> None:
     lines = files["events.jsonl"].splitlines(keepends=True)
     lines[3], lines[4] = lines[4], lines[3]
     files["events.jsonl"] = b"".join(lines)
-
-
-def a_card_more(files: Files) -> None:
-    _, first, *_ = lines = files["cards.csv"].decode().splitlines(keepends=True)
-    place = sum(line.startswith("0,") for line in lines)
-    more = first.replace("0,0,", f"0,{place},", 1).replace('"0', '"x', 1)
-    files["cards.csv"] = "".join([*lines, more]).encode()
 
 
 def another_bit(files: Files) -> None:
@@ -127,7 +113,6 @@ TAMPERED: dict[str, tuple[Tamper, str]] = {
         replaced("strata.csv", r"\d+,(\d+)\n", r"99,\1\n"),
         r"strata\.csv, row 1, yes: '99' is written, and '\d+' follows",
     ),
-    "two places": (two_places_swapped, "of stratum 0 comes after its turn"),
     "a number": (
         replaced("cards.csv", r'(0,0,"\d+",1,"",)\d+', r"\g<1>5"),
         r"cards\.csv, row 1 \(item '\d+'\), number: '5' is written, and '\d{15,}' follows",
@@ -139,7 +124,6 @@ TAMPERED: dict[str, tuple[Tamper, str]] = {
     "a prediction": (replaced("cards.csv", r'",1,', '",0,'), "0 was predicted of it"),
     "a place": (replaced("cards.csv", r"\n1,0,", "\n1,x,"), "position is 'x', which is no whole"),
     "a card gone": (without_line("cards.csv", 1), "place 0 is empty"),
-    "a card more": (a_card_more, "of which \\d+ were dealt"),
     "a column": (replaced("cards.csv", '"position"', '"place"'), "has no column 'position'"),
     "a round": (replaced("rounds.json", r"\d+", "9"), "were dealt"),
     "a round's strata": (replaced("rounds.json", r"\d+,", ""), r"round 0 is of \["),

@@ -187,14 +187,6 @@ def test_a_label_that_was_deleted_is_missed(which: str, original: Path, tmp_path
     assert len(findings) == (2 if which == "min" else 1)
 
 
-def test_tampering_is_found_in_postgresql_too(postgres_url: str) -> None:
-    label(create(postgres_url))
-    for name in ("a size", "two cards", "an answer", "a round"):
-        tamper, right = TAMPERED[name]
-        findings = tampered(postgres_url, tamper)
-        assert any(right in each for each in findings), findings
-
-
 @pytest.mark.parametrize("answer", ["no", None], ids=["altered", "deleted"])
 def test_labels_from_before_a_rebase_are_compared(storage_url: str, answer: str | None) -> None:
     rebased(storage_url)

@@ -7,6 +7,7 @@ from hashlib import sha256
 from pathlib import Path
 
 import assay
+from assay.audit.books import Verification
 from assay.audit.bundle import packed
 
 FIGURES = ("value", "low", "high", "standard_error")
@@ -15,6 +16,18 @@ FIGURES = ("value", "low", "high", "standard_error")
 def members(path: Path) -> dict[str, bytes]:
     with zipfile.ZipFile(path) as archive:
         return {name: archive.read(name) for name in archive.namelist()}
+
+
+def files_of(campaign: assay.Campaign, folder: Path, **how: bool) -> dict[str, bytes]:
+    """Return what is in a campaign's bundle, which is left as `audit.zip`."""
+    campaign.bundle(folder / "audit.zip", **how)
+    return members(folder / "audit.zip")
+
+
+def verified(files: Mapping[str, bytes], folder: Path, **how: str) -> Verification:
+    """Return what is found in a bundle whose digests are right."""
+    (folder / "audit.zip").write_bytes(sealed(files))
+    return assay.verify_bundle(folder / "audit.zip", **how)
 
 
 def sealed(files: Mapping[str, bytes]) -> bytes:

@@ -46,9 +46,7 @@ def _postgres(request: pytest.FixtureRequest, table: "pa.Table", name: str) -> s
     import psycopg
 
     dsn: str = request.getfixturevalue("postgres_dsn")
-    columns = ", ".join(
-        f"{_quoted(field.name)} {_postgres_type(field.type)}" for field in table.schema
-    )
+    columns = _columns(table, _quoted, _postgres_type)
     with psycopg.connect(dsn, autocommit=True) as server:
         server.execute(f"CREATE TABLE {name} ({columns})".encode())
         with server.cursor() as cursor, cursor.copy(f"COPY {name} FROM STDIN".encode()) as rows:
@@ -78,9 +76,7 @@ def _postgres_type(kind: "pa.DataType") -> str:
 def _sqlite(request: pytest.FixtureRequest, table: "pa.Table", name: str) -> str:
     folder: Path = request.getfixturevalue("tmp_path_factory").mktemp("sqlite")
     path = folder / "preds.sqlite"
-    columns = ", ".join(
-        f"{_quoted(field.name)} {_sqlite_type(field.type)}" for field in table.schema
-    )
+    columns = _columns(table, _quoted, _sqlite_type)
     with sqlite3.connect(path) as file:
         file.execute(f"CREATE TABLE {name} ({columns})")
         marks = ", ".join("?" * table.num_columns)
@@ -107,9 +103,7 @@ def _clickhouse(request: pytest.FixtureRequest, table: "pa.Table", name: str) ->
     import clickhouse_connect
 
     client = clickhouse_connect.get_client(dsn=url)
-    columns = ", ".join(
-        f"{identifier(field.name)} {_clickhouse_type(field.type)}" for field in table.schema
-    )
+    columns = _columns(table, identifier, _clickhouse_type)
     client.command(f"CREATE TABLE {name} ({columns}) ENGINE = MergeTree ORDER BY tuple()")
     client.insert_arrow(name, table)
     client.close()

@@ -1,8 +1,6 @@
 """Several classifiers of the same items, in plain Python from the definitions."""
 
-import math
 import struct
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,11 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from assay.core.cells import Heap, cut_heaps
 from assay.core.deck import Id
-from assay.core.profile import Profile
-from assay.core.strata import Strata
-from assay.predictions import Card, Predictions, read_predictions
+from assay.predictions import Predictions, read_predictions
 from tests.predictions.contract import SEED, Item, plain_bin, plain_rule
 
 SIZE = 1_500
@@ -109,59 +104,6 @@ class Several:
         )
         return f"assay-predictions-3:{len(self.ids)}:{sha256(told).hexdigest()[:16]}"
 
-    def profile(self, heap: Sequence[int]) -> Profile:
-        cells: dict[int, list[float]] = {}
-        for value, code in zip(self.ranks, self.codes, strict=True):
-            if code in heap:
-                cells.setdefault(plain_bin(value, "probability"), []).append(value)
-        inside = [cells[bin] for bin in sorted(cells)]
-        low, high = np.array([min(cell) for cell in inside]), np.array(list(map(max, inside)))
-        middle = np.where(low == high, low, low / 2 + high / 2)
-        return Profile(low, high, middle, np.array(list(map(len, inside))), "probability")
-
-    def heaps(self) -> list[tuple[int, ...]]:
-        """Return the largest cells alone, and all others in two heaps."""
-        count = Counter(self.codes)
-        order = sorted(count, key=lambda code: (-count[code], code))
-        rest = sorted(order[3:])
-        halves = [tuple(rest[::2]), tuple(rest[1::2])]
-        return [*((code,) for code in order[:3]), *(half for half in halves if half)]
-
-    def strata(self, bins: int, method: str = "perc") -> Strata:
-        heaps = self.heaps()
-        profiles = [self.profile(heap) for heap in heaps]
-        cut = cut_heaps(profiles, heaps, [bins] * len(heaps), method=method)
-        parts = Counter(
-            (stratum, self.codes[row])
-            for stratum, rows in enumerate(self.members(cut))
-            for row in rows
-        )
-        told = tuple((*part, parts[part]) for part in sorted(parts))
-        return Strata(tuple(self.said), tuple(cut), told)
-
-    def members(self, heaps: Sequence[Heap]) -> list[list[int]]:
-        """Return the rows of each stratum."""
-        found: list[list[int]] = []
-        for heap in heaps:
-            of_heap: list[list[int]] = [[] for _ in range(heap.cuts.n_strata)]
-            for row, (value, code) in enumerate(zip(self.ranks, self.codes, strict=True)):
-                if code in heap.codes:
-                    of_heap[heap.cuts.owner[bisect_right(heap.cuts.points, value)]].append(row)
-            found += of_heap
-        return found
-
-    def dealt(self, strata: Strata, seed: int, counts: Sequence[int]) -> list[list[Card]]:
-        def order(row: int) -> tuple[int, bytes]:
-            return self.items[row].number(seed), str(self.ids[row]).encode()
-
-        return [
-            [self._card(row) for row in sorted(rows, key=order)[:count]]
-            for rows, count in zip(self.members(strata.heaps), counts, strict=True)
-        ]
-
-    def _card(self, row: int) -> Card:
-        return Card(self.ids[row], self.codes[row], self.items[row].shown)
-
 
 @cache
 def several(*names: str, seed: int = 1, strings: bool = False) -> Several:
@@ -215,47 +157,3 @@ def several(*names: str, seed: int = 1, strings: bool = False) -> Several:
         {name: scores[name] for name in chosen},
         {name: judged[name] for name in chosen},
     )
-
-
-def _bytes(profile: Profile) -> list[bytes]:
-    floats = (profile.low, profile.high, profile.mean)
-    return [*(column.astype("<f8").tobytes() for column in floats), profile.count.tobytes()]
-
-
-def check_several(found: Predictions, meant: Several) -> None:
-    """Compare all that is counted, and cards of the seed read with and of another."""
-    assert (found.size, found.classifiers) == (len(meant.ids), tuple(meant.said))
-    assert found.positives == sum(code > 0 for code in meant.codes)
-    assert found.score_range == (min(meant.ranks), max(meant.ranks))
-    assert found.cells() == dict(Counter(meant.codes))
-    assert found.fingerprint() == meant.fingerprint()
-    for heap, profile in zip(meant.heaps(), found.profile_heaps(meant.heaps()), strict=True):
-        assert profile.scale == "probability"
-        assert _bytes(profile) == _bytes(meant.profile(heap))
-    strata = meant.strata(4)
-    assert found.count_parts(strata.heaps) == strata.parts
-    sizes = [len(rows) for rows in meant.members(strata.heaps)]
-    assert found.count(strata, scale="probability").tolist() == sizes
-    some = [(7 * place) % 40 for place in range(strata.n_strata)]
-    for seed, counts in ((SEED, some), (3, [10**6] * strata.n_strata)):
-        dealt = found.deal(strata, scale="probability", seed=seed, counts=counts)
-        assert dealt == meant.dealt(strata, seed, counts)
-        assert {type(card.predicted) for cards in dealt for card in cards} <= {int}
-    some_ids: list[Id] = [meant.ids[5], "none", meant.ids[9]]
-    told = found.find(some_ids, variable="rank", scale="probability")
-    assert [None if one is None else (one.card, one.value) for one in told] == [
-        (meant._card(5), meant.ranks[5]),
-        None,
-        (meant._card(9), meant.ranks[9]),
-    ]
-
-
-def check_several_in_strata_of_another(found: Predictions, meant: Several, other: Several) -> None:
-    """Compare counts and cards in strata whose cuts go through cells."""
-    strata = other.strata(5)
-    rows = meant.members(strata.heaps)
-    assert not all(math.isclose(len(a), b) for a, b in zip(rows, strata.sizes, strict=True))
-    assert found.count(strata, scale="probability").tolist() == list(map(len, rows))
-    counts = [25] * strata.n_strata
-    dealt = found.deal(strata, scale="probability", seed=SEED, counts=counts)
-    assert dealt == meant.dealt(strata, SEED, counts)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +27,8 @@ from assay.predictions import (
 )
 from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.scanned import ScannedPredictions
-from tests.predictions.class_population import (
-    KNOWN,
-    TABLE,
-    TOPICS,
-    cut,
-    dealt,
-    scores_of,
-    told_by,
-)
+from tests.predictions.class_population import KNOWN, TABLE, TOPICS, cut, dealt, scores_of, told_by
+from tests.predictions.contract import scan_by
 
 
 def _containers(folder: Path) -> dict[str, object]:
@@ -46,15 +38,11 @@ def _containers(folder: Path) -> dict[str, object]:
     shuffled = frame.sample(frac=1.0, random_state=1)
     shuffled.to_parquet(folder / "shuffled.parquet")
     return {
-        "pandas": frame,
         "categories": frame.assign(topic=frame["topic"].astype("category")),
         "polars": pl.from_pandas(frame),
-        "arrow": pa.Table.from_pandas(frame),
         "csv": folder / "t.csv",
-        "parquet": folder / "t.parquet",
         "shuffled": folder / "shuffled.parquet",
         "query": f"SELECT * FROM '{folder / 't.parquet'}'",
-        "duckdb": Scan(folder / "t.parquet", engine="duckdb"),
         "duckdb of shuffled rows": Scan(folder / "shuffled.parquet", engine="duckdb"),
         "duckdb of csv": Scan(folder / "t.csv", engine="duckdb"),
         "duckdb of a query": Scan(f"SELECT * FROM '{folder / 't.parquet'}'", engine="duckdb"),
@@ -134,12 +122,7 @@ def test_what_is_thought_of_every_class_is_summed_by_what_is_said() -> None:
 
 def test_lists_and_arrays_are_probabilities_too() -> None:
     matrix = np.column_stack([TABLE[f"p_{name}"] for name in TOPICS])
-    by_column = read_predictions(
-        TABLE,
-        id="url",
-        probabilities="p_*",
-        classes=KNOWN,
-    )
+    by_column = read_predictions(TABLE, id="url", probabilities="p_*", classes=KNOWN)
     listed = pa.table({"url": TABLE["url"], "p": list(matrix)})
     by_list = read_predictions(listed, id="url", probabilities="p", classes=KNOWN)
     by_array = from_arrays(y_prob=matrix, ids=np.array(TABLE["url"]), classes=TOPICS)
@@ -170,20 +153,9 @@ def test_several_classifiers_are_coded_by_the_vocabulary() -> None:
     said = rng.integers(0, 3, (2, 500))
     scores = rng.random((2, 500))
     names = np.array(TOPICS)
-    table = {
-        "one": names[said[0]],
-        "two": names[said[1]],
-        "p_one": scores[0],
-        "p_two": scores[1],
-    }
-    found = read_predictions(
-        table,
-        classifiers={
-            "one": {"predicted": "one", "score": "p_one"},
-            "two": {"predicted": "two", "score": "p_two"},
-        },
-        classes=KNOWN,
-    )
+    table = {"one": names[said[0]], "two": names[said[1]], "p_one": scores[0], "p_two": scores[1]}
+    each = {name: {"predicted": name, "score": f"p_{name}"} for name in ("one", "two")}
+    found = read_predictions(table, classifiers=each, classes=KNOWN)
     codes = KNOWN.code([said[0], said[1]])
     assert [item.card.predicted for item in _found(found, 500)] == codes.tolist()
     ranks = [np.argsort(np.argsort(each)) + 0.5 for each in scores]
@@ -191,14 +163,7 @@ def test_several_classifiers_are_coded_by_the_vocabulary() -> None:
     # Scores of one bin share their rank.
     assert np.abs(np.array([item.value for item in _found(found, 500)]) - mean).max() < 0.005
     other = {**table, "two": np.roll(table["two"], 1)}
-    again = read_predictions(
-        other,
-        classifiers={
-            "one": {"predicted": "one", "score": "p_one"},
-            "two": {"predicted": "two", "score": "p_two"},
-        },
-        classes=KNOWN,
-    )
+    again = read_predictions(other, classifiers=each, classes=KNOWN)
     assert again.fingerprint() != found.fingerprint()
     with pytest.raises(PredictionsError, match="too many for one campaign"):
         read_predictions(
@@ -206,23 +171,6 @@ def test_several_classifiers_are_coded_by_the_vocabulary() -> None:
             classifiers={f"c{k}": {"predicted": "one"} for k in range(5)},
             classes=Vocabulary(tuple(map(str, range(10_000)))),
         )
-
-
-def test_the_fingerprint_sees_a_class_that_changes() -> None:
-    topics = list(TABLE["topic"])
-    topics[17] = TOPICS[(TOPICS.index(topics[17]) + 1) % 3]
-    columns: Mapping[str, Any] = {"id": "url", "predicted": "topic", "score": "top"}
-    before = read_predictions(TABLE, **columns, classes=KNOWN)
-    after = read_predictions({**TABLE, "topic": topics}, **columns, classes=KNOWN)
-    assert before.fingerprint() != after.fingerprint()
-
-
-def test_yes_and_no_are_read_as_before() -> None:
-    table = {"said": [1, 0, 1], "p": [0.9, 0.1, 0.8]}
-    columns: Mapping[str, Any] = {"predicted": "said", "score": "p"}
-    with_classes = read_predictions(table, **columns, classes=YES_OR_NO)
-    assert with_classes.fingerprint() == read_predictions(table, **columns).fingerprint()
-    assert with_classes.classes == ("no", "yes")
 
 
 # Which classes there are.
@@ -299,44 +247,35 @@ def test_bad_files_of_classes_are_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", ["mapping", "csv", "parquet"])
 def test_what_is_no_class_is_named_with_its_row(kind: str, tmp_path: Path) -> None:
-    table = {"id": ["a", "b", "c"], "said": ["math", "pysics", "physics"]}
-    source: object = table
-    if kind != "mapping":
-        source = tmp_path / f"t.{kind}"
-        frame = pd.DataFrame(table)
-        frame.to_csv(source, index=False) if kind == "csv" else frame.to_parquet(source)
+    def source(*said: str | None) -> object:
+        table = {"id": list("abcd")[: len(said)], "said": list(said)}
+        path = tmp_path / f"t.{kind}"
+        if kind == "csv":
+            pd.DataFrame(table).to_csv(path, index=False)
+        elif kind == "parquet":
+            pd.DataFrame(table).to_parquet(path)
+        return table if kind == "mapping" else path
+
+    known = ("math", "physics")
+    wrong = source("math", "pysics", "physics")
     with pytest.raises(PredictionsError) as error:
-        find_classes(source, predicted="said", classes=["math", "physics"])
+        find_classes(wrong, predicted="said", classes=known)
     assert "no class: 'pysics'" in error.value.problem
     assert "row 1" in error.value.details
     assert error.value.hint == "did you mean 'physics'?"
     with pytest.raises(PredictionsError) as error:
-        read_predictions(source, id="id", predicted="said", classes=Vocabulary(("math", "physics")))
+        read_predictions(wrong, id="id", predicted="said", classes=Vocabulary(known))
     assert "1 of 3 predicted classes" in error.value.problem
     assert "row 1 (id 'b', predicted 'pysics')" in error.value.details
     assert error.value.hint == "did you mean 'physics'?"
-
-
-@pytest.mark.parametrize("kind", ["mapping", "csv", "parquet"])
-def test_missing_classes_are_refused(kind: str, tmp_path: Path) -> None:
-    table = {"id": ["a", "b", "c", "d"], "said": ["math", None, "physics", " "]}
-    source: object = table
-    if kind != "mapping":
-        source = tmp_path / f"t.{kind}"
-        frame = pd.DataFrame(table)
-        frame.to_csv(source, index=False) if kind == "csv" else frame.to_parquet(source)
-    for read in (
-        lambda: find_classes(source, predicted="said"),
-        lambda: read_predictions(
-            source, id="id", predicted="said", classes=Vocabulary(("math", "physics"))
-        ),
-    ):
-        with pytest.raises(
-            PredictionsError, match=r"2 of 4 predicted classes in .* missing"
-        ) as error:
-            read()
-        assert "row 1" in error.value.details
-        assert "row 3" in error.value.details
+    missing = source("math", None, "physics", " ")
+    told = r"2 of 4 predicted classes in .* missing"
+    with pytest.raises(PredictionsError, match=told) as error:
+        find_classes(missing, predicted="said")
+    with pytest.raises(PredictionsError, match=told) as other:
+        read_predictions(missing, id="id", predicted="said", classes=Vocabulary(known))
+    for each in (error, other):
+        assert "row 1" in each.value.details and "row 3" in each.value.details
 
 
 def test_none_of_these_is_no_predicted_class() -> None:
@@ -430,20 +369,6 @@ def test_predictions_know_their_classes() -> None:
     assert read_predictions(held) is held
 
 
-def test_many_classes_are_counted_as_few_are() -> None:
-    """Cells of many classes are counted by sorting: the same as from single items."""
-    rng = np.random.default_rng(5)
-    said, scores = rng.integers(0, 40, 5_000), rng.beta(0.3, 0.3, 5_000)
-    found = from_arrays(y_pred=said, y_score=scores)
-    values, counts = np.unique(said, return_counts=True)
-    assert found.cells() == dict(zip(values.tolist(), counts.tolist(), strict=True))
-    items = _found(found, 5_000)
-    ranks = np.array([item.value for item in items])
-    in_order = ranks[np.argsort(scores)]
-    assert all(one <= next_one for one, next_one in pairwise(in_order.tolist()))
-    assert ranks.mean() == pytest.approx(0.5)
-
-
 def test_duckdb_deals_a_thousand_classes_as_memory_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -474,35 +399,36 @@ def test_duckdb_deals_a_thousand_classes_as_memory_does(
     )
 
 
-def test_duckdb_says_what_is_wrong_with_classes(tmp_path: Path) -> None:
-    known = Vocabulary(("a", "b"))
-    table = {"id": ["x", "y", "z"], "said": ["a", "c", "b"], "p_a": [0.5] * 3, "p_b": [0.5] * 3}
-
-    def read(changed: dict[str, Any], **columns: Any) -> None:
-        path = tmp_path / "t.parquet"
-        pq.write_table(pa.table({**table, **changed}), path)
-        read_predictions(Scan(path, engine="duckdb"), id="id", classes=known, **columns)
-
-    with pytest.raises(
-        PredictionsError, match=r"1 of 3 predicted classes .* none of the 2"
-    ) as error:
-        read({}, predicted="said")
-    assert "id 'y'" in error.value.details
-    with pytest.raises(PredictionsError, match=r"2 of 3 predicted classes .* missing"):
-        read({"said": ["a", None, " "]}, predicted="said")
-    for way in ({}, {"predicted": "said"}):
-        mended = {"said": ["a", "a", "b"]}
-        with pytest.raises(PredictionsError, match=r"1 of 3 rows .* have probabilities that"):
-            read({**mended, "p_b": [0.5, None, 0.5]}, probabilities="p_*", **way)
-        with pytest.raises(PredictionsError, match=r"2 of 3 rows .* have probabilities that"):
-            wrong = [0.5, float("nan"), float("-inf")]
-            read({**mended, "p_b": wrong}, probabilities="p_*", **way)
-    with pytest.raises(PredictionsError, match="of type VARCHAR"):
-        read({"p_b": ["0.5"] * 3}, probabilities="p_*")
-    with pytest.raises(PredictionsError, match=r"1 of 3 rows .* not 2 of them"):
-        read({"p": [[0.5, 0.5], [0.5], [0.1, 0.9]]}, probabilities="p")
-    with pytest.raises(PredictionsError, match="of type DOUBLE"):
-        read({}, probabilities="p_a")
+@pytest.mark.parametrize("engine", ["duckdb", "spark"])
+def test_engines_say_what_is_wrong_with_classes(
+    engine: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    good = {"id": ["x", "y", "z"], "said": ["a", "a", "b"], "p_a": [0.5] * 3, "p_b": [0.5] * 3}
+    said, every = {"predicted": "said"}, {"probabilities": "p_*"}
+    wrong = [0.5, float("nan"), float("-inf")]
+    faults: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+        ({"said": ["a", "c", "b"]}, said, r"1 of 3 predicted classes .* none of the 2(?s:.*)'y'"),
+        ({"said": ["a", None, " "]}, said, r"2 of 3 predicted classes .* missing"),
+        ({"p_b": [0.5, None, 0.5]}, every, r"1 of 3 rows .* have probabilities that"),
+        ({"p_b": wrong}, every, r"2 of 3 rows .* have probabilities that"),
+    ]
+    if engine == "duckdb":
+        faults += [(columns, {**said, **every}, told) for columns, _, told in faults[2:]]
+        faults += [
+            ({"p_b": ["0.5"] * 3}, every, "of type VARCHAR"),
+            (
+                {"p": [[0.5, 0.5], [0.5], [0.1, 0.9]]},
+                {"probabilities": "p"},
+                r"1 of 3 rows .* not 2 of them",
+            ),
+            ({}, {"probabilities": "p_a"}, "of type DOUBLE"),
+        ]
+    for place, (changed, roles, told) in enumerate(faults):
+        path = tmp_path / f"{place}.parquet"
+        pq.write_table(pa.table({**good, **changed}), path)
+        scan = scan_by(request, engine, path)
+        with pytest.raises(PredictionsError, match=told):
+            read_predictions(scan, id="id", classes=Vocabulary(("a", "b")), **roles)
 
 
 def test_lists_in_json_and_wide_arrays_are_read(tmp_path: Path) -> None:
@@ -540,20 +466,16 @@ def test_a_table_of_postgresql_has_its_classes_found(postgres_url: str) -> None:
     assert is_of_classes(scan, "said") == ["a", "b"]
 
 
-def test_duckdb_reads_lists_as_memory_does(tmp_path: Path) -> None:
-    path = tmp_path / "t.parquet"
-    lists = np.random.default_rng(4).dirichlet([1, 1, 1], 300).astype(np.float32)
-    pq.write_table(pa.table({"id": range(300), "p": list(lists)}), path)
-    classes = find_classes(path, probabilities="p")
-    columns: dict[str, Any] = {"id": "id", "probabilities": "p", "classes": classes}
-    here = read_predictions(path, **columns)
-    there = read_predictions(Scan(path, engine="duckdb"), **columns)
-    assert (classes.names, here.cells()) == (("0", "1", "2"), there.cells())
-    assert here.fingerprint() == there.fingerprint()
-
-
 def test_a_name_that_cannot_be_is_refused() -> None:
     with pytest.raises(DesignError):
         read_given(["a", "skip"])
     with pytest.raises(PredictionsError, match="names no classes"):
         find_classes({"said": ["a", "skip"]}, predicted="said")
+
+
+def test_yes_and_no_are_read_as_before() -> None:
+    table = {"said": [1, 0, 1], "p": [0.9, 0.1, 0.8]}
+    columns: Mapping[str, Any] = {"predicted": "said", "score": "p"}
+    with_classes = read_predictions(table, **columns, classes=YES_OR_NO)
+    assert with_classes.fingerprint() == read_predictions(table, **columns).fingerprint()
+    assert with_classes.classes == ("no", "yes")

@@ -1,11 +1,15 @@
 """The same predictions are the same, whatever they are kept in."""
 
 import csv
+import json
+import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from random import Random
+from uuid import UUID
 
 import numpy as np
 import pandas as pd
@@ -16,8 +20,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from assay.core.cuts import Cuts
+from assay.core.strata import Strata
 from assay.core.stratify import stratify
 from assay.predictions import Card, Predictions, read_predictions
+from assay.predictions.tables import jsonable, shown_values
 
 Table = Mapping[str, Sequence[object]]
 
@@ -135,21 +142,6 @@ TABLE: Table = {
 }
 
 
-@pytest.mark.parametrize("container", CONTAINERS)
-def test_each_container_without_ids(container: str, tmp_path: Path) -> None:
-    source = CONTAINERS[container](TABLE, tmp_path)
-    predictions = read_predictions(source, score="score", threshold=0.5, show=["text"])
-    strata = stratify(
-        predictions.profile("score", "probability", [None]),
-        variable="score",
-        method="equal",
-        bins=1,
-    )
-    (cards,) = predictions.deal(strata, scale="probability", seed=0, counts=[4])
-    by_id = {card.id: (card.predicted, card.shown["text"]) for card in cards}
-    assert by_id == {0: (True, "a"), 1: (False, "b"), 2: (False, "c"), 3: (True, "d")}
-
-
 @pytest.mark.parametrize(
     "scores",
     [
@@ -178,22 +170,12 @@ def test_decimals_become_the_nearest_float_in_memory_and_in_a_file(tmp_path: Pat
 
 
 @pytest.mark.parametrize(
-    "said",
-    [
-        [1, 0, 0, 1],
-        [1.0, 0.0, 0.0, 1.0],
-        np.array([1, 0, 0, 1], dtype=np.uint8),
-        pd.Series([True, False, False, True], dtype="boolean"),
-    ],
-)
-def test_labels_of_0_and_1(said: object) -> None:
-    predictions = read_predictions({**TABLE, "said": said}, score="score", predicted="said")
-    assert predictions.positives == 2
-
-
-@pytest.mark.parametrize(
     ("said", "positive"),
     [
+        ([1, 0, 0, 1], None),
+        ([1.0, 0.0, 0.0, 1.0], None),
+        (np.array([1, 0, 0, 1], dtype=np.uint8), None),
+        (pd.Series([True, False, False, True], dtype="boolean"), None),
         (["spam", "ham", "ham", "spam"], "spam"),
         (pd.Series(["spam", "ham", "ham", "spam"]).array, "spam"),
         (pd.Series(["spam", "ham", "ham", "spam"], dtype="category"), "spam"),
@@ -204,7 +186,7 @@ def test_labels_of_0_and_1(said: object) -> None:
         ([False, True, True, False], False),
     ],
 )
-def test_labels_with_a_value_that_means_yes(said: object, positive: object) -> None:
+def test_labels_and_values_that_mean_yes(said: object, positive: object) -> None:
     predictions = read_predictions(
         {**TABLE, "said": said}, score="score", predicted="said", positive=positive, threshold=0.5
     )
@@ -220,13 +202,78 @@ def test_categories_serve_as_ids() -> None:
     assert looks[0] == looks[1] == looks[2]
 
 
-def test_unsigned_ids_of_64_bits() -> None:
-    ids = [2**64 - 1, 2**63, 5, 0]
-    looks = [
-        _look(read_predictions({**TABLE, "id": column}, id="id", score="score", threshold=0.5))
-        for column in (ids, np.array(ids, dtype=np.uint64), pl.Series(ids, dtype=pl.UInt64))
-    ]
-    assert looks[0] == looks[1] == looks[2]
-    cards = looks[0][-1]
-    assert isinstance(cards, list)
-    assert {card.id for deck in cards for card in deck} == set(ids)
+# What is shown
+
+
+def _cards(predictions: Predictions) -> list[Card]:
+    strata = Strata.of_sides("score", {None: Cuts("equal", (), (0,))}, (predictions.size,))
+    (cards,) = predictions.deal(strata, scale="probability", seed=0, counts=[predictions.size])
+    return cards
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        (None, None),
+        (True, True),
+        (np.bool_(False), False),
+        (7, 7),
+        (np.int32(7), 7),
+        (0.5, 0.5),
+        (np.float32(0.5), 0.5),
+        (math.nan, None),
+        (math.inf, "inf"),
+        (-math.inf, "-inf"),
+        ("NA", "NA"),
+        ("half a pair \ud800", "half a pair ?"),
+        (b"text", "text"),
+        (b"\xff\x00", "0xff00"),
+        (Decimal("1.50"), "1.50"),
+        (Decimal("NaN"), None),
+        (date(2026, 11, 15), "2026-11-15"),
+        (datetime(2026, 11, 15, 8, 30, tzinfo=UTC), "2026-11-15T08:30:00+00:00"),
+        (time(8, 30), "08:30:00"),
+        (timedelta(hours=1), "1:00:00"),
+        (pd.NaT, None),
+        (pd.Timestamp("2026-11-15"), "2026-11-15T00:00:00"),
+        (UUID(int=1), "00000000-0000-0000-0000-000000000001"),
+        ([np.int64(1), (2, None)], [1, [2, None]]),
+        ({1: math.nan}, {"1": None}),
+    ],
+)
+def test_one_value(value: object, expected: object) -> None:
+    got = jsonable(value)
+    assert got == expected
+    assert type(got) is type(expected)
+    json.dumps(got, allow_nan=False)
+
+
+def test_nanoseconds_that_no_python_type_holds() -> None:
+    column = pa.chunked_array([pa.array([1], pa.timestamp("ns"))])
+    (text,) = shown_values(column)
+    assert str(text).endswith("00:00:00.000000001")
+
+
+@pytest.mark.parametrize("make", [dict, pd.DataFrame, pl.DataFrame, pl.LazyFrame, pa.table])
+def test_columns_of_every_container_are_shown_alike(make: type) -> None:
+    table = make(
+        {
+            "score": [0.1, 0.9],
+            "text": ["a", None],
+            "when": [datetime(2026, 11, 15), datetime(2026, 11, 16)],
+            "words": [["x"], []],
+        }
+    )
+    predictions = read_predictions(
+        table, score="score", threshold=0.5, show=["text", "when", "words", "score"]
+    )
+    assert {card.id: card.shown for card in _cards(predictions)} == {
+        0: {"text": "a", "when": "2026-11-15T00:00:00", "words": ["x"], "score": 0.1},
+        1: {"text": None, "when": "2026-11-16T00:00:00", "words": [], "score": 0.9},
+    }
+
+
+def test_a_column_of_mixed_objects_is_shown_all_the_same() -> None:
+    frame = pd.DataFrame({"score": [0.1, 0.9], "any": ["a", {1, 2}]})
+    predictions = read_predictions(frame, score="score", threshold=0.5, show=["any"])
+    assert {card.id: card.shown["any"] for card in _cards(predictions)} == {0: "a", 1: "{1, 2}"}

@@ -59,17 +59,6 @@ def test_faults_of_csv_files(
         assert more in whole
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "spark"])
-def test_files_that_differ_in_the_type_of_a_column(
-    engine: Engine, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    pq.write_table(pa.table(GOOD), tmp_path / "a.parquet")
-    pq.write_table(pa.table({**GOOD, "key": list("abcdef")}), tmp_path / "b.parquet")
-    scan = scan_by(request, engine, tmp_path)
-    with pytest.raises(PredictionsError, match=re.escape(str(tmp_path))):
-        read_predictions(scan, **ROLES)
-
-
 def _in_duckdb(folder: Path, ids: Sequence[int]) -> Scan:
     """Write ids of 128 bits, which no file format has."""
     with duckdb.connect(str(folder / "a.duckdb")) as connection:
@@ -80,22 +69,16 @@ def _in_duckdb(folder: Path, ids: Sequence[int]) -> Scan:
 
 
 @pytest.mark.parametrize(
-    ("ids", "first"),
+    ("ids", "which"),
     [
-        ([1, 2, 3, 2**64], "1 of 4 ids in column 'key' of table t of PATH do not fit in 64 bits"),
-        (
-            [2**100, -(2**100), 3, 4],
-            "2 of 4 ids in column 'key' of table t of PATH do not fit in 64 bits",
-        ),
-        (
-            [-1, 2, 3, 2**63],
-            "ids, taken together, in column 'key' of table t of PATH do not fit in 64 bits",
-        ),
+        ([1, 2, 3, 2**64], "1 of 4 ids"),
+        ([2**100, -(2**100), 3, 4], "2 of 4 ids"),
+        ([-1, 2, 3, 2**63], "ids, taken together,"),
     ],
 )
-def test_ids_of_more_than_64_bits(ids: list[int], first: str, tmp_path: Path) -> None:
+def test_ids_of_more_than_64_bits(ids: list[int], which: str, tmp_path: Path) -> None:
     told, text = _told(_in_duckdb(tmp_path, ids))
-    assert told == first
+    assert told == f"{which} in column 'key' of table t of PATH do not fit in 64 bits"
     assert f"they run from {min(ids)} to {max(ids)}" in text
     assert "make them strings" in text
 

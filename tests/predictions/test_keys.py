@@ -1,5 +1,6 @@
 """Ids that are made of several columns: the same key, whatever reads the rows."""
 
+from dataclasses import replace
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from assay.errors import PredictionsError
 from assay.predictions import Predictions, key_name, read_predictions
 from assay.predictions.scan import Scan
 from tests.predictions.contract import READERS, scan_by
-from tests.predictions.contract_layouts import LAYOUTS
+from tests.predictions.sources import SOURCES
 
 SIZE = 600
 ODD = ["u", "a|b", "a\\", "\\|", "é", "it's", " "]
@@ -74,8 +75,8 @@ def test_one_key_for_all_engines(
 def test_layouts(layout: str, tmp_path: Path) -> None:
     table = _table().set_column(0, "day", pa.array([day.isoformat() for day in DAYS]))
     # In JSON, true is a value of its own; in CSV it is text, as Arrow writes it.
-    path = LAYOUTS[layout](table, tmp_path)
-    found = read_predictions(Scan(path, engine="duckdb"), id=NAME, score="p", threshold=0.5)
+    scan = replace(SOURCES[layout](table, tmp_path), engine="duckdb")
+    found = read_predictions(scan, id=NAME, score="p", threshold=0.5)
     assert _told(found)[1] == table["p"].to_pylist()
 
 

@@ -9,39 +9,20 @@ from assay.core.profile import Profile, profile_of
 from assay.core.strata import Strata
 from assay.core.stratify import stratify
 from assay.core.types import Ints, Words
-from assay.predictions import Predictions, from_arrays, read_predictions
+from assay.predictions import Predictions, from_arrays
 from assay.predictions.ids import Ids
-from assay.predictions.memory import MemoryPredictions, first_cards
+from assay.predictions.memory import first_cards
 
 Row = tuple[deck.Id, float, bool]
 
 RNG = np.random.default_rng(46)
 SCORE = RNG.beta(1, 2, 3_000).round(3)
 PREDICTED = RNG.random(3_000) < SCORE
-INTEGERS = RNG.permutation(np.arange(-1_500, 1_500))
-STRINGS = [f"page {number}" for number in INTEGERS]
 
 
 def _strata(predictions: Predictions, *sides: bool | None) -> Strata:
     profiles = predictions.profile("score", "probability", sides)
     return stratify(profiles, variable="score", method="perc", bins=4)
-
-
-def test_colliding_strings_are_dealt_in_the_order_of_their_bytes() -> None:
-    # Nobody has two strings whose 64-bit digests collide; so all digests are made the same.
-    ids = Ids(pa.array(["é", "z", "Z"], pa.large_string()))
-    ids.digest = np.zeros(3, dtype=np.uint64)
-    predictions = MemoryPredictions(
-        source="three strings",
-        ids=ids,
-        score=np.zeros(3),
-        predicted=np.ones(3, dtype=np.bool_),
-        threshold=None,
-        show=lambda rows, _: [{} for _ in rows],
-    )
-    strata = stratify({None: profile_of(np.zeros(3))}, variable="score", method="equal", bins=1)
-    (cards,) = predictions.deal(strata, scale="probability", seed=0, counts=[3])
-    assert [card.id for card in cards] == ["Z", "z", "é"]
 
 
 def test_many_strings_are_digested_in_duckdb_to_the_same_words() -> None:
@@ -64,33 +45,6 @@ def test_a_side_is_profiled_by_the_rule_for_the_whole_population() -> None:
     check(profile_of(score[PREDICTED], "margin"))
     with pytest.raises(AssertionError):
         check(profile_of(score[PREDICTED]))
-
-
-def test_what_is_said_about_the_predictions() -> None:
-    predictions = from_arrays(y_score=[0.25, -0.0, 3.5], y_pred=[1, 0, 1])
-    assert isinstance(predictions, Predictions)
-    assert predictions.source == "arrays, 3 rows"
-    assert predictions.size == 3
-    assert predictions.positives == 2
-    assert predictions.id_kind == "integer"
-    assert repr(predictions.score_range) == "(0.0, 3.5)"
-    assert predictions.threshold is None
-    assert from_arrays(y_score=[1], ids=["a"], threshold=np.float64(0.5)).threshold == 0.5
-    assert from_arrays(y_score=[1], ids=["a"], threshold=1).id_kind == "string"
-
-
-def test_predictions_are_returned_as_they_are() -> None:
-    predictions = from_arrays(y_score=[0.5], threshold=0.5)
-    assert read_predictions(predictions, score="whatever") is predictions
-
-
-def test_a_threshold_says_yes_from_itself_upwards() -> None:
-    assert from_arrays(y_score=[0.4, 0.5, 0.6], threshold=0.5).positives == 2
-
-
-def test_a_score_at_the_threshold_goes_with_either_label() -> None:
-    for label in (0, 1):
-        assert from_arrays(y_score=[0.5], y_pred=[label], threshold=0.5).positives == label
 
 
 # The fingerprint
@@ -146,10 +100,6 @@ def test_a_score_that_moves_within_its_bin_is_not_seen_and_changes_nothing_drawn
     assert from_arrays(y_score=moved, threshold=0.5).fingerprint() != one.fingerprint()
 
 
-def test_an_integer_and_its_text_are_different_ids() -> None:
-    assert _fingerprint([(7, 0.5, True)]) != _fingerprint([("7", 0.5, True)])
-
-
 def _all_sorted(number: Words, stratum: Ints, counts: Ints) -> list[list[int]]:
     """Sort every deck in full: what `first_cards` must agree with."""
     decks = []
@@ -182,11 +132,6 @@ def test_numbers_that_all_lie_high_are_found_in_further_tries() -> None:
     assert _dealt(number, stratum, counts) == _all_sorted(number, stratum, counts)
 
 
-def test_the_smallest_and_the_largest_number_are_dealt() -> None:
-    number = np.array([2**64 - 1, 0], dtype=np.uint64)
-    assert _dealt(number, np.array([0, 0]), np.array([2])) == [[1, 0]]
-
-
 def test_equal_numbers_are_ordered_by_the_bytes_of_the_id_before_the_deck_is_cut() -> None:
     ids = ["é", "z", "Z", "a"]
     number = np.array([5, 5, 5, 1], dtype=np.uint64)
@@ -200,16 +145,15 @@ def test_equal_numbers_are_ordered_by_the_bytes_of_the_id_before_the_deck_is_cut
     assert [ids[place] for place in cards[0]] == ["a", "Z", "z"]
 
 
-def _find(predictions: Predictions, *ids: int | str) -> list[tuple[object, int, float] | None]:
-    found = predictions.find(list(ids), variable="score", scale="probability")
-    return [
-        None if each is None else (each.card.id, each.card.predicted, each.value) for each in found
-    ]
+def test_a_threshold_says_yes_from_itself_upwards() -> None:
+    assert from_arrays(y_score=[0.4, 0.5, 0.6], threshold=0.5).positives == 2
 
 
-def test_what_is_not_there_is_none_even_if_it_looks_alike() -> None:
-    integers = from_arrays(y_score=[0.9, 0.2], ids=[-1, 5], threshold=0.5)
-    # The 64 bits of -1 are those of 2^64 - 1, and neither 2^70 nor a text has any.
-    assert _find(integers, 2**64 - 1, 2**70, "5", 5) == [None, None, None, (5, False, 0.2)]
-    strings = from_arrays(y_score=[0.9, 0.2], ids=["5", "05"], threshold=0.5)
-    assert _find(strings, 5, "5", "005") == [None, ("5", True, 0.9), None]
+def test_a_score_at_the_threshold_goes_with_either_label() -> None:
+    for label in (0, 1):
+        assert from_arrays(y_score=[0.5], y_pred=[label], threshold=0.5).positives == label
+
+
+def test_the_smallest_and_the_largest_number_are_dealt() -> None:
+    number = np.array([2**64 - 1, 0], dtype=np.uint64)
+    assert _dealt(number, np.array([0, 0]), np.array([2])) == [[1, 0]]

@@ -111,30 +111,19 @@ def test_the_fingerprint_is_of_both() -> None:
     assert len({fingerprint(0.2, 0.7), fingerprint(0.3, 0.7), fingerprint(0.2, 0.8)}) == 3
 
 
-@pytest.mark.parametrize(
-    ("tables", "options", "message"),
-    [
-        (
-            [{"id": [7], "p": [0.9]}, {"id": ["7"], "p": [0.9]}],
-            {},
-            "the ids in dict, 1 rows are integers, and those in dict, 1 rows are strings",
-        ),
-        (
-            [{"id": [-1], "p": [0.9]}, {"id": HUGE[:1], "p": [0.9]}],
-            {},
-            "some ids are below 0, and others 2.63 or more",
-        ),
+def test_what_cannot_be_compared_is_refused() -> None:
+    one: dict[str, Any] = {"id": [7], "p": [0.9]}
+    refused: list[tuple[list[Any], dict[str, Any], str]] = [
+        ([one, {**one, "id": ["7"]}], {}, "the ids in dict, 1 rows are integers, and those in"),
+        ([{**one, "id": [-1]}, {**one, "id": HUGE[:1]}], {}, "some ids are below 0, and others"),
         ([{"p": [0.9]}] * 2, {"id": None}, "a comparison needs ids"),
-        ([{"id": [7], "p": [0.9]}], {}, "1 predictions of 2 classifiers cannot be compared"),
+        ([one], {}, "1 predictions of 2 classifiers cannot be compared"),
         (
-            [{"id": [7], "p": [0.9]}] * 2,
+            [one] * 2,
             {"classifiers": {"a b": COLUMNS, "c": COLUMNS}},
             "a classifier cannot be called 'a b'",
         ),
-    ],
-)
-def test_what_cannot_be_compared_is_refused(
-    tables: list[Any], options: dict[str, Any], message: str
-) -> None:
-    with pytest.raises(InputError, match=message):
-        read_compared(tables, **{"classifiers": BOTH, "id": "id", **options})
+    ]
+    for tables, options, message in refused:
+        with pytest.raises(InputError, match=message):
+            read_compared(tables, **{"classifiers": BOTH, "id": "id", **options})

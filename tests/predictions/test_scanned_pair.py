@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.core.vocabulary import Vocabulary
-from assay.errors import PredictionsError
+from assay.errors import AssayWarning, PredictionsError
 from assay.predictions import (
     ComparedPredictions,
     MemoryPredictions,
@@ -24,6 +24,7 @@ from assay.predictions.duckdb import pair as duckdb_pair
 from assay.predictions.duckdb.pair import DuckPair
 from assay.predictions.pair import ScannedPair
 from assay.predictions.scan import Engine
+from assay.predictions.spark.pair import SparkPair
 from assay.predictions.sql.pair import Weighing
 from assay.predictions.union import as_it_is_now
 from tests.predictions.database_tables import in_database
@@ -38,6 +39,9 @@ from tests.predictions.pair_population import (
     with_opinions,
 )
 from tests.predictions.several_population import CLASSIFIERS
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 IN_PLACE: Engine = "duckdb"
 
@@ -54,33 +58,28 @@ def _scans(paths: list[Path], *engines: Engine) -> list[Scan]:
     return [Scan(path, engine=engine) for path, engine in zip(paths, every, strict=True)]
 
 
-def _by(weights: str | None) -> dict[str, Any]:
-    return {} if weights is None else {"sample_weight": "views"}
+BY = {"sample_weight": "views"}
 
 
-@pytest.mark.parametrize(
-    ("items", "weights"),
-    [
-        *((items, None) for items in WEEKS),
-        *(("some in both", kind) for kind in WEIGHTS),
-    ],
-)
-def test_all_that_is_told(items: str, weights: str | None, tmp_path: Path) -> None:
-    tables = weeks(items, weights=weights)
-    found = read(_scans(_written(tables, tmp_path)), **_by(weights))
+LAYOUTS: dict[str, tuple[dict[str, Any], tuple[str, str], dict[str, Any]]] = {
+    **{items: ({"items": items}, ("odds", "odds"), {}) for items in WEEKS},
+    **{kind: ({"weights": kind}, ("odds", "odds"), BY) for kind in WEIGHTS},
+    "strings": ({"strings": True}, ("votes", "sure"), {}),
+    "strings, weights": ({"strings": True, "weights": "lognormal"}, ("margin", "rare"), BY),
+    "keys": ({}, ("odds", "odds"), {"id": "lang,key"}),
+}
+"""What makes the weeks, two of the classifiers, and further options."""
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_all_that_is_told(layout: str, tmp_path: Path) -> None:
+    made, classifiers, options = LAYOUTS[layout]
+    tables = weeks(**made)
+    found = read(_scans(_written(tables, tmp_path)), *classifiers, **options)
     assert isinstance(found, ScannedPair)
-    check_pair(found, read(tables, **_by(weights)), other=read(weeks(), "odds", "margin"))
-
-
-@pytest.mark.parametrize(
-    ("one", "other", "weights"), [("votes", "sure", None), ("margin", "rare", "lognormal")]
-)
-def test_scores_of_any_kind_and_strings_for_ids(
-    one: str, other: str, weights: str | None, tmp_path: Path
-) -> None:
-    tables = weeks(strings=True, weights=weights)
-    found = read(_scans(_written(tables, tmp_path)), one, other, **_by(weights))
-    check_pair(found, read(tables, one, other, **_by(weights)))
+    meant = read(tables, *classifiers, **options)
+    other = read(weeks(), "odds", "margin") if classifiers == ("odds", "odds") else None
+    check_pair(found, meant, other=other)
 
 
 @pytest.mark.parametrize("engines", [("duckdb", "memory"), ("memory", "duckdb")])
@@ -93,32 +92,17 @@ def test_one_of_the_two_in_memory(engines: tuple[Engine, Engine], tmp_path: Path
     check_pair(found, read(tables, sample_weight="views"), other=read(weeks(), "odds", "margin"))
 
 
-@pytest.mark.parametrize("where", [("sqlite", "duckdb"), ("postgres", "sqlite")])
-def test_tables_of_databases(
-    where: tuple[str, str], request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_tables_of_databases(request: pytest.FixtureRequest) -> None:
     tables = weeks(strings=True, weights="lognormal")
-    paths = _written(tables, tmp_path)
-    scans = [
-        Scan(path, engine="duckdb") if kind == "duckdb" else in_database(request, kind, table)
-        for kind, path, table in zip(where, paths, tables, strict=True)
-    ]
+    kinds = ("postgres", "sqlite")
+    scans = [in_database(request, kind, table) for kind, table in zip(kinds, tables, strict=True)]
     notes: list[str] = []
     with telling_notes(notes.append):
         found = read(scans, "rare", "margin", sample_weight="views")
-    parts = zip(parts_in(found), where, strict=True)
-    moved = [f"{part.size:,}" for part, kind in parts if kind != "duckdb"]
+    moved = [f"{part.size:,}" for part in parts_in(found)]
     assert [text.split(" rows of ")[0] for text in notes] == moved
     assert all(text.endswith(" are moved to DuckDB") for text in notes)
     check_pair(found, read(tables, "rare", "margin", sample_weight="views"))
-
-
-def test_keys_made_of_columns(tmp_path: Path) -> None:
-    tables = weeks()
-    paths = _written(tables, tmp_path)
-    found = read(_scans(paths), id="lang,key")
-    assert found.id_kind == "string"
-    check_pair(found, read(tables, id="lang,key"))
 
 
 def test_nobody_is_called_yes_in_one_of_them(tmp_path: Path) -> None:
@@ -136,22 +120,6 @@ def test_more_memory_is_taken_where_the_join_needs_it(
     tables = weeks()
     monkeypatch.setattr(duckdb_pair, "_MEMORY", "1MB")
     check_pair(read(_scans(_written(tables, tmp_path))), read(tables))
-
-
-def test_ranks_are_each_ones_own(tmp_path: Path) -> None:
-    """Ranks among the items of both, a mistake that is easily made, are caught."""
-    old, new = weeks("disjoint")
-    column = new.column_names.index("p")
-    halved = new.set_column(column, "p", pa.array(np.asarray(new["p"]) / 2))
-    found = read(_scans(_written((old, halved), tmp_path)))
-    ids: list[Any] = halved["key"].to_pylist()
-    values = [item.value for item in found.find(ids, variable="rank", scale="probability") if item]
-    alone = read_predictions(halved, classifiers={"new": CLASSIFIERS["odds"]}, id="key")
-    own = [item.value for item in alone.find(ids, variable="rank", scale="probability") if item]
-    assert values == own
-    every = np.sort(np.concatenate([np.asarray(old["p"]), np.asarray(halved["p"])]))
-    wrong = np.searchsorted(every, np.asarray(halved["p"])) / every.size
-    assert np.abs(wrong - own).max() > 0.1  # so far off that no strata would be the same
 
 
 def test_impressions_are_of_both_weeks_together(tmp_path: Path) -> None:
@@ -186,7 +154,7 @@ def test_a_sum_that_is_off_makes_the_same_impressions(
     assert exact != 1 and any((1 + each * 2.0**-50 < 1) != (exact < 1) for each in (-1, 1))
 
 
-def test_an_id_that_repeats_is_told(tmp_path: Path) -> None:
+def test_an_id_that_repeats_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     old, new = weeks()
     for tables in (
         (old, pa.concat_tables([new, new.slice(3, 2)])),
@@ -194,13 +162,7 @@ def test_an_id_that_repeats_is_told(tmp_path: Path) -> None:
     ):
         with pytest.raises(PredictionsError, match="ids that occur more than once"):
             read(_scans(_written(tables, tmp_path)))
-
-
-def test_an_id_that_repeats_beyond_the_listed_ones_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An item of both that is twice in one would be joined twice."""
-    old, new = weeks()
+    # Beyond the listed ones, too: an item of both that is twice in one would be joined twice.
     monkeypatch.setattr("assay.predictions.duckdb.scanner._LISTED", 1)
     with pytest.raises(PredictionsError, match=r"column 'key' of .*new.* more than once: 2"):
         read(_scans(_written((old, pa.concat_tables([new, new.slice(3, 2)])), tmp_path)))
@@ -281,14 +243,6 @@ def test_opinions_of_two_kinds_are_read_into_memory(tmp_path: Path) -> None:
     assert found.opinions_digest() == read((old, changed), aux=["judge"]).opinions_digest()
 
 
-def test_strata_tell_which_items_each_was_applied_to(tmp_path: Path) -> None:
-    found = read(_scans(_written(weeks(), tmp_path)))
-    assert strata_of(found, 2).groups.names == ("old", "new")
-    assert found.are_alike("precision") is False
-    same = read(_scans(_written((weeks()[0],) * 2, tmp_path)))
-    assert same.are_alike("precision") is True
-
-
 @pytest.mark.parametrize(
     ("beside", "told"),
     [
@@ -302,3 +256,60 @@ def test_what_is_compared_in_memory_is_not_taken_from_a_cluster(
     lying = Scan("preds.parquet", spark="spark://host:7077")
     with pytest.raises(PredictionsError, match=told):
         read([lying, weeks()[1]], **beside)
+
+
+# Spark
+
+
+def _join(found: object) -> object:
+    assert isinstance(found, ScannedPair)
+    return found.joined_by
+
+
+def test_the_smaller_side_travels_to_spark_or_back(spark: "SparkSession", tmp_path: Path) -> None:
+    tables = weeks(weights="shares")  # of 900 and 1,100 rows
+    old, new = _written(tables, tmp_path)
+    notes: list[str] = []
+    with telling_notes(notes.append):
+        there = read([Scan(old, engine="duckdb"), Scan(new, spark=spark)], sample_weight="views")
+    assert notes == [f"900 rows of {old} are moved to Spark"]
+    assert isinstance(_join(there), SparkPair)
+    check_pair(there, read(tables, sample_weight="views"), seeds=1)
+    with pytest.warns(AssayWarning, match="^900 rows of .*old.parquet are moved to DuckDB$"):
+        here = read([Scan(old, spark=spark), Scan(new, engine="duckdb")], sample_weight="views")
+    assert isinstance(_join(here), DuckPair)
+    check_pair(here, read(tables, sample_weight="views"), seeds=1)
+
+
+def test_what_is_in_memory_travels_to_spark(spark: "SparkSession", tmp_path: Path) -> None:
+    tables = weeks(strings=True)
+    old, _ = _written(tables, tmp_path)
+    smaller = tables[1].slice(0, 500)
+    with pytest.warns(AssayWarning, match="^500 rows of .*Table.* are moved to Spark"):
+        found = read([Scan(old, spark=spark), smaller], "rare", "votes")
+    assert isinstance(_join(found), SparkPair)
+    check_pair(found, read([tables[0], smaller], "rare", "votes"), seeds=1)
+
+
+def test_second_opinions_in_spark(spark: "SparkSession", tmp_path: Path) -> None:
+    tables = [with_opinions(table, place) for place, table in enumerate(weeks(strings=True))]
+    scans = [Scan(path, spark=spark) for path in _written(tables, tmp_path)]
+    few = ["judge", "tongue"]  # each makes plans longer
+    found = check_opinions(scans, tables, "votes", "sure", aux=few, seeds=1, thorough=False)
+    assert isinstance(_join(found), SparkPair)
+
+
+def test_an_id_that_repeats_in_spark_is_told(spark: "SparkSession", tmp_path: Path) -> None:
+    """However often: in a join it would multiply."""
+    old, new = weeks()
+    paths = _written((old, pa.concat_tables([new, new.slice(3, 2), new.slice(3, 1)])), tmp_path)
+    with pytest.raises(PredictionsError, match=r"of .*new.parquet has ids that .* once: 2"):
+        read([Scan(path, spark=spark) for path in paths])
+
+
+def test_strata_tell_which_items_each_was_applied_to(tmp_path: Path) -> None:
+    found = read(_scans(_written(weeks(), tmp_path)))
+    assert strata_of(found, 2).groups.names == ("old", "new")
+    assert found.are_alike("precision") is False
+    same = read(_scans(_written((weeks()[0],) * 2, tmp_path)))
+    assert same.are_alike("precision") is True

@@ -23,24 +23,8 @@ from tests.report.hostile import poisoned
 
 CORPUS: list[str] = json.loads((Path(__file__).parents[1] / "browser/xss.json").read_text())
 KNOWN = {
-    *("html", "head", "meta", "link", "title", "style", "body", "main", "header", "footer"),
-    *(
-        "a",
-        "h1",
-        "h2",
-        "p",
-        "section",
-        "span",
-        "b",
-        "dl",
-        "div",
-        "dt",
-        "dd",
-        "ul",
-        "li",
-        "pre",
-        "code",
-    ),
+    *("html", "head", "meta", "link", "title", "style", "body", "main", "header", "footer", "a"),
+    *("h1", "h2", "p", "section", "span", "b", "dl", "div", "dt", "dd", "ul", "li", "pre", "code"),
     *("table", "caption", "thead", "tbody", "tr", "th", "td"),
     *("figure", "figcaption", "svg", "desc", "path", "details", "summary"),
 }
@@ -192,14 +176,6 @@ def test_hostile_texts_make_no_markdown(report: Report) -> None:
     assert {"html_inline", "html_block"} & set(parsed(unescaped))
 
 
-def test_json_is_what_to_dict_says_and_carries_its_format(report: Report, several: Report) -> None:
-    for each in (report, several):
-        told = each.to_dict()
-        assert json.loads(each.json) == told
-        assert told["format"] == 1
-        json.dumps(told, allow_nan=False)
-
-
 KEYS = {
     *("format", "made_at", "assay", "campaign", "population", "how", "metrics", "answers"),
     *("outcome", "variable", "is_probability", "strata_interval", "strata"),
@@ -207,7 +183,12 @@ KEYS = {
 }
 
 
-def test_keys_are_stable(report: Report) -> None:
+def test_json_is_what_to_dict_says_with_stable_keys(report: Report, several: Report) -> None:
+    for each in (report, several):
+        told = each.to_dict()
+        assert json.loads(each.json) == told
+        assert told["format"] == 1
+        json.dumps(told, allow_nan=False)
     assert set(report.to_dict()) == KEYS
 
 

@@ -278,8 +278,7 @@ def test_weights_are_told() -> None:
     campaign = assay.create_campaign(
         columns, id="id", score="p", threshold=0.5, sample_weight="seen", budget=60
     )
-    while batch := campaign.ask(20):
-        campaign.tell({item.id: bool(made.truth[int(item.id)]) for item in batch})
+    Made(made.score, made.truth, campaign).label(60)
     report = campaign.report()
     told = report.to_dict()
     assert told["population"]["weight_column"] == "seen"

@@ -15,10 +15,8 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 import pyarrow as pa
 import pytest
-from typer.testing import CliRunner
 
 import assay
-from assay.cli import app
 from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions import read_predictions
 from assay.predictions.databases import check, translate
@@ -145,10 +143,12 @@ def _overflowing(a: str, n: str) -> str:
     return f"CAST(({a}) * {2.0 ** int(n)!r} AS INTEGER)"
 
 
+HALVES = "nearest whole number"
 WRONG: dict[str, Mapping[str, Callable[..., str]]] = {
     "number of integer ids": {"left_by": _overflowing},
     "digest of string ids": {"text_word": lambda a: f"length({a})"},
     "digest of integer ids": {"xor_bits": lambda a, b: f"(({a}) | ({b}))"},
+    HALVES: {},
 }
 
 
@@ -161,17 +161,10 @@ def test_a_database_that_computes_otherwise_is_refused(
     monkeypatch.setattr(check, "_tried", set())
     monkeypatch.setattr(translate, "_known", {})
     monkeypatch.setattr(Sqlite, "functions", {**Sqlite.functions, **WRONG[what]})
+    if what == HALVES:
+        monkeypatch.setattr(check, "rounded_sql", lambda value: f"CAST(round({value}) AS BIGINT)")
     with pytest.raises(PredictionsError, match=f"otherwise than numpy: .*{what}(?s:.*)'duckdb'"):
         read_predictions(Scan(file, "preds", engine="database"), **ROLES)
-
-
-def test_halves_that_are_rounded_otherwise_are_refused(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(check, "_tried", set())
-    monkeypatch.setattr(check, "rounded_sql", lambda value: f"CAST(round({value}) AS BIGINT)")
-    with pytest.raises(PredictionsError, match="otherwise than numpy: nearest whole number"):
-        check.refuse_other_arithmetic(Sqlite(str(file)))
 
 
 def test_a_number_that_sqlite_misreads_is_given_by_a_function(
@@ -270,18 +263,6 @@ def test_columns_without_a_type(file: Path) -> None:
     for table in ("seen", "loose"):
         found = read_predictions(Scan(file, table, engine="database"), **ROLES)
         assert found.fingerprint() == expected
-
-
-def test_from_the_command_line(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(file.parent)
-    words = ["create", "preds.db", "--table", "preds", "--engine", "database", "--id", "id"]
-    words += ["--score", "p", "--threshold", "0.5", "--within", "0.1", "--name", "spam"]
-    done = CliRunner().invoke(app, words)
-    assert done.exit_code == 0, done.output
-    campaign = assay.load_campaign("spam", storage=f"sqlite:///{file.parent / 'assay.db'}")
-    assert campaign.settings.source.rows == SIZE
-    wrong = CliRunner().invoke(app, [*words[:3], "perds", *words[4:-1], "spam2"])
-    assert "did you mean 'preds'?" in wrong.output
 
 
 # ClickHouse

@@ -10,7 +10,7 @@ import pytest
 from assay.core.cuts import Cuts
 from assay.core.strata import Strata
 from assay.errors import PredictionsError
-from assay.predictions import Card, Predictions, read_predictions
+from assay.predictions import Card, Predictions, Scan, read_predictions
 
 
 def _written(folder: Path, text: str) -> Path:
@@ -63,13 +63,6 @@ def test_ids_of_a_csv_file(written: list[str], ids: set[object], tmp_path: Path)
     assert _ids(_written(tmp_path, "\n".join(["id,score", *lines]))) == ids
 
 
-def test_a_leading_zero_far_down_makes_all_ids_strings(tmp_path: Path) -> None:
-    # DuckDB looks at some 20,000 rows to guess a type.
-    lines = [f"{number},0.5" for number in range(60_000)]
-    ids = _ids(_written(tmp_path, "\n".join(["id,score", *lines, "007,0.5"])))
-    assert ids == {"007", *(str(number) for number in range(60_000))}
-
-
 @pytest.mark.parametrize(
     ("written", "positive", "yes"),
     [
@@ -105,13 +98,6 @@ def test_csv_dialects(between: str, line_end: str, tmp_path: Path) -> None:
     same = read_predictions(expected, id="id", score="score", predicted="said")
     assert predictions.fingerprint() == same.fingerprint()
     assert predictions.source == str(path)
-
-
-def test_a_compressed_csv_file(tmp_path: Path) -> None:
-    path = tmp_path / "predictions.csv.gz"
-    with gzip.open(path, "wt") as file:
-        file.write("id,score\na,0.5\n")
-    assert _ids(path) == {"a"}
 
 
 def test_csv_columns_are_shown_as_they_stand(tmp_path: Path) -> None:
@@ -155,13 +141,6 @@ def test_shown_columns_are_those_of_the_drawn_rows(parts: Path, id: str | None) 
         assert card.predicted is (row % 1000 >= 500)
 
 
-def test_no_cards_of_a_file(parts: Path) -> None:
-    predictions = read_predictions(
-        parts / "part-0.parquet", score="score", threshold=0.5, show=["url"]
-    )
-    assert _deal(predictions, 0) == []
-
-
 def test_files_whose_columns_stand_in_another_order(tmp_path: Path) -> None:
     for kind in ("csv", "parquet"):
         for name, columns in (("a", ["id", "score"]), ("b", ["score", "id"])):
@@ -182,24 +161,6 @@ def test_rows_of_several_csv_files_are_numbered_in_the_order_of_the_names(tmp_pa
     assert [card.shown["text"] for card in cards] == [str(card.id) for card in cards]
 
 
-def test_a_file_of_several_that_lacks_a_column(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("id,score\n7,0.5\n")
-    (tmp_path / "b.csv").write_text("id\n8\n")
-    told = (
-        r"(?s)column 'score' of .*not the same.*in 1 file \(.*a.csv\), missing in 1 file \(.*b.csv"
-    )
-    with pytest.raises(PredictionsError, match=told):
-        _ids(tmp_path / "*.csv")
-
-
-def test_a_file_whose_name_looks_like_a_pattern(tmp_path: Path) -> None:
-    (tmp_path / "week[1].csv").write_text("id,score\n7,0.5\n")
-    (tmp_path / "week1.csv").write_text("id,score\n8,0.5\n")
-    (tmp_path / "it's.csv").write_text("id,score\n9,0.5\n")
-    assert _ids(tmp_path / "week[1].csv") == {7}
-    assert _ids(tmp_path / "it's.csv") == {9}
-
-
 @pytest.mark.parametrize("id", ["id", None])
 def test_a_file_that_lost_rows_after_it_was_read(id: str | None, tmp_path: Path) -> None:
     path = _written(tmp_path, "id,score,text\na,0.5,x\nb,0.5,y\n")
@@ -215,3 +176,32 @@ def test_a_file_that_vanished_after_it_was_read(tmp_path: Path) -> None:
     path.unlink()
     with pytest.raises(PredictionsError, match=r"predictions.csv cannot be read"):
         _all_cards(predictions)
+
+
+def test_a_leading_zero_far_down_makes_all_ids_strings(tmp_path: Path) -> None:
+    # DuckDB looks at some 20,000 rows to guess a type.
+    lines = [f"{number},0.5" for number in range(60_000)]
+    ids = _ids(_written(tmp_path, "\n".join(["id,score", *lines, "007,0.5"])))
+    assert ids == {"007", *(str(number) for number in range(60_000))}
+
+
+HEAD, ROWS = "id,p,said\n", "a,0.9,yes\nb,0.2,no\n"
+# What is odd and yet clear is read: name of the file, its content, and the encoding.
+FINE: dict[str, tuple[str, bytes, str | None]] = {
+    "a byte order mark": ("preds.csv", f"{HEAD}{ROWS}".encode("utf-8-sig"), None),
+    "tabs": ("preds.tsv", f"{HEAD}{ROWS}".replace(",", "\t").encode(), None),
+    "windows": ("preds.csv", f"{HEAD}ä,0.9,Yes\nb,0.2,No\n".encode("cp1252"), "cp1252"),
+    "packed": ("preds.csv.gz", gzip.compress(f"{HEAD}{ROWS}".encode("utf-16")), "utf-16"),
+    "an empty last line": ("preds.csv", f"{HEAD}{ROWS}\n\n".encode(), None),
+    "spaces around labels": ("preds.csv", f"{HEAD}a, 0.9 , YES \nb,0.2,n\n".encode(), None),
+    "a cell of 3 MB": ("preds.csv", f"{HEAD}a,0.9,1\n{'b' * 3_000_000},0.2,0\n".encode(), None),
+}
+
+
+@pytest.mark.parametrize("name", FINE)
+def test_odd_files_that_are_read(name: str, tmp_path: Path) -> None:
+    file, content, encoding = FINE[name]
+    (tmp_path / file).write_bytes(content)
+    scan = Scan(str(tmp_path / file), encoding=encoding)
+    found = read_predictions(scan, id="id", score="p", predicted="said")
+    assert (found.size, found.positives) == (2, 1)

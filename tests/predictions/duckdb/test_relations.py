@@ -5,11 +5,10 @@ import gzip
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
-from random import Random
 from typing import Any
 from urllib.parse import quote
 
@@ -17,7 +16,6 @@ import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 import pytest
 
@@ -28,127 +26,9 @@ from assay.predictions import Card, Predictions, read_predictions
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.scan import Scan, as_scan
+from tests.predictions.sources import SOURCES, UNCOPIED, made_table, write_csv, write_parquet
 
 COLUMNS = ["id", "score", "said", "text"]
-
-
-def _table(size: int = 3_000, seed: int = 0) -> "pa.Table":
-    """Return predictions whose values are easily changed on their way through a file."""
-    random = Random(seed)
-    odd = ["", "NA", "null", '"', "'", "a,b", "\\N", "\\", "\n", "\r\n", "\t", " x ", "é🂡", "{}"]
-    texts = ["".join(random.choices(odd, k=3)) for _ in range(size)]
-    numbers = {random.randrange(-(2**63), 2**63) for _ in range(size)}
-    return pa.table(
-        {
-            "id": [f"{number:05}{random.choice(odd)}" for number in range(size)],
-            "number": list(numbers),
-            "score": [random.random() * 10.0 ** random.randint(-12, 0) for _ in range(size)],
-            "said": [random.random() < 0.3 for _ in range(size)],
-            "text": [None if random.random() < 0.1 else text for text in texts],
-            "lang": [random.choice(["en", "fr"]) for _ in range(size)],
-        }
-    )
-
-
-def _rows(table: "pa.Table") -> list[dict[str, Any]]:
-    return table.to_pylist()
-
-
-def _write_csv(table: "pa.Table", path: Path) -> None:
-    # Everything that is text in quotes, or else a missing text and the empty one are the same.
-    pa_csv.write_csv(table, path, pa_csv.WriteOptions(quoting_style="needed"))
-
-
-def _parquet(table: "pa.Table", folder: Path) -> Scan:
-    pq.write_table(table, folder / "whole.parquet", row_group_size=500)
-    return Scan(folder / "whole.parquet")
-
-
-def _csv(table: "pa.Table", folder: Path) -> Scan:
-    _write_csv(table, folder / "whole.csv")
-    return Scan(str(folder / "whole.csv"))
-
-
-def _csv_gz(table: "pa.Table", folder: Path) -> Scan:
-    _write_csv(table, folder / "plain")
-    (folder / "whole.csv.gz").write_bytes(gzip.compress((folder / "plain").read_bytes()))
-    return Scan(folder / "whole.csv.gz")
-
-
-def _lines(table: "pa.Table") -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in _rows(table))
-
-
-def _jsonl(table: "pa.Table", folder: Path) -> Scan:
-    (folder / "whole.jsonl").write_text(_lines(table), encoding="utf-8")
-    return Scan(folder / "whole.jsonl")
-
-
-def _ndjson_gz(table: "pa.Table", folder: Path) -> Scan:
-    (folder / "whole.ndjson.gz").write_bytes(gzip.compress(_lines(table).encode()))
-    return Scan(folder / "whole.ndjson.gz")
-
-
-def _json_list(table: "pa.Table", folder: Path) -> Scan:
-    (folder / "whole.json").write_text(json.dumps(_rows(table), indent=1), encoding="utf-8")
-    return Scan(folder / "whole.json")
-
-
-def _folder(table: "pa.Table", folder: Path) -> Scan:
-    below = folder / "day=1" / "deep"
-    below.mkdir(parents=True)
-    pq.write_table(table.slice(0, 1_000), folder / "day=1" / "a.parquet")
-    pq.write_table(table.slice(1_000), below / "b.parquet")
-    (folder / "_SUCCESS").touch()
-    (below / ".b.parquet.crc").write_bytes(b"crc")
-    return Scan(folder)
-
-
-def _partitioned(suffix: str) -> Callable[["pa.Table", Path], Scan]:
-    """Return a writer of one folder for each language, which is no longer in the files."""
-
-    def write(table: "pa.Table", folder: Path) -> Scan:
-        for lang in ("en", "fr"):
-            part = table.filter(pa.array([row == lang for row in table["lang"].to_pylist()]))
-            (folder / f"lang={lang}").mkdir()
-            path = folder / f"lang={lang}" / f"part.{suffix}"
-            if suffix == "parquet":
-                pq.write_table(part.drop_columns(["lang"]), path)
-            elif suffix == "csv":
-                _write_csv(part.drop_columns(["lang"]), path)
-            else:
-                path.write_text(_lines(part.drop_columns(["lang"])), encoding="utf-8")
-        return Scan(folder if suffix == "csv" else f"{folder}/*/*.{suffix}")
-
-    return write
-
-
-def _query(table: "pa.Table", folder: Path) -> Scan:
-    path = _parquet(table, folder).path
-    return Scan(f"SELECT * FROM '{path}' -- all of them")
-
-
-def _duckdb(table: "pa.Table", folder: Path) -> Scan:
-    with duckdb.connect(str(folder / "it's.duckdb")) as connection:
-        connection.register("given", table)
-        connection.execute('CREATE SCHEMA s; CREATE TABLE s."my ""preds""" AS FROM given')
-    return Scan(folder / "it's.duckdb", table='s.my "preds"')
-
-
-SOURCES: dict[str, Callable[["pa.Table", Path], Scan]] = {
-    "Parquet": _parquet,
-    "CSV": _csv,
-    "compressed CSV": _csv_gz,
-    "JSON lines": _jsonl,
-    "compressed JSON lines": _ndjson_gz,
-    "a JSON list": _json_list,
-    "a folder": _folder,
-    "Parquet by language": _partitioned("parquet"),
-    "CSV by language": _partitioned("csv"),
-    "JSON by language": _partitioned("jsonl"),
-    "a query": _query,
-    "DuckDB": _duckdb,
-}
 
 
 def _cards(predictions: Predictions, count: int = 200) -> list[Card]:
@@ -163,7 +43,6 @@ def _in_memory(source: object) -> Scan:
 
 def _look(scan: Scan, id: str) -> tuple[object, ...]:
     """Return all that depends on the ids, scores and labels, and what people see of some items."""
-    scan = scan if scan.engine else _in_memory(scan)
     show = ["text", "lang"]
     predictions = read_predictions(scan, id=id, score="score", predicted="said", show=show)
     size = predictions.size
@@ -173,13 +52,13 @@ def _look(scan: Scan, id: str) -> tuple[object, ...]:
 
 @pytest.fixture(scope="module")
 def table() -> "pa.Table":
-    return _table()
+    return made_table()
 
 
 @pytest.fixture(scope="module")
 def looks(table: "pa.Table", tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
     """What the Parquet file of the same table gives, by the column of ids."""
-    scan = _parquet(table, tmp_path_factory.mktemp("parquet"))
+    scan = write_parquet(table, tmp_path_factory.mktemp("parquet"))
     return {id: _look(scan, id) for id in ("id", "number")}
 
 
@@ -188,7 +67,9 @@ def test_each_source_gives_the_same_predictions(
     source: str, table: "pa.Table", looks: Mapping[str, object], tmp_path: Path
 ) -> None:
     scan = SOURCES[source](table, tmp_path)
-    assert {id: _look(scan, id) for id in looks} == looks
+    assert {id: _look(_in_memory(scan), id) for id in looks} == looks
+    there = replace(scan, engine="duckdb")
+    assert {id: _look(there, id) for id in looks} == looks
 
 
 def test_one_changed_value_would_be_seen(
@@ -203,7 +84,7 @@ def test_one_changed_value_would_be_seen(
         column[row] = value
         changed = table.set_column(table.column_names.index(name), name, pa.array(column))
         id = "id" if name == "id" else "number"
-        assert _look(_parquet(changed, tmp_path), id) != looks[id]
+        assert _look(write_parquet(changed, tmp_path), id) != looks[id]
 
 
 @pytest.mark.parametrize("source", ["JSON lines", "CSV by language", "a query", "DuckDB"])
@@ -213,7 +94,7 @@ def test_a_condition_gives_what_filtering_first_would_give(
     english = table.filter(pa.array([lang == "en" for lang in table["lang"].to_pylist()]))
     (tmp_path / "first").mkdir()
     (tmp_path / "then").mkdir()
-    expected = _look(_parquet(english, tmp_path / "first"), "number")
+    expected = _look(write_parquet(english, tmp_path / "first"), "number")
     scan = SOURCES[source](table, tmp_path / "then")
     assert _look(replace(scan, where="lang = 'en' -- and no other"), "number") == expected
     assert _look(replace(scan, where="lang <> 'en'"), "number") != expected
@@ -240,30 +121,18 @@ def test_the_copy_holds_what_the_source_holds(
     assert staged.is_text is in_place.is_text is is_csv
     if is_csv:
         assert set(staged.types.values()) == {"VARCHAR"}
-    is_copied = source not in ("Parquet", "a folder", "Parquet by language", "DuckDB")
+    is_copied = source not in UNCOPIED
     assert (staged.folder / "staged.parquet").exists() is is_copied
     assert not list(in_place.folder.iterdir())
     assert staged.bytes > 0
+    if source == "a folder":
+        files = tmp_path.rglob("[ab].parquet")
+        assert in_place.bytes == sum(path.stat().st_size for path in files)
     assert (in_place.bytes > 0) is (source != "a query")
 
 
-def test_bytes_are_those_of_the_files(tmp_path: Path) -> None:
-    scan = _folder(_table(), tmp_path)
-    relation = open_relation(scan, ["id"], staged=True)
-    assert relation.bytes == sum(path.stat().st_size for path in tmp_path.rglob("[ab].parquet"))
-
-
-def test_temporary_files_are_gone_with_the_relation(tmp_path: Path) -> None:
-    relation = open_relation(_csv(_table(), tmp_path), ["id"], staged=True)
-    folder = relation.folder
-    assert folder.exists()
-    del relation
-    gc.collect()
-    assert not folder.exists()
-
-
 def test_temporary_files_are_gone_with_the_process(tmp_path: Path) -> None:
-    scan = _csv(_table(), tmp_path)
+    scan = write_csv(made_table(), tmp_path)
     program = (
         "import sys\n"
         "from assay.predictions.duckdb.relations import open_relation\n"
@@ -284,15 +153,20 @@ def test_temporary_files_are_gone_with_the_process(tmp_path: Path) -> None:
     assert run.stderr == ""
 
 
-def test_temporary_files_are_gone_after_an_error(
+def test_temporary_files_are_gone_after_an_error_and_with_the_relation(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scan = _csv(_table(), tmp_path)
+    scan = write_csv(made_table(), tmp_path)
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(temporary))
     with pytest.raises(PredictionsError, match="not found"):
         open_relation(scan, ["no such column"], staged=True)
+    assert not list(temporary.iterdir())
+    relation = open_relation(scan, ["id"], staged=True)
+    assert list(temporary.iterdir())
+    del relation
+    gc.collect()
     assert not list(temporary.iterdir())
 
 
@@ -310,19 +184,13 @@ def test_a_query_is_run_once() -> None:
 
 
 def test_rows_without_ids_keep_the_order_of_a_query(tmp_path: Path) -> None:
-    pq.write_table(_table(), tmp_path / "a.parquet")
+    pq.write_table(made_table(), tmp_path / "a.parquet")
     scan = Scan(f"FROM '{tmp_path}/a.parquet' ORDER BY score")
     predictions = read_predictions(scan, score="score", threshold=0.5, show=["score"])
     cards = sorted(_cards(predictions), key=lambda card: int(card.id))
     scores = [card.shown["score"] for card in cards]
     assert scores == sorted(scores, key=lambda score: float(str(score)))
-    assert scores[0] == np.sort(np.asarray(_table()["score"]))[int(cards[0].id)]
-
-
-def test_relative_paths_in_a_query(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _csv(_table(10), tmp_path)
-    monkeypatch.chdir(tmp_path)
-    assert _read("FROM 'whole.csv'").size == 10
+    assert scores[0] == np.sort(np.asarray(made_table()["score"]))[int(cards[0].id)]
 
 
 def test_a_name_in_a_query_is_no_variable_of_the_program() -> None:
@@ -601,10 +469,6 @@ def test_a_condition_on_a_table_in_memory(name: str, held: object) -> None:
     _refused(scan, f"{name}='x' is given beside predictions of type | filter the table first")
 
 
-def test_a_scan_of_a_table_in_memory() -> None:
-    assert _read(Scan({"id": [1, 2], "score": [0.1, 0.9]})).positives == 1
-
-
 # Databases
 
 
@@ -736,7 +600,7 @@ def postgres(url: str, table: "pa.Table") -> str:
         names = ", ".join(table.column_names)
         copy = f'COPY "Odd "" schema".preds ({names}) FROM STDIN'
         with server.cursor() as cursor, cursor.copy(copy) as rows:
-            for row in _rows(table):
+            for row in table.to_pylist():
                 rows.write_row(list(row.values()))
         server.execute("CREATE TABLE nothing (id bigint, score real)")
         server.execute("CREATE TABLE single (score double precision)")
@@ -750,7 +614,7 @@ PREDS = 'Odd " schema.preds'
 
 def test_postgres_looks_at_the_condition(postgres: str, table: "pa.Table", tmp_path: Path) -> None:
     english = table.filter(pa.array([lang == "en" for lang in table["lang"].to_pylist()]))
-    expected = _look(_parquet(english, tmp_path), "number")
+    expected = _look(write_parquet(english, tmp_path), "number")
     where = "lang ~ '^e' AND id LIKE '%' -- PostgreSQL's own operator"
     assert _look(Scan(postgres, table=PREDS, where=where), "number") == expected
 
@@ -809,7 +673,7 @@ def test_a_copy_in_several_parts(
     assert len(list(relation.folder.glob("*.parquet"))) > 10
     assert not list(relation.folder.glob("*.csv"))
     rows = relation.connection.sql(f"FROM {relation.sql}").fetchall()
-    assert rows == [tuple(row.values()) for row in _rows(table)]
+    assert rows == [tuple(row.values()) for row in table.to_pylist()]
 
 
 def test_no_password_is_told(postgres: str) -> None:

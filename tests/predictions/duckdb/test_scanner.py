@@ -24,14 +24,8 @@ from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.scanner import DuckScanner
 from assay.predictions.engine import telling_progress
 from assay.predictions.scan import Scan
-from assay.predictions.sql.rows import RowSql, spread_sql, value_sql
-from tests.predictions.contract import (
-    SEED,
-    Population,
-    check_counts,
-    check_deals,
-    check_draw,
-)
+from assay.predictions.sql.rows import RowSql, spread_sql
+from tests.predictions.contract import SEED, Population, check_counts, check_deals, check_draw
 from tests.predictions.contract_populations import population
 
 made = cache(population)
@@ -69,34 +63,29 @@ def _passes(plans: list[str]) -> int:
     return sum("read parquet" in plan.lower() for plan in plans)
 
 
-def test_one_pass_counts_and_lists_the_first_cards(plans: list[str], tmp_path: Path) -> None:
-    meant = made("unsigned").showing()
+@pytest.mark.parametrize(
+    "case",
+    [
+        ("unsigned", [], SEED, 1),  # counts, and the first cards
+        ("unsigned", ["text"], SEED, 2),
+        ("unsigned", [], SEED + 1, 2),
+        ("rare", [], SEED, 2),  # uneven scores are counted once more
+    ],
+)
+def test_passes_over_the_rows(
+    case: tuple[str, list[str], int, int], plans: list[str], tmp_path: Path
+) -> None:
+    name, shown, seed, passes = case
+    meant = made(name).showing(*shown)
     found = meant.read(_written(meant, tmp_path))
-    assert (len(plans), _passes(plans)) == (2, 1)  # the range is in the files' own statistics
-    check_draw(found, meant)
-    assert _passes(plans) == 1
-
-
-def test_uneven_scores_are_counted_once_more(plans: list[str], tmp_path: Path) -> None:
-    meant = made("rare").showing()
-    check_draw(meant.read(_written(meant, tmp_path)), meant)
-    assert _passes(plans) == 2
-
-
-def test_what_people_see_takes_a_second_pass(plans: list[str], tmp_path: Path) -> None:
-    meant = made("unsigned").showing("text")
-    check_draw(meant.read(_written(meant, tmp_path)), meant)
-    assert _passes(plans) == 2
-
-
-def test_another_seed_takes_a_pass_more(plans: list[str], tmp_path: Path) -> None:
-    meant = made("unsigned").showing()
-    found = meant.read(_written(meant, tmp_path))
-    strata = meant.strata("perc", "score", "margin", [True, False])
+    if name == "unsigned":  # the range is in the files' own statistics
+        assert (len(plans), _passes(plans)) == (2, 1)
+    scale = meant.scales[0]
+    strata = meant.strata("perc", "score", scale, [True, False])
     counts = [9] * strata.n_strata
-    dealt = found.deal(strata, scale="margin", seed=SEED + 1, counts=counts)
-    assert dealt == meant.dealt(strata, "margin", SEED + 1, counts)
-    assert _passes(plans) == 2
+    dealt = found.deal(strata, scale=scale, seed=seed, counts=counts)
+    assert dealt == meant.dealt(strata, scale, seed, counts)
+    assert _passes(plans) == passes
 
 
 @pytest.mark.parametrize("name", ["probabilities", "margins", "unsigned"])
@@ -186,14 +175,9 @@ def test_keys_are_packed_and_unpacked() -> None:
 def test_a_cast_to_smallint_rounds_halves_to_even() -> None:
     rng = np.random.default_rng(5)
     halves = np.arange(-LARGEST_BIN, LARGEST_BIN) + 0.5
-    values = np.concatenate(
-        [
-            halves,
-            np.nextafter(halves, -np.inf),
-            np.nextafter(halves, np.inf),
-            rng.uniform(-LARGEST_BIN, LARGEST_BIN, 1_000_000),
-        ]
-    )
+    beside = np.nextafter(halves, -np.inf), np.nextafter(halves, np.inf)
+    spread = rng.uniform(-LARGEST_BIN, LARGEST_BIN, 1_000_000)
+    values = np.concatenate([halves, *beside, spread])
     column = duckdb.from_arrow(pa.table({"x": values}))
 
     def rounded(expression: str) -> Ints:
@@ -252,20 +236,21 @@ def test_bins_that_are_not_rounded_to_the_nearest(
     _is_found_out(check_draw, made(name), tmp_path)
 
 
-def test_bins_in_single_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        duck_keys,
-        "duckdb_bin",
-        lambda value, rule: re.sub("1e0", "1::FLOAT", duckdb_bin(value, rule)),
-    )
-    _is_found_out(check_draw, made("probabilities"), tmp_path)
-
-
-def test_confidence_in_single_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        duck_scanner, "value_sql", lambda *asked: re.sub("1e0", "1::FLOAT", value_sql(*asked))
-    )
-    _is_found_out(check_counts, made("probabilities"), tmp_path)
+@pytest.mark.parametrize(
+    ("module", "name", "check"),
+    [(duck_keys, "duckdb_bin", check_draw), (duck_scanner, "value_sql", check_counts)],
+    ids=["bins", "confidence"],
+)
+def test_single_precision(
+    module: Any,
+    name: str,
+    check: Callable[..., None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    right = getattr(module, name)
+    monkeypatch.setattr(module, name, lambda *asked: re.sub("1e0", "1::FLOAT", right(*asked)))
+    _is_found_out(check, made("probabilities"), tmp_path)
 
 
 def test_a_duckdb_that_computes_other_bins_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

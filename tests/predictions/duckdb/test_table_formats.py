@@ -88,6 +88,7 @@ def test_delta_has_the_rows_of_its_log(table: Path) -> None:
     assert there > live_rows().num_rows  # the folder is not the table
     same_as(table, live_rows(), show=["day", "lang", "note"])
     assert sorted(column_names(str(table))) == ["day", "id", "lang", "note", "p"]
+    assert read_predictions(str(table), score="p", threshold=0.5).size == live_rows().num_rows
 
 
 @pytest.mark.parametrize(
@@ -95,11 +96,6 @@ def test_delta_has_the_rows_of_its_log(table: Path) -> None:
 )
 def test_conditions_on_columns_that_are_in_the_log_only(where: str, table: Path) -> None:
     same_as(table, live_rows(), where)
-
-
-def test_without_ids_and_by_its_own_choice(table: Path) -> None:
-    assert read_predictions(str(table), score="p", threshold=0.5).size == live_rows().num_rows
-    assert told(str(table))[0] == live_rows().num_rows
 
 
 def test_part_of_a_table_is_refused(table: Path) -> None:
@@ -162,30 +158,28 @@ def _z85(data: bytes) -> str:
     return "".join(letters[word // 85**place % 85] for word in words for place in (4, 3, 2, 1, 0))
 
 
-def test_names_that_files_have_otherwise_are_refused(delta: Any, tmp_path: Path) -> None:
-    path = tmp_path / "preds"
-    delta.write_deltalake(path, rows(0, 10))
-    log, lines = path / "_delta_log" / f"{0:020}.json", _logged(path)
-    for line in lines:
-        if "metaData" in line:
-            line["metaData"]["configuration"] = {"delta.columnMapping.mode": "name"}
-    log.write_text("\n".join(map(json.dumps, lines)))
-    with pytest.raises(PredictionsError, match="name its columns otherwise") as caught:
-        read_predictions(str(path), **COLUMNS)
-    assert "Spark's catalog" in str(caught.value)
-
-
-def test_files_elsewhere_are_refused(delta: Any, tmp_path: Path) -> None:
+def test_other_names_in_files_and_files_elsewhere_are_refused(delta: Any, tmp_path: Path) -> None:
     path = tmp_path / "preds"
     delta.write_deltalake(path, rows(0, 10))
     pq.write_table(rows(10, 20), tmp_path / "secret.parquet")
-    log, lines = path / "_delta_log" / f"{0:020}.json", _logged(path)
-    for line in lines:
-        if "add" in line:
-            line["add"]["path"] = (tmp_path / "secret.parquet").as_uri()
-    log.write_text("\n".join(map(json.dumps, lines)))
-    with pytest.raises(PredictionsError, match="has files elsewhere"):
-        read_predictions(str(path), **COLUMNS)
+    log = path / "_delta_log" / f"{0:020}.json"
+    for action, changed, told in (
+        (
+            "metaData",
+            {"configuration": {"delta.columnMapping.mode": "name"}},
+            "name its columns otherwise(?s:.*)Spark's catalog",
+        ),
+        ("add", {"path": (tmp_path / "secret.parquet").as_uri()}, "has files elsewhere"),
+    ):
+        before = log.read_text()
+        lines = _logged(path)
+        for line in lines:
+            if action in line:
+                line[action].update(changed)
+        log.write_text("\n".join(map(json.dumps, lines)))
+        with pytest.raises(PredictionsError, match=told):
+            read_predictions(str(path), **COLUMNS)
+        log.write_text(before)
 
 
 def test_a_table_without_rows_and_a_log_that_is_none(delta: Any, tmp_path: Path) -> None:
@@ -230,12 +224,15 @@ def iceberg(tmp_path: Path) -> Any:
 
 
 def _folder(made: Any) -> Path:
-    return Path(made.location().removeprefix("file://"))
+    return Path(_local(made.location()))
 
 
 def test_iceberg_has_the_rows_of_its_metadata(iceberg: Any) -> None:
+    before = _local(iceberg.metadata_location)
     same_as(_folder(iceberg), rows(0, SIZE))
     iceberg.delete("id < 40")
+    assert told(before)[0] == SIZE  # metadata of before is the table as it was
+    assert told(_local(iceberg.metadata_location))[0] == SIZE - 40
     same_as(_folder(iceberg), rows(40, SIZE))
     same_as(_folder(iceberg), rows(40, SIZE), "lang = 'en'")
     there = sum(
@@ -244,13 +241,6 @@ def test_iceberg_has_the_rows_of_its_metadata(iceberg: Any) -> None:
     assert there > SIZE
     with pytest.raises(PredictionsError, match="files of a Delta or Iceberg table"):
         read_predictions(f"{_folder(iceberg)}/data", **COLUMNS)
-
-
-def test_metadata_of_before_is_the_table_as_it_was(iceberg: Any) -> None:
-    before = iceberg.metadata_location.removeprefix("file://")
-    iceberg.delete("id < 40")
-    assert told(before)[0] == SIZE
-    assert told(iceberg.metadata_location.removeprefix("file://"))[0] == SIZE - 40
 
 
 def test_columns_that_were_renamed_and_added(iceberg: Any) -> None:
@@ -266,21 +256,16 @@ def test_columns_that_were_renamed_and_added(iceberg: Any) -> None:
         read_predictions(_folder(iceberg), **COLUMNS)
 
 
-def test_metadata_that_could_be_the_newest(iceberg: Any) -> None:
-    folder = _folder(iceberg)
-    newest = Path(iceberg.metadata_location.removeprefix("file://"))
-    shutil.copy(newest, newest.with_name(newest.name.replace("-", "-other-", 1)))
-    with pytest.raises(PredictionsError, match="several files of metadata") as caught:
-        read_predictions(folder, **COLUMNS)
-    assert "catalog" in str(caught.value)
-    assert told(newest)[0] == SIZE
-
-
-def test_data_of_iceberg_elsewhere_is_refused(iceberg: Any, tmp_path: Path) -> None:
-    moved = tmp_path / "moved"
-    shutil.copytree(_folder(iceberg), moved)
+def test_metadata_that_could_be_the_newest_and_data_elsewhere(iceberg: Any, tmp_path: Path) -> None:
+    folder, moved = _folder(iceberg), tmp_path / "moved"
+    shutil.copytree(folder, moved)
     with pytest.raises(PredictionsError, match="has files elsewhere"):
         read_predictions(moved, **COLUMNS)
+    newest = Path(_local(iceberg.metadata_location))
+    shutil.copy(newest, newest.with_name(newest.name.replace("-", "-other-", 1)))
+    with pytest.raises(PredictionsError, match=r"several files of metadata(?s:.*)catalog"):
+        read_predictions(folder, **COLUMNS)
+    assert told(newest)[0] == SIZE
 
 
 def test_rows_that_a_file_of_deletes_names(iceberg: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions import Scan, column_names, find_classes, is_of_classes, read_predictions
-from tests.predictions.class_population import KNOWN, TABLE, cut, dealt, told_by
+from tests.predictions.class_population import KNOWN, TABLE, told_by
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -53,38 +53,3 @@ def test_lists_and_numbers_are_read_in_spark(spark: "SparkSession") -> None:
     in_spark = read_predictions(spark.createDataFrame(lists), **columns)
     assert in_spark.fingerprint() == read_predictions(lists, **columns).fingerprint()
     assert find_classes(spark.createDataFrame(lists), probabilities="p").names == ("0", "1", "2")
-
-
-def test_spark_deals_a_thousand_classes_as_memory_does(spark: "SparkSession") -> None:
-    rng = np.random.default_rng(11)
-    size, most = 20_000, 1_000
-    said = np.minimum(rng.geometric(0.005, size), most) - 1
-    said[:most] = np.arange(most)
-    table = {"id": np.arange(size), "said": said, "p": rng.beta(2, 1, size)}
-    known = Vocabulary(tuple(map(str, range(most))))
-    columns: dict[str, Any] = {"id": "id", "predicted": "said", "score": "p", "classes": known}
-    here = read_predictions(table, **columns)
-    there = read_predictions(spark.createDataFrame(pa.table(table)), **columns)
-    assert there.fingerprint() == here.fingerprint()
-    heaps = [(0,), (1, 4), (2, 3), tuple(range(8, 400)), tuple(range(400, 990))]
-    strata = cut(here, heaps, 4)
-    assert cut(there, heaps, 4) == strata
-    assert dealt(there, strata, 50) == dealt(here, strata, 50)
-
-
-def test_spark_says_what_is_wrong_with_classes(spark: "SparkSession") -> None:
-    known = Vocabulary(("a", "b"))
-    table = {"id": ["x", "y", "z"], "said": ["a", "c", "b"], "p_a": [0.5] * 3, "p_b": [0.5] * 3}
-
-    def read(changed: dict[str, Any], **columns: Any) -> None:
-        frame = spark.createDataFrame(pa.table({**table, **changed}))
-        read_predictions(frame, id="id", classes=known, **columns)
-
-    with pytest.raises(PredictionsError, match=r"1 of 3 predicted classes .* none of the 2"):
-        read({}, predicted="said")
-    with pytest.raises(PredictionsError, match=r"2 of 3 predicted classes .* missing"):
-        read({"said": ["a", None, " "]}, predicted="said")
-    with pytest.raises(PredictionsError, match=r"1 of 3 rows .* have probabilities that"):
-        read({"p_b": [0.5, None, 0.5]}, probabilities="p_*")
-    with pytest.raises(PredictionsError, match=r"2 of 3 rows .* have probabilities that"):
-        read({"p_b": [0.5, float("nan"), float("-inf")]}, probabilities="p_*")

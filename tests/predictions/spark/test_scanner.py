@@ -1,6 +1,7 @@
 """What the Spark engine opens, computes and refuses. Its answers are in `test_contract.py`."""
 
 import csv
+import json
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -144,12 +145,14 @@ def test_scores_of_the_predicted_class_are_doubted(spark: "SparkSession") -> Non
 
 
 def test_files_in_spark(spark: "SparkSession", tmp_path: Path) -> None:
-    """A folder of Parquet files, and CSV files of a pattern."""
+    """Files of Parquet, CSV and JSON lines, by a pattern."""
     for part in range(4):
         some = table("string").slice(part * 500, 500)
         pq.write_table(some, tmp_path / f"{part}.parquet")
         some.to_pandas().to_csv(tmp_path / f"{part}.csv", index=False, quoting=csv.QUOTE_ALL)
-    for path in (f"{tmp_path}/[0-3].parquet", f"{tmp_path}/*.csv"):
+        lines = "\n".join(map(json.dumps, some.to_pylist()))
+        (tmp_path / f"{part}.jsonl").write_text(lines)
+    for path in (f"{tmp_path}/[0-3].parquet", f"{tmp_path}/*.csv", f"{tmp_path}/*.jsonl"):
         scanner = open_spark(Scan(path, spark=spark), roles(), ["text"])
         assert scanner.source == path
         check_cells(scanner, table("string"))
