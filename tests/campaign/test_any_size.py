@@ -72,9 +72,8 @@ def test_the_same_items_are_asked_for_and_the_same_is_answered(path: Path) -> No
 
 
 def test_a_campaign_goes_on_in_another_process_and_its_where_with_it(
-    path: Path, tmp_path: Path
+    path: Path, storage: str
 ) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
     first = _answer(_create(path, "duckdb", storage), 100, 300)
     campaign = assay.load_campaign(storage=storage)
     rest = _answer(campaign, 400, 2_000)
@@ -87,9 +86,8 @@ def test_a_campaign_goes_on_in_another_process_and_its_where_with_it(
 
 
 def test_a_changed_file_is_refused_when_more_cards_are_needed_and_rebased(
-    path: Path, tmp_path: Path
+    path: Path, storage: str
 ) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
     _answer(_create(path, "duckdb", storage), 100, 300)
     changed = SCORE.copy()
     changed[:50] = 1 - changed[:50]
@@ -133,10 +131,9 @@ def _tiny_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("_tiny_reserve")
 def test_several_classifiers_go_on_in_another_process_unless_one_has_changed(
-    tmp_path: Path,
+    tmp_path: Path, storage: str
 ) -> None:
     path = _write_several(tmp_path / "rows.parquet", SCORE)
-    storage = f"sqlite:///{tmp_path}/labels.db"
     first = _answer(_create_several(path, "duckdb", storage), 40, 40)
     rest = _answer(assay.load_campaign(storage=storage), 100, 100)
     assert len({item.id for item in [*first, *rest]}) == len(first) + len(rest)
@@ -149,10 +146,9 @@ def test_several_classifiers_go_on_in_another_process_unless_one_has_changed(
 
 
 def test_many_processes_may_write_while_the_predictions_are_read(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch, storage: str
 ) -> None:
     """The predictions are read outside of a transaction: another may write meanwhile."""
-    storage = f"sqlite:///{tmp_path}/labels.db"
     campaign = _create(path, "duckdb", storage)
     waiting = campaign.ask(5)
     source = campaign._labelling._reserve.source

@@ -2,7 +2,6 @@
 
 import math
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -286,9 +285,8 @@ def test_the_reserve_grows_when_a_campaign_outruns_it() -> None:
     assert len(seen) == min(20 * 97, int(columns["yes"].sum()))
 
 
-def test_a_stored_campaign_that_outruns_its_reserve_says_how_to_go_on(tmp_path: Path) -> None:
+def test_a_stored_campaign_that_outruns_its_reserve_says_how_to_go_on(storage: str) -> None:
     columns, truth = population(4000)
-    storage = f"sqlite:///{tmp_path / 'a.db'}"
     design = assay.Design(rounds_in_a_row=10**6)
     values: dict[str, Any] = {
         "score": "p",

@@ -1,7 +1,6 @@
 """Campaigns that go on from labels of items that were drawn at random before."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -64,8 +63,7 @@ def test_a_campaign_goes_on_to_the_last_item() -> None:
     assert campaign.estimate().value == pytest.approx(TRUTH[SCORE >= 0.5].mean())
 
 
-def test_a_resumed_campaign_stands_where_the_first_stood(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
+def test_a_resumed_campaign_stands_where_the_first_stood(storage: str) -> None:
     first = _create(_told(SAMPLE), storage)
     first.tell(_told(np.array([item.id for item in first.ask(20)])))
     resumed = assay.load_campaign(storage=storage, predictions={"p": SCORE})
@@ -116,8 +114,7 @@ def test_chosen_items_are_warned_of() -> None:
         _create(_told(np.argsort(SCORE)[-200:]), metric="precision")
 
 
-def test_a_refused_file_leaves_no_campaign(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
+def test_a_refused_file_leaves_no_campaign(storage: str) -> None:
     with pytest.raises(assay.LabelError, match="not among the predictions"):
         _create({SIZE: True}, storage)
     assert not _create(_told(SAMPLE), storage).done

@@ -1,9 +1,7 @@
 """Two weeks, and series of weeks, of more classes than yes and no."""
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,11 +74,6 @@ def exact(metric: str, pair: tuple[dict[str, Any], dict[str, Any]]) -> tuple[flo
         METRICS[metric](np.array([truth(id) for id in each["id"]]), each["topic"]) for each in pair
     )
     return float(new), float(new - old)
-
-
-@pytest.fixture
-def storage(tmp_path: Path) -> Iterator[str]:
-    yield f"sqlite:///{tmp_path}/labels.db"
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -92,9 +92,8 @@ def test_items_of_no_class_and_items_that_nobody_can_judge() -> None:
     assert found["accuracy"].value == pytest.approx(right, abs=0.02)
 
 
-def test_a_resumed_campaign_stands_where_the_other_did(tmp_path: Any) -> None:
+def test_a_resumed_campaign_stands_where_the_other_did(storage: str) -> None:
     table, truth = made()
-    storage = f"sqlite:///{tmp_path}/classes.db"
     campaign = assay.create_campaign(
         table, id="id", predicted="topic", score="p", metric="macro-f1", budget=300, storage=storage
     )

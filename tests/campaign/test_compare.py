@@ -68,11 +68,6 @@ def create(source: Any, **more: Any) -> assay.Campaign:
     return assay.create_campaign(source, **{**COLUMNS, "within": 0.08, **more})
 
 
-@pytest.fixture
-def storage(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/labels.db"
-
-
 def exact(metric: str, pair: tuple[Any, Any]) -> float:
     values = []
     for each in pair:

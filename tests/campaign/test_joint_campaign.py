@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -130,10 +129,9 @@ def test_twenty_classifiers_whose_cells_are_merged_are_exact_too() -> None:
     check_exact(finish(campaign, truth, batch=300), said, truth)
 
 
-def test_a_campaign_that_is_loaded_again_asks_the_same(tmp_path: Path) -> None:
+def test_a_campaign_that_is_loaded_again_asks_the_same(storage: str) -> None:
     table, _, truth = population(1000, seed=3)
     goal: Any = {"classifiers": CLASSIFIERS, "metrics": GOALS, "budget": 200, "seed": 5}
-    storage = f"sqlite:///{tmp_path}/labels.db"
     straight = assay.create_campaign(table, **goal)
     assay.create_campaign(table, **goal, name="broken off", storage=storage)
     for _ in range(4):
@@ -250,10 +248,9 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_is_refused_and_nothing_is_kept(
-    options: dict[str, Any], message: str, tmp_path: Path
+    options: dict[str, Any], message: str, storage: str
 ) -> None:
     table, _, _ = population(100)
-    storage = f"sqlite:///{tmp_path}/labels.db"
     given: Any = {"classifiers": CLASSIFIERS, "within": 0.1, "storage": storage}
     with pytest.raises(assay.AssayError, match=message):
         assay.create_campaign(table, **{**given, **options})

@@ -104,8 +104,9 @@ def test_several_metrics_of_one_classifier() -> None:
     assert one.settings.source.fingerprint == campaign.settings.source.fingerprint
 
 
-def test_a_part_of_the_labels_is_stored_reported_bundled_and_verified(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/weights.db"
+def test_a_part_of_the_labels_is_stored_reported_bundled_and_verified(
+    tmp_path: Path, storage: str
+) -> None:
     campaign = create(within=0.3, budget=90, storage=storage, slices=["id"])
     estimates = label(campaign)
     assert len(campaign.answers()) <= 90
@@ -128,8 +129,7 @@ def test_a_part_of_the_labels_is_stored_reported_bundled_and_verified(tmp_path: 
     assert verified.clean, verified.findings
 
 
-def test_a_rebase_keeps_labels_and_weights(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/weights.db"
+def test_a_rebase_keeps_labels_and_weights(storage: str) -> None:
     label(create(metrics=["precision", "recall"], budget=60, storage=storage))
     new = {**TABLE, "views": WEIGHT[::-1].copy()}
     campaign = assay.rebase_campaign(storage=storage, predictions=new)

@@ -1,7 +1,6 @@
 """Campaigns of items that may have several classes, from predictions to estimates."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -184,9 +183,8 @@ def test_names_that_cannot_be_told_apart_from_sets_are_refused() -> None:
         Vocabulary(tuple(map(str, range(63))), multilabel=True)
 
 
-def test_a_stored_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_stored_campaign_goes_on_where_it_was(storage: str) -> None:
     table, _, truth = made()
-    storage = f"sqlite:///{tmp_path}/a.db"
     asked: dict[str, Any] = {"metrics": ["precision", "recall"], "budget": 80}
     campaign = begun(table, **asked, storage=storage, name="tags")
     first = campaign.ask(30)
@@ -305,9 +303,8 @@ def test_a_population_knows_its_values() -> None:
 # What else is told of a campaign.
 
 
-def test_a_rebase_keeps_answers_and_classes(tmp_path: Path) -> None:
+def test_a_rebase_keeps_answers_and_classes(storage: str) -> None:
     table, _, truth = made()
-    storage = f"sqlite:///{tmp_path}/a.db"
     guidelines = dict.fromkeys(NAMES, "what it is")
     campaign = begun(
         table, metric="f1", budget=80, storage=storage, name="tags", classes=guidelines

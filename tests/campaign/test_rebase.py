@@ -65,11 +65,6 @@ def label(
     return asked
 
 
-@pytest.fixture
-def storage(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path / 'labels.db'}"
-
-
 @pytest.mark.filterwarnings("ignore::assay.AssayWarning")
 @pytest.mark.parametrize("rounds", [3, 10**6], ids=["under way", "done"])
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))

@@ -2,7 +2,6 @@
 
 import random
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,7 +31,7 @@ def population(size: int = 5000) -> tuple[dict[str, Floats | Bools], Bools]:
 )
 @pytest.mark.parametrize("break_every", [1, 7])
 def test_going_on_after_a_break_changes_nothing(
-    tmp_path: Path, design: assay.Design, break_every: int
+    design: assay.Design, break_every: int, storage: str
 ) -> None:
     columns, truth = population()
 
@@ -48,7 +47,6 @@ def test_going_on_after_a_break_changes_nothing(
         )
 
     whole = make("sqlite://")
-    storage = f"sqlite:///{tmp_path / 'a.db'}"
     broken = make(storage)
     turn = 0
     while not whole.done:
@@ -63,9 +61,8 @@ def test_going_on_after_a_break_changes_nothing(
     assert broken.ask(5) == []
 
 
-def test_two_processes_share_a_campaign(tmp_path: Path) -> None:
+def test_two_processes_share_a_campaign(storage: str) -> None:
     columns, truth = population()
-    storage = f"sqlite:///{tmp_path / 'a.db'}"
     one = assay.create_campaign(columns, score="p", predicted="yes", budget=60, storage=storage)
     two = assay.load_campaign(storage=storage)
     items = one.ask(20)
@@ -76,9 +73,8 @@ def test_two_processes_share_a_campaign(tmp_path: Path) -> None:
         one.tell({items[0].id: not truth[int(items[0].id)]})
 
 
-def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_loses_nothing(storage: str) -> None:
     columns, truth = population()
-    storage = f"sqlite:///{tmp_path / 'a.db'}"
     campaign = assay.create_campaign(
         columns, score="p", predicted="yes", budget=3000, storage=storage
     )
@@ -105,9 +101,8 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("round_", range(4))
-def test_kill_9_between_two_tells_loses_no_acknowledged_label(tmp_path: Path, round_: int) -> None:
+def test_kill_9_between_two_tells_loses_no_acknowledged_label(round_: int, storage: str) -> None:
     columns, truth = population()
-    storage = f"sqlite:///{tmp_path / 'a.db'}"
     assay.create_campaign(columns, score="p", predicted="yes", budget=400, storage=storage)
     chance = random.Random(round_)
     acknowledged: list[int] = []

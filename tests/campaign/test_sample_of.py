@@ -2,7 +2,6 @@
 
 import re
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,8 +46,7 @@ def test_the_interval_is_for_all_items() -> None:
     assert "random sample" not in " ".join(alone.estimate().notes)
 
 
-def test_strata_that_are_cut_anew_and_a_stored_campaign_keep_it(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/a.db"
+def test_strata_that_are_cut_anew_and_a_stored_campaign_keep_it(storage: str) -> None:
     made = labelled(campaign(sample_of=60_000, aux=["judge"], storage=storage, name="part"))
     again = assay.load_campaign("part", storage=storage)
     assert again.settings.goal.sample_size == 3_000

@@ -55,11 +55,6 @@ def world() -> World:
     return World(score, rng.random(2 * ITEMS) < 0.15 + 0.8 * score)
 
 
-@pytest.fixture
-def storage(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/series.db"
-
-
 FIRST, SECOND = np.arange(ITEMS), np.arange(ITEMS // 5, ITEMS + ITEMS // 5)
 COLUMNS: dict[str, Any] = {"id": "url", "score": "p", "predicted": "said"}
 

@@ -47,11 +47,6 @@ def _create(given: object, storage: str, **more: Any) -> assay.Campaign:
     return assay.create_campaign(given, **columns, **goal, storage=storage, **more)
 
 
-@pytest.fixture
-def storage(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/labels.db"
-
-
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_texts_that_were_exchanged_are_noticed(engine: Engine, path: Path, storage: str) -> None:
     """Ids, scores and labels, and so the fingerprint, are as they were."""

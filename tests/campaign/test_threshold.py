@@ -116,23 +116,22 @@ def test_scores_of_the_other_class_are_told() -> None:
     assert "scores do not tell yes from no" in str(found)
 
 
-def test_resumed_and_revised(tmp_path: Path) -> None:
+def test_resumed_and_revised(storage: str) -> None:
     _, truth = population()
-    url = f"sqlite:///{tmp_path / 'a.db'}"
     campaign = run(
-        make(storage=url), lambda id: "cannot judge" if id % 40 == 3 else bool(truth[id])
+        make(storage=storage), lambda id: "cannot judge" if id % 40 == 3 else bool(truth[id])
     )
     found = campaign.threshold()
-    again = assay.load_campaign(storage=url)
+    again = assay.load_campaign(storage=storage)
     assert again.threshold() == found
-    assert verify_campaign("campaign", storage=url).clean
+    assert verify_campaign("campaign", storage=storage).clean
     # An answer that is revised changes what is known, and not how cards were drawn.
     revised = [item for item, label in again.answers().items() if label.value == "yes"][:40]
     again.tell(dict.fromkeys(revised, False), revise=True)
     after = again.threshold()
     assert after.labels == found.labels
     assert after.yes <= found.yes
-    assert assay.load_campaign(storage=url).threshold() == after
+    assert assay.load_campaign(storage=storage).threshold() == after
 
 
 def test_engines_draw_the_same(tmp_path: Path) -> None:

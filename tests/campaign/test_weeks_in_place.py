@@ -137,9 +137,8 @@ def test_in_spark_it_goes_as_in_memory(
 
 
 def test_more_cards_are_read_from_both_and_a_file_that_changed_is_refused(
-    files: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, storage: str
 ) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
     monkeypatch.setattr(
         "assay.campaign.carry_over.depth", lambda settings: [5] * settings.strata.n_strata
     )

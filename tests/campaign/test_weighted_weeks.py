@@ -148,9 +148,8 @@ def test_both_have_weights_or_none_has() -> None:
 
 @pytest.mark.parametrize("where", ["memory", "duckdb"], indirect=True)
 def test_labels_of_a_weighted_campaign_count_again_in_a_comparison(
-    where: Where, tmp_path: Path
+    where: Where, storage: str
 ) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
     old, new = where("old", OLD), where("new", NEW)
     first = assay.create_campaign(old, **COLUMNS, budget=60, storage=storage, seed=4)
     label(first)
@@ -171,8 +170,7 @@ WEEKS = [week(0, 120, 0.4), week(20, 140, 0.3, drift=0.3), week(40, 160, 0.1, dr
 
 
 @pytest.mark.parametrize("where", ["memory", "duckdb"], indirect=True)
-def test_each_period_counts_by_its_own_weights(where: Where, tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
+def test_each_period_counts_by_its_own_weights(where: Where, storage: str) -> None:
     columns: dict[str, Any] = {**COLUMNS, "metric": ["precision", "recall"], "within": 1e-9}
     for number, rows in enumerate(WEEKS):
         period = f"w{number}"
@@ -198,8 +196,7 @@ def test_each_period_counts_by_its_own_weights(where: Where, tmp_path: Path) -> 
         assert "as if they were independent" in last.change.interval
 
 
-def test_a_series_is_weighted_from_the_first_period_on(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
+def test_a_series_is_weighted_from_the_first_period_on(storage: str) -> None:
     plain = {name: column for name, column in COLUMNS.items() if name != "sample_weight"}
     begin: dict[str, Any] = {"series": "s", "storage": storage}
     with pytest.raises(DesignError, match=r"change_within=0.02 is given beside sample_weight="):

@@ -234,11 +234,10 @@ def test_items_that_nobody_can_judge_are_left_out_and_told() -> None:
     assert "4 items that people could not judge are left out" in quality.notes
 
 
-def test_verdicts_that_are_not_at_hand_are_asked_for(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'labels.db'}"
+def test_verdicts_that_are_not_at_hand_are_asked_for(storage: str) -> None:
     # A column of `aux` is kept with the items; this one is not.
-    told = label(create(storage=url, budget=100, aux=[])).judge("judge", predictions=TABLE)
-    again = assay.load_campaign(storage=url)
+    told = label(create(storage=storage, budget=100, aux=[])).judge("judge", predictions=TABLE)
+    again = assay.load_campaign(storage=storage)
     with pytest.raises(PredictionsError, match=r"the column 'judge'(.|\n)*predictions=\.\.\."):
         again.judge("judge")
     assert again.judge("judge", predictions=TABLE).rows == told.rows
@@ -296,8 +295,7 @@ def test_the_report_has_every_judge_that_says_yes_or_no(tmp_path: Path) -> None:
     assert "Second opinions" not in create().report().markdown
 
 
-def test_verdicts_that_came_later_are_kept_with_the_items(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
+def test_verdicts_that_came_later_are_kept_with_the_items(storage: str) -> None:
     campaign = label(create(aux=[], show=["lang"], budget=120, storage=storage))
     assert campaign.settings.source.kept == ["lang", "p"]
     rebased = assay.rebase_campaign(storage=storage, predictions=TABLE, aux=["judge"])

@@ -213,11 +213,8 @@ def test_weighted_items_that_wait_are_counted_once_and_taken_at_their_worst() ->
 
 
 @pytest.mark.parametrize("design", [assay.Design(), assay.Design.guaranteed()])
-def test_a_campaign_with_both_is_clean_to_the_last_bit(
-    design: assay.Design, tmp_path: Path
-) -> None:
-    url = f"sqlite:///{tmp_path / 'a.db'}"
-    campaign = make(design=design, within=0.08, storage=url)
+def test_a_campaign_with_both_is_clean_to_the_last_bit(design: assay.Design, storage: str) -> None:
+    campaign = make(design=design, within=0.08, storage=storage)
     for turn in range(6):
         batch = campaign.ask(20)
         keep = batch if turn < 4 else batch[: len(batch) // 2]
@@ -231,5 +228,5 @@ def test_a_campaign_with_both_is_clean_to_the_last_bit(
     assert told.cannot_judge
     assert told.worst_case is not None
     assert told.worst_case[0] <= told.low <= told.high <= told.worst_case[1]
-    assert assay.verify_campaign(campaign.name, storage=url).clean
+    assert assay.verify_campaign(campaign.name, storage=storage).clean
     assert isinstance(campaign.report(), Report)

@@ -160,8 +160,7 @@ def test_what_is_not_kept_is_looked_up_or_refused(half_way: assay.Campaign) -> N
         half_way.slices("site", predictions=read)
 
 
-def test_slices_outlive_a_rebase_and_new_items(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'labels.db'}"
+def test_slices_outlive_a_rebase_and_new_items(storage: str) -> None:
     first, second = ({name: values[start::2] for name, values in TABLE.items()} for start in (0, 1))
     label(create(first, storage=storage))
     label(assay.extend_campaign(second, storage=storage))
