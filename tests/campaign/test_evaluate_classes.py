@@ -73,11 +73,3 @@ def test_an_oracle_says_classes_none_of_these_or_that_it_cannot(arrays: dict[str
     assert found.value == pytest.approx(right.mean(), abs=1e-9)
     with pytest.raises(LabelError, match=r"the true label of row \d+: 7 is not an answer"):
         assay.evaluate(arrays["y_pred"], oracle=lambda rows: [7] * len(rows), within=None, budget=9)
-
-
-def test_one_value_against_the_rest_is_yes_and_no(arrays: dict[str, Any]) -> None:
-    y_true, y_pred = arrays["y_true"], arrays["y_pred"]
-    found = assay.evaluate(y_pred, y_true=y_true, pos_label=1, within=None, budget=N)
-    right = sk.precision_score(y_true == 1, y_pred == 1)
-    assert found.metric == "precision"
-    assert found.value == pytest.approx(right, abs=1e-9)

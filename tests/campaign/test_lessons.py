@@ -16,6 +16,7 @@ from assay.errors import AssayWarning, DesignError
 from assay.labelling import find_campaign
 from assay.predictions import fold_of
 from tests.campaign.test_recut import population
+from tests.kinds import finish
 
 AUX = ["judge", "lang", "ok"]
 COMMON: dict[str, Any] = {"id": "url", "score": "p", "threshold": 0.5}
@@ -28,16 +29,6 @@ def week(number: int, *, size: int = 8_000) -> tuple[dict[str, list[object]], di
     return table, {f"{number}-{url}": yes for url, yes in truth.items()}
 
 
-def judge(campaign: assay.Campaign, truth: dict[object, bool]) -> list[object]:
-    """Label until a campaign is done; return the items in the order in which they were asked."""
-    asked: list[object] = []
-    while not campaign.done:
-        batch = campaign.ask(20)
-        asked += [item.id for item in batch]
-        campaign.tell({item.id: truth[item.id] for item in batch})
-    return asked
-
-
 @pytest.fixture
 def storage(tmp_path: Path) -> str:
     """A storage with a campaign of the first week that is done, on a file."""
@@ -48,7 +39,7 @@ def storage(tmp_path: Path) -> str:
         tmp_path / "week-0.parquet", **COMMON, aux=AUX, metric="accuracy", within=0.05, name="w0",
         storage=url,
     )  # fmt: skip
-    judge(campaign, truth)
+    finish(campaign, truth, 20)
     return url
 
 
@@ -76,7 +67,7 @@ def test_the_first_strata_are_by_last_weeks_model_and_folds_stay(
         assert last.settings.source.model is not None
         assert source.model.seed == last.settings.source.model.seed
         assert "log odds" in campaign.settings.strata_words[0]
-        drawn.append(judge(campaign, truth))
+        drawn.append(finish(campaign, truth, 20))
         now = campaign.settings.source.model
         assert now is not None
         assert now.seed == source.model.seed
@@ -125,7 +116,7 @@ def test_labels_that_say_otherwise_bring_the_score_back(storage: str) -> None:
         table, **COMMON, aux=AUX, learned_from="w0", metric="accuracy", within=0.03, name="w2",
         storage=storage,
     )  # fmt: skip
-    asked = judge(campaign, truth)
+    asked = finish(campaign, truth, 20)
     assert _model_of(campaign).columns == ("p",)
     assert _model_of(campaign).labels in (100, 200, 400)
     assert len(asked) == len(set(asked))
@@ -222,7 +213,7 @@ def test_a_series_with_second_opinions_goes_on_from_what_it_has_learned(tmp_path
             )  # fmt: skip
         lessons = campaign.settings.source.lessons
         assert (None if lessons is None else lessons.campaign) == [None, "s/w0", None][number]
-        judge(campaign, truth)
+        finish(campaign, truth, 20)
     found = assay.trend("s", storage=url)
     assert [row.reused for row in found.rows] == [0, 0, 0]
     assert found.rows[0].change is None

@@ -9,6 +9,7 @@ import pytest
 
 import assay
 from assay.errors import DesignError
+from tests.kinds import finish
 
 TABLE = {
     "id": np.arange(3_000),
@@ -27,9 +28,7 @@ def campaign(**options: Any) -> assay.Campaign:
 
 
 def labelled(made: assay.Campaign) -> assay.Campaign:
-    """Return it when it is over."""
-    while not made.done:
-        made.tell({item.id: bool(TRUTH[int(item.id)]) for item in made.ask(20)})
+    finish(made, TRUTH, 20)
     return made
 
 
@@ -55,8 +54,7 @@ def test_strata_that_are_cut_anew_and_a_stored_campaign_keep_it(storage: str) ->
 
 def test_a_part_that_is_too_small_says_so() -> None:
     made = campaign(sample_of=10**7, within=0.015)
-    for _ in range(3):
-        made.tell({item.id: bool(TRUTH[int(item.id)]) for item in made.ask(20)})
+    finish(made, TRUTH, 20, most=60)
     assert "the sample of items alone leaves" in made.outlook().text
 
 

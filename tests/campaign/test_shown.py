@@ -13,6 +13,7 @@ import assay
 from assay.errors import PredictionsError, StorageError
 from assay.labelling.shown import is_whole, seal_of
 from assay.predictions.scan import Engine
+from tests.kinds import shallow
 
 MANY = 1_200  # more items than are in reserve
 ROWS = 4_000
@@ -30,9 +31,7 @@ TEXTS = [f"text {number}" for number in range(ROWS)]
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lay down so few cards that some are soon missing."""
-    monkeypatch.setattr(
-        "assay.campaign.create.depth", lambda settings: [50] * settings.strata.n_strata
-    )
+    shallow(monkeypatch, 50)
 
 
 @pytest.fixture

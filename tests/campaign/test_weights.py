@@ -20,6 +20,7 @@ from assay.core.types import Bools, Floats
 from assay.errors import DesignError, LabelConflictError
 from assay.predictions import from_arrays
 from assay.storage import Label
+from tests.kinds import finish, shallow
 
 SIZE = 600
 RNG = np.random.default_rng(5)
@@ -35,8 +36,7 @@ def create(size: int = SIZE, weight: Floats = WEIGHT, **more: Any) -> assay.Camp
 
 
 def label(campaign: assay.Campaign, truth: Bools = TRUTH, batch: int = 30) -> assay.Estimate:
-    while items := campaign.ask(batch):
-        campaign.tell({item.id: bool(truth[int(item.id)]) for item in items})
+    finish(campaign, truth, batch)
     return campaign.estimate()
 
 
@@ -200,9 +200,7 @@ def test_verify_finds_a_weight_that_was_changed(storage: str) -> None:
 
 def test_a_reserve_that_runs_out_grows(monkeypatch: pytest.MonkeyPatch, storage: str) -> None:
     whole = label(create(budget=60))
-    monkeypatch.setattr(
-        "assay.campaign.create.depth", lambda settings: [2] * settings.strata.n_strata
-    )
+    shallow(monkeypatch, 2)
     campaign = create(budget=60, storage=storage)
     with campaign.store.read() as session:
         laid = session.reserve(1, len(campaign.strata()))
@@ -256,16 +254,12 @@ def test_a_campaign_does_not_stop_where_draws_contradict_what_is_known() -> None
         weight, score = rng.lognormal(0, 1.5, items), rng.random(items)
         truth = rng.random(items) < 0.1 + 0.8 * score
         campaign = assay.create_campaign(
-            {"p": score, "w": weight},
-            score="p",
-            threshold=0.5,
-            sample_weight="w",
+            from_arrays(y_score=score, threshold=0.5, sample_weight=weight),
             metric="accuracy",
             within=0.0001,
             seed=seed,
         )
-        while batch := campaign.ask(20):
-            estimate = campaign.tell({item.id: bool(truth[int(item.id)]) for item in batch})
+        estimate = label(campaign, truth, 20)
         right = float((weight * ((score >= 0.5) == truth)).sum() / weight.sum())
         assert estimate.low - 1e-9 <= right <= estimate.high + 1e-9
 

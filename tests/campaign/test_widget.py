@@ -150,15 +150,11 @@ def test_what_is_no_message_is_told_and_stores_nothing(tmp_path: Path) -> None:
     for message in NO_MESSAGES:
         reply = labeller.reply(message)
         assert reply["error"] and "items" not in reply
+    receipts = labeller.reply(_answer({"id": "m001"}, "yes", "k"))["receipts"]
+    assert [receipt["status"] for receipt in receipts] == ["refused"]  # it was never given
     assert _stored(tmp_path) == []
-
-
-def test_an_item_that_was_never_given_is_refused(tmp_path: Path) -> None:
-    campaign = _campaign(tmp_path)
-    reply = Labeller(campaign, "ann").reply(_answer({"id": "m001"}, "yes", "k"))
-    assert [receipt["status"] for receipt in reply["receipts"]] == ["refused"]
     with pytest.raises(InputError):
-        Labeller(campaign, " ")
+        Labeller(labeller._campaign, " ")
 
 
 def test_where_items_run_out_nothing_is_told_of_the_predictions(tmp_path: Path) -> None:
