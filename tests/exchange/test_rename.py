@@ -15,16 +15,9 @@ IDS = ["a", "b", "c", "d"]
 
 def overlapping() -> Campaign:
     """Return a campaign that wants two reviewers for every item, and has asked nobody yet."""
-    return create_campaign(
-        {"id": IDS, "p": [0.9] * len(IDS)},
-        id="id",
-        score="p",
-        threshold=0.5,
-        budget=len(IDS),
-        storage="sqlite://",
-        reviewers_per_item=2,
-        overlap=1.0,
-    )
+    columns = {"id": "id", "score": "p", "threshold": 0.5, "storage": "sqlite://"}
+    team = {"budget": len(IDS), "reviewers_per_item": 2, "overlap": 1.0}
+    return create_campaign({"id": IDS, "p": [0.9] * len(IDS)}, **{**columns, **team})
 
 
 def judged_in_label_studio(campaign: Campaign, who: str, user: int) -> bytes:
