@@ -175,17 +175,6 @@ def test_what_second_opinions_save_is_told(
 
 
 @pytest.mark.parametrize("kind", ["one", "several"])
-def test_noise_changes_nothing(kind: str) -> None:
-    """Held-out labels let noise pass in some 3% of looks; not here."""
-    table, truth = KINDS[kind][0](4_000, seed=1)
-    campaign = create(kind, table, aux=["noise"])
-    asked = finish(campaign, truth, 20)
-    assert campaign.settings.source.model is None
-    plain = create(kind, table, aux=[], seed=campaign.settings.seed)
-    assert len(asked) == len(finish(plain, truth, 20))
-
-
-@pytest.mark.parametrize("kind", ["one", "several"])
 def test_a_budget_is_what_people_are_asked_in_all(kind: str) -> None:
     table, truth = KINDS[kind][0](4_000)
     campaign = create(kind, table, within=None, budget=240)

@@ -60,18 +60,6 @@ def test_going_on_after_a_break_changes_nothing(kind: str, break_every: int, sto
     assert broken.ask(5) == []
 
 
-def test_two_processes_share_a_campaign(storage: str) -> None:
-    columns, truth = population()
-    one = assay.create_campaign(columns, score="p", predicted="yes", budget=60, storage=storage)
-    two = assay.load_campaign(storage=storage)
-    items = one.ask(20)
-    assert two.ask(20) == items
-    two.tell({item.id: truth[int(item.id)] for item in items[:10]})
-    assert one.estimate().labels == 10
-    with pytest.raises(assay.LabelConflictError):
-        one.tell({items[0].id: not truth[int(items[0].id)]})
-
-
 def test_a_full_disk_is_told_and_loses_nothing(storage: str) -> None:
     columns, truth = population()
     campaign = assay.create_campaign(

@@ -1,16 +1,13 @@
 """Campaigns for the threshold that keeps a floor."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import precision_score, recall_score
 
 import assay
-from assay import Campaign, Scan
+from assay import Campaign
 from assay.audit import verify_campaign
 from assay.core.floors import ThresholdQuestion
 from assay.core.types import Bools, Floats
@@ -125,24 +122,6 @@ def test_resumed_and_revised(storage: str) -> None:
     assert after.labels == found.labels
     assert after.yes <= found.yes
     assert assay.load_campaign(storage=storage).threshold() == after
-
-
-def test_engines_draw_the_same(tmp_path: Path) -> None:
-    score, truth = population()
-    path = tmp_path / "p.parquet"
-    pq.write_table(pa.table({"id": np.arange(SIZE), "p": score}), path)
-    asked = []
-    for engine in ("memory", "duckdb"):
-        campaign = assay.create_campaign(
-            Scan(str(path), engine=engine),
-            id="id",
-            score="p",
-            threshold_for="recall >= 0.6",
-            budget=200,
-        )
-        run(campaign, truth)
-        asked.append((list(campaign.answers()), campaign.threshold()))
-    assert asked[0] == asked[1]
 
 
 @pytest.mark.parametrize(

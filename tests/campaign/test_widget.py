@@ -62,37 +62,28 @@ def test_undo_and_the_other_answers(tmp_path: Path) -> None:
     assert _stored(tmp_path) == said
 
 
-def test_nothing_tells_what_the_classifier_said(tmp_path: Path) -> None:
+def test_nothing_tells_what_the_classifier_said(storage: str) -> None:
     """Not even where the owner shows the columns: scores here are found nowhere else."""
-    score = [round(0.5017 + number / 1000, 4) for number in range(60)]
     columns = {
         "id": [f"m{number}" for number in range(60)],
-        "p": score,
+        "p": [round(0.5017 + number / 1000, 4) for number in range(60)],
         "guess": ["classifier-says-so"] * 60,
         "subject": [f"subject {number}" for number in range(60)],
     }
+    said = {"predicted": "guess", "positive": "classifier-says-so", "answers": ("Spam", "No spam")}
+    shown = {"show": ["subject", "p", "guess"], "question": "Is it unwanted?", "budget": 10}
     campaign = assay.create_campaign(
-        columns,
-        id="id",
-        score="p",
-        predicted="guess",
-        positive="classifier-says-so",
-        show=["subject", "p", "guess"],
-        budget=10,
-        question="Is it unwanted?",  # otherwise it names the class that is asked about
-        storage=f"sqlite:///{tmp_path / 'blind.db'}",
-        answers=("Spam", "Not spam"),
+        columns, id="id", score="p", storage=storage, **{**said, **shown}
     )
     labeller = Labeller(campaign, "ann")
-    everything = [json.dumps(labeller.words)]
+    words = json.dumps(labeller.words)
     for number in range(12):
         reply = labeller.reply({"submits": []})
-        everything.append(json.dumps(reply))
-        replies = [labeller.reply(_answer(it, "yes", f"k{number}")) for it in reply["items"][:1]]
-        everything.append(json.dumps(replies))
-    words = "".join(everything)
+        words += json.dumps(reply)
+        for item in reply["items"][:1]:
+            words += json.dumps(labeller.reply(_answer(item, "yes", f"k{number}")))
     assert words.count('["subject", "subject') > 10
-    assert '"Spam"' in words and '"Not spam"' in words and '"done"' in words
+    assert '"Spam"' in words and '"No spam"' in words and '"done"' in words
     for told in ("classifier-says-so", "guess", "0.50", "0.51", "0.52", "0.53", "0.54", "0.55"):
         assert told not in words
     assert "0.5" in str(campaign.to_frame()["score"][0])  # which the owner sees, and would be found
