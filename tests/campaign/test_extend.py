@@ -252,27 +252,25 @@ def test_what_cannot_join_is_refused_with_a_remedy(storage: str) -> None:
     refused("no campaign named 'other'", table(TUESDAY), "other")
     refused("column 'name' not found", {"p": [0.5]})
 
-    accuracy: dict[str, Any] = {"metric": "accuracy", "budget": 5, "storage": storage}
     yes = {"name": ["a", "b"], "p": [0.5, 0.6]}
-    assay.create_campaign(yes, id="name", score="p", threshold=0.4, name="yes", **accuracy)
+
+    def make(name: str, **more: Any) -> None:
+        given = {"id": "name", "score": "p", "threshold": 0.4, "budget": 5, "metric": "accuracy"}
+        assay.create_campaign(yes, name=name, storage=storage, **{**given, **more})
+
+    make("yes")
     hint = refused("1 items of .* are predicted no", {"name": ["c"], "p": [0.1]}, "yes")
     assert "rebase_campaign('yes'" in hint
     assert assay.extend_campaign({"name": ["c"], "p": [0.9]}, "yes", storage=storage).ask(9)
 
-    by_confidence: dict[str, Any] = {
-        **accuracy,
-        "budget": 20,
-        "design": assay.Design.kumar_raj(bins=2),
-    }
-    assay.create_campaign(yes, id="name", score="p", threshold=0.4, name="sure", **by_confidence)
+    make("sure", budget=20, design=assay.Design.kumar_raj(bins=2))
     far = {"name": ["c"], "p": [1.5]}
     assert "rebase_campaign('sure'" in refused("run from 1.5 to 1.5", far, "sure")
 
-    assay.create_campaign(yes, score="p", threshold=0.4, name="numbered", **accuracy)
+    make("numbered", id=None)
     refused("no ids but the numbers of their rows", {"p": [0.9]}, "numbered")
 
-    two: dict[str, Any] = {"metrics": ["precision", "accuracy"], "budget": 5, "storage": storage}
-    assay.create_campaign(yes, id="name", score="p", threshold=0.4, name="two", **two)
+    make("two", metric=None, metrics=["precision", "accuracy"])
     assert "rebase_campaign('two'" in refused("several metrics", yes, "two")
 
     with open_store(storage).read() as session:
