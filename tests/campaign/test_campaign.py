@@ -11,7 +11,6 @@ from sklearn import metrics as sk
 
 import assay
 from assay.core.deck import number
-from assay.core.design import Allocation
 from assay.core.metrics import METRICS
 from assay.core.types import Bools, Floats
 from tests.kinds import finish
@@ -213,22 +212,6 @@ def test_cannot_judge_counts_as_no_answer_and_its_worst_case_is_told() -> None:
     assert "could not be judged" in str(estimate)
 
 
-def test_an_item_shows_only_what_was_chosen() -> None:
-    columns: dict[str, object] = {
-        "url": ["a", "b", "c"],
-        "p": [0.7, 0.8, 0.9],
-        "yes": [True] * 3,
-        "text": ["x", "y", "z"],
-    }
-    campaign = assay.create_campaign(
-        columns, id="url", score="p", predicted="yes", show=["text"], budget=3
-    )
-    items = campaign.ask(3)
-    assert {item.id: item["text"] for item in items} == {"a": "x", "b": "y", "c": "z"}
-    assert all(set(vars(item)) == {"id", "shown"} for item in items)
-    assert all(set(item.shown) == {"text"} for item in items)
-
-
 def test_the_order_of_a_batch_tells_nothing_about_the_strata() -> None:
     """Rank correlation of place and score over 1,000 items; beyond 0.15 once in a million."""
     columns, _ = population(20_000)
@@ -291,19 +274,6 @@ def test_one_class_predictions_are_refused_where_they_leave_nothing_to_estimate(
     refused = pytest.raises(assay.PredictionsError, match=message) if message else nullcontext()
     with refused:
         assay.create_campaign(columns, score="p", predicted="yes", metric=metric, budget=5)
-
-
-@pytest.mark.parametrize("allocation", ["opt-a1", "opt-a2"])
-def test_strata_of_both_predicted_labels_judge_the_prediction(allocation: Allocation) -> None:
-    columns, _ = population(2000)
-    design = assay.Design.kumar_raj(allocation=allocation)
-    campaign = assay.create_campaign(
-        columns, score="p", predicted="yes", metric="accuracy", budget=100, design=design
-    )
-    assert len(campaign.strata()) == 6  # both predicted labels share them
-    items = campaign.ask(1000)
-    wrong = {item.id: not columns["yes"][int(item.id)] for item in items}
-    assert campaign.tell(wrong).value == 0.0
 
 
 @pytest.mark.parametrize("n", [0, -1, 2.5, "5", True, None])

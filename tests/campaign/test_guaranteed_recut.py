@@ -19,7 +19,7 @@ from assay.audit import recompute
 from assay.campaign.widget import Labeller
 from assay.core.deck import numbers
 from assay.errors import DesignError
-from assay.labelling import Epoch, TurnRequest, epoch_seed, more_cards
+from assay.labelling import TurnRequest, epoch_seed, more_cards
 from assay.results import Turn
 from assay.web.queue import Counter
 from tests.campaign.test_recut import Truth, create, population
@@ -314,8 +314,3 @@ def test_a_changed_epoch_is_found(cut: Cut, what: str) -> None:
         file.execute("UPDATE campaign SET settings = ? WHERE id = ?", (text, number))
     found = assay.verify_campaign(storage=storage).findings
     assert any(each.startswith(("draws from before", "decks are in")) for each in found)
-
-
-def test_an_epoch_is_what_was_stored(cut: Cut) -> None:
-    for epoch in cut[0].settings.epochs:
-        assert Epoch.from_dict(json.loads(json.dumps(epoch.to_dict()))).rounds == epoch.rounds
