@@ -109,6 +109,15 @@ def test_a_part_of_the_labels_is_stored_reported_bundled_and_verified(
     assert verified.clean, verified.findings
 
 
+def test_a_rebase_keeps_labels_and_weights(storage: str) -> None:
+    label(create(metrics=["precision", "recall"], budget=60, storage=storage))
+    new = {**TABLE, "views": WEIGHT[::-1].copy()}
+    campaign = assay.rebase_campaign(storage=storage, predictions=new)
+    assert campaign.settings.source.columns["sample_weight"] == "views"
+    assert campaign.settings.strata.weighted
+    assert campaign.answers()
+
+
 def test_intervals_hold_as_often_as_they_say() -> None:
     """Fails by chance with a probability below 1e-4; metrics of items that count alike miss."""
     runs, wanted = 20, ["precision:cnn", "recall:cnn", "precision:cnn - precision:mve"]

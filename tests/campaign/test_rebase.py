@@ -36,14 +36,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "kumar-raj": {"design": assay.Design.kumar_raj()},
     "random": {"design": assay.Design.simple_random()},
     "several": SEVERAL,
-    "weighted": {"sample_weight": "views", "metrics": ["precision", "recall"], "budget": 200},
 }
 
 
 def table(rows: Ints, score: Floats = SCORE) -> dict[str, Any]:
-    vote, views = (score[rows] + rows % 7 / 10) > 0.8, 1 + rows % 5
+    vote = (score[rows] + rows % 7 / 10) > 0.8
     notes = [f"note {row}" for row in rows]
-    return {"row": rows, "p": score[rows], "note": notes, "vote": vote, "views": views}
+    return {"row": rows, "p": score[rows], "note": notes, "vote": vote}
 
 
 def create(storage: str | None, rows: Ints = OLD, **more: Any) -> assay.Campaign:

@@ -219,11 +219,11 @@ def test_two_who_begin_a_period_at_once_do_not_fork_the_series(
     assert [row.period for row in assay.trend("spam", storage=storage).rows] == ["w1", "w2b"]
 
 
-def estimate(low: float, value: float | None, high: float, within: float = 0.05) -> Estimate:
+def estimate(low: float, value: float | None, high: float, within: float | None = 0.05) -> Estimate:
     return Estimate("m", value, low, high, 0.95, within, 9, 0, None, "", True, None)
 
 
-W2 = PeriodRow("w2", "s/w2", 9, 9, 0, True, estimate(0.8, 0.9, 1), None, None, before="w1")
+W2 = PeriodRow("w2", "s/w2", 9, 9, 0, True, estimate(0.8, 0.9, 1, None), None, None, before="w1")
 
 
 FEW = "too few labels (9) to compare with w1."
