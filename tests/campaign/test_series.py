@@ -220,7 +220,8 @@ def test_two_who_begin_a_period_at_once_do_not_fork_the_series(
 
 
 def estimate(low: float, value: float | None, high: float, within: float | None = 0.05) -> Estimate:
-    return Estimate("m", value, low, high, 0.95, within, 9, 0, None, "", True, None)
+    made = Estimate("m", value, low, high, 0.95, None, 9, 0, None, "", True, None)
+    return replace(made, within=within)
 
 
 W2 = PeriodRow("w2", "s/w2", 9, 9, 0, True, estimate(0.8, 0.9, 1, None), None, None, before="w1")

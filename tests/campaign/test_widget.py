@@ -70,7 +70,11 @@ def test_nothing_tells_what_the_classifier_said(storage: str) -> None:
         "guess": ["classifier-says-so"] * 60,
         "subject": [f"subject {number}" for number in range(60)],
     }
-    said = {"predicted": "guess", "positive": "classifier-says-so", "answers": ("Spam", "No spam")}
+    said: dict[str, Any] = {
+        "predicted": "guess",
+        "positive": "classifier-says-so",
+        "answers": ("Spam", "No spam"),
+    }
     shown = {"show": ["subject", "p", "guess"], "question": "Is it unwanted?", "budget": 10}
     campaign = assay.create_campaign(
         columns, id="id", score="p", storage=storage, **{**said, **shown}

@@ -1,6 +1,7 @@
 """People who have another name in another tool are themselves when their labels come back."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ IDS = ["a", "b", "c", "d"]
 
 def overlapping() -> Campaign:
     """Return a campaign that wants two reviewers for every item, and has asked nobody yet."""
-    columns = {"id": "id", "score": "p", "threshold": 0.5, "storage": "sqlite://"}
+    columns: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.5, "storage": "sqlite://"}
     team = {"budget": len(IDS), "reviewers_per_item": 2, "overlap": 1.0}
     return create_campaign({"id": IDS, "p": [0.9] * len(IDS)}, **{**columns, **team})
 
