@@ -192,6 +192,12 @@ def postgres_url(postgres_dsn: str) -> Iterator[str]:
         server.execute(sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(database)))
 
 
+@pytest.fixture
+def storage(tmp_path: Path) -> str:
+    """A fresh storage in a file of SQLite."""
+    return f"sqlite:///{tmp_path / 'labels.db'}"
+
+
 @pytest.fixture(params=["sqlite", "postgresql"])
 def storage_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """A fresh storage: first a file of SQLite, then a database of PostgreSQL."""

@@ -1,5 +1,14 @@
-"""Campaigns of every kind, small: what checks and bundles must cope with."""
+"""Campaigns of every kind, small: what checks and bundles must cope with.
 
+Each is made once a process; whoever asks for it again is given a copy of its storage.
+"""
+
+import sqlite3
+import tempfile
+from collections.abc import Callable
+from contextlib import closing
+from functools import wraps
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,6 +48,55 @@ def label(campaign: assay.Campaign, rounds: int = 2) -> assay.Campaign:
     return campaign
 
 
+def finish(
+    campaign: assay.Campaign,
+    truth: Any,
+    batch: int = 50,
+    *,
+    most: float = float("inf"),
+    reviewer: str = "",
+) -> list[Any]:
+    """Answer to the end, or until so many were asked for; return the ids in their order.
+
+    The truth is an array, a mapping or a function of an item's id.
+    """
+    said = truth.__getitem__ if hasattr(truth, "__getitem__") else truth
+    asked: list[Any] = []
+    while len(asked) < most and (items := campaign.ask(batch)):
+        campaign.tell({item.id: said(item.id) for item in items}, reviewer=reviewer)
+        asked += [item.id for item in items]
+    return asked
+
+
+def shallow(patch: pytest.MonkeyPatch, cards: int, where: str = "create") -> None:
+    """Let so few cards be laid down of each stratum that some are soon missing."""
+    patch.setattr(
+        f"assay.campaign.{where}.depth", lambda settings: [cards] * settings.strata.n_strata
+    )
+
+
+_FOLDER = tempfile.TemporaryDirectory(prefix="assay-kinds-")
+
+
+def once(make: Callable[[str], None]) -> Callable[[str], None]:
+    """Make a kind once, and copy it where a new file of SQLite is wanted."""
+    made = Path(_FOLDER.name) / f"{make.__name__}.db"
+
+    @wraps(make)
+    def copy(url: str) -> None:
+        wanted = Path(url.removeprefix("sqlite:///"))
+        if not url.startswith("sqlite:///") or wanted.exists():
+            return make(url)
+        if not made.exists():
+            make(f"sqlite:///{made}")
+        with closing(sqlite3.connect(made)) as source, closing(sqlite3.connect(wanted)) as target:
+            source.backup(target)
+        return None
+
+    return copy
+
+
+@once
 def revised(url: str) -> None:
     campaign = label(create(url, design=assay.Design.guaranteed()))
     first, second, *_ = campaign.answers()
@@ -47,16 +105,19 @@ def revised(url: str) -> None:
     label(campaign, 1)
 
 
+@once
 def several(url: str) -> None:
     classifiers = {name: {"score": name, "threshold": 0.5} for name in "pq"}
     metrics = ["precision", "recall:p - recall:q", "f1:p - f1:q", "accuracy:q", "prevalence"]
     label(create(url, classifiers=classifiers, metrics=metrics))
 
 
+@once
 def from_before(url: str) -> None:
     label(create(url, metric="accuracy", labels={name: TRUTH[name] for name in NAMES[:40]}), 1)
 
 
+@once
 def rebased(url: str) -> None:
     before = label(create(url, metric="recall"))
     item, *_ = before.ask(5, reviewer="bob")
@@ -65,11 +126,13 @@ def rebased(url: str) -> None:
     label(after, 1)
 
 
+@once
 def extended(url: str) -> None:
     label(create(url, slice(0, 250), metric="f1"))
     label(assay.extend_campaign(table(slice(250, None)), storage=url), 1)
 
 
+@once
 def team(url: str) -> None:
     campaign = create(url, reviewers_per_item=2, overlap=0.6)
     rng = np.random.default_rng(1)
@@ -88,20 +151,21 @@ def team(url: str) -> None:
     assert campaign.disputes()
 
 
+@once
 def sampled_by_others(url: str) -> None:
     label(create(url, metric="accuracy", design=assay.Design.kumar_raj(strata="km")))
 
 
+@once
 def smoothed(url: str) -> None:
     label(create(url, design=assay.Design.bennett_carvalho()))
 
 
+@once
 def growing(url: str) -> None:
     """Cards that were laid down a few at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            "assay.campaign.create.depth", lambda settings: [1] * settings.strata.n_strata
-        )
+        shallow(patch, 1)
         campaign = create(url)
     n_strata = campaign.settings.strata.n_strata
     label(campaign, 3)
@@ -109,14 +173,17 @@ def growing(url: str) -> None:
         assert sum(session.reserve(campaign._labelling.key, n_strata)) > 2 * n_strata
 
 
+@once
 def weighted(url: str) -> None:
     label(create(url, metric="recall", sample_weight="impressions"), 3)
 
 
+@once
 def sliced(url: str) -> None:
     label(create(url, slices=["language"], show=["q"]))
 
 
+@once
 def followed(url: str) -> None:
     """Two periods of a series: the second goes on with labels of the first."""
     columns: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.5, "budget": 40}

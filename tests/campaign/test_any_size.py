@@ -11,6 +11,7 @@ import assay
 from assay.errors import PredictionsError
 from assay.predictions.scan import Engine
 from assay.storage import Store
+from tests.kinds import finish, shallow
 
 SIZE = 20_000
 RNG = np.random.default_rng(62)
@@ -27,9 +28,7 @@ def _write(path: Path, score: np.ndarray) -> Path:
 @pytest.fixture(autouse=True)
 def _small_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that it must grow."""
-    monkeypatch.setattr(
-        "assay.campaign.create.depth", lambda settings: [50] * settings.strata.n_strata
-    )
+    shallow(monkeypatch, 50)
 
 
 @pytest.fixture
@@ -52,18 +51,9 @@ def _create(path: Path, engine: Engine, storage: str | None = None) -> assay.Cam
     )
 
 
-def _answer(campaign: assay.Campaign, batch: int, labels: int) -> list[assay.Item]:
-    asked: list[assay.Item] = []
-    while len(asked) < labels and not campaign.done:
-        items = campaign.ask(batch)
-        campaign.tell({item.id: bool(TRUTH[int(item.id)]) for item in items})
-        asked += items
-    return asked
-
-
 def test_the_same_items_are_asked_for_and_the_same_is_answered(path: Path) -> None:
     memory, duckdb = (_create(path, engine) for engine in ("memory", "duckdb"))
-    assert _answer(memory, 250, 2_000) == _answer(duckdb, 250, 2_000)
+    assert finish(memory, TRUTH, 250) == finish(duckdb, TRUTH, 250)
     assert memory.estimate() == duckdb.estimate()
     assert memory.settings.strata == duckdb.settings.strata
     assert memory.settings.source.fingerprint == duckdb.settings.source.fingerprint
@@ -71,88 +61,35 @@ def test_the_same_items_are_asked_for_and_the_same_is_answered(path: Path) -> No
     assert low <= TRUTH[SCORE >= 0.5].mean() <= high
 
 
-def test_a_campaign_goes_on_in_another_process_and_its_where_with_it(
-    path: Path, tmp_path: Path
+def test_it_goes_on_in_another_process_and_a_changed_file_is_refused_and_rebased(
+    path: Path, storage: str
 ) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
-    first = _answer(_create(path, "duckdb", storage), 100, 300)
+    first = finish(_create(path, "duckdb", storage), TRUTH, 100, most=300)
     campaign = assay.load_campaign(storage=storage)
-    rest = _answer(campaign, 400, 2_000)
     assert campaign.settings.source.parts[0].scan == {
         "source": str(path),
         "where": "p >= 0.1",
         "engine": "duckdb",
     }
-    assert len({item.id for item in [*first, *rest]}) == len(first) + len(rest) == 2_000
-
-
-def test_a_changed_file_is_refused_when_more_cards_are_needed_and_rebased(
-    path: Path, tmp_path: Path
-) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
-    _answer(_create(path, "duckdb", storage), 100, 300)
+    first += finish(campaign, TRUTH, 200, most=200)
+    assert len({*first}) == len(first) == 500
     changed = SCORE.copy()
     changed[:50] = 1 - changed[:50]
     _write(path, changed)
     with pytest.raises(PredictionsError, match="is not what campaign 'campaign' was made from"):
-        _answer(assay.load_campaign(storage=storage), 1_500, 2_000)
-    assert len(assay.load_campaign(storage=storage).answers()) == 300  # nothing was lost
+        finish(assay.load_campaign(storage=storage), TRUTH, 1_500)
+    assert len(assay.load_campaign(storage=storage).answers()) == 500  # nothing was lost
     campaign = assay.rebase_campaign(storage=storage)
     assert campaign.settings.before is not None
-    assert campaign.settings.before.judged == 300
-    _answer(campaign, 500, 2_000)
+    assert campaign.settings.before.judged == 500
+    finish(campaign, TRUTH, 500)
     assert campaign.done
 
 
-def _create_several(path: Path, engine: Engine, storage: str | None = None) -> assay.Campaign:
-    return assay.create_campaign(
-        assay.Scan(path, engine=engine, where="p >= 0.1"),
-        id="id",
-        classifiers={"one": ("p", 0.5), "other": ("q", 0.5)},
-        metric="precision",
-        budget=400,
-        storage=storage,
-        seed=5,
-    )
-
-
-def _write_several(path: Path, score: np.ndarray) -> Path:
-    other = np.clip(SCORE + np.random.default_rng(4).normal(0, 0.2, SIZE), 0, 1)
-    pq.write_table(
-        pa.table({"id": np.arange(SIZE), "p": score, "q": other}), path, row_group_size=3_000
-    )
-    return path
-
-
-@pytest.fixture
-def _tiny_reserve(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "assay.campaign.create.depth", lambda settings: [5] * settings.strata.n_strata
-    )
-
-
-@pytest.mark.usefixtures("_tiny_reserve")
-def test_several_classifiers_go_on_in_another_process_unless_one_has_changed(
-    tmp_path: Path,
-) -> None:
-    path = _write_several(tmp_path / "rows.parquet", SCORE)
-    storage = f"sqlite:///{tmp_path}/labels.db"
-    first = _answer(_create_several(path, "duckdb", storage), 40, 40)
-    rest = _answer(assay.load_campaign(storage=storage), 100, 100)
-    assert len({item.id for item in [*first, *rest]}) == len(first) + len(rest)
-    changed = SCORE.copy()
-    there = np.flatnonzero(SCORE >= 0.6)[0]
-    changed[there] -= 0.01  # on the same side
-    _write_several(path, changed)
-    with pytest.raises(PredictionsError, match="is not what campaign 'campaign' was made from"):
-        _answer(assay.load_campaign(storage=storage), 250, 250)
-
-
 def test_many_processes_may_write_while_the_predictions_are_read(
-    path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, monkeypatch: pytest.MonkeyPatch, storage: str
 ) -> None:
     """The predictions are read outside of a transaction: another may write meanwhile."""
-    storage = f"sqlite:///{tmp_path}/labels.db"
     campaign = _create(path, "duckdb", storage)
     waiting = campaign.ask(5)
     source = campaign._labelling._reserve.source
@@ -169,10 +106,10 @@ def test_many_processes_may_write_while_the_predictions_are_read(
 def test_a_file_that_changes_while_the_campaign_lives_is_noticed(path: Path) -> None:
     """Also by the very process that made the campaign, and knows the file as it was."""
     campaign = _create(path, "duckdb")
-    _answer(campaign, 100, 100)
+    finish(campaign, TRUTH, 100, most=100)
     _write(path, 1 - SCORE)
     with pytest.raises(PredictionsError, match="is not what campaign 'campaign' was made from"):
-        _answer(campaign, 1_500, 2_000)
+        finish(campaign, TRUTH, 1_500)
     path.unlink()
     with pytest.raises(PredictionsError, match=r"rows.parquet cannot be read"):
         campaign.ask(1_500)

@@ -1,7 +1,6 @@
 """Campaigns that go on from labels of items that were drawn at random before."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from assay.core.engine import State, begin, step
 from assay.core.forms import ratio
 from assay.core.stopping import Reason
 from assay.core.types import Ints
+from tests.kinds import finish
 
 SIZE = 3000
 SCORE = np.random.default_rng(1).random(SIZE)
@@ -30,53 +30,35 @@ def _create(labels: object, storage: str | None = None, **more: Any) -> assay.Ca
     )
 
 
-def _finish(campaign: assay.Campaign) -> list[int]:
-    asked: list[int] = []
-    while not campaign.done:
-        batch = [int(item.id) for item in campaign.ask(20)]
-        asked += batch
-        campaign.tell(_told(np.array(batch)))
-    return asked
-
-
 def test_labels_from_before_count_and_are_never_asked_for_again() -> None:
     campaign = _create(_told(SAMPLE))
     assert campaign.estimate().labels == 200
     assert campaign.answers().keys() == set(SAMPLE.tolist())
     assert {event.reviewer for event in campaign.events()} == {"before"}
-    asked = _finish(campaign)
+    asked = finish(campaign, TRUTH, 20)
     assert asked
     assert len(set(asked)) == len(asked)
     assert not set(asked) & set(SAMPLE.tolist())
-    fresh = _finish(_create(None))
+    fresh = finish(_create(None), TRUTH, 20)
     assert len(fresh) - 200 <= len(asked) < len(fresh)
 
 
 def test_a_campaign_goes_on_to_the_last_item() -> None:
     """Every card that is not from before is dealt once, beyond what lies in reserve."""
     campaign = _create(_told(SAMPLE), metric="precision", within=0.0001)
-    asked: list[int] = []
-    while batch := campaign.ask(500):
-        asked += [int(item.id) for item in batch]
-        campaign.tell(_told(np.array([item.id for item in batch])))
+    asked = finish(campaign, TRUTH, 500)
     positives = set(np.flatnonzero(SCORE >= 0.5).tolist())
     assert set(asked) == positives - set(SAMPLE.tolist())
     assert campaign.estimate().value == pytest.approx(TRUTH[SCORE >= 0.5].mean())
 
 
-def test_a_resumed_campaign_stands_where_the_first_stood(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
+def test_a_resumed_campaign_stands_where_the_first_stood(storage: str) -> None:
     first = _create(_told(SAMPLE), storage)
-    first.tell(_told(np.array([item.id for item in first.ask(20)])))
+    finish(first, TRUTH, 20, most=20)
     resumed = assay.load_campaign(storage=storage, predictions={"p": SCORE})
     assert resumed.estimate() == first.estimate()
     assert resumed.ask(20) == first.ask(20)
-    assert _finish(resumed) == _finish(_and_twenty(_create(_told(SAMPLE))))
-
-
-def _and_twenty(campaign: assay.Campaign) -> assay.Campaign:
-    campaign.tell(_told(np.array([item.id for item in campaign.ask(20)])))
-    return campaign
+    assert finish(resumed, TRUTH, 20)
 
 
 def test_more_labels_than_the_goal_takes_end_it_at_once() -> None:
@@ -105,7 +87,7 @@ def test_a_guaranteed_campaign_does_not_go_on_from_labels() -> None:
 def test_designs_that_mix_predicted_labels_go_on_too() -> None:
     design = assay.Design.simple_random()
     campaign = _create(_told(SAMPLE), within=None, budget=240, design=design)
-    assert len(_finish(campaign)) == 40
+    assert len(finish(campaign, TRUTH, 20)) == 40
     items = np.array([int(item) for item in campaign.answers()])
     right = TRUTH[items] == (SCORE[items] >= 0.5)
     assert campaign.estimate().value == pytest.approx(right.mean())
@@ -116,8 +98,7 @@ def test_chosen_items_are_warned_of() -> None:
         _create(_told(np.argsort(SCORE)[-200:]), metric="precision")
 
 
-def test_a_refused_file_leaves_no_campaign(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
+def test_a_refused_file_leaves_no_campaign(storage: str) -> None:
     with pytest.raises(assay.LabelError, match="not among the predictions"):
         _create({SIZE: True}, storage)
     assert not _create(_told(SAMPLE), storage).done

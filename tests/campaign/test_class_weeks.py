@@ -1,9 +1,7 @@
 """Two weeks, and series of weeks, of more classes than yes and no."""
 
-from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, AssayWarning
 from assay.predictions import from_arrays
 from assay.predictions.pair import code_of_both, said_by_both
+from tests.kinds import finish
 
 NAMES = np.array(["bio", "cs", "math", "physics", "zoo"])
 SIZE = 600
@@ -61,13 +60,9 @@ def truth(item: Any, classes: int = 5) -> str:
     return str(NAMES[number]) if number < classes else "none of these"
 
 
-def finish(campaign: Campaign, size: int = 100, classes: int = 5) -> list[str]:
+def label(campaign: Campaign, size: int = 100, classes: int = 5) -> list[str]:
     """Label to the end, and return what people were asked."""
-    asked: list[str] = []
-    while batch := campaign.ask(size):
-        asked += [str(item.id) for item in batch]
-        campaign.tell({item.id: truth(item.id, classes) for item in batch})
-    return asked
+    return finish(campaign, lambda id: truth(id, classes), size)
 
 
 def exact(metric: str, pair: tuple[dict[str, Any], dict[str, Any]]) -> tuple[float, float]:
@@ -78,11 +73,6 @@ def exact(metric: str, pair: tuple[dict[str, Any], dict[str, Any]]) -> tuple[flo
     return float(new), float(new - old)
 
 
-@pytest.fixture
-def storage(tmp_path: Path) -> Iterator[str]:
-    yield f"sqlite:///{tmp_path}/labels.db"
-
-
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("kind", PAIRS)
 def test_at_full_labelling_differences_are_those_of_scikit_learn(kind: str, metric: str) -> None:
@@ -90,7 +80,7 @@ def test_at_full_labelling_differences_are_those_of_scikit_learn(kind: str, metr
     campaign = assay.compare_campaign(
         *pair, **COLUMNS, metric=metric, budget=10 * SIZE, level_within=0.01
     )
-    finish(campaign, SIZE)
+    label(campaign, SIZE)
     (name, gap), (_, level) = campaign.estimates().items()
     assert name == f"{metric}:new - {metric}:old"
     assert (level.value, gap.value) == pytest.approx(exact(metric, pair), abs=1e-12)
@@ -102,7 +92,7 @@ def test_a_class_that_one_week_alone_has_is_in_the_matrix(storage: str) -> None:
     campaign = assay.compare_campaign(
         *pair, **COLUMNS, budget=10 * SIZE, level_within=0.01, metric="macro_f1", storage=storage
     )
-    finish(campaign, SIZE)
+    label(campaign, SIZE)
     assert campaign.settings.classes.names == tuple(NAMES)
     for name, each in zip(("old", "new"), pair, strict=True):
         matrix = campaign.confusion(name)
@@ -111,15 +101,9 @@ def test_a_class_that_one_week_alone_has_is_in_the_matrix(storage: str) -> None:
     assert assay.verify_campaign("comparison", storage=storage).clean
 
 
-def test_accuracy_needs_no_labels_where_two_versions_say_the_same() -> None:
-    old, new = PAIRS["versions"]
-    asked = finish(assay.compare_campaign(old, new, **COLUMNS, budget=SIZE))
-    assert {*asked} == {f"u{id}" for id in np.flatnonzero(old["topic"] != new["topic"])}
-
-
 def test_labels_where_two_versions_differ_tell_no_matrix() -> None:
     campaign = assay.compare_campaign(*PAIRS["versions"], **COLUMNS, budget=50)
-    finish(campaign)
+    label(campaign)
     with pytest.raises(AssayError, match="what new takes for what is not known here"):
         campaign.confusion("new")
     with pytest.raises(AssayError, match="level_within"):
@@ -127,27 +111,10 @@ def test_labels_where_two_versions_differ_tell_no_matrix() -> None:
     assert "accuracy:new - accuracy:old" in campaign.report().html
 
 
-def test_labels_of_a_campaign_count_again_and_nobody_is_asked_twice(storage: str) -> None:
-    before = assay.create_campaign(
-        WEEK_1, **COLUMNS, metric="macro_f1", within=0.08, name="before", storage=storage
-    )
-    finish(before)
-    campaign = assay.compare_campaign(
-        WEEK_1, WEEK_2, **COLUMNS, metric="macro_f1", within=0.06, labels_from="before",
-        storage=storage,
-    )  # fmt: skip
-    assert len(campaign.answers()) > 20
-    assert not {*finish(campaign)} & {str(id) for id in before.answers()}
-    gap = campaign.estimate()
-    assert gap.low <= exact("macro_f1", (WEEK_1, WEEK_2))[1] <= gap.high
-    for name in ("before", "comparison"):
-        assert assay.verify_campaign(name, storage=storage).clean
-
-
 def test_what_was_none_of_these_is_asked_again_when_there_are_more_classes(storage: str) -> None:
     pair = PAIRS["a class that is new"]
     before = assay.create_campaign(pair[0], **COLUMNS, budget=150, name="before", storage=storage)
-    finish(before, classes=4)
+    label(before, classes=4)
     none = {str(id) for id, answer in before.answers().items() if answer == "none of these"}
     assert none
     with pytest.warns(AssayWarning, match=f"1 class is new .*: zoo; {len(none)} items"):
@@ -155,7 +122,7 @@ def test_what_was_none_of_these_is_asked_again_when_there_are_more_classes(stora
             *pair, **COLUMNS, labels_from="before", budget=10 * SIZE, metric="macro_f1",
             storage=storage,
         )  # fmt: skip
-    asked = finish(campaign, SIZE)
+    asked = label(campaign, SIZE)
     assert {*asked} & {str(id) for id in before.answers()} == none
     assert campaign.estimate().value == pytest.approx(exact("macro_f1", pair)[1], abs=1e-12)
     assert assay.verify_campaign("comparison", storage=storage).clean
@@ -166,11 +133,11 @@ def test_what_was_none_of_these_is_asked_again_when_there_are_more_classes(stora
 def test_without_new_classes_none_of_these_stands(storage: str) -> None:
     pair = (table(EVERY[:400], 2, classes=4), table(EVERY[100:500], 3, classes=4))
     before = assay.create_campaign(pair[0], **COLUMNS, budget=150, name="before", storage=storage)
-    finish(before, classes=4)
+    label(before, classes=4)
     campaign = assay.compare_campaign(
         *pair, **COLUMNS, labels_from="before", budget=10 * SIZE, metric="macro_f1", storage=storage
     )
-    assert not {*finish(campaign, SIZE, classes=4)} & {str(id) for id in before.answers()}
+    assert not {*label(campaign, SIZE, classes=4)} & {str(id) for id in before.answers()}
 
 
 def test_a_series_follows_several_metrics(storage: str) -> None:
@@ -186,9 +153,13 @@ def test_a_series_follows_several_metrics(storage: str) -> None:
                 week, series="topics", period=f"w{number}", storage=storage, budget=10 * SIZE,
                 **given,
             )  # fmt: skip
-        asked = finish(campaign, SIZE, classes=5 if number else 4)
+        asked = label(campaign, SIZE, classes=5 if number else 4)
         assert asked
         assert assay.verify_campaign(f"topics/w{number}", storage=storage).clean
+        # The numbers of the classes that there were stay: the predictions of before are known.
+        assert campaign.settings.classes.names == tuple(NAMES[: 5 if number else 4])
+        prior = campaign.settings.prior
+        assert (prior is not None and sum(prior.labels) > 0) == (number > 0)
     for metric in ("accuracy", "macro_f1", "recall:cs"):
         found = assay.trend("topics", metric=metric, storage=storage)
         assert found.metrics == ("accuracy", "macro_f1", "recall:cs")
@@ -202,23 +173,6 @@ def test_a_series_follows_several_metrics(storage: str) -> None:
         assay.trend("topics", metric="recall:bio", storage=storage)
 
 
-def test_the_classes_of_a_later_week_join_those_of_before(storage: str) -> None:
-    first, second = PAIRS["a class that is new"]
-    campaign = assay.follow_campaign(
-        first, series="s", period="w1", storage=storage, budget=150, **COLUMNS
-    )
-    finish(campaign, classes=4)
-    assert assay.trend("s", storage=storage).metric == "accuracy"
-    with pytest.warns(AssayWarning, match="1 class is new"):
-        later = assay.follow_campaign(
-            second, series="s", period="w2", previous=first, storage=storage
-        )
-    assert later.settings.classes.names == tuple(NAMES)
-    assert later.settings.prior is not None and sum(later.settings.prior.labels) > 0
-    # The numbers of the classes that there were stay, so the predictions of before are known again.
-    assert campaign.settings.classes.names == later.settings.classes.names[:4]
-
-
 def test_labels_from_before_are_the_first_round(storage: str) -> None:
     sample = np.random.default_rng(9).choice(400, 120, replace=False)
     campaign = assay.create_campaign(
@@ -227,7 +181,7 @@ def test_labels_from_before_are_the_first_round(storage: str) -> None:
     )  # fmt: skip
     for estimate in campaign.estimates().values():
         assert estimate.labels == 120 and estimate.value is not None
-    assert not {*finish(campaign)} & {f"u{id}" for id in sample}
+    assert not {*label(campaign)} & {f"u{id}" for id in sample}
     assert assay.verify_campaign(storage=storage).clean
     with pytest.raises(AssayError, match="did you mean 'physics'"):
         assay.create_campaign(WEEK_1, **COLUMNS, budget=9, labels={"u1": "phisics"})
@@ -238,11 +192,11 @@ def test_a_rebase_keeps_labels_and_takes_in_new_classes(storage: str) -> None:
     campaign = assay.create_campaign(
         first, **COLUMNS, metrics=["accuracy", "macro_f1"], budget=200, storage=storage
     )
-    finish(campaign, classes=4)
+    label(campaign, classes=4)
     with pytest.warns(AssayWarning, match="1 class is new since these labels were given: zoo"):
         campaign = assay.rebase_campaign(predictions=second, storage=storage)
     assert campaign.settings.classes.names == tuple(NAMES)
-    finish(campaign)
+    label(campaign)
     assert assay.verify_campaign(storage=storage).clean
     whole = assay.compare_campaign(second, WEEK_1, **COLUMNS, budget=9, metric="macro_f1")
     assert whole.settings.classes.names == tuple(NAMES)
@@ -270,7 +224,7 @@ def test_probabilities_of_a_class_that_one_week_has_no_column_for(*, swapped: bo
     campaign = assay.compare_campaign(
         *pair, id="id", probabilities="p_*", metric="macro_f1", budget=10 * SIZE
     )
-    finish(campaign, SIZE)
+    label(campaign, SIZE)
     assert campaign.estimate().value == pytest.approx(exact("macro_f1", pair)[1], abs=1e-12)
 
 
@@ -281,7 +235,7 @@ def test_predictions_that_were_read_before_with_other_classes() -> None:
     )
     assert old.classes != new.classes
     campaign = assay.compare_campaign(old, new, metric="macro_f1", budget=10 * SIZE)
-    finish(campaign, SIZE)
+    label(campaign, SIZE)
     expected = exact("macro_f1", PAIRS["a class that is gone"][::-1])[1]
     assert campaign.estimate().value == pytest.approx(expected, abs=1e-12)
 

@@ -7,11 +7,12 @@ import pytest
 from sklearn import metrics as sk
 
 import assay
-from assay import Campaign
 from assay.errors import AssayError, DesignError
+from tests.kinds import finish
 
 NAMES = np.array(["bio", "cs", "math", "physics"])
 N = 600
+COLUMNS: dict[str, Any] = {"id": "id", "predicted": "topic", "score": "p"}
 
 
 def made(seed: int = 0) -> tuple[dict[str, Any], Any]:
@@ -21,13 +22,6 @@ def made(seed: int = 0) -> tuple[dict[str, Any], Any]:
     score = rng.uniform(0.3, 1, N)
     said = np.where(rng.random(N) < score, truth, rng.integers(0, 4, N))
     return {"id": np.arange(N), "topic": NAMES[said], "p": score}, NAMES[truth]
-
-
-def answered(campaign: Campaign, truth: Any) -> Campaign:
-    """Label whatever is asked for."""
-    while not campaign.done:
-        campaign.tell({item.id: truth[item.id] for item in campaign.ask(100)})
-    return campaign
 
 
 OVER_ALL = {
@@ -51,10 +45,9 @@ OVER_ALL = {
 
 def test_every_metric_at_full_labelling_is_that_of_scikit_learn() -> None:
     table, truth = made()
-    campaign = assay.create_campaign(
-        table, id="id", predicted="topic", score="p", metrics=list(OVER_ALL), budget=N
-    )
-    found = answered(campaign, truth).estimates()
+    campaign = assay.create_campaign(table, **COLUMNS, metrics=list(OVER_ALL), budget=N)
+    finish(campaign, truth)
+    found = campaign.estimates()
     assert list(found) == list(OVER_ALL)
     for name, metric in OVER_ALL.items():
         value = metric(truth, table["topic"])
@@ -64,17 +57,14 @@ def test_every_metric_at_full_labelling_is_that_of_scikit_learn() -> None:
 
 
 def test_a_metric_of_every_class_where_none_is_named() -> None:
-    table, truth = made()
-    campaign = assay.create_campaign(
-        table, id="id", predicted="topic", score="p", metric="recall", within=0.2
-    )
-    assert [*answered(campaign, truth).estimates()] == [f"recall:{name}" for name in NAMES]
-
-
-def test_accuracy_is_what_is_estimated_if_nothing_is_said() -> None:
     table, _ = made()
-    campaign = assay.create_campaign(table, id="id", predicted="topic", score="p", budget=50)
-    assert [*campaign.estimates()] == ["accuracy"]
+    campaign = assay.create_campaign(table, **COLUMNS, metric="recall", within=0.2)
+    assert [*campaign.estimates()] == [f"recall:{name}" for name in NAMES]
+    plain = assay.create_campaign(table, **COLUMNS, budget=50)
+    assert [*plain.estimates()] == ["accuracy"]
+    (item, *_) = plain.ask(1)
+    with pytest.raises(AssayError, match="did you mean 'physics'"):
+        plain.tell({item.id: "fysics"})
 
 
 def test_items_of_no_class_and_items_that_nobody_can_judge() -> None:
@@ -82,27 +72,13 @@ def test_items_of_no_class_and_items_that_nobody_can_judge() -> None:
     told = truth.copy().astype(object)
     told[:60] = "none of these"
     told[60:90] = "cannot judge"
-    campaign = assay.create_campaign(
-        table, id="id", predicted="topic", score="p", metrics=["accuracy", "macro_f1"], budget=N
-    )
-    found = answered(campaign, told).estimates()
+    campaign = assay.create_campaign(table, **COLUMNS, metrics=["accuracy", "macro_f1"], budget=N)
+    finish(campaign, told)
+    found = campaign.estimates()
     judged = np.arange(N)[(np.arange(N) < 60) | (np.arange(N) >= 90)]
     right = (told == table["topic"])[judged].mean()
     assert found["accuracy"].cannot_judge == 30
     assert found["accuracy"].value == pytest.approx(right, abs=0.02)
-
-
-def test_a_resumed_campaign_stands_where_the_other_did(tmp_path: Any) -> None:
-    table, truth = made()
-    storage = f"sqlite:///{tmp_path}/classes.db"
-    campaign = assay.create_campaign(
-        table, id="id", predicted="topic", score="p", metric="macro-f1", budget=300, storage=storage
-    )
-    campaign.tell({item.id: truth[item.id] for item in campaign.ask(150)})
-    again = assay.load_campaign(storage=storage, predictions=table)
-    assert again.estimate() == campaign.estimate()
-    assert [item.id for item in again.ask(50)] == [item.id for item in campaign.ask(50)]
-    assert answered(again, truth).estimate().labels == 300
 
 
 @pytest.mark.parametrize(
@@ -119,24 +95,15 @@ def test_a_resumed_campaign_stands_where_the_other_did(tmp_path: Any) -> None:
 def test_what_is_refused_is_told(arguments: dict[str, Any], told: str) -> None:
     table, _ = made()
     with pytest.raises(DesignError) as error:
-        assay.create_campaign(
-            table, id="id", predicted="topic", score="p", **{"within": 0.1, **arguments}
-        )
+        assay.create_campaign(table, **COLUMNS, **{"within": 0.1, **arguments})
     assert told in str(error.value)
-
-
-def test_an_answer_that_is_no_class_is_refused_with_the_nearest() -> None:
-    table, _ = made()
-    campaign = assay.create_campaign(table, id="id", predicted="topic", score="p", budget=50)
-    (item, *_) = campaign.ask(1)
-    with pytest.raises(AssayError, match="did you mean 'physics'"):
-        campaign.tell({item.id: "fysics"})
 
 
 def test_the_matrix_at_full_labelling_is_that_of_scikit_learn() -> None:
     table, truth = made()
-    campaign = assay.create_campaign(table, id="id", predicted="topic", score="p", budget=N)
-    matrix = answered(campaign, truth).confusion()
+    campaign = assay.create_campaign(table, **COLUMNS, budget=N)
+    finish(campaign, truth)
+    matrix = campaign.confusion()
     true = sk.confusion_matrix(truth, table["topic"], labels=NAMES)
     for said, name in enumerate(NAMES):
         for is_of, other in enumerate(NAMES):
@@ -159,10 +126,9 @@ def test_intervals_of_the_matrix_hold_its_true_shares() -> None:
     held, half, cells = 0, 0, 0
     for seed in range(12):
         table, truth = made(seed)
-        campaign = assay.create_campaign(
-            table, id="id", predicted="topic", score="p", budget=150, seed=seed
-        )
-        for cell in answered(campaign, truth).confusion():
+        campaign = assay.create_campaign(table, **COLUMNS, budget=150, seed=seed)
+        finish(campaign, truth, 100)
+        for cell in campaign.confusion():
             called = table["topic"] == cell.said
             share = float((truth[called] == cell.is_of).mean())
             middle, reach = (cell.low + cell.high) / 2, (cell.high - cell.low) / 4

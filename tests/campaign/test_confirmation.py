@@ -12,6 +12,7 @@ import pytest
 import assay
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import Part, Source, source_text
+from tests.kinds import shallow
 
 SECRET = "the text of a key"
 MANY = 1_200  # more items than are in reserve
@@ -55,10 +56,7 @@ class Place:
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
-    # So few cards that some are soon missing.
-    monkeypatch.setattr(
-        "assay.campaign.create.depth", lambda settings: [50] * settings.strata.n_strata
-    )
+    shallow(monkeypatch, 50)
     monkeypatch.setenv("ASSAY_CONFIG_HOME", str(tmp_path / "owner"))
     return Place(tmp_path)
 

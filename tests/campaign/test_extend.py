@@ -43,10 +43,6 @@ def write(path: Path, rows: Ints) -> str:
     return str(path)
 
 
-def storage_in(folder: Path) -> str:
-    return f"sqlite:///{folder / 'labels.db'}"
-
-
 def create(predictions: object, storage: str | None, **more: Any) -> assay.Campaign:
     goal = {"within": 0.05, **more}
     return assay.create_campaign(predictions, **COLUMNS, storage=storage, seed=4, **goal)
@@ -117,10 +113,9 @@ def check_decks(campaign: assay.Campaign, decks: list[list[object]], rows: Ints)
 @pytest.mark.filterwarnings("ignore::assay.AssayWarning")
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=list(DESIGNS))
 def test_an_extended_campaign_is_one_made_on_all_items_at_once(
-    tmp_path: Path, design: assay.Design
+    design: assay.Design, storage: str
 ) -> None:
     """Card by card and estimate by estimate, given the same cuts."""
-    storage = storage_in(tmp_path)
     asked = label(create(table(MONDAY), storage, design=design), rounds=6)
     extended = assay.extend_campaign(table(TUESDAY), storage=storage)
     rows = np.concatenate([MONDAY, TUESDAY])
@@ -141,9 +136,8 @@ def test_an_extended_campaign_is_one_made_on_all_items_at_once(
     assert set(later) | set(answered) <= set(map(str, everything))
 
 
-def test_new_cards_put_below_the_old_ones_are_seen(tmp_path: Path) -> None:
+def test_new_cards_put_below_the_old_ones_are_seen(storage: str) -> None:
     """The deliberately wrong variant: the old reserve, and the new items after it."""
-    storage = storage_in(tmp_path)
     campaign = create(table(MONDAY), storage)
     old = ids(reserve(campaign))
     extended = assay.extend_campaign(table(TUESDAY), storage=storage)
@@ -158,9 +152,8 @@ def test_new_cards_put_below_the_old_ones_are_seen(tmp_path: Path) -> None:
 
 
 def test_the_old_file_may_go_and_parts_are_read_together_when_the_reserve_is_used_up(
-    tmp_path: Path,
+    tmp_path: Path, storage: str
 ) -> None:
-    storage = storage_in(tmp_path)
     files = [tmp_path / f"{day}.csv" for day in ("monday", "tuesday", "wednesday")]
     days = [MONDAY, TUESDAY, WEDNESDAY]
     monday = write(files[0], MONDAY)
@@ -188,8 +181,7 @@ def test_the_old_file_may_go_and_parts_are_read_together_when_the_reserve_is_use
     assert all(item["text"] == f"text of {str(item.id)[1:]}" for item in asked)
 
 
-def test_all_parts_may_be_given_from_elsewhere_and_each_is_checked(tmp_path: Path) -> None:
-    storage = storage_in(tmp_path)
+def test_all_parts_may_be_given_from_elsewhere_and_each_is_checked(storage: str) -> None:
     create(table(MONDAY), storage)
     assay.extend_campaign(table(TUESDAY), storage=storage)
     parts = [table(MONDAY), table(TUESDAY)]
@@ -203,8 +195,7 @@ def test_all_parts_may_be_given_from_elsewhere_and_each_is_checked(tmp_path: Pat
     assert "assay rebase --name campaign" in caught.value.hint
 
 
-def test_parts_can_be_rebased_together(tmp_path: Path) -> None:
-    storage = storage_in(tmp_path)
+def test_parts_can_be_rebased_together(tmp_path: Path, storage: str) -> None:
     first = create(write(tmp_path / "monday.csv", MONDAY), storage)
     label(first, rounds=6)
     assay.extend_campaign(write(tmp_path / "tuesday.csv", TUESDAY), storage=storage)
@@ -216,9 +207,8 @@ def test_parts_can_be_rebased_together(tmp_path: Path) -> None:
     assert rebased.answers().keys() <= first.answers().keys()
 
 
-def test_labels_from_before_the_campaign_take_their_own_places(tmp_path: Path) -> None:
+def test_labels_from_before_the_campaign_take_their_own_places(storage: str) -> None:
     """On top of the decks they would be a sample of Monday's items alone."""
-    storage = storage_in(tmp_path)
     sample = np.random.default_rng(3).choice(MONDAY, 300, replace=False)
     known = {f"n{row}": bool(TRUTH[row]) for row in sample}
     campaign = create(table(MONDAY), storage, labels=known)
@@ -233,9 +223,8 @@ def test_labels_from_before_the_campaign_take_their_own_places(tmp_path: Path) -
     assert counting < set(map(str, extended.answers())) & set(known)
 
 
-def test_scores_outside_of_the_old_range_and_labels_without_strata_join(tmp_path: Path) -> None:
+def test_scores_outside_of_the_old_range_and_labels_without_strata_join(storage: str) -> None:
     """The outer strata are open; items predicted no are none of precision's business."""
-    storage = storage_in(tmp_path)
     old = create({"name": ["a", "b", "c"], "p": [0.5, 0.6, 0.7], "text": ["", "", ""]}, storage)
     more = {"name": ["x", "y", "z"], "p": [0.97, 0.41, 0.1], "text": ["", "", ""]}
     extended = assay.extend_campaign(more, storage=storage)
@@ -246,8 +235,7 @@ def test_scores_outside_of_the_old_range_and_labels_without_strata_join(tmp_path
     assert extended.settings.source.rows == 6
 
 
-def test_what_cannot_join_is_refused_with_a_remedy(tmp_path: Path) -> None:
-    storage = storage_in(tmp_path)
+def test_what_cannot_join_is_refused_with_a_remedy(storage: str) -> None:
     create(table(MONDAY), storage)
 
     def refused(match: str, predictions: object, name: str = "campaign") -> str:
@@ -264,27 +252,25 @@ def test_what_cannot_join_is_refused_with_a_remedy(tmp_path: Path) -> None:
     refused("no campaign named 'other'", table(TUESDAY), "other")
     refused("column 'name' not found", {"p": [0.5]})
 
-    accuracy: dict[str, Any] = {"metric": "accuracy", "budget": 5, "storage": storage}
     yes = {"name": ["a", "b"], "p": [0.5, 0.6]}
-    assay.create_campaign(yes, id="name", score="p", threshold=0.4, name="yes", **accuracy)
+
+    def make(name: str, **more: Any) -> None:
+        given = {"id": "name", "score": "p", "threshold": 0.4, "budget": 5, "metric": "accuracy"}
+        assay.create_campaign(yes, name=name, storage=storage, **{**given, **more})
+
+    make("yes")
     hint = refused("1 items of .* are predicted no", {"name": ["c"], "p": [0.1]}, "yes")
     assert "rebase_campaign('yes'" in hint
     assert assay.extend_campaign({"name": ["c"], "p": [0.9]}, "yes", storage=storage).ask(9)
 
-    by_confidence: dict[str, Any] = {
-        **accuracy,
-        "budget": 20,
-        "design": assay.Design.kumar_raj(bins=2),
-    }
-    assay.create_campaign(yes, id="name", score="p", threshold=0.4, name="sure", **by_confidence)
+    make("sure", budget=20, design=assay.Design.kumar_raj(bins=2))
     far = {"name": ["c"], "p": [1.5]}
     assert "rebase_campaign('sure'" in refused("run from 1.5 to 1.5", far, "sure")
 
-    assay.create_campaign(yes, score="p", threshold=0.4, name="numbered", **accuracy)
+    make("numbered", id=None)
     refused("no ids but the numbers of their rows", {"p": [0.9]}, "numbered")
 
-    two: dict[str, Any] = {"metrics": ["precision", "accuracy"], "budget": 5, "storage": storage}
-    assay.create_campaign(yes, id="name", score="p", threshold=0.4, name="two", **two)
+    make("two", metric=None, metrics=["precision", "accuracy"])
     assert "rebase_campaign('two'" in refused("several metrics", yes, "two")
 
     with open_store(storage).read() as session:
@@ -294,8 +280,7 @@ def test_what_cannot_join_is_refused_with_a_remedy(tmp_path: Path) -> None:
     ]
 
 
-def test_items_that_had_gone_come_back(tmp_path: Path) -> None:
-    storage = storage_in(tmp_path)
+def test_items_that_had_gone_come_back(storage: str) -> None:
     asked = label(create(table(np.arange(4200)), storage), rounds=5)
     gone = [name for name in asked if int(name[1:]) >= 3000]
     rebased = assay.rebase_campaign(storage=storage, predictions=table(MONDAY))

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,15 +26,8 @@ ITEMS = 3_000
 
 def create(storage: str | None, items: int = 60) -> Campaign:
     scores = np.random.default_rng(3).random(4 * items)
-    return assay.create_campaign(
-        {"p": scores},
-        score="p",
-        threshold=0.3,
-        budget=2 * items,
-        name="spam",
-        storage=storage,
-        seed=4,
-    )
+    goal: dict[str, Any] = {"threshold": 0.3, "budget": 2 * items, "name": "spam", "seed": 4}
+    return assay.create_campaign({"p": scores}, score="p", **goal, storage=storage)
 
 
 def csv_of(items: list[Any], answer: str = "yes", who: str = "file") -> bytes:
@@ -60,23 +53,33 @@ def held(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[tuple[Event, Ev
         go_on.set()
 
 
-def test_reviewers_go_on_while_a_file_is_checked(
-    storage_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@contextmanager
+def importing(campaign: Campaign, items: list[Any], **options: Any) -> Iterator[Callable[[], Any]]:
+    """Import a file in another thread; yield, when it is being checked, what ends the import."""
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        held(patch, "importer") as (reached, go_on),
+        ThreadPoolExecutor(1, thread_name_prefix="importer") as pool,
+    ):
+        importing = pool.submit(import_labels, campaign, csv_of(items), **options)
+        assert reached.wait(60)
+
+        def end() -> Any:
+            go_on.set()
+            return importing.result(60)
+
+        yield end
+
+
+def test_reviewers_go_on_while_a_file_is_checked(storage_url: str) -> None:
     campaign = create(storage_url)
     items = campaign.ask(40)
     other = assay.load_campaign("spam", storage=storage_url)
-    with (
-        held(monkeypatch, "importer") as (reached, go_on),
-        ThreadPoolExecutor(1, thread_name_prefix="importer") as pool,
-    ):
-        importing = pool.submit(import_labels, campaign, csv_of(items))
-        assert reached.wait(60)
+    with importing(campaign, items) as end:
         (mine,) = other.review([], reviewer="ann", want=1).items
         turn = other.review([Label(str(mine.id), "no", key="k")], reviewer="ann")
         assert turn.receipts[0].status == "saved"
-        go_on.set()
-        imported = importing.result(60)
+        imported = end()
     # What ann said meanwhile was taken into account: the file's answer to her item does not count.
     assert (imported.new, imported.spare) == (40, 1)
     assert campaign.answers()[mine.id] is Answer.NO
@@ -84,22 +87,14 @@ def test_reviewers_go_on_while_a_file_is_checked(
     assert fresh.answers() == campaign.answers() == other.answers()
 
 
-def test_what_contradicts_the_file_meanwhile_is_found(
-    storage_url: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_contradicts_the_file_meanwhile_is_found(storage_url: str) -> None:
     campaign = create(storage_url)
     items = campaign.ask(40)
     other = assay.load_campaign("spam", storage=storage_url)
-    with (
-        held(monkeypatch, "importer") as (reached, go_on),
-        ThreadPoolExecutor(1, thread_name_prefix="importer") as pool,
-    ):
-        importing = pool.submit(import_labels, campaign, csv_of(items))
-        assert reached.wait(60)
+    with importing(campaign, items) as end:
         other.tell({items[5].id: False}, reviewer="file")
-        go_on.set()
         with pytest.raises(assay.LabelConflictError, match="1 label unlike those told before"):
-            importing.result(60)
+            end()
     assert len(campaign.events()) == 1
 
 
@@ -170,16 +165,9 @@ def test_what_a_reviewer_says_while_many_rows_wait(
     if before:
         assert import_labels(campaign, csv_of(items)).new == ITEMS
     other = assay.load_campaign("spam", storage=storage_url)
-    with (
-        pytest.MonkeyPatch.context() as patch,
-        held(patch, "importer") as (reached, go_on),
-        ThreadPoolExecutor(1, thread_name_prefix="importer") as pool,
-    ):
-        importing = pool.submit(import_labels, campaign, csv_of(items), revise=True)
-        assert reached.wait(60)
+    with importing(campaign, items, revise=True) as end:
         other.tell({items[5].id: meanwhile}, reviewer="file", revise=True)
-        go_on.set()
-        found = importing.result(60)
+        found = end()
     assert (found.new, found.revised, found.unchanged) == counts
     assert len(campaign.events()) == ITEMS + (2 if before else 0)
     assert set(campaign.answers().values()) == {Answer.YES}

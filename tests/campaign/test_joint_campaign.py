@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from itertools import product
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import assay
 from assay.core.metrics import METRICS
 from assay.core.types import Bools
 from tests.joint_population import exact
+from tests.kinds import finish
 
 Table = dict[str, Any]
 CLASSIFIERS: dict[str, dict[str, object]] = {
@@ -48,11 +48,9 @@ def population(size: int = 3000, seed: int = 0) -> tuple[Table, dict[str, Bools]
     return table, {"old": said["old"], "new": said["new"], "vote": vote}, truth
 
 
-def finish(campaign: assay.Campaign, truth: Bools, batch: int = 50) -> Mapping[str, assay.Estimate]:
-    while not campaign.done:
-        items = campaign.ask(batch)
-        assert items, "not done, and nothing to ask"
-        campaign.tell({item.id: truth[int(item.id)] for item in items})
+def estimated(campaign: assay.Campaign, truth: Bools, batch: int = 50) -> assay.Estimates:
+    finish(campaign, truth, batch)
+    assert campaign.done
     return campaign.estimates()
 
 
@@ -70,7 +68,7 @@ def test_every_target_is_met_and_true() -> None:
     campaign = assay.create_campaign(
         table, classifiers=CLASSIFIERS, metrics=GOALS, within=0.06, confidence=0.999
     )
-    estimates = finish(campaign, truth)
+    estimates = estimated(campaign, truth)
     assert list(estimates) == [goal.partition(" within ")[0] for goal in GOALS]
     assert estimates["recall:new"].within == 0.08
     assert {each.stopped for each in estimates.values()} == {"the goal is met"}
@@ -101,7 +99,7 @@ def test_labelling_everything_gives_scikit_learns_values() -> None:
     table, said, truth = population(300, seed=1)
     wanted = ["prevalence", *EVERY, *DIFFERENCES]
     campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, metrics=wanted, budget=10_000)
-    estimates = finish(campaign, truth, batch=100)
+    estimates = estimated(campaign, truth, batch=100)
     assert {each.stopped for each in estimates.values()} == {"every item has been looked at"}
     check_exact(estimates, said, truth)
     almost = truth.copy()
@@ -127,33 +125,13 @@ def test_twenty_classifiers_whose_cells_are_merged_are_exact_too() -> None:
     cells = len({code for _, code, _ in strata.parts})
     assert cells > 300
     assert strata.n_strata < cells / 4
-    check_exact(finish(campaign, truth, batch=300), said, truth)
-
-
-def test_a_campaign_that_is_loaded_again_asks_the_same(tmp_path: Path) -> None:
-    table, _, truth = population(1000, seed=3)
-    goal: Any = {"classifiers": CLASSIFIERS, "metrics": GOALS, "budget": 200, "seed": 5}
-    storage = f"sqlite:///{tmp_path}/labels.db"
-    straight = assay.create_campaign(table, **goal)
-    assay.create_campaign(table, **goal, name="broken off", storage=storage)
-    for _ in range(4):
-        interrupted = assay.load_campaign("broken off", storage=storage)
-        asked = [item.id for item in straight.ask(50)]
-        assert [item.id for item in interrupted.ask(50)] == asked
-        answers = {item: truth[int(item)] for item in asked}
-        straight.tell(answers)
-        interrupted.tell(answers)
-    interrupted = assay.load_campaign("broken off", storage=storage)
-    assert interrupted.done
-    assert interrupted.settings.goal == straight.settings.goal
-    assert interrupted.settings.strata == straight.settings.strata
-    assert dict(interrupted.estimates()) == dict(straight.estimates())
+    check_exact(estimated(campaign, truth, batch=300), said, truth)
 
 
 def test_revised_answers_count_as_if_they_had_been_given_at_once() -> None:
     table, said, truth = population(200, seed=4)
     campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, metrics=EVERY, budget=10_000)
-    finish(campaign, ~truth, batch=200)
+    estimated(campaign, ~truth, batch=200)
     with pytest.raises(assay.LabelConflictError):
         campaign.tell({0: truth[0]})
     campaign.tell({item: truth[item] for item in range(200)}, revise=True)
@@ -195,7 +173,7 @@ def test_simultaneous_confidence_is_shared_out_and_costs_labels() -> None:
             within=0.06,
             simultaneous=simultaneous,
         )
-        estimates = finish(campaign, truth)
+        estimates = estimated(campaign, truth)
         assert list(estimates) == ["precision:old", "precision:new", "precision:vote"]
         each = 1 - 0.05 / 3 if simultaneous else 0.95
         assert [one.confidence for one in estimates.values()] == pytest.approx([each] * 3)
@@ -206,27 +184,24 @@ def test_simultaneous_confidence_is_shared_out_and_costs_labels() -> None:
 def test_a_budget_alone_is_spent_to_the_last_answer() -> None:
     table, _, truth = population(seed=7)
     campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, metrics=GOALS[:1], budget=83)
-    estimates = finish(campaign, truth, batch=20)
+    estimates = estimated(campaign, truth, batch=20)
     assert len(campaign.answers()) == 83
     assert {each.stopped for each in estimates.values()} == {"the budget is spent"}
 
 
 def test_several_metrics_of_one_classifier() -> None:
     table, said, truth = population(300, seed=8)
-    campaign = assay.create_campaign(
-        table, score="p_old", predicted="said_old", metrics=["recall", "f1"], budget=10_000
-    )
-    estimates = finish(campaign, truth, batch=100)
+    columns: Any = {"score": "p_old", "predicted": "said_old", "budget": 10_000}
+    campaign = assay.create_campaign(table, metrics=["recall", "f1"], **columns)
+    estimates = estimated(campaign, truth, batch=100)
     assert list(estimates) == ["recall:classifier", "f1:classifier"]
     check_exact(estimates, {"classifier": said["old"]}, truth)
-
-
-def test_prevalence_is_nobodys() -> None:
-    table, _, _ = population(300, seed=9)
-    campaign = assay.create_campaign(
-        table, classifiers=CLASSIFIERS, metric="prevalence", within=0.1
-    )
-    assert list(campaign.estimates()) == ["prevalence"]
+    # Their strata are cut as finely as those of a single metric.
+    single = assay.create_campaign(table, metric="recall", **columns)
+    sizes = (each.settings.strata.sizes.tolist() for each in (campaign, single))
+    assert sorted(next(sizes)) == sorted(next(sizes))
+    with pytest.raises(assay.AssayError, match="'recall:old' is not estimated"):
+        campaign.estimate("recall:old")
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
@@ -250,22 +225,14 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
 
 @pytest.mark.parametrize(("options", "message"), REFUSED.values(), ids=REFUSED)
 def test_what_cannot_be_is_refused_and_nothing_is_kept(
-    options: dict[str, Any], message: str, tmp_path: Path
+    options: dict[str, Any], message: str, storage: str
 ) -> None:
     table, _, _ = population(100)
-    storage = f"sqlite:///{tmp_path}/labels.db"
     given: Any = {"classifiers": CLASSIFIERS, "within": 0.1, "storage": storage}
     with pytest.raises(assay.AssayError, match=message):
         assay.create_campaign(table, **{**given, **options})
-    assay.create_campaign(table, **given)  # the name is still free
-
-
-def test_a_metric_that_is_not_estimated_is_refused() -> None:
-    table, _, _ = population(100)
-    campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, within=0.1)
-    assert campaign.estimate("precision:old").metric == "precision:old"
-    with pytest.raises(assay.AssayError, match="'recall:old' is not estimated"):
-        campaign.estimate("recall:old")
+    free = assay.create_campaign(table, **given, metric="prevalence")  # as the name still is
+    assert list(free.estimates()) == ["prevalence"]
 
 
 @pytest.mark.parametrize("metric", ["accuracy", "precision", "recall", "f1"])
@@ -274,17 +241,8 @@ def test_a_difference_alone_is_that_of_the_whole_population(metric: str) -> None
     table, said, truth = population(400, seed=3)
     name = f"{metric}:old - {metric}:new"
     campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, metrics=[name], budget=400)
-    estimate = finish(campaign, truth)[name]
+    estimate = estimated(campaign, truth)[name]
     assert estimate.value == pytest.approx(exact(name, said, truth), abs=1e-12)
     assert estimate.low == estimate.high == pytest.approx(estimate.value, abs=1e-12)
     if metric == "accuracy":
         assert len(campaign.answers()) == (said["old"] != said["new"]).sum() < 400
-
-
-def test_one_classifiers_metrics_are_cut_as_finely_as_a_single_one() -> None:
-    table, _, _ = population(1000)
-    columns: Any = {"score": "p_old", "predicted": "said_old", "within": 0.1}
-    several = assay.create_campaign(table, metrics=["precision", "recall"], **columns)
-    single = assay.create_campaign(table, metric="recall", **columns)
-    sizes = (each.settings.strata.sizes.tolist() for each in (several, single))
-    assert sorted(next(sizes)) == sorted(next(sizes))

@@ -18,6 +18,7 @@ from sklearn.metrics import (
 import assay
 from assay.core.strata import Strata
 from assay.errors import DesignError, LabelError
+from tests.kinds import finish
 
 RNG = np.random.default_rng(17)
 SIZE = 120
@@ -50,14 +51,13 @@ METRICS = [
 ]
 
 
-def create(**more: Any) -> assay.Campaign:
+def create(table: Any = TABLE, **more: Any) -> assay.Campaign:
     given = {"id": "id", "classifiers": CLASSIFIERS, "metrics": METRICS, "sample_weight": "views"}
-    return assay.create_campaign(TABLE, **{**given, **more})
+    return assay.create_campaign(table, **{**given, **more})
 
 
 def label(campaign: assay.Campaign, batch: int = 30) -> assay.Estimates:
-    while not campaign.done:
-        campaign.tell({item.id: bool(TRUTH[int(item.id)]) for item in campaign.ask(batch)})
+    finish(campaign, TRUTH, batch)
     return campaign.estimates()
 
 
@@ -84,28 +84,9 @@ def test_with_all_labels_every_metric_is_scikit_learns() -> None:
     assert np.median(alike) > 0.03
 
 
-def test_several_metrics_of_one_classifier() -> None:
-    campaign = assay.create_campaign(
-        TABLE,
-        id="id",
-        score="cnn",
-        threshold=0.6,
-        sample_weight="views",
-        metrics=["precision", "recall"],
-        within=1e-7,
-    )
-    estimates = label(campaign)
-    for metric in ("precision", "recall"):
-        value = estimates[f"{metric}:classifier"].value
-        assert value == pytest.approx(exact(f"{metric}:cnn"), abs=1e-9)
-    one = assay.create_campaign(
-        TABLE, id="id", score="cnn", threshold=0.6, sample_weight="views", within=0.1
-    )
-    assert one.settings.source.fingerprint == campaign.settings.source.fingerprint
-
-
-def test_a_part_of_the_labels_is_stored_reported_bundled_and_verified(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/weights.db"
+def test_a_part_of_the_labels_is_stored_reported_bundled_and_verified(
+    tmp_path: Path, storage: str
+) -> None:
     campaign = create(within=0.3, budget=90, storage=storage, slices=["id"])
     estimates = label(campaign)
     assert len(campaign.answers()) <= 90
@@ -128,8 +109,7 @@ def test_a_part_of_the_labels_is_stored_reported_bundled_and_verified(tmp_path: 
     assert verified.clean, verified.findings
 
 
-def test_a_rebase_keeps_labels_and_weights(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/weights.db"
+def test_a_rebase_keeps_labels_and_weights(storage: str) -> None:
     label(create(metrics=["precision", "recall"], budget=60, storage=storage))
     new = {**TABLE, "views": WEIGHT[::-1].copy()}
     campaign = assay.rebase_campaign(storage=storage, predictions=new)
@@ -157,14 +137,7 @@ def test_intervals_hold_as_often_as_they_say() -> None:
 def test_where_a_few_items_are_most_of_the_weight_it_still_ends() -> None:
     """They come again and again at no cost; rounds sized by what is missing would be thousands."""
     heavy = {**TABLE, "views": WEIGHT**2}
-    campaign = assay.create_campaign(
-        heavy,
-        id="id",
-        classifiers=CLASSIFIERS,
-        metrics=["precision", "recall"],
-        sample_weight="views",
-        within=0.001,
-    )
+    campaign = create(heavy, metrics=["precision", "recall"], within=0.001)
     estimates = label(campaign)
     for name, estimate in estimates.items():
         assert estimate.low - 0.001 <= exact(name, WEIGHT**2) <= estimate.high + 0.001

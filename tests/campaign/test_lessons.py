@@ -16,6 +16,7 @@ from assay.errors import AssayWarning, DesignError
 from assay.labelling import find_campaign
 from assay.predictions import fold_of
 from tests.campaign.test_recut import population
+from tests.kinds import finish
 
 AUX = ["judge", "lang", "ok"]
 COMMON: dict[str, Any] = {"id": "url", "score": "p", "threshold": 0.5}
@@ -28,14 +29,10 @@ def week(number: int, *, size: int = 8_000) -> tuple[dict[str, list[object]], di
     return table, {f"{number}-{url}": yes for url, yes in truth.items()}
 
 
-def judge(campaign: assay.Campaign, truth: dict[object, bool]) -> list[object]:
-    """Label until a campaign is done; return the items in the order in which they were asked."""
-    asked: list[object] = []
-    while not campaign.done:
-        batch = campaign.ask(20)
-        asked += [item.id for item in batch]
-        campaign.tell({item.id: truth[item.id] for item in batch})
-    return asked
+def learn(table: object, storage: str, name: str, **more: Any) -> assay.Campaign:
+    """Make a campaign that begins with what the one of the first week has learned."""
+    given = {**COMMON, "aux": AUX, "learned_from": "w0", "within": 0.1, **more}
+    return assay.create_campaign(table, **given, name=name, storage=storage)
 
 
 @pytest.fixture
@@ -48,7 +45,7 @@ def storage(tmp_path: Path) -> str:
         tmp_path / "week-0.parquet", **COMMON, aux=AUX, metric="accuracy", within=0.05, name="w0",
         storage=url,
     )  # fmt: skip
-    judge(campaign, truth)
+    finish(campaign, truth, 20)
     return url
 
 
@@ -62,10 +59,7 @@ def test_the_first_strata_are_by_last_weeks_model_and_folds_stay(
     drawn = []
     for engine in ("memory", "duckdb"):
         scan = assay.Scan(str(tmp_path / "week-1.parquet"), engine=engine)
-        campaign = assay.create_campaign(
-            scan, **COMMON, aux=AUX, learned_from="w0", metric="accuracy", within=0.05,
-            name=engine, storage=storage,
-        )  # fmt: skip
+        campaign = learn(scan, storage, engine, metric="accuracy", within=0.05)
         source = campaign.settings.source
         assert source.lessons is not None
         assert source.lessons.campaign == "w0"
@@ -76,7 +70,7 @@ def test_the_first_strata_are_by_last_weeks_model_and_folds_stay(
         assert last.settings.source.model is not None
         assert source.model.seed == last.settings.source.model.seed
         assert "log odds" in campaign.settings.strata_words[0]
-        drawn.append(judge(campaign, truth))
+        drawn.append(finish(campaign, truth, 20))
         now = campaign.settings.source.model
         assert now is not None
         assert now.seed == source.model.seed
@@ -100,10 +94,9 @@ def test_all_labels_teach_where_the_predictions_are_there_and_else_what_it_went_
     assert own is not None
     assert own.labels == 100 < len(last.answers())
     table, _ = week(1, size=1_000)
-    options = {**COMMON, "aux": AUX, "learned_from": "w0", "within": 0.1, "storage": storage}
-    with_file = assay.create_campaign(table, name="with", **options)
+    with_file = learn(table, storage, "with")
     (tmp_path / "week-0.parquet").unlink()
-    without = assay.create_campaign(table, name="without", **options)
+    without = learn(table, storage, "without")
     weights = [_model_of(each).weights for each in (with_file, without)]
     assert weights[0] != own.weights == weights[1]
 
@@ -121,11 +114,8 @@ def test_labels_that_say_otherwise_bring_the_score_back(storage: str) -> None:
     table["judge"] = rng.normal(size=len(truth)).tolist()
     knows = np.where(list(truth.values()), 1.0, -1.0) + rng.normal(size=len(truth))
     table["p"] = expit(2 * knows).tolist()  # a score that is worth strata
-    campaign = assay.create_campaign(
-        table, **COMMON, aux=AUX, learned_from="w0", metric="accuracy", within=0.03, name="w2",
-        storage=storage,
-    )  # fmt: skip
-    asked = judge(campaign, truth)
+    campaign = learn(table, storage, "w2", metric="accuracy", within=0.03)
+    asked = finish(campaign, truth, 20)
     assert _model_of(campaign).columns == ("p",)
     assert _model_of(campaign).labels in (100, 200, 400)
     assert len(asked) == len(set(asked))
@@ -134,9 +124,7 @@ def test_labels_that_say_otherwise_bring_the_score_back(storage: str) -> None:
     assert estimate.low <= (np.array(list(truth.values())) == said).mean() <= estimate.high
     # And nothing is learned for the week after.
     with pytest.warns(AssayWarning, match="learned nothing that the score does not tell"):
-        after = assay.create_campaign(
-            table, **COMMON, aux=AUX, learned_from="w2", within=0.1, name="w3", storage=storage
-        )
+        after = learn(table, storage, "w3", learned_from="w2")
     assert after.settings.source.model is None
 
 
@@ -152,9 +140,7 @@ def test_an_item_of_both_weeks_is_placed_by_the_fold_that_its_label_did_not_teac
         settings = find_campaign(session, "w0")[1]
     table, _ = week(0)
     last = assay.load_campaign("w0", storage=storage)
-    again = assay.create_campaign(
-        table, **COMMON, aux=AUX, learned_from="w0", within=0.1, name="again", storage=storage
-    )
+    again = learn(table, storage, "again")
     judged = list(last.answers())
     seed = _model_of(again).seed
     assert seed == settings.seed ^ 3
@@ -166,10 +152,7 @@ def test_an_item_of_both_weeks_is_placed_by_the_fold_that_its_label_did_not_teac
     for place, id in enumerate(judged[:4]):
         before = _model_of(again)
         last.tell({id: last.answers()[id].value != "yes"}, revise=True)
-        turned = assay.create_campaign(
-            table, **COMMON, aux=AUX, learned_from="w0", within=0.1, name=f"turned{place}",
-            storage=storage,
-        )  # fmt: skip
+        turned = learn(table, storage, f"turned{place}")
         for own in (True, False):
             fold = folds[place] if own else not folds[place]
             moved[own].add(_model_of(turned).weights[fold] != before.weights[fold])
@@ -179,9 +162,7 @@ def test_an_item_of_both_weeks_is_placed_by_the_fold_that_its_label_did_not_teac
 
 def test_a_rebase_keeps_the_lessons(storage: str) -> None:
     table, _ = week(1, size=1_000)
-    assay.create_campaign(
-        table, **COMMON, aux=AUX, learned_from="w0", within=0.1, name="w1", storage=storage
-    )
+    learn(table, storage, "w1")
     rebased = assay.rebase_campaign("w1", storage=storage, predictions=table)
     assert rebased.settings.source.model_before == _model_of(rebased)
     other = assay.rebase_campaign("w1", storage=storage, predictions=table, aux=["lang"])
@@ -191,13 +172,13 @@ def test_a_rebase_keeps_the_lessons(storage: str) -> None:
 
 def test_what_cannot_be_used_is_refused(storage: str) -> None:
     table, _ = week(1, size=500)
-    options = {**COMMON, "learned_from": "w0", "within": 0.1, "name": "w1", "storage": storage}
-    with pytest.raises(DesignError, match="without aux="):
-        assay.create_campaign(table, **options)
-    with pytest.raises(DesignError, match="not named here: judge"):
-        assay.create_campaign(table, **options, aux=["lang"])
-    with pytest.raises(DesignError, match="beside labels="):
-        assay.create_campaign(table, **options, aux=AUX, labels={"1-u1": True, "1-u2": False})
+    for options, why in (
+        ({"aux": None}, "without aux="),
+        ({"aux": ["lang"]}, "not named here: judge"),
+        ({"labels": {"1-u1": True, "1-u2": False}}, "beside labels="),
+    ):
+        with pytest.raises(DesignError, match=why):
+            learn(table, storage, "w1", **options)
 
 
 def test_a_series_with_second_opinions_goes_on_from_what_it_has_learned(tmp_path: Path) -> None:
@@ -222,7 +203,7 @@ def test_a_series_with_second_opinions_goes_on_from_what_it_has_learned(tmp_path
             )  # fmt: skip
         lessons = campaign.settings.source.lessons
         assert (None if lessons is None else lessons.campaign) == [None, "s/w0", None][number]
-        judge(campaign, truth)
+        finish(campaign, truth, 20)
     found = assay.trend("s", storage=url)
     assert [row.reused for row in found.rows] == [0, 0, 0]
     assert found.rows[0].change is None

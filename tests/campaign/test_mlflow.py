@@ -10,6 +10,7 @@ import pytest
 
 import assay
 from assay.errors import InputError, MissingDependencyError, StorageError
+from tests.kinds import finish
 
 mlflow = pytest.importorskip("mlflow")
 pytest.importorskip("alembic", reason="MLflow keeps runs in a database only with alembic")
@@ -32,8 +33,7 @@ def tracking(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 def _answer(campaign: assay.Campaign, rounds: int) -> assay.Campaign:
-    for _ in range(rounds):
-        campaign.tell({item.id: bool(TRUTH[int(item.id)]) for item in campaign.ask(20)})
+    finish(campaign, TRUTH, 20, most=20 * rounds)
     return campaign
 
 
@@ -45,9 +45,9 @@ def _campaign(rounds: int = 4) -> assay.Campaign:
 
 
 @pytest.mark.usefixtures("tracking")
-def test_the_estimate_is_in_a_run_of_its_own_with_its_history_and_what_was_fixed() -> None:
+def test_the_estimate_is_in_a_run_of_its_own_with_its_history_and_report(tmp_path: Path) -> None:
     campaign = _campaign()
-    run_id = assay.log_to_mlflow(campaign, report=False)
+    run_id = assay.log_to_mlflow(campaign)
     assert mlflow.active_run() is None
     client, estimate = mlflow.MlflowClient(), campaign.estimate()
     run = client.get_run(run_id)
@@ -68,6 +68,11 @@ def test_the_estimate_is_in_a_run_of_its_own_with_its_history_and_what_was_fixed
     assert json.loads(params["assay.design"]) == assay.Design().to_dict()
     assert (params["assay.seed"], params["assay.items"]) == ("7", "2000")
     assert params["assay.fingerprint"] == campaign.settings.source.fingerprint
+    folder = Path(mlflow.artifacts.download_artifacts(run_id=run_id, dst_path=str(tmp_path)))
+    report = campaign.report()
+    assert (folder / "report.html").read_text() == report.html
+    told = json.loads((folder / "report.json").read_text())
+    assert told == json.loads(json.dumps(report.to_dict()))
 
 
 @pytest.mark.usefixtures("tracking")
@@ -104,18 +109,6 @@ def test_several_metrics_have_names_that_mlflow_takes_and_what_is_unknown_is_not
     for name, estimate in zip(sorted(names), campaign.estimates().values(), strict=True):
         assert found.metrics[name] == estimate.value
         assert found.metrics[f"{name}_ci_low"] == estimate.low
-
-
-@pytest.mark.usefixtures("tracking")
-def test_the_report_is_among_the_artifacts(tmp_path: Path) -> None:
-    campaign = _campaign()
-    run_id = assay.log_to_mlflow(campaign)
-    folder = Path(mlflow.artifacts.download_artifacts(run_id=run_id, dst_path=str(tmp_path)))
-    report = campaign.report()
-    assert (folder / "report.html").read_text() == report.html
-    assert json.loads((folder / "report.json").read_text()) == json.loads(
-        json.dumps(report.to_dict())
-    )
 
 
 @pytest.mark.usefixtures("tracking")
@@ -185,15 +178,3 @@ def test_a_prefix_that_leads_elsewhere_is_refused(prefix: str) -> None:
     with pytest.raises(InputError, match="MLflow refuses") as refused:
         assay.log_to_mlflow(_campaign(1), prefix=prefix)
     assert "another prefix" in refused.value.hint
-
-
-@pytest.mark.usefixtures("tracking")
-def test_metrics_of_classes_have_names_of_their_own() -> None:
-    said, truth = ["a", "b", "c", "a"] * 10, ["a", "b", "c", "b"] * 10
-    campaign = assay.create_campaign(
-        {"said": said}, predicted="said", metrics=["macro_f1", "recall:b"], budget=40, name="abc"
-    )
-    campaign.tell({item.id: truth[int(item.id)] for item in campaign.ask(40)})
-    logged = mlflow.MlflowClient().get_run(assay.log_to_mlflow(campaign)).data.metrics
-    assert logged["macro_f1"] == pytest.approx((2 / 3 + 2 / 3 + 1) / 3)
-    assert (logged["recall.b"], logged["recall.b_ci_high"]) == (0.5, 0.5)

@@ -1,7 +1,6 @@
 """Campaigns of items that may have several classes, from predictions to estimates."""
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, DesignError, LabelError, PredictionsError
 from assay.simulation import Population
 from assay.simulation.runs import replay_jointly
+from tests.kinds import finish
 from tests.sklearn_metrics import SKLEARN
 
 NAMES = ("fraud", "spam", "toxic", "off topic")
@@ -41,8 +41,7 @@ def classes_of(row: Bools) -> list[str]:
 
 def answered(campaign: Campaign, truth: Bools) -> Campaign:
     """Label whatever is asked for."""
-    while not campaign.done:
-        campaign.tell({item.id: classes_of(truth[int(item.id)]) for item in campaign.ask(100)})
+    finish(campaign, lambda id: classes_of(truth[id]), 100)
     return campaign
 
 
@@ -63,22 +62,6 @@ def test_every_metric_of_every_class_at_full_labelling_is_that_of_scikit_learn()
             assert each.value == pytest.approx(value, abs=1e-12), each.metric
             assert each.low == pytest.approx(value, abs=1e-12), each.metric
             assert each.high == pytest.approx(value, abs=1e-12), each.metric
-
-
-def test_a_metric_without_a_class_is_one_of_each_and_precision_is_meant_if_nothing_is_said() -> (
-    None
-):
-    table, _, _ = made()
-    assert [*begun(table, budget=9).estimates()] == [f"precision:{n}" for n in sorted(NAMES)]
-    asked = begun(table, metric="accuracy", budget=9).estimates()
-    assert [*asked] == [f"accuracy:{name}" for name in sorted(NAMES)]
-
-
-@pytest.mark.parametrize("metric", ["macro_f1", "cohen_kappa"])
-def test_metrics_of_items_that_have_one_class_are_refused(metric: str) -> None:
-    table, _, _ = made()
-    with pytest.raises(DesignError, match="an item may have several"):
-        begun(table, metric=metric, budget=9)
 
 
 def _by_class(table: dict[str, Any], _: Bools) -> dict[str, Any]:
@@ -122,29 +105,14 @@ def test_predictions_that_say_the_same_in_another_way_give_the_same_draws(way: A
     plain = answered(begun(table, **asked), truth)
     if "classifiers" in given:
         given |= {"probabilities": None, "threshold": None}
-    told: dict[str, Any] = {
-        "id": "id",
-        "probabilities": "p_*",
-        "threshold": 0.5,
-        "multilabel": True,
-    }
-    other = answered(assay.create_campaign(**(told | given | asked)), truth)
+    other = answered(begun(given.pop("predictions"), **(given | asked)), truth)
+    assert other.settings.classes.names == tuple(asked["classes"])
     assert {*other.answers()} == {*plain.answers()}
     for name, each in other.estimates().items():
         assert (each.value, each.low) == (
             plain.estimates()[name].value,
             plain.estimates()[name].low,
         )
-
-
-def test_classes_are_called_by_the_classifiers_where_these_are_given() -> None:
-    table, _, truth = made()
-    each = {name: (f"p_{name}", 0.5) for name in NAMES}
-    campaign = assay.create_campaign(
-        table, id="id", classifiers=each, multilabel=True, metric="f1:toxic", budget=50
-    )
-    assert campaign.settings.classes.names == NAMES
-    assert answered(campaign, truth).estimates()["f1:toxic"].value is not None
 
 
 def test_an_answer_has_one_spelling() -> None:
@@ -184,19 +152,29 @@ def test_names_that_cannot_be_told_apart_from_sets_are_refused() -> None:
         Vocabulary(tuple(map(str, range(63))), multilabel=True)
 
 
-def test_a_stored_campaign_goes_on_where_it_was(tmp_path: Path) -> None:
+def test_a_stored_campaign_goes_on_where_it_was_and_is_rebased(storage: str) -> None:
     table, _, truth = made()
-    storage = f"sqlite:///{tmp_path}/a.db"
+    guidelines = dict.fromkeys(NAMES, "what it is")
     asked: dict[str, Any] = {"metrics": ["precision", "recall"], "budget": 80}
-    campaign = begun(table, **asked, storage=storage, name="tags")
-    first = campaign.ask(30)
-    campaign.tell({item.id: classes_of(truth[int(item.id)]) for item in first})
-    again = assay.load_campaign("tags", storage=storage, predictions=table)
-    assert again.settings.classes.multilabel
-    assert str(again.estimates()) == str(campaign.estimates())
-    whole = answered(begun(table, **asked), truth)
-    assert {*answered(again, truth).answers()} >= {item.id for item in first}
-    assert [*again.estimates()] == [*whole.estimates()]
+    campaign = begun(table, **asked, storage=storage, classes=guidelines)
+    finish(campaign, lambda id: classes_of(truth[id]), 30, most=30)
+    for again in (
+        assay.load_campaign(storage=storage, predictions=table),
+        assay.rebase_campaign(predictions=table, storage=storage),
+    ):
+        assert again.settings.classes == campaign.settings.classes
+        assert again.settings.classes.multilabel
+        assert {*again.answers()} == {*campaign.answers()}
+        for name, estimate in campaign.estimates().items():
+            assert again.estimates()[name].value == estimate.value
+    assert answered(again, truth).done
+
+
+def test_without_a_class_a_metric_is_one_of_each_and_precision_is_meant() -> None:
+    table, _, _ = made()
+    assert [*begun(table, budget=9).estimates()] == [f"precision:{n}" for n in sorted(NAMES)]
+    asked = begun(table, metric="accuracy", budget=9).estimates()
+    assert [*asked] == [f"accuracy:{name}" for name in sorted(NAMES)]
 
 
 def test_a_revised_answer_takes_the_place_of_the_one_before() -> None:
@@ -222,6 +200,8 @@ def test_a_revised_answer_takes_the_place_of_the_one_before() -> None:
         ({"sample_weight": "id"}, "sample_weight"),
         ({"metric": "precision:frod"}, "unknown class 'frod'"),
         ({"score": "p_spam"}, "each class has a score of its own"),
+        ({"metric": "macro_f1"}, "an item may have several"),
+        ({"metric": "cohen_kappa"}, "an item may have several"),
     ],
 )
 def test_what_does_not_fit_is_refused_in_words(given: dict[str, Any], told: str) -> None:
@@ -303,20 +283,6 @@ def test_a_population_knows_its_values() -> None:
 
 
 # What else is told of a campaign.
-
-
-def test_a_rebase_keeps_answers_and_classes(tmp_path: Path) -> None:
-    table, _, truth = made()
-    storage = f"sqlite:///{tmp_path}/a.db"
-    guidelines = dict.fromkeys(NAMES, "what it is")
-    campaign = begun(
-        table, metric="f1", budget=80, storage=storage, name="tags", classes=guidelines
-    )
-    campaign.tell({item.id: classes_of(truth[int(item.id)]) for item in campaign.ask(30)})
-    again = assay.rebase_campaign("tags", predictions=table, storage=storage)
-    assert again.settings.classes == campaign.settings.classes
-    assert {*again.answers()} == {*campaign.answers()}
-    assert again.estimates()["f1:spam"].value == campaign.estimates()["f1:spam"].value
 
 
 def test_mistakes_are_of_the_classes_that_are_missed_or_said_wrongly() -> None:

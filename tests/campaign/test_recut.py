@@ -1,5 +1,6 @@
 """Strata cut anew during a campaign, by what second opinions turn out to tell."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,14 +15,17 @@ from assay.audit import verify_bundle
 from assay.core.error_model import Model
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats
-from assay.errors import DesignError
+from assay.errors import DesignError, PredictionsError
 from assay.labelling import find_campaign, listed_names
 from assay.predictions import Opinionated, fold_of, read_predictions
+from assay.predictions.scan import Engine
+from tests.kinds import finish
 
 Table = dict[str, list[object]]
+Truth = dict[object, bool]
 
 
-def population(size: int = 20_000, seed: int = 0) -> tuple[Table, dict[object, bool]]:
+def population(size: int = 20_000, seed: int = 0) -> tuple[Table, Truth]:
     """Return predictions whose judge knows more than the score, and the truth."""
     rng = np.random.default_rng(seed)
     hidden = rng.normal(size=size)
@@ -40,31 +44,60 @@ def population(size: int = 20_000, seed: int = 0) -> tuple[Table, dict[object, b
     return table, dict(zip(table["url"], truth.tolist(), strict=True))
 
 
-def run(table: object, truth: dict[object, bool], **options: Any) -> tuple[assay.Campaign, int]:
-    """Label until a campaign is done; return it, and how many labels people gave."""
-    settings = {"metric": "accuracy", "within": 0.03, "threshold": 0.5, **options}
-    campaign = assay.create_campaign(table, id="url", score="p", **settings)
-    asked = 0
-    while not campaign.done:
-        batch = campaign.ask(20)
-        asked += len(batch)
-        campaign.tell({item.id: truth[item.id] for item in batch})
-    return campaign, asked
+def population_of_two(size: int = 4_000, seed: int = 0) -> tuple[Table, Truth]:
+    """Return the scores of two classifiers, a judge that knows more than both, and the truth."""
+    rng = np.random.default_rng(seed)
+    hidden = rng.normal(size=size)
+    table: Table = {
+        "url": [f"u{i}" for i in range(size)],
+        "p_a": expit(hidden + 1.5 * rng.normal(size=size)).tolist(),
+        "p_b": expit(hidden + 1.2 * rng.normal(size=size)).tolist(),
+        "judge": (hidden + 0.2 * rng.normal(size=size)).tolist(),
+        "noise": rng.normal(size=size).tolist(),
+        "lang": rng.choice(["de", "en"], size).tolist(),
+    }
+    truth = rng.random(size) < expit(6 * hidden)
+    return table, dict(zip(table["url"], truth.tolist(), strict=True))
 
 
-def test_a_good_judge_saves_labels_and_the_answer_is_right(tmp_path: Path) -> None:
-    table, truth = population()
-    said = np.array(table["p"], dtype=np.float64) >= 0.5
-    right = np.array(list(truth.values())) == said
-    _, without = run(table, truth)
-    campaign, asked = run(table, truth, aux=["judge", "lang", "ok"])
+CLASSIFIERS: dict[str, Any] = {"a": ("p_a", 0.5), "b": ("p_b", 0.5)}
+ONE: dict[str, Any] = {"score": "p", "threshold": 0.5, "metric": "accuracy"}
+KINDS: dict[str, tuple[Callable[..., tuple[Table, Truth]], dict[str, Any]]] = {
+    "one": (population, ONE),
+    "guaranteed": (population, {**ONE, "design": assay.Design.guaranteed()}),
+    "several": (population_of_two, {"classifiers": CLASSIFIERS, "metrics": ["accuracy"]}),
+}
+
+
+def create(kind: str, predictions: object, **options: Any) -> assay.Campaign:
+    given = {"aux": ["judge"], "within": 0.04, **KINDS[kind][1], **options}
+    return assay.create_campaign(predictions, id="url", **given)
+
+
+def accuracy(table: Table, column: str, truth: Truth) -> float:
+    said = np.array(table[column], dtype=np.float64) >= 0.5
+    return float((said == np.array(list(truth.values()))).mean())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_good_judge_saves_labels_and_all_of_it_can_be_checked(
+    kind: str, storage: str, tmp_path: Path
+) -> None:
+    table, truth = KINDS[kind][0](20_000)
+    within = 0.04 if kind == "several" else 0.03
+    without = len(finish(create(kind, table, aux=[], within=within), truth, 20))
+    campaign = create(kind, table, storage=storage, aux=["judge", "lang"], within=within, seed=3)
+    asked = finish(campaign, truth, 20)
+    assert len(asked) == len({*asked}) == len(campaign.events()) < 0.7 * without
     assert campaign.settings.source.model is not None
-    assert asked < 0.7 * without
-    estimate = campaign.estimate()
-    assert estimate.low <= right.mean() <= estimate.high
-    assert estimate.half_width <= 0.03
-    assert len(campaign.events()) == asked
-    assert not campaign.events()[0].comment
+    for name, estimate in campaign.estimates().items():
+        right = accuracy(table, f"p_{name[-1]}" if kind == "several" else "p", truth)
+        assert estimate.low <= right <= estimate.high
+        assert estimate.half_width <= within
+    told = campaign.estimates().to_dict()
+    assert assay.load_campaign(storage=storage).estimates().to_dict() == told
+    campaign.report().save(tmp_path / "report.json")
+    assert assay.verify_campaign(storage=storage, report=tmp_path / "report.json").clean
     campaign.bundle(tmp_path / "audit.zip")
     assert verify_bundle(tmp_path / "audit.zip").clean
     assert "a model of the outcome that" in campaign.report().markdown
@@ -72,7 +105,7 @@ def test_a_good_judge_saves_labels_and_the_answer_is_right(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("several", [False, True])
 def test_a_report_of_a_campaign_with_second_opinions_follows_from_the_log(
-    tmp_path: Path, *, several: bool
+    storage: str, tmp_path: Path, *, several: bool
 ) -> None:
     """The strata by the score are kept with those that took their place.
 
@@ -80,9 +113,10 @@ def test_a_report_of_a_campaign_with_second_opinions_follows_from_the_log(
     it is not checked, and that is said.
     """
     table, truth = population(4_000)
-    storage, file = f"sqlite:///{tmp_path}/labels.db", tmp_path / "report.json"
     options = {"metrics": ["accuracy", "prevalence"], "metric": ""} if several else {}
-    campaign, _ = run(table, truth, aux=["judge", "ok"], within=0.045, storage=storage, **options)
+    options |= {"aux": ["judge", "ok"], "within": 0.045, "storage": storage}
+    campaign, file = create("one", table, **options), tmp_path / "report.json"
+    finish(campaign, truth, 20)
     assert campaign.savings() is not None
     campaign.report().save(file)
     assert campaign.report().to_dict()["saved"]
@@ -121,7 +155,8 @@ def test_what_second_opinions_save_is_told(
     assert isinstance(plain, Opinionated)
     told, true = [], []
     for seed in range(4):
-        campaign, _ = run(table, truth, aux=["judge"], seed=seed, within=0.045)
+        campaign = create("one", table, seed=seed, within=0.045)
+        finish(campaign, truth, 20)
         savings, model = campaign.savings(), campaign.settings.source.model
         assert savings is not None
         assert model is not None
@@ -139,54 +174,73 @@ def test_what_second_opinions_save_is_told(
     assert (0.75 < sum(told) / sum(true) < 1.4) == (quarter is None)
 
 
-def test_noise_changes_nothing() -> None:
-    table, truth = population()
-    campaign, asked = run(table, truth, aux=["noise"])
-    assert campaign.settings.source.model is None
-    assert asked == run(table, truth, seed=campaign.settings.seed)[1]
+@pytest.mark.parametrize("kind", ["one", "several"])
+def test_a_budget_is_what_people_are_asked_in_all(kind: str) -> None:
+    table, truth = KINDS[kind][0](4_000)
+    campaign = create(kind, table, within=None, budget=240)
+    assert len(finish(campaign, truth, 20)) == 240
+    assert campaign.settings.source.model is not None
+    assert len(campaign.answers()) + len(campaign.waiting_answers()) == 240
+    assert campaign.estimate().stopped == "the budget is spent"
+    assert campaign.savings() is not None
 
 
-def test_a_campaign_goes_on_in_another_process(tmp_path: Path) -> None:
-    """A file on disk, DuckDB and memory, and a new `load_campaign` for each batch: one draw."""
-    table, truth = population(2_000)
-    file = tmp_path / "predictions.csv"
-    rows = zip(*table.values(), strict=True)
-    lines = [",".join("" if value is None else str(value) for value in row) for row in rows]
-    file.write_text("\n".join([",".join(table), *lines]))
-    drawn = []
-    for engine in ("memory", "duckdb"):
-        storage = f"sqlite:///{tmp_path}/{engine}.db"
-        scan = assay.Scan(str(file), engine=engine)
-        assay.create_campaign(
-            scan, id="url", score="p", threshold=0.5, aux=["judge", "lang", "ok"], storage=storage,
-            metric="accuracy", within=0.06,
-        )  # fmt: skip
-        asked: list[object] = []
-        while not (campaign := assay.load_campaign(storage=storage)).done:
-            batch = campaign.ask(50)
-            campaign.tell({item.id: truth[item.id] for item in batch})
-            asked += [item.id for item in batch]
-        assert campaign.settings.source.model is not None
-        assert assay.verify_campaign(storage=storage).clean
-        drawn.append(asked)
-    assert drawn[0] == drawn[1]
+OF_A: dict[str, Any] = {"metrics": ["precision:a", "recall:a"], "within": 0.09}
+SLICED: dict[str, Any] = {**OF_A, "metrics": [*OF_A["metrics"], "precision:b[lang=de]"]}
 
 
-def started(tmp_path: Path, **options: Any) -> tuple[str, dict[object, bool]]:
-    """Return the storage of a campaign with a judge in a file, and the truth."""
-    table, truth = population(3_000)
+@pytest.mark.parametrize(
+    ("kind", "more", "engine"),
+    [
+        ("one", {"within": 0.06}, "duckdb"),
+        ("guaranteed", {"within": 0.06}, "duckdb"),
+        ("guaranteed", {"within": 0.06}, "spark"),
+        ("several", OF_A, "duckdb"),
+        ("several", SLICED, "duckdb"),
+        ("several", SLICED, "spark"),
+        ("several", {**OF_A, "classifiers": {"a": CLASSIFIERS["a"]}}, "duckdb"),
+    ],
+)
+def test_strata_are_cut_anew_the_same_in_another_process_and_where_an_engine_reads(
+    kind: str, more: dict[str, Any], engine: Engine, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The model, the strata, every item and every number, from the first label to the last."""
+    table, truth = KINDS[kind][0](2_000)
     file = tmp_path / "predictions.parquet"
-    pq.write_table(pa.table({name: table[name] for name in ("url", "p", "judge")}), file)
-    storage = f"sqlite:///{tmp_path}/two.db"
-    settings = {"metric": "accuracy", "within": 0.04, **options}
-    assay.create_campaign(
-        str(file), id="url", score="p", threshold=0.5, aux=["judge"], storage=storage, **settings
-    )
-    return storage, truth
+    pq.write_table(pa.table(table), file, row_group_size=700)
+    spark = request.getfixturevalue("spark") if engine == "spark" else None
+    told: list[list[object]] = []
+    for scan in (assay.Scan(str(file)), assay.Scan(str(file), engine=engine, spark=spark)):
+        storage = None if spark else f"sqlite:///{tmp_path}/{len(told)}.db"
+        campaign = create(kind, scan, aux=["judge", "lang"], storage=storage, **more)
+        asked: list[object] = []
+        while not campaign.done and not (spark and len(asked) >= 150):
+            if storage:
+                campaign = assay.load_campaign(storage=storage)
+            asked += finish(campaign, truth, 50, most=50)
+        settings = campaign.settings
+        assert settings.source.model is not None
+        assert storage is None or assay.verify_campaign(storage=storage).clean
+        fingerprints = [part.fingerprint for part in settings.source.parts]
+        told.append([settings.source.model, settings.strata, settings.epochs, fingerprints])
+        told[-1] += [asked, repr(campaign.estimates())]
+    assert told[0] == told[1]
 
 
-def test_two_who_label_at_once_go_on_when_one_has_cut_the_strata_anew(tmp_path: Path) -> None:
-    storage, truth = started(tmp_path)
+def started(kind: str, folder: Path, storage: str, size: int = 3_000) -> Truth:
+    """Make a campaign with a judge in a file, and return the truth."""
+    table, truth = KINDS[kind][0](size)
+    file = folder / "predictions.parquet"
+    pq.write_table(pa.table(table), file)
+    create(kind, str(file), storage=storage)
+    return truth
+
+
+@pytest.mark.parametrize("kind", ["one", "several"])
+def test_two_who_label_at_once_go_on_when_one_has_cut_the_strata_anew(
+    kind: str, tmp_path: Path, storage: str
+) -> None:
+    truth = started(kind, tmp_path, storage)
     both = [assay.load_campaign(storage=storage) for _ in range(2)]
     asked = 0
     while not both[0].done:
@@ -198,8 +252,9 @@ def test_two_who_label_at_once_go_on_when_one_has_cut_the_strata_anew(tmp_path: 
             asked += len(batch)
         assert all(campaign.is_current for campaign in both)
     assert both[1].done
-    assert [campaign.settings.source.model is not None for campaign in both] == [True, True]
-    assert both[0].estimate() == both[1].estimate()
+    assert both[0].settings == both[1].settings
+    assert both[0].settings.source.model is not None
+    assert both[0].estimates().to_dict() == both[1].estimates().to_dict()
     assert len(both[0].events()) == asked
     assert assay.verify_campaign(storage=storage).clean
     with both[0].store.read() as session:
@@ -207,11 +262,12 @@ def test_two_who_label_at_once_go_on_when_one_has_cut_the_strata_anew(tmp_path: 
         assert listed_names(session) == ["campaign"]
 
 
-def test_who_has_an_item_before_the_strata_are_cut_anew_may_answer_after_it(tmp_path: Path) -> None:
-    storage, truth = started(tmp_path)
+def test_who_has_an_item_before_the_strata_are_cut_anew_may_answer_after_it(
+    tmp_path: Path, storage: str
+) -> None:
+    truth = started("one", tmp_path, storage)
     campaign, other = (assay.load_campaign(storage=storage) for _ in range(2))
-    while len(campaign.answers()) < 100:
-        campaign.tell({item.id: truth[item.id] for item in campaign.ask(50)})
+    finish(campaign, truth, most=100)
     campaign.put_off_recut()  # as where a page's server does it, meanwhile
     batch = campaign.ask(50)
     assert campaign.settings.source.model is None
@@ -225,13 +281,12 @@ def test_who_has_an_item_before_the_strata_are_cut_anew_may_answer_after_it(tmp_
     assert len(other.events()) == len(campaign.answers()) + len(campaign.waiting_answers()) == 121
 
 
-def test_the_first_labels_teach_whenever_somebody_looks(tmp_path: Path) -> None:
-    storage, truth = started(tmp_path)
+def test_the_first_labels_teach_whenever_somebody_looks(tmp_path: Path, storage: str) -> None:
+    truth = started("one", tmp_path, storage)
     campaign = assay.load_campaign(storage=storage)
     models: list[Model | None] = []
-    for _ in range(4):  # 50, 100, 150 and 190 labels
-        batch = campaign.ask(50 if len(campaign.answers()) < 150 else 40)
-        campaign.tell({item.id: truth[item.id] for item in batch})
+    for batch in (50, 50, 50, 40):
+        finish(campaign, truth, batch, most=batch)
         campaign.put_off_recut()
         backup = tmp_path / f"copy {len(models)}.db"
         assay.backup_storage(backup, storage=storage)
@@ -251,34 +306,28 @@ def test_whoever_makes_a_column_cannot_know_which_items_come_first() -> None:
     """
     table, truth = population(3_000)
     told = {name: table[name] for name in ("url", "p")}
-    settings: dict[str, Any] = {
-        "id": "url",
-        "score": "p",
-        "threshold": 0.5,
-        "metric": "accuracy",
-        "budget": 500,
-    }
-    first = {item.id for item in assay.create_campaign(told, **settings, seed=7).ask(100)}
+    settings: dict[str, Any] = {"within": None, "budget": 500, "seed": 7}
+    first = {item.id for item in create("one", told, aux=[], **settings).ask(100)}
     for _ in range(2):  # once more, by one who tries again with what came of it
         taught = [float(truth[url]) if url in first else 0.5 for url in told["url"]]
-        judged = {**told, "judge": taught}
-        next_ = assay.create_campaign(judged, **settings, seed=7, aux=["judge"])
-        drawn = {item.id for item in next_.ask(100)}
+        drawn = {item.id for item in create("one", {**told, "judge": taught}, **settings).ask(100)}
         assert len(first & drawn) < 20
         first = drawn
 
 
-def test_predictions_that_have_changed_do_not_cut_the_strata(tmp_path: Path) -> None:
-    storage, truth = started(tmp_path)
-    campaign = assay.load_campaign(storage=storage)
-    while len(campaign.answers()) < 100:
-        campaign.tell({item.id: truth[item.id] for item in campaign.ask(50)})
+@pytest.mark.parametrize("kind", ["one", "several"])
+def test_predictions_that_have_changed_do_not_cut_the_strata(
+    kind: str, tmp_path: Path, storage: str
+) -> None:
+    truth = started(kind, tmp_path, storage)
+    finish(assay.load_campaign(storage=storage), truth, most=100)
     file = tmp_path / "predictions.parquet"
     table = pq.read_table(file)
     judged = pa.array([0.5, *table["judge"].to_pylist()[1:]])
+    changed = table.set_column(table.column_names.index("judge"), "judge", judged)
     for other, why in (
         (table.slice(0, 2_900), "is not what campaign"),
-        (table.set_column(2, "judge", judged), "columns judge of .* have changed"),
+        (changed, "columns judge of .* have changed"),
     ):
         pq.write_table(other, file)
         campaign = assay.load_campaign(storage=storage)
@@ -287,51 +336,44 @@ def test_predictions_that_have_changed_do_not_cut_the_strata(tmp_path: Path) -> 
         assert len(batch) == 20
         assert campaign.settings.source.model is None
         campaign.tell({item.id: truth[item.id] for item in batch})
-
-
-def test_a_budget_is_what_people_are_asked_in_all() -> None:
-    table, truth = population()
-    campaign, asked = run(table, truth, aux=["judge"], within=None, budget=300)
-    assert campaign.settings.source.model is not None
-    assert asked == 300
-    assert len(campaign.answers()) + len(campaign.waiting_answers()) == 300
-    assert campaign.estimate().stopped == "the budget is spent"
+    pq.write_table(table, file)
+    assert assay.load_campaign(storage=storage).recut()
+    with pytest.raises(PredictionsError, match="is not what campaign"):
+        assay.load_campaign(storage=storage, predictions=changed)
 
 
 def test_reviewers_do_not_see_second_opinions() -> None:
     table, _ = population(100)
-    campaign = assay.create_campaign(
-        table, id="url", score="p", threshold=0.5, aux=["judge"], show=["judge", "lang"], budget=5
-    )
+    campaign = create("one", table, show=["judge", "lang"])
     assert "judge" in campaign.settings.source.judgements
 
 
 @pytest.mark.parametrize(
-    ("options", "why"),
+    ("kind", "options", "why"),
     [
-        ({"sample_weight": "noise"}, "have weights"),
-        ({"design": assay.Design.kumar_raj()}, "cuts by confidence"),
+        ("one", {"sample_weight": "noise"}, "have weights"),
+        ("one", {"design": assay.Design.kumar_raj()}, "cuts by confidence"),
+        ("one", {"aux": ["juge"]}, "column 'juge' not found"),
+        ("several", {"sample_weight": "noise"}, "have weights"),
+        ("several", {"design": assay.Design.guaranteed()}, "several targets cannot be served"),
+        ("several", {"design": assay.Design.kumar_raj()}, "cuts by confidence"),
+        ("several", {"aux": ["juge"]}, "column 'juge' not found"),
     ],
 )
-def test_where_a_model_cannot_be_used_it_says_why(options: dict[str, Any], why: str) -> None:
-    table, _ = population(100)
+def test_where_a_model_cannot_be_used_it_says_why(
+    kind: str, options: dict[str, Any], why: str
+) -> None:
+    table, _ = KINDS[kind][0](100)
     table["noise"] = [1.0] * 100
-    with pytest.raises(DesignError, match=why):
-        assay.create_campaign(
-            table,
-            id="url",
-            score="p",
-            threshold=0.5,
-            aux=["judge"],
-            budget=9,
-            **options,
-        )
+    with pytest.raises((DesignError, PredictionsError), match=why):
+        create(kind, table, **options)
 
 
-def test_a_column_that_is_not_there_is_told() -> None:
-    table, _ = population(10)
-    with pytest.raises(assay.PredictionsError, match="column 'juge' not found"):
-        assay.create_campaign(table, id="url", score="p", threshold=0.5, aux=["juge"], budget=3)
+def test_a_column_that_is_not_there_is_told_where_duckdb_reads(tmp_path: Path) -> None:
+    pq.write_table(pa.table(population_of_two(100)[0]), tmp_path / "predictions.parquet")
+    scan = assay.Scan(tmp_path / "predictions.parquet", engine="duckdb")
+    with pytest.raises(PredictionsError, match="column 'juge' not found"):
+        create("several", scan, aux=["juge"])
 
 
 def test_folds_are_of_equal_size() -> None:

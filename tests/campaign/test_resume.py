@@ -2,54 +2,51 @@
 
 import random
 from contextlib import suppress
-from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import assay
-from assay.core.types import Bools, Floats
+from assay.core.types import Bools
 from tests.torture.processes import FORKS, begin, kill
 from tests.torture.workers import label_until_killed
 
 
-def population(size: int = 5000) -> tuple[dict[str, Floats | Bools], Bools]:
+def population(size: int = 5000) -> tuple[dict[str, Any], Bools]:
     rng = np.random.default_rng(1)
     score = rng.random(size)
-    return {"p": score, "yes": score > 0.3}, rng.random(size) < score
+    columns: dict[str, Any] = {"p": score, "yes": score > 0.3, "q": score**2}
+    columns["topic"] = np.array(["ham", "spam", "scam"])[np.digitize(score, [0.4, 0.8])]
+    return columns, rng.random(size) < score
+
+
+ONE: dict[str, Any] = {"score": "p", "predicted": "yes"}
+KINDS: dict[str, dict[str, Any]] = {
+    "default": ONE,
+    "guaranteed": {**ONE, "design": assay.Design.guaranteed()},
+    "bennett-carvalho": {**ONE, "design": assay.Design.bennett_carvalho()},
+    "random": {**ONE, "design": assay.Design.simple_random()},
+    "several": {
+        "classifiers": {"a": ONE, "b": ("q", 0.3)},
+        "metrics": ["precision:a", "recall:b within 0.08", "f1:a - f1:b", "prevalence"],
+        "within": None,
+        "budget": 150,
+    },
+    "classes": {"predicted": "topic", "score": "p", "metric": "macro_f1", "within": 0.1},
+}
 
 
 @pytest.mark.filterwarnings("ignore::assay.AssayWarning")
-@pytest.mark.parametrize(
-    "design",
-    [
-        assay.Design(),
-        assay.Design.guaranteed(),
-        assay.Design.bennett_carvalho(),
-        assay.Design.simple_random(),
-    ],
-    ids=["default", "guaranteed", "bennett-carvalho", "random"],
-)
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("break_every", [1, 7])
-def test_going_on_after_a_break_changes_nothing(
-    tmp_path: Path, design: assay.Design, break_every: int
-) -> None:
+def test_going_on_after_a_break_changes_nothing(kind: str, break_every: int, storage: str) -> None:
     columns, truth = population()
-
-    def make(storage: str) -> assay.Campaign:
-        return assay.create_campaign(
-            columns,
-            score="p",
-            predicted="yes",
-            within=0.06,
-            design=design,
-            storage=storage,
-            seed=5,
-        )
-
-    whole = make("sqlite://")
-    storage = f"sqlite:///{tmp_path / 'a.db'}"
-    broken = make(storage)
+    wanted: dict[str, Any] = {"within": 0.06, "seed": 5, **KINDS[kind]}
+    whole, broken = (
+        assay.create_campaign(columns, **wanted, storage=url) for url in ("sqlite://", storage)
+    )
+    said = np.where(truth, "spam", "ham") if kind == "classes" else truth
     turn = 0
     while not whole.done:
         turn += 1
@@ -57,28 +54,14 @@ def test_going_on_after_a_break_changes_nothing(
             broken = assay.load_campaign(storage=storage)
         items = whole.ask(13)
         assert broken.ask(13) == items
-        labels = {item.id: truth[int(item.id)] for item in items}
+        labels = {item.id: said[int(item.id)] for item in items}
         assert broken.tell(labels) == whole.tell(labels)
     assert broken.done
     assert broken.ask(5) == []
 
 
-def test_two_processes_share_a_campaign(tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_loses_nothing(storage: str) -> None:
     columns, truth = population()
-    storage = f"sqlite:///{tmp_path / 'a.db'}"
-    one = assay.create_campaign(columns, score="p", predicted="yes", budget=60, storage=storage)
-    two = assay.load_campaign(storage=storage)
-    items = one.ask(20)
-    assert two.ask(20) == items
-    two.tell({item.id: truth[int(item.id)] for item in items[:10]})
-    assert one.estimate().labels == 10
-    with pytest.raises(assay.LabelConflictError):
-        one.tell({items[0].id: not truth[int(items[0].id)]})
-
-
-def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
-    columns, truth = population()
-    storage = f"sqlite:///{tmp_path / 'a.db'}"
     campaign = assay.create_campaign(
         columns, score="p", predicted="yes", budget=3000, storage=storage
     )
@@ -105,9 +88,8 @@ def test_a_full_disk_is_told_and_loses_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("round_", range(4))
-def test_kill_9_between_two_tells_loses_no_acknowledged_label(tmp_path: Path, round_: int) -> None:
+def test_kill_9_between_two_tells_loses_no_acknowledged_label(round_: int, storage: str) -> None:
     columns, truth = population()
-    storage = f"sqlite:///{tmp_path / 'a.db'}"
     assay.create_campaign(columns, score="p", predicted="yes", budget=400, storage=storage)
     chance = random.Random(round_)
     acknowledged: list[int] = []

@@ -2,7 +2,6 @@
 
 import re
 from math import sqrt
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 
 import assay
 from assay.errors import DesignError
+from tests.kinds import finish
 
 TABLE = {
     "id": np.arange(3_000),
@@ -28,9 +28,7 @@ def campaign(**options: Any) -> assay.Campaign:
 
 
 def labelled(made: assay.Campaign) -> assay.Campaign:
-    """Return it when it is over."""
-    while not made.done:
-        made.tell({item.id: bool(TRUTH[int(item.id)]) for item in made.ask(20)})
+    finish(made, TRUTH, 20)
     return made
 
 
@@ -47,8 +45,7 @@ def test_the_interval_is_for_all_items() -> None:
     assert "random sample" not in " ".join(alone.estimate().notes)
 
 
-def test_strata_that_are_cut_anew_and_a_stored_campaign_keep_it(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/a.db"
+def test_strata_that_are_cut_anew_and_a_stored_campaign_keep_it(storage: str) -> None:
     made = labelled(campaign(sample_of=60_000, aux=["judge"], storage=storage, name="part"))
     again = assay.load_campaign("part", storage=storage)
     assert again.settings.goal.sample_size == 3_000
@@ -57,8 +54,7 @@ def test_strata_that_are_cut_anew_and_a_stored_campaign_keep_it(tmp_path: Path) 
 
 def test_a_part_that_is_too_small_says_so() -> None:
     made = campaign(sample_of=10**7, within=0.015)
-    for _ in range(3):
-        made.tell({item.id: bool(TRUTH[int(item.id)]) for item in made.ask(20)})
+    finish(made, TRUTH, 20, most=60)
     assert "the sample of items alone leaves" in made.outlook().text
 
 

@@ -22,6 +22,7 @@ from assay.core.views import views_of
 from assay.labelling.settings import Settings, find_campaign
 from assay.results.estimates import Estimate
 from assay.storage.store import open_storage
+from tests.kinds import finish
 
 ITEMS = 900
 
@@ -40,12 +41,8 @@ class World:
             "said": self.score[items] > 0.5,
         }
 
-    def answer(self, campaign: Campaign, *, most: int | None = None) -> list[str]:
-        asked: list[str] = []
-        while (most is None or len(asked) < most) and (batch := campaign.ask(20)):
-            asked += [str(item.id) for item in batch]
-            campaign.tell({item.id: bool(self.truth[int(str(item.id)[1:])]) for item in batch})
-        return asked
+    def answer(self, campaign: Campaign) -> list[str]:
+        return finish(campaign, lambda url: bool(self.truth[int(url[1:])]), 20)
 
 
 @pytest.fixture
@@ -55,27 +52,18 @@ def world() -> World:
     return World(score, rng.random(2 * ITEMS) < 0.15 + 0.8 * score)
 
 
-@pytest.fixture
-def storage(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/series.db"
-
-
 FIRST, SECOND = np.arange(ITEMS), np.arange(ITEMS // 5, ITEMS + ITEMS // 5)
 COLUMNS: dict[str, Any] = {"id": "url", "score": "p", "predicted": "said"}
 
 
 def begin(world: World, storage: str, **options: Any) -> Campaign:
-    given: dict[str, Any] = {**COLUMNS, "within": 0.05, "seed": 4, **options}
-    return assay.follow_campaign(
-        world.week(FIRST), series="spam", period="w1", storage=storage, **given
-    )
+    given: dict[str, Any] = {**COLUMNS, "within": 0.05, "seed": 4, "period": "w1", **options}
+    return assay.follow_campaign(world.week(FIRST), storage=storage, **{"series": "spam", **given})
 
 
-def go_on(world: World, storage: str, **options: Any) -> Campaign:
-    given: dict[str, Any] = {"previous": world.week(FIRST), **options}
-    return assay.follow_campaign(
-        world.week(SECOND), series="spam", period="w2", storage=storage, **given
-    )
+def go_on(world: World, storage: str, items: Ints = SECOND, **options: Any) -> Campaign:
+    given: dict[str, Any] = {"previous": world.week(FIRST), "period": "w2", **options}
+    return assay.follow_campaign(world.week(items), storage=storage, **{"series": "spam", **given})
 
 
 @pytest.mark.parametrize("metric", ["precision", "recall"])
@@ -180,23 +168,15 @@ def test_a_budget_is_of_every_period_and_does_not_grow(world: World, storage: st
     second = go_on(world, storage)
     assert second.settings.goal.budget == 60 + len(second.answers())  # beyond what costs nothing
     assert 0 < len(world.answer(second)) <= 60
-    third = assay.follow_campaign(
-        world.week(np.arange(ITEMS // 3, ITEMS + ITEMS // 3)),
-        series="spam",
-        period="w3",
-        previous=world.week(SECOND),
-        storage=storage,
-    )
+    items = np.arange(ITEMS // 3, ITEMS + ITEMS // 3)
+    third = go_on(world, storage, items, period="w3", previous=world.week(SECOND))
     assert third.settings.goal.budget == 60 + len(third.answers())
     assert len(world.answer(third)) <= 60
 
 
 def test_a_week_in_which_nothing_changed_costs_nothing(world: World, storage: str) -> None:
     world.answer(begin(world, storage))
-    campaign = assay.follow_campaign(
-        world.week(FIRST), series="spam", period="w2", previous=world.week(FIRST), storage=storage
-    )
-    assert world.answer(campaign) == []
+    assert world.answer(go_on(world, storage, FIRST)) == []
     row = assay.trend("spam", storage=storage).latest
     assert row.change is not None
     assert (row.change.low, row.change.value, row.change.high) == (0.0, 0.0, 0.0)
@@ -230,13 +210,7 @@ def test_two_who_begin_a_period_at_once_do_not_fork_the_series(
 
     def slowly(*given: Any, **named: Any) -> Campaign:
         monkeypatch.setattr(follow, "start_beside", go_on_truly)
-        assay.follow_campaign(  # somebody else, meanwhile
-            world.week(SECOND),
-            series="spam",
-            period="w2b",
-            previous=world.week(FIRST),
-            storage=storage,
-        )
+        go_on(world, storage, period="w2b")  # somebody else, meanwhile
         return go_on_truly(*given, **named)
 
     monkeypatch.setattr(follow, "start_beside", slowly)
@@ -245,53 +219,32 @@ def test_two_who_begin_a_period_at_once_do_not_fork_the_series(
     assert [row.period for row in assay.trend("spam", storage=storage).rows] == ["w1", "w2b"]
 
 
-def estimate(low: float, value: float | None, high: float) -> Estimate:
-    return Estimate("m", value, low, high, 0.95, None, 9, 0, None, "", True, None)
+def estimate(low: float, value: float | None, high: float, within: float | None = 0.05) -> Estimate:
+    made = Estimate("m", value, low, high, 0.95, None, 9, 0, None, "", True, None)
+    return replace(made, within=within)
 
 
-def near(low: float, value: float, high: float) -> Estimate:
-    """Return a change that was wanted within 0.05."""
-    return replace(estimate(low, value, high), within=0.05)
+W2 = PeriodRow("w2", "s/w2", 9, 9, 0, True, estimate(0.8, 0.9, 1, None), None, None, before="w1")
 
 
-@pytest.mark.parametrize(
-    ("change", "moved"),
-    [((-0.05, -0.03, -0.01), "fell"), ((-0.05, -0.03, 0.0), None), ((0.01, 0.02, 0.03), "rose")],
-)
-def test_a_change_is_real_where_its_interval_leaves_out_0(
-    change: tuple[float, float, float], moved: str | None
-) -> None:
-    row = PeriodRow("w2", "s/w2", 9, 9, 0, True, estimate(0, 0.5, 1), estimate(*change), None)
-    assert row.moved == moved
-
-
-@pytest.mark.parametrize(
-    ("level", "below"),
-    [((0.8, 0.85, 0.89), True), ((0.8, 0.85, 0.9), None), ((0.9, 0.95, 0.97), False)],
-)
-def test_below_the_floor_is_what_is_so_for_sure(
-    level: tuple[float, float, float], below: bool | None
-) -> None:
-    row = PeriodRow("w2", "s/w2", 9, 9, 0, True, estimate(*level), None, 0.9)
-    assert row.below_floor is below
-    assert replace(row, floor=None).below_floor is None
-    assert replace(row, estimate=estimate(0.0, None, 0.5)).below_floor is None
-
-
-W2 = PeriodRow("w2", "s/w2", 9, 9, 0, True, estimate(0.8, 0.9, 1), None, None, before="w1")
+FEW = "too few labels (9) to compare with w1."
 
 
 @pytest.mark.parametrize(
     ("row", "passed", "said"),
     [
-        (W2, None, "too few labels (9) to compare with w1."),
-        (replace(W2, change=estimate(-1, None, 1)), None, "too few labels (9) to compare with w1."),
-        (replace(W2, change=near(-0.02, 0.0, 0.02)), True, "no significant change since w1."),
-        (replace(W2, change=near(-0.2, 0.0, 0.2)), None, "too few labels (9) to compare with w1."),
-        (replace(W2, change=near(-0.2, -0.1, -0.01)), False, "fell since w1."),
-        (replace(W2, change=near(0.01, 0.1, 0.2)), True, "rose since w1."),
+        (W2, None, FEW),
+        (replace(W2, change=estimate(-1, None, 1)), None, FEW),
+        (replace(W2, change=estimate(-0.02, 0.0, 0.02)), True, "no significant change since w1."),
         (
-            replace(W2, change=near(-0.02, 0.0, 0.02), done=False),
+            replace(W2, change=estimate(-0.2, 0.0, 0.2)),
+            None,
+            "too few labels (9) to compare with w1.",
+        ),
+        (replace(W2, change=estimate(-0.2, -0.1, -0.01)), False, "fell since w1."),
+        (replace(W2, change=estimate(0.01, 0.1, 0.2)), True, "rose since w1."),
+        (
+            replace(W2, change=estimate(-0.02, 0.0, 0.02), done=False),
             None,
             "no significant change since w1. Labelling is not finished.",
         ),
@@ -306,19 +259,32 @@ def test_a_period_passes_only_where_its_labels_decide(
     assert (row.verdict(on_fall=True), row.said) == (passed, said)
 
 
+def test_only_what_is_so_for_sure_is_said() -> None:
+    """A change is real where its interval leaves out 0, and a floor is missed where it is above."""
+    for ends, moved in (
+        ((-0.05, -0.03, -0.01), "fell"),
+        ((-0.05, -0.03, 0.0), None),
+        ((0.01, 0.02, 0.03), "rose"),
+    ):
+        assert replace(W2, change=estimate(*ends)).moved == moved
+    for ends, below in (
+        ((0.8, 0.85, 0.89), True),
+        ((0.8, 0.85, 0.9), None),
+        ((0.9, 0.95, 0.97), False),
+    ):
+        row = replace(W2, estimate=estimate(*ends), floor=0.9)
+        assert row.below_floor is below
+        assert replace(row, floor=None).below_floor is None
+    assert replace(W2, floor=0.9, estimate=estimate(0.0, None, 0.5)).below_floor is None
+
+
 def test_a_trend_is_shown_in_words_a_table_and_a_picture(
     world: World, storage: str, tmp_path: Path
 ) -> None:
     world.answer(begin(world, storage, floor=0.99))
     with pytest.warns(assay.AssayWarning, match="not done"):
         go_on(world, storage)
-        assay.follow_campaign(
-            world.week(SECOND[1:]),
-            series="spam",
-            period="w3",
-            previous=world.week(SECOND),
-            storage=storage,
-        )
+        go_on(world, storage, SECOND[1:], period="w3", previous=world.week(SECOND))
     found = assay.trend("spam", storage=storage)
     assert [row.period for row in found.rows] == ["w1", "w2", "w3"]
     assert "w1" in str(found) and "first period. Floor 0.99: not met." in str(found)
@@ -331,63 +297,32 @@ def test_a_trend_is_shown_in_words_a_table_and_a_picture(
         found.save(tmp_path / "trend.png")
 
 
-Mistake = Callable[[World, str], object]
+OTHER_WEEK = object()
 
 
 @pytest.mark.parametrize(
-    ("mistake", "said"),
+    ("call", "options", "said"),
     [
-        (begin, "has a period 'w1' already"),
-        (lambda world, storage: go_on(world, storage, previous=None), "in memory"),
-        (
-            lambda world, storage: go_on(world, storage, previous=world.week(SECOND)),
-            "is not what period 'w1' was about",
-        ),
-        (lambda world, storage: go_on(world, storage, metric="recall"), "has metric 'precision'"),
-        (lambda world, storage: go_on(world, storage, seed=5), "has seed 4"),
-        (
-            lambda world, storage: go_on(world, storage, question="Is it ham?"),
-            "asked another question",
-        ),
-        (
-            lambda world, storage: assay.follow_campaign(
-                world.week(FIRST),
-                series="p",
-                period="w1",
-                metric="prevalence",
-                **COLUMNS,
-                storage=storage,
-            ),
-            "prevalence is not followed",
-        ),
-        (
-            lambda world, storage: assay.follow_campaign(
-                world.week(SECOND), series="spam", period="week 2", storage=storage
-            ),
-            "cannot be called 'week 2'",
-        ),
-        (
-            lambda world, storage: assay.follow_campaign(
-                world.week(SECOND), series="a/b", period="w2", storage=storage
-            ),
-            "a series cannot be called 'a/b'",
-        ),
-        (
-            lambda world, storage: assay.follow_campaign(
-                world.week(SECOND),
-                series="new",
-                period="w1",
-                score="p",
-                threshold=0.5,
-                storage=storage,
-            ),
-            "a series needs ids",
-        ),
-        (lambda _, storage: assay.trend("spma", storage=storage), "no series 'spma'"),
+        (begin, {}, "has a period 'w1' already"),
+        (go_on, {"previous": None}, "in memory"),
+        (go_on, {"previous": OTHER_WEEK}, "is not what period 'w1' was about"),
+        (go_on, {"metric": "recall"}, "has metric 'precision'"),
+        (go_on, {"seed": 5}, "has seed 4"),
+        (go_on, {"question": "Is it ham?"}, "asked another question"),
+        (begin, {"series": "p", "metric": "prevalence"}, "prevalence is not followed"),
+        (go_on, {"period": "week 2"}, "cannot be called 'week 2'"),
+        (go_on, {"series": "a/b"}, "a series cannot be called 'a/b'"),
+        (begin, {"series": "new", "id": None}, "a series needs ids"),
     ],
 )
-def test_mistakes_are_told(world: World, storage: str, mistake: Mistake, said: str) -> None:
+def test_mistakes_are_told(
+    world: World, storage: str, call: Callable[..., object], options: dict[str, Any], said: str
+) -> None:
     world.answer(begin(world, storage))
+    if options.get("previous") is OTHER_WEEK:
+        options = {"previous": world.week(SECOND)}
     with pytest.raises(assay.AssayError, match=said):
-        mistake(world, storage)
+        call(world, storage, **options)
     assert len(assay.trend("spam", storage=storage).rows) == 1
+    with pytest.raises(assay.AssayError, match="no series 'spma'"):
+        assay.trend("spma", storage=storage)

@@ -13,6 +13,7 @@ import assay
 from assay.errors import PredictionsError, StorageError
 from assay.labelling.shown import is_whole, seal_of
 from assay.predictions.scan import Engine
+from tests.kinds import shallow
 
 MANY = 1_200  # more items than are in reserve
 ROWS = 4_000
@@ -30,9 +31,7 @@ TEXTS = [f"text {number}" for number in range(ROWS)]
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Lay down so few cards that some are soon missing."""
-    monkeypatch.setattr(
-        "assay.campaign.create.depth", lambda settings: [50] * settings.strata.n_strata
-    )
+    shallow(monkeypatch, 50)
 
 
 @pytest.fixture
@@ -45,11 +44,6 @@ def _create(given: object, storage: str, **more: Any) -> assay.Campaign:
     columns: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.2, "show": ["text", "size"]}
     goal: dict[str, Any] = {"budget": 600, "design": assay.Design(bins=3), "seed": 5}
     return assay.create_campaign(given, **columns, **goal, storage=storage, **more)
-
-
-@pytest.fixture
-def storage(tmp_path: Path) -> str:
-    return f"sqlite:///{tmp_path}/labels.db"
 
 
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])

@@ -15,6 +15,7 @@ from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats
 from assay.predictions.read import read_predictions
 from assay.simulation import replay_jointly
+from tests.kinds import finish, shallow
 
 RUNS = 300
 CNN: dict[str, Any] = {"score": "p", "threshold": 0.5}
@@ -43,11 +44,6 @@ class Made:
 
     def recall(self, language: str) -> float:
         return float(self.said[self.truth & (self.language == language)].mean())
-
-
-def finish(campaign: assay.Campaign, truth: Bools, size: int = 50) -> None:
-    while batch := campaign.ask(size):
-        campaign.tell({item.id: bool(truth[int(item.id)]) for item in batch})
 
 
 def test_slices_at_full_labelling_are_those_of_their_own_items(tmp_path: Path) -> None:
@@ -86,13 +82,11 @@ def test_a_rebase_on_which_languages_change_places_goes_on(
         "budget": 300,
     }
     campaign = assay.create_campaign(path, id="id", storage=storage, **options)
-    campaign.tell({item.id: bool(made.truth[int(item.id)]) for item in campaign.ask(30)})
+    finish(campaign, made.truth, 30, most=30)
     made.language = np.where(made.language == "en", "de", np.where(made.said, "en", "it"))
     made.language[:50] = "fr"
     pd.DataFrame(made.table()).to_csv(path, index=False)
-    monkeypatch.setattr(
-        "assay.campaign.extend.depth", lambda settings: [1] * settings.strata.n_strata
-    )
+    shallow(monkeypatch, 1, "extend")
     assay.rebase_campaign(storage=storage)
     campaign = assay.load_campaign(storage=storage)
     finish(campaign, made.truth, 300)  # reads the file again

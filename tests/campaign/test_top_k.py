@@ -12,6 +12,7 @@ from sklearn.metrics import accuracy_score, top_k_accuracy_score
 import assay
 from assay.errors import AssayError
 from assay.predictions import from_arrays
+from tests.kinds import finish
 
 N, K = 300, 6
 NAMES = [f"class {k}" for k in range(K)]
@@ -32,9 +33,12 @@ TABLE: dict[str, Any] = {"id": np.arange(N), "new": NEW, "old": OLD}
 BOTH: dict[str, Any] = {"new": {"probabilities": "new"}, "old": {"probabilities": "old"}}
 
 
+def created(table: Any = TABLE, **asked: Any) -> assay.Campaign:
+    return assay.create_campaign(table, id="id", **{"classes": NAMES, "budget": N, **asked})
+
+
 def answered(campaign: assay.Campaign, at_once: int = 100) -> assay.Campaign:
-    while not campaign.done:
-        campaign.tell({item.id: NAMES[TRUTH[int(item.id)]] for item in campaign.ask(at_once)})
+    finish(campaign, lambda id: NAMES[TRUTH[id]], at_once)
     return campaign
 
 
@@ -43,14 +47,8 @@ def top(p: Any, k: int) -> float:
 
 
 def test_at_full_labelling_it_is_that_of_scikit_learn_beside_any_other_metric() -> None:
-    campaign = assay.create_campaign(
-        TABLE,
-        id="id",
-        probabilities="new",
-        classes=NAMES,
-        metrics=["top_2_accuracy", "top-3-accuracy", "accuracy", "macro_f1", "recall:class 2"],
-        budget=N,
-    )
+    metrics = ["top_2_accuracy", "top-3-accuracy", "accuracy", "macro_f1", "recall:class 2"]
+    campaign = created(probabilities="new", metrics=metrics)
     found = answered(campaign).estimates()
     for k in (2, 3):
         its = found[f"top_{k}_accuracy"]
@@ -60,14 +58,8 @@ def test_at_full_labelling_it_is_that_of_scikit_learn_beside_any_other_metric() 
 
 
 def test_two_classifiers_and_their_difference() -> None:
-    campaign = assay.create_campaign(
-        TABLE,
-        id="id",
-        classifiers=BOTH,
-        classes=NAMES,
-        metrics=["top_2_accuracy:new - top_2_accuracy:old", "top_2_accuracy", "accuracy:old"],
-        budget=N,
-    )
+    metrics = ["top_2_accuracy:new - top_2_accuracy:old", "top_2_accuracy", "accuracy:old"]
+    campaign = created(classifiers=BOTH, metrics=metrics)
     found = answered(campaign).estimates()
     gap = found["top_2_accuracy:new - top_2_accuracy:old"]
     assert gap.value == pytest.approx(top(NEW, 2) - top(OLD, 2), abs=1e-12)
@@ -77,17 +69,10 @@ def test_two_classifiers_and_their_difference() -> None:
 
 def test_no_class_and_what_nobody_can_judge() -> None:
     """An item of no class is among no k; what cannot be judged counts for nothing."""
-    campaign = assay.create_campaign(
-        TABLE, id="id", probabilities="new", classes=NAMES, metric="top_2_accuracy", budget=N
-    )
+    campaign = created(probabilities="new", metric="top_2_accuracy")
     nothing, unclear = np.arange(N) % 7 == 1, np.arange(N) % 7 == 2
-    while not campaign.done:
-        words = {}
-        for item in campaign.ask(100):
-            place = int(item.id)
-            word = "none of these" if nothing[place] else NAMES[TRUTH[place]]
-            words[item.id] = "?" if unclear[place] else word
-        campaign.tell(words)
+    words = np.where(nothing, "none of these", np.where(unclear, "?", np.array(NAMES)[TRUTH]))
+    finish(campaign, words, 100)
     order = np.argsort(NEW, axis=1, kind="stable")[:, ::-1][:, :2]
     right = (order == TRUTH[:, None]).any(axis=1) & ~nothing
     estimate = campaign.estimate()
@@ -132,24 +117,21 @@ def test_arrays_are_predictions_too() -> None:
     assert answered(campaign).estimate().value == pytest.approx(top(NEW, 2), abs=1e-12)
 
 
+NEEDS = "needs the probabilities of all classes"
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (
-            {"predicted": "said", "metric": "top_2_accuracy"},
-            "top_2_accuracy needs the probabilities of all classes",
-        ),
-        (
-            {"score": "p", "threshold": 0.5, "metric": "top-5-accuracy"},
-            "top-5-accuracy needs the probabilities of all classes",
-        ),
+        ({"predicted": "said", "metric": "top_2_accuracy"}, f"top_2_accuracy {NEEDS}"),
+        ({"score": "p", "threshold": 0.5, "metric": "top-5-accuracy"}, f"top-5-accuracy {NEEDS}"),
         (
             {
                 "classifiers": {"new": {"probabilities": "new"}, "old": {"predicted": "said"}},
                 "classes": NAMES,
                 "metrics": ["top_2_accuracy:new - top_2_accuracy:old"],
             },
-            "needs the probabilities of all classes by old",
+            f"{NEEDS} by old",
         ),
         (
             {"probabilities": "new", "metric": "top_6_accuracy"},

@@ -15,6 +15,7 @@ from assay.campaign import Campaign, import_verdicts, write_unjudged
 from assay.cli import app
 from assay.core.deck import number
 from assay.errors import AssayError, DesignError, InputError
+from tests.kinds import finish
 
 SIZE = 1_600
 
@@ -39,12 +40,10 @@ def truth() -> dict[str, bool]:
     return dict(json.loads(Path("truth.json").read_text()))
 
 
-def create(**given: Any) -> Campaign:
-    given = {"metric": "accuracy", "within": 0.05, "show": ["title", "p"], **given}
-    return assay.create_campaign(
-        "predictions.parquet", id="url", score="p", threshold=0.5, name="spam", seed=7,
-        storage="sqlite:///assay.db", **given,
-    )  # fmt: skip
+def create(table: object = "predictions.parquet", **given: Any) -> Campaign:
+    given = {"within": 0.05, "metric": "accuracy", "name": "spam", "seed": 7, **given}
+    columns: dict[str, Any] = {"id": "url", "score": "p", "threshold": 0.5}
+    return assay.create_campaign(table, **columns, storage="sqlite:///assay.db", **given)
 
 
 def run(*words: str) -> Result:
@@ -52,16 +51,12 @@ def run(*words: str) -> Result:
 
 
 def label(campaign: Campaign, labels: int) -> None:
-    people, asked = truth(), 0
-    while asked < labels and not campaign.done:
-        batch = campaign.ask(60)
-        campaign.tell({item.id: people[str(item.id)] for item in batch})
-        asked += len(batch)
+    finish(campaign, truth(), 60, most=labels)
 
 
 @pytest.mark.usefixtures("folder")
 def test_items_for_a_judge_are_the_first_of_an_order_of_their_own() -> None:
-    campaign = create()
+    campaign = create(show=["title", "p"])
     key = campaign.settings.seed ^ 4
     order = sorted(truth(), key=lambda id: number(id, key))
     items = campaign.unjudged(50)
@@ -86,7 +81,7 @@ def test_a_part_is_of_what_the_metric_is_about() -> None:
 def test_verdicts_come_back_and_the_campaign_goes_on_with_them(folder: Path) -> None:
     """Asked twice, half of the items each time; the second time one verdict is another."""
     people = truth()
-    label(create(), 60)
+    label(create(show=["title", "p"]), 60)
     out = run("export", "spam", "--what", "judge", "-n", "800", "-o", "todo.csv")
     assert out.exit_code == 0, out.output
     first = [line.split(",")[0] for line in Path("todo.csv").read_text().split()[1:]]
@@ -132,16 +127,15 @@ def test_verdicts_come_back_and_the_campaign_goes_on_with_them(folder: Path) -> 
 @pytest.mark.usefixtures("folder")
 def test_after_new_strata_verdicts_are_learned_from_anew() -> None:
     people = truth()
-    half = [{"id": id, "verdict": said} for id, said in list(people.items())[: SIZE // 2]]
-    Path("half.jsonl").write_text("".join(json.dumps(row) + "\n" for row in half))
+    lines = [json.dumps({"id": id, "verdict": said}) + "\n" for id, said in people.items()]
+    Path("half.jsonl").write_text("".join(lines[: SIZE // 2]))
     create(within=0.02)
     taken = import_verdicts("spam", "half.jsonl", storage="sqlite:///assay.db")
     label(taken.campaign, 121)
     campaign = assay.load_campaign("spam", storage="sqlite:///assay.db")
     assert campaign.settings.source.model is not None
     assert campaign.settings.source.scale == "margin"
-    rest = [{"id": id, "verdict": said} for id, said in list(people.items())[SIZE // 2 :]]
-    Path("rest.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rest))
+    Path("rest.jsonl").write_text("".join(lines[SIZE // 2 :]))
     taken = import_verdicts("spam", "rest.jsonl", storage="sqlite:///assay.db")
     source = taken.campaign.settings.source
     assert source.model is None and source.scale == "probability"
@@ -150,10 +144,7 @@ def test_after_new_strata_verdicts_are_learned_from_anew() -> None:
 
 def test_a_query_and_a_condition_stay_what_they_are(folder: Path) -> None:
     scan = assay.Scan("SELECT url, p, title FROM 'predictions.parquet';", where="p > 0.3")
-    assay.create_campaign(
-        scan, id="url", score="p", threshold=0.5, metric="accuracy", budget=50, name="spam",
-        storage="sqlite:///assay.db",
-    )  # fmt: skip
+    create(scan, within=None, budget=50)
     rows = assay.load_campaign("spam", storage="sqlite:///assay.db").settings.source.rows
     rows_of_judge = (f'{{"id": "page-{number}", "score": 0.7}}\n' for number in range(20))
     Path("j.jsonl").write_text("".join(rows_of_judge))
@@ -194,10 +185,7 @@ def test_what_cannot_be_taken_is_told(words: tuple[str, ...], problem: str, fold
 @pytest.mark.usefixtures("folder")
 def test_predictions_in_memory_are_joined_by_who_has_them() -> None:
     pages = {"url": ["a", "b"], "p": [0.9, 0.2]}
-    assay.create_campaign(
-        pages, id="url", score="p", threshold=0.5, metric="accuracy", budget=2, name="spam",
-        storage="sqlite:///assay.db",
-    )  # fmt: skip
+    create(pages, within=None, budget=2)
     Path("j.jsonl").write_text('{"id": "a", "score": 0.7}\n')
     with pytest.raises(AssayError, match="these were given in memory") as told:
         import_verdicts("spam", "j.jsonl", storage="sqlite:///assay.db")

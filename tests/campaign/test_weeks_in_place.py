@@ -11,6 +11,7 @@ import pytest
 
 import assay
 from assay.predictions.scan import as_scan
+from tests.kinds import shallow
 from tests.predictions.database_tables import in_database
 
 SIZE = 6_000
@@ -137,12 +138,9 @@ def test_in_spark_it_goes_as_in_memory(
 
 
 def test_more_cards_are_read_from_both_and_a_file_that_changed_is_refused(
-    files: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    files: Callable[[str], Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, storage: str
 ) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
-    monkeypatch.setattr(
-        "assay.campaign.carry_over.depth", lambda settings: [5] * settings.strata.n_strata
-    )
+    shallow(monkeypatch, 5, "carry_over")
     old, new = (assay.Scan(files(name), engine="duckdb") for name in ("1", "2"))
     campaign = assay.compare_campaign(old, new, **COLUMNS, budget=700, storage=storage)
     _answer(campaign, 50)

@@ -17,6 +17,7 @@ from assay.cli import app
 from assay.errors import DesignError, PredictionsError
 from assay.predictions import from_arrays
 from assay.predictions.scan import Engine
+from tests.kinds import finish
 
 RNG = np.random.default_rng(23)
 SIZE = 160
@@ -55,10 +56,8 @@ def value(metric: str, rows: dict[str, Any], *, by_weight: bool = True) -> float
     return float(found)
 
 
-def label(campaign: assay.Campaign, batch: int = 80) -> assay.Estimates:
-    while not campaign.done:
-        campaign.tell({item.id: bool(TRUTH[int(str(item.id)[1:])]) for item in campaign.ask(batch)})
-    return campaign.estimates()
+def label(campaign: assay.Campaign) -> list[Any]:
+    return finish(campaign, lambda url: bool(TRUTH[int(url[1:])]), 80)
 
 
 OLD, NEW = week(0, 120, 0.4), week(40, 160, 0.1)
@@ -94,7 +93,8 @@ def test_a_difference_by_weight_is_scikit_learns_at_full_labelling(
     campaign = assay.compare_campaign(
         *weeks, **COLUMNS, metric=metric, within=1e-9, level_within=1e-9, seed=2
     )
-    difference, level = label(campaign).values()
+    label(campaign)
+    difference, level = campaign.estimates().values()
     meant = value(metric, NEW) - value(metric, OLD)
     assert difference.value == pytest.approx(meant, abs=1e-9)
     assert level.value == pytest.approx(value(metric, NEW), abs=1e-9)
@@ -148,21 +148,15 @@ def test_both_have_weights_or_none_has() -> None:
 
 @pytest.mark.parametrize("where", ["memory", "duckdb"], indirect=True)
 def test_labels_of_a_weighted_campaign_count_again_in_a_comparison(
-    where: Where, tmp_path: Path
+    where: Where, storage: str
 ) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
     old, new = where("old", OLD), where("new", NEW)
     first = assay.create_campaign(old, **COLUMNS, budget=60, storage=storage, seed=4)
     label(first)
     campaign = assay.compare_campaign(
         old, new, **COLUMNS, within=1e-9, labels_from="campaign", storage=storage
     )
-    asked = set()
-    while not campaign.done:
-        batch = campaign.ask(80)
-        asked |= {item.id for item in batch}
-        campaign.tell({item.id: bool(TRUTH[int(str(item.id)[1:])]) for item in batch})
-    assert not asked & first.answers().keys()
+    assert not {*label(campaign)} & first.answers().keys()
     (found,) = campaign.estimates().values()
     assert found.value == pytest.approx(value("precision", NEW) - value("precision", OLD))
 
@@ -171,19 +165,14 @@ WEEKS = [week(0, 120, 0.4), week(20, 140, 0.3, drift=0.3), week(40, 160, 0.1, dr
 
 
 @pytest.mark.parametrize("where", ["memory", "duckdb"], indirect=True)
-def test_each_period_counts_by_its_own_weights(where: Where, tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
+def test_each_period_counts_by_its_own_weights(where: Where, storage: str) -> None:
     columns: dict[str, Any] = {**COLUMNS, "metric": ["precision", "recall"], "within": 1e-9}
     for number, rows in enumerate(WEEKS):
         period = f"w{number}"
         campaign = assay.follow_campaign(
             where(period, rows), series="spam", period=period, storage=storage, **columns
         )
-        asked = 0
-        while not campaign.done:
-            batch = campaign.ask(80)
-            asked += len(batch)
-            campaign.tell({item.id: bool(TRUTH[int(str(item.id)[1:])]) for item in batch})
+        asked = len(label(campaign))
         # Nobody is asked again: the items that join each week are 20, and one in 19 is not there.
         assert asked > 100 if number == 0 else asked <= 20
         columns = {}
@@ -198,8 +187,7 @@ def test_each_period_counts_by_its_own_weights(where: Where, tmp_path: Path) -> 
         assert "as if they were independent" in last.change.interval
 
 
-def test_a_series_is_weighted_from_the_first_period_on(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
+def test_a_series_is_weighted_from_the_first_period_on(storage: str) -> None:
     plain = {name: column for name, column in COLUMNS.items() if name != "sample_weight"}
     begin: dict[str, Any] = {"series": "s", "storage": storage}
     with pytest.raises(DesignError, match=r"change_within=0.02 is given beside sample_weight="):
@@ -209,27 +197,21 @@ def test_a_series_is_weighted_from_the_first_period_on(tmp_path: Path) -> None:
         assay.follow_campaign(WEEKS[1], period="b", **begin, sample_weight="views")
 
 
-def test_weights_on_the_command_line(tmp_path: Path) -> None:
-    for name, rows in (("old", OLD), ("new", NEW), ("later", WEEKS[2])):
-        lines = [
-            "url,p,views",
-            *(",".join(map(str, row)) for row in zip(*rows.values(), strict=True)),
-        ]
-        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
-    storage = f"--storage=sqlite:///{tmp_path}/labels.db"
-    columns = ["--id=url", "--score=p", "--threshold=0.5", "--sample-weight=views"]
-    old, new, later = (str(tmp_path / f"{name}.csv") for name in ("old", "new", "later"))
+def test_weights_on_the_command_line(tmp_path: Path, storage: str) -> None:
+    weeks = {"old": OLD, "new": NEW, "later": WEEKS[2]}
+    for name, rows in weeks.items():
+        pq.write_table(pa.table(rows), tmp_path / f"{name}.parquet")
+    old, new, later = (str(tmp_path / f"{name}.parquet") for name in weeks)
+    words = ["--id=url", "--score=p", "--threshold=0.5", "--sample-weight=views"]
+    words += ["--within=0.1", f"--storage={storage}"]
     run = CliRunner()
-    told = run.invoke(app, ["compare", old, new, *columns, "--within=0.05", storage])
+    told = run.invoke(app, ["compare", old, new, *words])
     assert told.exit_code == 0, told.output
     assert "views: items are drawn in proportion to it" in told.output
-    views = {**dict(zip(OLD["url"], OLD["views"], strict=True))}
-    both = sum(views.get(url, 0) for url in NEW["url"])
-    all_views = sum(views.values()) + sum(NEW["views"]) - both
-    assert f"{both / all_views:.1%} in both" in told.output
-    told = run.invoke(app, ["compare", old, later, *columns, "--name=other", storage, "--json"])
+    both = sum(OLD["views"][40:])
+    assert f"{both / (sum(OLD['views']) + sum(NEW['views']) - both):.1%} in both" in told.output
+    told = run.invoke(app, ["compare", old, later, *words, "--name=other", "--json"])
     assert told.exit_code == 1
     assert "follow the weeks" in json.loads(told.output)["error"]["hint"]
-    follow = ["follow", old, "--series=s", "--period=a", *columns, "--within=0.1", storage]
-    told = run.invoke(app, follow)
+    told = run.invoke(app, ["follow", old, "--series=s", "--period=a", *words])
     assert told.exit_code == 0, told.output

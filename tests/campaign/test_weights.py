@@ -20,6 +20,7 @@ from assay.core.types import Bools, Floats
 from assay.errors import DesignError, LabelConflictError
 from assay.predictions import from_arrays
 from assay.storage import Label
+from tests.kinds import finish, shallow
 
 SIZE = 600
 RNG = np.random.default_rng(5)
@@ -35,8 +36,7 @@ def create(size: int = SIZE, weight: Floats = WEIGHT, **more: Any) -> assay.Camp
 
 
 def label(campaign: assay.Campaign, truth: Bools = TRUTH, batch: int = 30) -> assay.Estimate:
-    while items := campaign.ask(batch):
-        campaign.tell({item.id: bool(truth[int(item.id)]) for item in items})
+    finish(campaign, truth, batch)
     return campaign.estimate()
 
 
@@ -177,11 +177,10 @@ def test_resumed_revised_and_withdrawn_answers_count_every_time(
     assert assay.verify_campaign(storage=storage_url).findings == ()
 
 
-def test_verify_finds_a_weight_that_was_changed(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'a.db'}"
-    label(create(100, budget=40, storage=url))
-    assert assay.verify_campaign(storage=url).clean
-    engine = sa.create_engine(url)
+def test_verify_finds_a_weight_that_was_changed(storage: str) -> None:
+    label(create(100, budget=40, storage=storage))
+    assert assay.verify_campaign(storage=storage).clean
+    engine = sa.create_engine(storage)
     for change, told in (
         ("weight = 3 * weight", "comes after its turn|weigh"),
         ("weight = NULL", "has no weight"),
@@ -189,65 +188,63 @@ def test_verify_finds_a_weight_that_was_changed(tmp_path: Path) -> None:
         with engine.begin() as connection:
             kept = connection.exec_driver_sql("SELECT item_id, weight FROM item").all()
             connection.exec_driver_sql(f"UPDATE item SET {change} WHERE position = 0")
-        found = " ".join(assay.verify_campaign(storage=url).findings)
+        found = " ".join(assay.verify_campaign(storage=storage).findings)
         assert any(words in found for words in told.split("|"))
         with engine.begin() as connection:
             for item_id, weight in kept:
                 row = (weight, item_id)
                 connection.exec_driver_sql("UPDATE item SET weight = ? WHERE item_id = ?", row)
     engine.dispose()
-    assert assay.verify_campaign(storage=url).clean
+    assert assay.verify_campaign(storage=storage).clean
 
 
-def test_a_reserve_that_runs_out_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    url = f"sqlite:///{tmp_path / 'a.db'}"
+def test_a_reserve_that_runs_out_grows(monkeypatch: pytest.MonkeyPatch, storage: str) -> None:
     whole = label(create(budget=60))
-    monkeypatch.setattr(
-        "assay.campaign.create.depth", lambda settings: [2] * settings.strata.n_strata
-    )
-    campaign = create(budget=60, storage=url)
+    shallow(monkeypatch, 2)
+    campaign = create(budget=60, storage=storage)
     with campaign.store.read() as session:
         laid = session.reserve(1, len(campaign.strata()))
     assert label(campaign) == whole
     with campaign.store.read() as session:
         assert session.reserve(1, len(laid)) > laid
-    assert assay.verify_campaign(storage=url).clean
+    assert assay.verify_campaign(storage=storage).clean
 
 
-def test_a_rebase_goes_on_with_most_labels(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'a.db'}"
-    before = label(create(budget=60, storage=url))
+def test_a_rebase_goes_on_with_most_labels(storage: str) -> None:
+    before = label(create(budget=60, storage=storage))
     drift = WEIGHT * RNG.lognormal(0.0, 0.1, SIZE)
     data = {"id": np.arange(SIZE), "p": SCORE, "views": drift}
-    campaign = assay.rebase_campaign(storage=url, predictions=data)
+    campaign = assay.rebase_campaign(storage=storage, predictions=data)
     kept = campaign.estimate().labels
     assert kept + len(campaign.waiting_answers()) == before.labels
     assert kept > 0.5 * before.labels
     assert label(campaign).labels == 60
-    assert assay.verify_campaign(storage=url).clean
+    assert assay.verify_campaign(storage=storage).clean
 
 
-def test_what_goes_without_weights_only_says_so(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'a.db'}"
+def test_what_goes_without_weights_only_says_so(storage: str) -> None:
     with pytest.raises(DesignError, match=r"(?s)labels from before.*leave out labels="):
         create(budget=20, labels={1: True, 2: False})
-    create(budget=20, storage=url)
+    create(budget=20, storage=storage)
     with pytest.raises(DesignError, match=r"(?s)have weights.*rebase_campaign"):
-        assay.extend_campaign({"id": [SIZE], "p": [0.9], "views": [2.0]}, storage=url)
+        assay.extend_campaign({"id": [SIZE], "p": [0.9], "views": [2.0]}, storage=storage)
 
 
-def test_the_command_line_takes_weights(tmp_path: Path) -> None:
-    file, url = tmp_path / "a.csv", f"sqlite:///{tmp_path / 'a.db'}"
+def test_the_command_line_takes_weights(tmp_path: Path, storage: str) -> None:
+    file = tmp_path / "a.csv"
     rows = [f"{row},{SCORE[row]:.4f},{WEIGHT[row]:.3f}" for row in range(100)]
     file.write_text("\n".join(["id,p,views", *rows]))
     words = ["create", str(file), "--id", "id", "--score", "p", "--threshold", "0.5"]
-    words += ["--sample-weight", "views", "--budget", "30", "--storage", url]
+    words += ["--sample-weight", "views", "--budget", "30", "--storage", storage]
     told = CliRunner().invoke(app, words)
     assert "views: items are drawn in proportion to it" in told.stdout
     assert "share of weight" in told.stdout
     document = json.loads(CliRunner().invoke(app, [*words, "--name", "b", "--json"]).stdout)
     assert sum(row["weight"] for row in document["strata"]) == pytest.approx(1)
-    assert assay.load_campaign("b", storage=url).settings.source.columns["sample_weight"] == "views"
+    assert (
+        assay.load_campaign("b", storage=storage).settings.source.columns["sample_weight"]
+        == "views"
+    )
 
 
 def test_a_campaign_does_not_stop_where_draws_contradict_what_is_known() -> None:
@@ -257,16 +254,12 @@ def test_a_campaign_does_not_stop_where_draws_contradict_what_is_known() -> None
         weight, score = rng.lognormal(0, 1.5, items), rng.random(items)
         truth = rng.random(items) < 0.1 + 0.8 * score
         campaign = assay.create_campaign(
-            {"p": score, "w": weight},
-            score="p",
-            threshold=0.5,
-            sample_weight="w",
+            from_arrays(y_score=score, threshold=0.5, sample_weight=weight),
             metric="accuracy",
             within=0.0001,
             seed=seed,
         )
-        while batch := campaign.ask(20):
-            estimate = campaign.tell({item.id: bool(truth[int(item.id)]) for item in batch})
+        estimate = label(campaign, truth, 20)
         right = float((weight * ((score >= 0.5) == truth)).sum() / weight.sum())
         assert estimate.low - 1e-9 <= right <= estimate.high + 1e-9
 

@@ -62,37 +62,32 @@ def test_undo_and_the_other_answers(tmp_path: Path) -> None:
     assert _stored(tmp_path) == said
 
 
-def test_nothing_tells_what_the_classifier_said(tmp_path: Path) -> None:
+def test_nothing_tells_what_the_classifier_said(storage: str) -> None:
     """Not even where the owner shows the columns: scores here are found nowhere else."""
-    score = [round(0.5017 + number / 1000, 4) for number in range(60)]
     columns = {
         "id": [f"m{number}" for number in range(60)],
-        "p": score,
+        "p": [round(0.5017 + number / 1000, 4) for number in range(60)],
         "guess": ["classifier-says-so"] * 60,
         "subject": [f"subject {number}" for number in range(60)],
     }
+    said: dict[str, Any] = {
+        "predicted": "guess",
+        "positive": "classifier-says-so",
+        "answers": ("Spam", "No spam"),
+    }
+    shown = {"show": ["subject", "p", "guess"], "question": "Is it unwanted?", "budget": 10}
     campaign = assay.create_campaign(
-        columns,
-        id="id",
-        score="p",
-        predicted="guess",
-        positive="classifier-says-so",
-        show=["subject", "p", "guess"],
-        budget=10,
-        question="Is it unwanted?",  # otherwise it names the class that is asked about
-        storage=f"sqlite:///{tmp_path / 'blind.db'}",
-        answers=("Spam", "Not spam"),
+        columns, id="id", score="p", storage=storage, **{**said, **shown}
     )
     labeller = Labeller(campaign, "ann")
-    everything = [json.dumps(labeller.words)]
+    words = json.dumps(labeller.words)
     for number in range(12):
         reply = labeller.reply({"submits": []})
-        everything.append(json.dumps(reply))
-        replies = [labeller.reply(_answer(it, "yes", f"k{number}")) for it in reply["items"][:1]]
-        everything.append(json.dumps(replies))
-    words = "".join(everything)
+        words += json.dumps(reply)
+        for item in reply["items"][:1]:
+            words += json.dumps(labeller.reply(_answer(item, "yes", f"k{number}")))
     assert words.count('["subject", "subject') > 10
-    assert '"Spam"' in words and '"Not spam"' in words and '"done"' in words
+    assert '"Spam"' in words and '"No spam"' in words and '"done"' in words
     for told in ("classifier-says-so", "guess", "0.50", "0.51", "0.52", "0.53", "0.54", "0.55"):
         assert told not in words
     assert "0.5" in str(campaign.to_frame()["score"][0])  # which the owner sees, and would be found
@@ -150,15 +145,11 @@ def test_what_is_no_message_is_told_and_stores_nothing(tmp_path: Path) -> None:
     for message in NO_MESSAGES:
         reply = labeller.reply(message)
         assert reply["error"] and "items" not in reply
+    receipts = labeller.reply(_answer({"id": "m001"}, "yes", "k"))["receipts"]
+    assert [receipt["status"] for receipt in receipts] == ["refused"]  # it was never given
     assert _stored(tmp_path) == []
-
-
-def test_an_item_that_was_never_given_is_refused(tmp_path: Path) -> None:
-    campaign = _campaign(tmp_path)
-    reply = Labeller(campaign, "ann").reply(_answer({"id": "m001"}, "yes", "k"))
-    assert [receipt["status"] for receipt in reply["receipts"]] == ["refused"]
     with pytest.raises(InputError):
-        Labeller(campaign, " ")
+        Labeller(labeller._campaign, " ")
 
 
 def test_where_items_run_out_nothing_is_told_of_the_predictions(tmp_path: Path) -> None:

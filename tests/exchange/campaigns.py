@@ -3,6 +3,9 @@
 import io
 import zipfile
 from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.create import create_campaign
@@ -40,46 +43,50 @@ def campaign_of(
     columns: Mapping[str, Sequence[object]] | None = None,
     *,
     per_item: int = 1,
+    said: Mapping[str, object] | None = None,
+    **options: Any,
 ) -> Campaign:
-    """Return a campaign in memory that has asked for every one of the items."""
+    """Return a campaign in memory that has asked for every one of the items.
+
+    Options, with the columns of what is said, make it one of classes.
+    """
     shown = {name: list(values) for name, values in (columns or {}).items()}
+    given: dict[str, Any] = {"score": "p", "threshold": 0.5} if said is None else {}
     campaign = create_campaign(
-        {"id": list(ids), "p": [0.9] * len(ids), **shown},
+        {"id": list(ids), "p": [0.9] * len(ids), **(said or {}), **shown},
         id="id",
-        score="p",
-        threshold=0.5,
         show=list(shown),
         budget=len(ids),
         storage="sqlite://",
         reviewers_per_item=per_item,
         overlap=0.0 if per_item == 1 else 1.0,
+        **{**given, **options},
     )
     campaign.ask(len(ids), reviewer="nobody" if per_item > 1 else None)
     return campaign
 
 
 def campaign_of_classes(
-    ids: Sequence[Id], classes: Vocabulary, *, per_item: int = 1, said: Sequence[str] = ()
+    ids: Sequence[Id], classes: Vocabulary, *, said: Sequence[str] = (), **more: Any
 ) -> Campaign:
     """Return the same of classes; what is predicted is the first, if not said otherwise."""
-    campaign = create_campaign(
-        {"id": list(ids), "class": list(said) or [classes.names[0]] * len(ids)},
-        id="id",
-        predicted="class",
-        classes={
-            name: {
-                "aliases": [alias for alias, its in classes.aliases.items() if its == name],
-                "guideline": classes.guidelines.get(name, ""),
-            }
-            for name in classes.names
-        },
-        budget=len(ids),
-        storage="sqlite://",
-        reviewers_per_item=per_item,
-        overlap=0.0 if per_item == 1 else 1.0,
-    )
-    campaign.ask(len(ids), reviewer="nobody" if per_item > 1 else None)
-    return campaign
+    words = {
+        name: {
+            "aliases": [alias for alias, its in classes.aliases.items() if its == name],
+            "guideline": classes.guidelines.get(name, ""),
+        }
+        for name in classes.names
+    }
+    predicted = {"class": list(said) or [classes.names[0]] * len(ids)}
+    return campaign_of(ids, said=predicted, predicted="class", classes=words, **more)
+
+
+def campaign_of_sets(ids: Sequence[Id], names: Sequence[str], **more: Any) -> Campaign:
+    """Return the same of items that may have several classes."""
+    score = np.linspace(0.1, 0.9, len(ids) * len(names)).reshape(len(ids), len(names))
+    options: dict[str, Any] = {"probabilities": "each", "threshold": 0.5, "metric": "prevalence"}
+    options |= {"classes": tuple(names), "multilabel": True}
+    return campaign_of(ids, said={"each": score}, **options, **more)
 
 
 def workbook(rows: list[list[str]]) -> bytes:

@@ -1,8 +1,6 @@
 """Classes in files and tools: every name goes out and comes back, and none is guessed."""
 
-import io
 import json
-import zipfile
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -10,28 +8,15 @@ import pytest
 
 from assay.campaign import Connection
 from assay.campaign.campaign import Campaign
-from assay.campaign.exchange import import_labels, read_labels, write_batch, write_labels
+from assay.campaign.exchange import import_labels, read_labels, write_batch
 from assay.core.answers import Answer, answers_to
 from assay.core.vocabulary import Vocabulary
 from assay.errors import InputError, LabelError
 from assay.exchange import LabelStudio, read_map
-from tests.exchange.campaigns import campaign_of, campaign_of_classes
+from tests.exchange.campaigns import campaign_of, campaign_of_classes, campaign_of_sets
 from tests.exchange.fake_label_studio import faking
+from tests.exchange.test_round_trip import CLASSES as TOPICS
 
-NAMES = (
-    "math",
-    "Physics",
-    "q-bio",
-    "C++",
-    "=cmd",
-    "-5",
-    "$text",
-    "a, b; c",
-    'quo"te',
-    "漢字 😀",
-    "2",
-)
-TOPICS = Vocabulary(NAMES, aliases={"mathematics": "math"}, guidelines={"math": "proofs & <b>"})
 ANSWERS = answers_to(TOPICS)
 IDS = [f"i{number}" for number in range(len(ANSWERS))]
 SAID = dict(zip(IDS, ANSWERS, strict=True))
@@ -43,61 +28,48 @@ def campaign_with(
     return campaign_of_classes(ids, classes, per_item=per_item)
 
 
-@pytest.mark.parametrize("format", ["csv", "jsonl"])
-def test_labels_come_back_as_they_went(format: str) -> None:
-    source, target = campaign_with(), campaign_with()
-    source.tell(SAID)
-    written = write_labels(source, format=format)
-    assert import_labels(target, written.content).new == len(SAID)
-    assert target.answers() == source.answers() == SAID
-    assert all(answer is SAID[str(item)] for item, answer in target.answers().items())
+def annotated(item: str, *chosen: list[str]) -> dict[str, object]:
+    part = {"from_name": "answer", "type": "taxonomy", "value": {"taxonomy": [*chosen]}}
+    return {"data": {"assay_id": item}, "annotations": [{"completed_by": 1, "result": [part]}]}
 
 
-def annotated(item: str, kind: str, chosen: object, user: int = 1) -> dict[str, object]:
-    part = {"from_name": "answer", "type": kind, "value": {kind: [chosen]}}
-    return {"data": {"assay_id": item}, "annotations": [{"completed_by": user, "result": [part]}]}
-
-
-@pytest.mark.parametrize("kind", ["choices", "taxonomy"])
-def test_label_studio(kind: str) -> None:
-    tasks = [
-        annotated(item, kind, [answer] if kind == "taxonomy" else answer)
-        for item, answer in SAID.items()
-    ]
+def test_a_taxonomy_of_label_studio_says_its_last_level() -> None:
     campaign = campaign_with()
+    tasks = [annotated(item, ["Science", answer]) for item, answer in SAID.items()]
     import_labels(campaign, json.dumps(tasks).encode())
     assert campaign.answers() == SAID
 
 
-def test_a_nested_taxonomy_says_its_last_level() -> None:
-    campaign = campaign_with(ids=["a"])
-    import_labels(campaign, json.dumps([annotated("a", "taxonomy", ["Science", "math"])]).encode())
-    assert campaign.answers() == {"a": "math"}
+def test_several_classes_can_be_chosen_in_label_studio() -> None:
+    for names, tag, most in (
+        (("fraud", "spam", "toxic"), "Choices", "multiple"),
+        (tuple(f"class {number}" for number in range(55)), "Taxonomy", "55"),
+    ):
+        campaign = campaign_of_sets(["a"], names)
+        config = write_batch(campaign, 1, format="label-studio").config
+        assert config is not None
+        [tree] = [each for each in ElementTree.fromstring(config) if each.get("name") == "answer"]
+        assert (tree.tag, tree.get("choice") or tree.get("maxUsages")) == (tag, most)
+    import_labels(campaign, json.dumps([annotated("a", ["class 7"], ["class 3"])]).encode())
+    assert campaign.answers() == {"a": "class 3|class 7"}
 
 
-def test_doccano_and_argilla() -> None:
-    lines = [
-        json.dumps({"id": 1, "text": "x", "label": [answer], "assay_id": item})
-        for item, answer in SAID.items()
-    ]
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
-        archive.writestr("all.jsonl", "\n".join(lines))
-    campaign = campaign_with()
-    import_labels(campaign, held.getvalue())
-    assert campaign.answers() == SAID
-    records = [
-        {
-            "id": item,
-            "status": "completed",
-            "fields": {},
-            "responses": {"answer": [{"value": answer, "user_id": "u", "status": "submitted"}]},
-        }
-        for item, answer in SAID.items()
-    ]
-    campaign = campaign_with()
-    import_labels(campaign, json.dumps(records).encode())
-    assert campaign.answers() == SAID
+def test_cells_may_hold_lists_and_names_in_any_order() -> None:
+    campaign = campaign_of_sets(("a", "b", "c", "d"), ("fraud", "Spam", "C++"))
+    table = b'id,label\na,SPAM|fraud\nb,"[""C++"", ""fraud""]"\nc,\n'
+    found = import_labels(campaign, table)
+    assert (found.new, found.without_label) == (2, 1)
+    assert campaign.answers() == {"a": "fraud|Spam", "b": "fraud|C++"}
+    import_labels(campaign, json.dumps({"id": "c", "label": []}).encode())
+    assert campaign.answers()["c"] is Answer.NONE_OF_THESE
+    with pytest.raises(LabelError, match="1 row of"):
+        import_labels(campaign, b"id,label\nd,fraud|scam\n")
+    line = json.dumps({"id": 1, "text": "x", "label": ["fraud", "cannot judge"], "assay_id": "d"})
+    with pytest.raises(LabelError, match="is not an answer"):
+        import_labels(campaign, line.encode(), format="doccano")
+    assert len(campaign.events()) == 3
+    import_labels(campaign, b"id,label\nd,fraud|scam\n", map={"scam": "Spam"})
+    assert campaign.answers()["d"] == "fraud|Spam"
 
 
 def control(classes: Vocabulary) -> tuple[ElementTree.Element, ElementTree.Element]:

@@ -4,17 +4,20 @@ import gzip
 import io
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.campaign import Campaign, create_campaign, import_labels, write_batch, write_labels
-from assay.errors import InputError
-from assay.exchange import FORMATS
-from tests.exchange.campaigns import workbook
+from assay.campaign import Campaign, create_campaign, import_labels, write_batch
+from assay.core.answers import Answer
+from assay.errors import InputError, LabelError
+from tests.exchange.campaigns import campaign_of, workbook
 
 
 def _campaign(**options: Any) -> Campaign:
@@ -82,17 +85,6 @@ def test_labels_from_before_are_read_from_the_same_files(tmp_path: Path) -> None
         assert len(campaign.answers()) == 3
 
 
-@pytest.mark.parametrize("name", [each.name for each in FORMATS.values() if each.write_labels])
-def test_labels_that_were_written_are_read(name: str, tmp_path: Path) -> None:
-    first, second = _campaign(), _campaign()
-    first.tell({7: "yes", 8: "no", 9: "cannot judge"})
-    written = write_labels(first, format=name)
-    path = tmp_path / f"labels{written.suffix}"
-    path.write_bytes(written.content)
-    assert import_labels(second, path).new == 3
-    assert second.answers() == first.answers()
-
-
 @pytest.mark.parametrize("name", ["csv", "jsonl", "doccano", "argilla"])
 def test_a_batch_that_was_written_is_read(name: str, tmp_path: Path) -> None:
     campaign = _campaign()
@@ -119,8 +111,6 @@ REFUSED: dict[str, tuple[bytes, str]] = {
     "a web page": (b"<!DOCTYPE html>\n<html>", "is a web page, and no table|log in"),
     "not packed.csv.gz": (b"id,label\n7,yes\n", "gzip did not pack it|name it without .gz"),
     "damaged.csv.gz": (gzip.compress(b"id,label\n7,yes\n" * 99)[:-20], "damaged|pack it again"),
-    "names twice": (b"id,label,label\n7,yes,no\n", "column 'label' is there more than once"),
-    "another campaign": (b"id,label\n70,yes\n", "line 2: 70"),
     "an id as a date": (b"id,label\n7-Jan,yes\n", "line 2: '7-Jan' is not a whole number"),
     "a large number": (b"id,label\n7e+00,yes\n", "line 2: '7e+00' is not a whole number"),
     "an odd word": (b"id,label\n7,yes\n8,NaN\n", "line 3: 'NaN' is not an answer|map="),
@@ -153,3 +143,20 @@ def test_a_workbook_that_defines_entities_is_not_read() -> None:
                 bad.writestr(name, text)
     with pytest.raises(InputError, match="defines entities"):
         import_labels(_campaign(), file.getvalue())
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+def test_a_table_says_what_its_file_would(make: Callable[..., Any]) -> None:
+    campaign = campaign_of(["a", "'=b", "c", "d"])
+    cells = {"id": ["a", "'=b", "c"], "label": ["yes", "ham", None], "reviewer": ["ann", "", None]}
+    told = import_labels(campaign, make(cells), map={"ham": "no"})
+    assert (told.new, told.without_label, told.format) == (2, 1, "jsonl")
+    assert campaign.answers() == {"a": Answer.YES, "'=b": Answer.NO}
+    assert import_labels(campaign, make({"id": ["d"], "label": [True]})).new == 1
+    with pytest.raises(LabelError, match="of the DataFrame cannot be taken"):
+        import_labels(campaign, make({"id": ["d"], "label": ["perhaps"]}))
+
+
+def test_what_is_no_table_is_refused() -> None:
+    with pytest.raises(InputError, match="not read from dict"):
+        import_labels(campaign_of(["a"]), {"a": "yes"})

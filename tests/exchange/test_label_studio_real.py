@@ -17,7 +17,7 @@ from assay.campaign.create import create_campaign
 from assay.campaign.exchange import Imported, import_labels, write_batch
 from assay.campaign.studio import Connection
 from assay.core.answers import Answer
-from assay.errors import InputError, ServiceError
+from assay.errors import InputError
 from assay.exchange.studio import HEADER, LabelStudio
 from assay.exchange.webhook import Webhook
 from tests.exchange.campaigns import AWKWARD, campaign_of
@@ -182,41 +182,6 @@ def test_answers_skips_changes_and_deletions_come_as_they_are_made(server: Serve
 def now(campaign: Campaign) -> dict[str, str]:
     """Return the answers that count."""
     return {str(item): answer.value for item, answer in campaign.answers().items()}
-
-
-class Lossy(LabelStudio):
-    """A server whose first reply to a batch is lost on the way."""
-
-    lost = False
-
-    def push(self, project: int, tasks: bytes) -> None:
-        super().push(project, tasks)
-        if not self.lost:
-            self.lost = True
-            raise ServiceError("lost")
-
-
-class Trusting(Connection):
-    """A connection that sends again what it has no reply for, without looking."""
-
-    def _look(self) -> None:
-        if self._project is None:
-            super()._look()
-
-    def _clear_up(self, *_: Any, **__: Any) -> None:
-        pass
-
-
-@pytest.mark.parametrize(("kind", "tasks"), [(Connection, 10), (Trusting, 20)])
-def test_a_batch_whose_reply_was_lost_is_there_once(
-    server: Server, kind: type[Connection], tasks: int
-) -> None:
-    connection = kind(made(kind.__name__), Lossy(server.address, server.token), batch=10)
-    with pytest.raises(ServiceError, match="lost"):
-        connection.step()
-    connection.step()
-    path = f"/api/tasks?project={connection.standing().project}"
-    assert server.call("GET", path)["total"] == tasks
 
 
 def test_a_webhook_that_the_server_refuses_is_done_without(server: Server) -> None:

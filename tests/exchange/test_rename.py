@@ -1,6 +1,7 @@
 """People who have another name in another tool are themselves when their labels come back."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -15,16 +16,9 @@ IDS = ["a", "b", "c", "d"]
 
 def overlapping() -> Campaign:
     """Return a campaign that wants two reviewers for every item, and has asked nobody yet."""
-    return create_campaign(
-        {"id": IDS, "p": [0.9] * len(IDS)},
-        id="id",
-        score="p",
-        threshold=0.5,
-        budget=len(IDS),
-        storage="sqlite://",
-        reviewers_per_item=2,
-        overlap=1.0,
-    )
+    columns: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.5, "storage": "sqlite://"}
+    team = {"budget": len(IDS), "reviewers_per_item": 2, "overlap": 1.0}
+    return create_campaign({"id": IDS, "p": [0.9] * len(IDS)}, **{**columns, **team})
 
 
 def judged_in_label_studio(campaign: Campaign, who: str, user: int) -> bytes:

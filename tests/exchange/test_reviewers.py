@@ -3,7 +3,6 @@
 import json
 import random
 import time
-from pathlib import Path
 
 import pytest
 
@@ -247,8 +246,7 @@ def test_a_batch_for_several_reviewers_needs_a_name() -> None:
         write_batch(campaign_of(["a"], per_item=2), 1)
 
 
-def test_answers_that_wait_after_a_rebase_are_no_labels_yet(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'labels.db'}"
+def test_answers_that_wait_after_a_rebase_are_no_labels_yet(storage: str) -> None:
     old = {"url": ["a", "b", "c"], "p": [0.9, 0.8, 0.7]}
     create_campaign(old, id="url", score="p", threshold=0.5, budget=3, storage=storage)
     campaign = load_campaign(storage=storage)

@@ -3,31 +3,93 @@
 import csv
 import io
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import pytest
 
-from assay.campaign.exchange import Imported, import_labels, write_batch
-from assay.core.answers import answers_to
+from assay.campaign.campaign import Campaign
+from assay.campaign.exchange import Imported, import_labels, write_batch, write_labels
+from assay.core.answers import Answer, answers_to
+from assay.core.vocabulary import Vocabulary
 from assay.errors import LabelError
 from assay.exchange import FORMATS
-from tests.exchange.campaigns import AWKWARD, campaign_of
+from tests.exchange.campaigns import (
+    AWKWARD,
+    campaign_of,
+    campaign_of_classes,
+    campaign_of_sets,
+)
 
-ANSWERS = answers_to()
-SAID = {id: ANSWERS[place % len(ANSWERS)] for place, id in enumerate(AWKWARD)}
+TOPICS = (
+    *(
+        "math",
+        "Physics",
+        "q-bio",
+        "C++",
+        "=cmd",
+        "-5",
+        "$text",
+        "a, b; c",
+        'quo"te',
+        "漢字 😀",
+        "2",
+    ),
+)
+CLASSES = Vocabulary(TOPICS, aliases={"mathematics": "math"}, guidelines={"math": "proofs & <b>"})
+SETS = (("math",), ("Physics", "math"), (), ("-5", "=cmd"), ("漢字 😀", 'quo"te', "a, b; c"))
 TEXTS = [f"{id}\n<script>é😀\u2028 of {place}" for place, id in enumerate(AWKWARD)]
-Judge = Callable[[bytes, Mapping[str, str]], bytes]
+SHOWN = dict(zip(AWKWARD, TEXTS, strict=True))
+Chosen = Mapping[str, Sequence[str]]
+Judge = Callable[[bytes, Chosen], bytes]
 
 
-def judged_csv(content: bytes, said: Mapping[str, str]) -> bytes:
+def chosen(every: Sequence[Sequence[str]]) -> dict[str, list[str]]:
+    """Return the names that are said of each item; where there is none, that none is of it."""
+    found = (every[place % len(every)] for place in range(len(AWKWARD)))
+    return {id: [*names] or ["none of these"] for id, names in zip(AWKWARD, found, strict=True)}
+
+
+def yes_and_no() -> Campaign:
+    return campaign_of(AWKWARD, {"text": TEXTS})
+
+
+def of_classes() -> Campaign:
+    return campaign_of_classes(AWKWARD, CLASSES, columns={"text": TEXTS})
+
+
+def of_sets() -> Campaign:
+    return campaign_of_sets(AWKWARD, TOPICS, columns={"text": TEXTS})
+
+
+SAID: dict[Callable[[], Campaign], dict[str, list[str]]] = {
+    yes_and_no: chosen([[answer.value] for answer in answers_to()]),
+    of_classes: chosen([[answer.value] for answer in answers_to(CLASSES)]),
+    of_sets: chosen(SETS),
+}
+
+
+def answers(make: Callable[[], Campaign]) -> dict[str, str]:
+    """Return the answers that SAID means, as they are stored."""
+    order = {name: place for place, name in enumerate(TOPICS)}
+    return {
+        id: "|".join(sorted(names, key=lambda name: order.get(name, 0)))
+        for id, names in SAID[make].items()
+    }
+
+
+def one_or_all(names: Sequence[str]) -> str | Sequence[str]:
+    return names[0] if len(names) == 1 else names
+
+
+def judged_csv(content: bytes, said: Chosen) -> bytes:
     """Whoever judges fills in the last column and leaves all else alone."""
     header, *rows = csv.reader(io.StringIO(content.decode(), newline=""))
     out = io.StringIO(newline="")
     by_place = {row[1]: row for row in rows}
     for id, text in zip(AWKWARD, TEXTS, strict=True):
-        by_place[guarded(text)][-1] = said[id]
+        by_place[guarded(text)][-1] = guarded("|".join(said[id]))
     csv.writer(out).writerows([header, *rows])
     return out.getvalue().encode()
 
@@ -36,24 +98,26 @@ def guarded(text: str) -> str:
     return f"'{text}" if text[0] in "=+-@\t\r'" else text
 
 
-def judged_jsonl(content: bytes, said: Mapping[str, str]) -> bytes:
+def judged_jsonl(content: bytes, said: Chosen) -> bytes:
     records = [json.loads(line) for line in content.decode().split("\n") if line]
     assert {record["id"]: record["shown"]["text"] for record in records} == SHOWN
-    return "\n".join(json.dumps({**r, "label": said[r["id"]]}) for r in records).encode()
+    return "\n".join(
+        json.dumps({**r, "label": one_or_all(said[r["id"]])}) for r in records
+    ).encode()
 
 
-def judged_label_studio(content: bytes, said: Mapping[str, str]) -> bytes:
+def judged_label_studio(content: bytes, said: Chosen) -> bytes:
     tasks = json.loads(content)
     assert {task["data"]["assay_id"]: task["data"]["text_1"] for task in tasks} == SHOWN
     assert not any("predictions" in task for task in tasks)
     for number, task in enumerate(tasks, start=1):
-        choice = {"choices": [said[task["data"]["assay_id"]]]}
+        choice = {"choices": said[task["data"]["assay_id"]]}
         result = [{"from_name": "answer", "to_name": "item", "type": "choices", "value": choice}]
         task |= {"id": number, "annotations": [{"result": result, "was_cancelled": False}]}
     return json.dumps(tasks).encode()
 
 
-def judged_doccano(content: bytes, said: Mapping[str, str]) -> bytes:
+def judged_doccano(content: bytes, said: Chosen) -> bytes:
     """As doccano does it: all but text and label is metadata, and pandas writes the export."""
     content.decode("ascii")  # doccano guesses at any other encoding
     kept = []
@@ -61,24 +125,24 @@ def judged_doccano(content: bytes, said: Mapping[str, str]) -> bytes:
         meta: dict[str, Any] = json.loads(line)
         text, label = meta.pop("text"), meta.pop("label")
         assert text == SHOWN[meta["assay_id"]] and label == []
-        labels = [said[meta["assay_id"]]]
+        labels = said[meta["assay_id"]]
         kept.append({"id": number, "text": text, **meta, "label": labels, "Comments": []})
     return bytes(
         pd.DataFrame(kept).to_json(orient="records", force_ascii=False, lines=True).encode()
     )
 
 
-def judged_argilla(content: bytes, said: Mapping[str, str]) -> bytes:
+def judged_argilla(content: bytes, said: Chosen) -> bytes:
     records = json.loads(content)
     assert {record["id"]: record["fields"]["text_1"] for record in records} == SHOWN
     assert not any(record.get("suggestions") for record in records)
     for record in records:
-        told = {"value": said[record["id"]], "user_id": None, "status": "submitted"}
+        value = one_or_all(said[record["id"]])
+        told = {"value": value, "user_id": None, "status": "submitted"}
         record["responses"] = {"answer": [told]}
     return json.dumps(records).encode()
 
 
-SHOWN = dict(zip(AWKWARD, TEXTS, strict=True))
 JUDGES: dict[str, Judge] = {
     "csv": judged_csv,
     "jsonl": judged_jsonl,
@@ -93,18 +157,29 @@ def test_every_format_that_is_written_is_tried() -> None:
 
 
 @pytest.mark.parametrize("format", JUDGES)
-def test_ids_texts_and_answers_are_exact(format: str) -> None:
-    campaign = campaign_of(AWKWARD, {"text": TEXTS})
+@pytest.mark.parametrize("make", SAID)
+def test_ids_texts_and_answers_are_exact(make: Callable[[], Campaign], format: str) -> None:
+    campaign = make()
     batch = write_batch(campaign, 100, format=format)
     assert batch.count == len(AWKWARD)
-    answered = JUDGES[format](batch.content, {id: said.value for id, said in SAID.items()})
+    answered = JUDGES[format](batch.content, SAID[make])
     once = import_labels(campaign, answered, reviewer="ann")
     assert once == Imported(len(AWKWARD), 0, 0, 0, format=format)
-    assert campaign.answers() == SAID
+    assert campaign.answers() == answers(make)
+    assert all(answer is Answer(answer.value) for answer in campaign.answers().values())
     assert {event.reviewer for event in campaign.events()} == {"ann"}
     again = import_labels(campaign, answered, reviewer="ann")
     assert again == Imported(0, 0, len(AWKWARD), 0, format=format)
     assert len(campaign.events()) == len(AWKWARD)
+
+
+@pytest.mark.parametrize("format", ["csv", "jsonl"])
+@pytest.mark.parametrize("make", SAID)
+def test_labels_come_back_as_they_went(make: Callable[[], Campaign], format: str) -> None:
+    source, target = make(), make()
+    source.tell({id: one_or_all(names) for id, names in SAID[make].items()})
+    assert import_labels(target, write_labels(source, format=format).content).new == len(AWKWARD)
+    assert target.answers() == source.answers() == answers(make)
 
 
 @pytest.mark.parametrize("format", JUDGES)
@@ -125,9 +200,8 @@ def test_integers_travel_as_strings_too(format: str) -> None:
 @pytest.mark.parametrize("format", ["csv", "jsonl", "doccano"])
 def test_ids_that_a_table_reader_mended_are_noticed(format: str) -> None:
     """The wrong variant: a tool that takes 007 for 7 and NA for nothing."""
-    campaign = campaign_of(AWKWARD, {"text": TEXTS})
-    said = {id: answer.value for id, answer in SAID.items()}
-    answered = JUDGES[format](write_batch(campaign, 100, format=format).content, said)
+    campaign = yes_and_no()
+    answered = JUDGES[format](write_batch(campaign, 100, format=format).content, SAID[yes_and_no])
     with pytest.raises(LabelError, match=r"'7'|7 is not a string"):
         spoiled = answered.replace(b'"007"', b"7").replace(b"\n007,", b"\n7,")
         import_labels(campaign, spoiled, format=format)
@@ -135,21 +209,14 @@ def test_ids_that_a_table_reader_mended_are_noticed(format: str) -> None:
 
 
 @pytest.mark.parametrize("format", JUDGES)
-def test_one_bad_answer_is_told_by_its_place_and_nothing_is_recorded(format: str) -> None:
-    campaign = campaign_of(AWKWARD, {"text": TEXTS})
-    said = {**dict.fromkeys(AWKWARD, "yes"), "007": "perhaps"}
-    answered = JUDGES[format](write_batch(campaign, 100, format=format).content, said)
+def test_what_is_wrong_is_told_by_its_place_and_nothing_is_recorded(format: str) -> None:
+    """One answer that is none, and items that nobody asked for."""
+    campaign, other = yes_and_no(), campaign_of(AWKWARD[2:])
+    said = {id: ["perhaps" if id == "007" else "yes"] for id in AWKWARD}
+    content = write_batch(campaign, 100, format=format).content
     place = r"(line|task|record) \d+(, annotation 1)?: 'perhaps' is not an answer"
     with pytest.raises(LabelError, match=place):
-        import_labels(campaign, answered)
-    assert campaign.events() == []
-
-
-@pytest.mark.parametrize("format", JUDGES)
-def test_what_nobody_asked_for_is_refused(format: str) -> None:
-    campaign, other = campaign_of(AWKWARD, {"text": TEXTS}), campaign_of(AWKWARD[2:])
-    said = {id: answer.value for id, answer in SAID.items()}
-    answered = JUDGES[format](write_batch(campaign, 100, format=format).content, said)
+        import_labels(campaign, JUDGES[format](content, said))
     with pytest.raises(LabelError, match=r"(line|task|record) \d+[^\n]*: '(NA|007)'\n"):
-        import_labels(other, answered)
-    assert other.events() == []
+        import_labels(other, JUDGES[format](content, SAID[yes_and_no]))
+    assert campaign.events() == other.events() == []

@@ -32,13 +32,20 @@ def campaign(**more: Any) -> Campaign:
 
 
 class Talk:
-    """A connection, and what it says."""
+    """A connection that sends ten items at a time, and what it says."""
 
-    def __init__(self, there: tuple[Fake, str], made: Campaign, **options: Any) -> None:
+    def __init__(
+        self, there: tuple[Fake, str], made: Campaign | None = None, **options: Any
+    ) -> None:
         self.fake, address = there
-        self.said: list[str] = []
+        self.made, self.said = made or campaign(), list[str]()
         studio = LabelStudio(address, "abc", timeout=5)
-        self.connection = Connection(made, studio, tell=self.said.append, **options)
+        told = {"tell": self.said.append, "batch": 10, **options}
+        self.connection = Connection(self.made, studio, **told)
+
+    def begun(self) -> "Talk":
+        self.step()
+        return self
 
     def step(self) -> bool:
         return self.connection.step()
@@ -106,15 +113,14 @@ def test_tokens_of_both_kinds(there: tuple[Fake, str]) -> None:
 
 
 def test_a_batch_is_blind_and_comes_in_the_order_of_asking(there: tuple[Fake, str]) -> None:
-    made = campaign()
-    talk = Talk(there, made, batch=10)
+    talk = Talk(there)
     assert not talk.step()
-    asked = [str(item.id) for item in made.ask(10, reviewer=HOLDER)]
+    asked = [str(item.id) for item in talk.made.ask(10, reviewer=HOLDER)]
     data = [talk.fake.tasks[number]["data"] for number in sorted(talk.fake.tasks)]
     assert [each["assay_id"] for each in data] == asked
     assert data[0].keys() == {"assay_id", "question", "name_1", "text_1"}
-    assert not made.ask(10, reviewer="ann") or {
-        str(item.id) for item in made.ask(10, reviewer="ann")
+    assert not talk.made.ask(10, reviewer="ann") or {
+        str(item.id) for item in talk.made.ask(10, reviewer="ann")
     }.isdisjoint(asked)
 
 
@@ -122,7 +128,7 @@ def test_all_answers_are_taken_and_the_project_is_found_again() -> None:
     with faking(lambda item: "yes" if int(item) % 4 else "no") as there:
         made = campaign()
         for _ in range(8):  # each a process of its own
-            if Talk(there, made, batch=10).step():
+            if Talk(there, made).step():
                 break
         fake, _ = there
         assert made.done
@@ -158,8 +164,7 @@ def test_a_batch_whose_reply_is_lost_is_not_sent_twice(
 
 
 def test_a_batch_that_did_not_arrive_is_sent_again(there: tuple[Fake, str]) -> None:
-    talk = Talk(there, campaign(), batch=10, ahead=0)
-    talk.step()
+    talk = Talk(there, ahead=0).begun()
     for task in list(talk.fake.tasks):
         talk.fake.annotate(task, "yes")
     talk.fake.faults.extend(["", "", 502])  # what has changed, twice, and the next batch
@@ -176,7 +181,7 @@ def test_a_server_that_is_away_is_waited_for(
     there: tuple[Fake, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assay.campaign.studio._LONGEST_WAIT", 0.01)
-    talk = Talk(there, campaign(), batch=10)
+    talk = Talk(there)
     talk.fake.faults.extend([502, 502])
     assert next(iter(talk.connection.run(every=0.01))).tasks == 0
     assert [line.split("; ")[-1] for line in talk.said[:2]] == ["trying again in 0.01 s"] * 2
@@ -184,9 +189,7 @@ def test_a_server_that_is_away_is_waited_for(
 
 
 def test_twins_are_removed_but_not_what_somebody_has_begun(there: tuple[Fake, str]) -> None:
-    made = campaign()
-    talk = Talk(there, made, batch=10)
-    talk.step()
+    talk = Talk(there).begun()
     (first, one), (second, two) = talk.first(0), talk.first(1)
     project = talk.fake.tasks[first]["project"]
     bare = talk.fake.add(project, {"assay_id": one})
@@ -197,23 +200,20 @@ def test_twins_are_removed_but_not_what_somebody_has_begun(there: tuple[Fake, st
     assert bare not in talk.fake.tasks
     assert second not in talk.fake.tasks
     assert {first, begun, *foreign} <= talk.fake.tasks.keys()
-    assert {str(each): said.value for each, said in made.answers().items()} == {two: "no"}
+    assert {str(each): said.value for each, said in talk.made.answers().items()} == {two: "no"}
     assert talk.connection.standing().tasks == 10
 
 
 def test_an_item_that_was_answered_elsewhere_is_taken_away(there: tuple[Fake, str]) -> None:
-    made = campaign()
-    talk = Talk(there, made, batch=10)
-    talk.step()
+    talk = Talk(there).begun()
     number, item = talk.first()
-    made.tell({int(item): "yes"}, reviewer="ann")
+    talk.made.tell({int(item): "yes"}, reviewer="ann")
     talk.step()
     assert number not in talk.fake.tasks
 
 
 def test_a_task_that_somebody_removed_is_sent_again(there: tuple[Fake, str]) -> None:
-    talk = Talk(there, campaign(), batch=10)
-    talk.step()
+    talk = Talk(there).begun()
     talk.step()
     number, item = talk.first()
     del talk.fake.tasks[number]
@@ -226,31 +226,27 @@ def test_a_task_that_somebody_removed_is_sent_again(there: tuple[Fake, str]) -> 
 def test_changed_answers_count_until_their_round_is_counted(
     there: tuple[Fake, str], *, revise: bool
 ) -> None:
-    made = campaign()
-    talk = Talk(there, made, batch=10, ahead=0, revise=revise)
-    talk.step()
+    talk = Talk(there, ahead=0, revise=revise).begun()
     numbers = sorted(talk.fake.tasks)
     said = {number: talk.fake.annotate(number, "yes") for number in numbers[:9]}
     talk.step()
     item = talk.first()[1]
     talk.fake.annotate(numbers[0], "no", number=said[numbers[0]])
     talk.step()
-    assert made.answers()[int(item)].value == "no"
+    assert talk.made.answers()[int(item)].value == "no"
     talk.fake.annotate(numbers[9], "yes")
     talk.step()  # the round is complete
     talk.fake.annotate(numbers[0], "broken", number=said[numbers[0]])
     talk.step()
     talk.step()
-    assert made.answers()[int(item)].value == ("broken" if revise else "no")
+    assert talk.made.answers()[int(item)].value == ("broken" if revise else "no")
     standing = talk.connection.standing()
     assert (standing.taken, standing.revised, standing.kept) == (10, 1 + revise, 1 - revise)
     assert sum("after its round was counted" in line for line in talk.said) == 1 - revise
 
 
 def test_deleted_answers_stay_and_skipped_ones_hold_nothing_up(there: tuple[Fake, str]) -> None:
-    made = campaign()
-    talk = Talk(there, made, batch=10, ahead=0)
-    talk.step()
+    talk = Talk(there, ahead=0).begun()
     numbers = sorted(talk.fake.tasks)
     for number in numbers[:8]:
         talk.fake.annotate(number, "yes")
@@ -260,21 +256,19 @@ def test_deleted_answers_stay_and_skipped_ones_hold_nothing_up(there: tuple[Fake
         talk.fake.annotate(number, None)
     talk.step()
     talk.step()
-    assert len(made.answers()) == 8
+    assert len(talk.made.answers()) == 8
     assert any("was deleted in Label Studio" in line for line in talk.said)
     assert talk.connection.standing().skipped == 2
     assert len(talk.fake.tasks) == 20
 
 
 def test_an_answer_that_is_none_does_not_hold_up_others(there: tuple[Fake, str]) -> None:
-    made = campaign()
-    talk = Talk(there, made, batch=10)
-    talk.step()
+    talk = Talk(there).begun()
     (bad, _), (good, item) = talk.first(0), talk.first(1)
     talk.fake.annotate(bad, "perhaps")
     talk.fake.annotate(good, "yes")
     talk.step()
-    assert [str(each) for each in made.answers()] == [item]
+    assert [str(each) for each in talk.made.answers()] == [item]
     assert sum("cannot be taken" in line and "perhaps" in line for line in talk.said) == 1
 
 
@@ -314,11 +308,11 @@ def test_a_project_of_others_is_refused(there: tuple[Fake, str]) -> None:
         (9, "no project 9"),
     ):
         with pytest.raises(InputError, match=words):
-            Talk(there, campaign(), project=number).step()
+            Talk(there, project=number).step()
     made = campaign()
-    Talk(there, made, project=103, batch=10).step()
+    Talk(there, made, project=103).step()
     assert fake.projects[103]["description"].startswith("mine Items of the Assay campaign")
-    talk = Talk(there, made, batch=10)
+    talk = Talk(there, made)
     talk.step()
     assert len([task for task in fake.tasks.values() if task["project"] == 103]) == 10
     fake.projects.clear()

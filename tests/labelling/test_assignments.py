@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -248,9 +247,8 @@ def others_are_nobody(
     ids=["the last word counts", "claims are ignored"],
 )
 def test_other_rules_are_found_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: type, name: str, wrong: object
+    monkeypatch: pytest.MonkeyPatch, where: type, name: str, wrong: object, storage: str
 ) -> None:
     monkeypatch.setattr(where, name, wrong)
-    url = f"sqlite:///{tmp_path / 'a.db'}"
-    with movable_clock(url) as clock, pytest.raises(AssertionError):
-        Game(url, clock, 1).play(100)
+    with movable_clock(storage) as clock, pytest.raises(AssertionError):
+        Game(storage, clock, 1).play(100)

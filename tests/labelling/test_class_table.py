@@ -1,29 +1,27 @@
 """Metrics of each class: scikit-learn's at full labelling, and reasons where there is none."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn import metrics as sk
 from sklearn.metrics import precision_recall_fscore_support
 
 import assay
+from assay import Campaign
 from assay.errors import DesignError
+from tests.kinds import finish
 
 Texts = NDArray[np.str_]
 NAMES = ["cat", "dog", "emu"]
 
 
-def labelled(truth: Texts, said: Texts, classes: list[str] | None = None) -> assay.Campaign:
-    """Return a campaign with every item labelled."""
-    campaign = assay.create_campaign(
-        {"said": said},
-        predicted="said",
-        metric="accuracy",
-        budget=len(said),
-        seed=1,
-        classes=classes,
-    )
-    while not campaign.done:
-        campaign.tell({item.id: str(truth[int(item.id)]) for item in campaign.ask(30)})
+def labelled(truth: Texts, said: Texts, **more: Any) -> assay.Campaign:
+    """Return a campaign that is labelled to its end; without more, that is every item."""
+    asked: dict[str, Any] = {"metric": "accuracy", "budget": len(said), "seed": 1, **more}
+    campaign = assay.create_campaign({"said": said}, predicted="said", **asked)
+    finish(campaign, lambda id: str(truth[id]), 100)
     return campaign
 
 
@@ -71,11 +69,7 @@ def test_a_class_with_30_items_in_a_hundred_thousand_has_an_interval_or_a_reason
     truth[:30] = "emu"
     said = np.where(rng.random(100_000) < 0.9, truth, "cat")
     for metric, known in (("accuracy", False), ("macro_f1", True)):
-        campaign = assay.create_campaign(
-            {"said": said}, predicted="said", metric=metric, budget=200, seed=1
-        )
-        while not campaign.done:
-            campaign.tell({item.id: str(truth[int(item.id)]) for item in campaign.ask(100)})
+        campaign = labelled(truth, said, metric=metric, budget=200)
         row = campaign.by_class()["emu"]
         assert row.said == (said == "emu").sum()
         assert (row.precision is not None) == (row.recall is not None) == known
@@ -102,17 +96,8 @@ def test_items_with_several_classes_have_a_table_too() -> None:
         metric="f1",
         budget=80,
     )
-    while not campaign.done:
-        campaign.tell(
-            {
-                item.id: [
-                    name
-                    for name, has in zip(("fraud", "spam"), truth[int(item.id)], strict=True)
-                    if has
-                ]
-                for item in campaign.ask(40)
-            }
-        )
+    names = np.array(["fraud", "spam"])
+    finish(campaign, lambda id: names[truth[id]].tolist(), 40)
     precision, recall, f1, support = precision_recall_fscore_support(truth, said)
     for place, row in enumerate(campaign.by_class()):
         assert (row.precision, row.recall) == pytest.approx((precision[place], recall[place]))
@@ -130,11 +115,7 @@ def test_a_class_that_was_a_target_has_the_targets_interval() -> None:
     rng = np.random.default_rng(9)
     truth = rng.choice(NAMES, 3_000, p=[0.5, 0.3, 0.2])
     said = np.where(rng.random(3_000) < 0.8, truth, rng.choice(NAMES, 3_000))
-    campaign = assay.create_campaign(
-        {"said": said}, predicted="said", metrics=["recall:emu", "accuracy"], budget=300, seed=1
-    )
-    while not campaign.done:
-        campaign.tell({item.id: str(truth[int(item.id)]) for item in campaign.ask(100)})
+    campaign = labelled(truth, said, metric=None, metrics=["recall:emu", "accuracy"], budget=300)
     estimate, row = campaign.estimate("recall:emu"), campaign.by_class()["emu"]
     assert (row.recall, row.recall_low, row.recall_high) == pytest.approx(
         (estimate.value, estimate.low, estimate.high)
@@ -142,3 +123,71 @@ def test_a_class_that_was_a_target_has_the_targets_interval() -> None:
     design = campaign.settings.design
     assert design.beside.allocation != design.allocation == "explore"
     assert design.beside.beside == design.beside
+
+
+# Slices of classes.
+
+TOPICS = np.array(["bio", "cs", "math", "physics"])
+N = 400
+
+
+def made() -> tuple[dict[str, Any], Any]:
+    """Return predictions of 400 items of four classes, with a slice each, and what they are."""
+    rng = np.random.default_rng(3)
+    truth = rng.choice(4, N, p=[0.1, 0.2, 0.4, 0.3])
+    score = rng.uniform(0.3, 1, N)
+    said = np.where(rng.random(N) < score, truth, rng.integers(0, 4, N))
+    lang = np.where(rng.random(N) < 0.3, "de", "en")
+    return {"id": np.arange(N), "topic": TOPICS[said], "p": score, "lang": lang}, TOPICS[truth]
+
+
+def sliced(table: dict[str, Any], truth: Any, metrics: list[str], budget: int = N) -> Campaign:
+    columns: dict[str, Any] = {"id": "id", "predicted": "topic", "score": "p", "slices": ["lang"]}
+    campaign = assay.create_campaign(table, **columns, metrics=metrics, budget=budget)
+    finish(campaign, truth, 100)
+    return campaign
+
+
+def test_at_full_labelling_they_are_those_of_scikit_learn() -> None:
+    table, truth = made()
+    metrics = ["macro_f1", "accuracy", "precision:cs", "recall:bio", "f1:physics"]
+    campaign = sliced(table, truth, metrics)
+    said = table["topic"]
+    right = {
+        None: sk.accuracy_score,
+        "accuracy": sk.accuracy_score,
+        "precision:cs": lambda y, p: sk.precision_score(y == "cs", p == "cs"),
+        "recall:bio": lambda y, p: sk.recall_score(y == "bio", p == "bio"),
+        "f1:physics": lambda y, p: sk.f1_score(y == "physics", p == "physics"),
+    }
+    for name, metric in right.items():
+        rows = {row.slice: row.value for row in campaign.slices("lang", metric=name).rows}
+        for lang in ("de", "en"):
+            its = table["lang"] == lang
+            assert rows[lang] == pytest.approx(metric(truth[its], said[its]), abs=1e-9), name
+            # The wrong variant: numbers of classes read as yes and no.
+            wrong = np.mean((said[its] != "bio") == (truth[its] == "yes"))
+            assert rows[lang] != pytest.approx(wrong, abs=1e-3)
+
+
+def test_none_of_these_is_wrong_and_what_nobody_can_judge_is_left_out() -> None:
+    table, truth = made()
+    told = truth.astype(object)
+    told[table["lang"] == "de"] = "none of these"
+    campaign = sliced(table, told, ["accuracy"])
+    rows = {row.slice: row for row in campaign.slices("lang").rows}
+    assert rows["de"].value == 0.0
+    told[table["lang"] == "de"] = "cannot judge"
+    campaign = sliced(table, told, ["accuracy"])
+    rows = {row.slice: row for row in campaign.slices("lang").rows}
+    assert (rows["de"].labels, rows["de"].cannot_judge) == (0, (table["lang"] == "de").sum())
+
+
+def test_a_metric_of_all_classes_is_accuracy_in_slices_or_refused() -> None:
+    table, truth = made()
+    campaign = sliced(table, truth, ["macro_f1"], budget=100)
+    assert campaign.slices("lang").metric == "accuracy"
+    with pytest.raises(DesignError, match="macro_f1 is of all classes"):
+        campaign.slices("lang", metric="macro_f1")
+    with pytest.raises(DesignError, match="4 classes, and no threshold"):
+        campaign.curve()

@@ -1,6 +1,5 @@
 """Comments beside answers: kept, never lost, never shown to other reviewers, never counted."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -142,8 +141,7 @@ def test_comments_that_cannot_be_kept_are_refused_and_nothing_is_recorded() -> N
     assert campaign.events()[0].comment == most
 
 
-def test_comments_go_with_their_labels_to_a_rebased_campaign(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'labels.db'}"
+def test_comments_go_with_their_labels_to_a_rebased_campaign(storage: str) -> None:
     campaign = campaign_of(storage=storage)
     batch = campaign.ask(3)
     said = dict.fromkeys((item.id for item in batch), True)

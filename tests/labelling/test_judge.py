@@ -17,6 +17,7 @@ from assay.audit import verify_bundle
 from assay.cli import app
 from assay.core.types import Bools
 from assay.errors import InputError, PredictionsError
+from tests.kinds import finish
 from tests.sklearn_metrics import SKLEARN
 
 SIZE = 900
@@ -41,8 +42,7 @@ def create(table: object = TABLE, **more: Any) -> assay.Campaign:
 
 
 def label(campaign: assay.Campaign, batch: int = 100) -> assay.Campaign:
-    while not campaign.done:
-        campaign.tell({item.id: bool(TRUTH[int(item.id)]) for item in campaign.ask(batch)})
+    finish(campaign, TRUTH, batch)
     return campaign
 
 
@@ -119,9 +119,7 @@ def test_items_count_by_weight_where_they_have_one() -> None:
     table = {**{name: values[some] for name, values in TABLE.items()}, "w": weight}
     given: dict[str, Any] = {"aux": None, "sample_weight": "w", "budget": None, "within": 0.0001}
     campaign = create(table, **given, design=assay.Design(bins=2))
-    while batch := campaign.ask(40):
-        campaign.tell({item.id: bool(TRUTH[int(item.id)]) for item in batch})
-    quality = campaign.judge("judge", predictions=table)
+    quality = label(campaign, 40).judge("judge", predictions=table)
     truth, verdict = TRUTH[some], VERDICT[some]
     kappa = sk.cohen_kappa_score(truth, verdict, sample_weight=weight)
     recall = sk.recall_score(truth, verdict, sample_weight=weight)
@@ -194,6 +192,12 @@ def test_items_that_wait_are_taken_at_their_worst(half_way: assay.Campaign) -> N
         for row, then in zip(before.rows, after.rows, strict=True):
             assert row.low <= then.low + 1e-9 and then.high <= row.high + 1e-9
     assert len(half_way.judge("judge").notes) == 1
+    campaign = create(budget=60)
+    asked = campaign.ask(60)
+    campaign.tell({item.id: "cannot judge" if k < 4 else True for k, item in enumerate(asked)})
+    quality = campaign.judge("judge")
+    assert quality.judged == 56
+    assert "4 items that people could not judge are left out" in quality.notes
 
 
 def test_a_campaign_of_precision_is_about_one_side(half_way: assay.Campaign) -> None:
@@ -221,27 +225,6 @@ def test_it_is_read_kept_and_framed(half_way: assay.Campaign) -> None:
     assert frame.filter(figure="kappa", slice="")["value"][0] == quality.kappa.value
     with pytest.raises(KeyError):
         quality.figure("kappa", "nl")
-
-
-def test_items_that_nobody_can_judge_are_left_out_and_told() -> None:
-    campaign = create(budget=60)
-    asked = campaign.ask(60)
-    campaign.tell(
-        {item.id: "cannot judge" if place < 4 else True for place, item in enumerate(asked)}
-    )
-    quality = campaign.judge("judge")
-    assert quality.judged == 56
-    assert "4 items that people could not judge are left out" in quality.notes
-
-
-def test_verdicts_that_are_not_at_hand_are_asked_for(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'labels.db'}"
-    # A column of `aux` is kept with the items; this one is not.
-    told = label(create(storage=url, budget=100, aux=[])).judge("judge", predictions=TABLE)
-    again = assay.load_campaign(storage=url)
-    with pytest.raises(PredictionsError, match=r"the column 'judge'(.|\n)*predictions=\.\.\."):
-        again.judge("judge")
-    assert again.judge("judge", predictions=TABLE).rows == told.rows
 
 
 def test_without_labels_nothing_is_said() -> None:
@@ -296,10 +279,14 @@ def test_the_report_has_every_judge_that_says_yes_or_no(tmp_path: Path) -> None:
     assert "Second opinions" not in create().report().markdown
 
 
-def test_verdicts_that_came_later_are_kept_with_the_items(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
+def test_verdicts_that_came_later_are_kept_with_the_items(storage: str) -> None:
     campaign = label(create(aux=[], show=["lang"], budget=120, storage=storage))
     assert campaign.settings.source.kept == ["lang", "p"]
+    told = campaign.judge("judge", predictions=TABLE)
+    again = assay.load_campaign(storage=storage)  # where verdicts are not at hand
+    with pytest.raises(PredictionsError, match=r"the column 'judge'(.|\n)*predictions=\.\.\."):
+        again.judge("judge")
+    assert again.judge("judge", predictions=TABLE).rows == told.rows
     rebased = assay.rebase_campaign(storage=storage, predictions=TABLE, aux=["judge"])
     assert rebased.settings.source.kept == ["lang", "p", "judge"]
     (found,) = label(rebased).judges()

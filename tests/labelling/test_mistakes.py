@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 import assay
 from assay.campaign import write_labels, write_mistakes
 from assay.campaign.exchange import import_labels
+from tests.kinds import finish
 
 SIZE = 1200
 
@@ -34,8 +36,7 @@ def population(seed: int = 3) -> tuple[dict[str, Any], np.ndarray]:
 def labelled(table: object, truth: np.ndarray, **options: Any) -> assay.Campaign:
     options = {"metric": "accuracy", "budget": 150, **options}
     campaign = assay.create_campaign(table, **options)
-    while batch := campaign.ask(50):
-        campaign.tell({item.id: bool(truth[item.id]) for item in batch}, reviewer="ann")
+    finish(campaign, truth, reviewer="ann")
     return campaign
 
 
@@ -59,18 +60,12 @@ def test_mistakes_are_what_people_say_otherwise_the_surest_first() -> None:
     sure = [each.confidence or 0.0 for each in found]
     assert sure == sorted(sure, reverse=True) and len(set(sure)) > 10
     assert {"false positive", "false negative"} == {each.kind for each in found}
-
-
-def test_mistakes_of_a_kind_and_of_a_slice() -> None:
-    table, truth = population()
-    campaign = labelled(table, truth, **ONE)
-    both = campaign.mistakes()
     parts = {kind: campaign.mistakes(kind=kind) for kind in ("fp", "fn")}
-    assert len(both) == sum(map(len, parts.values()))
+    assert len(found) == sum(map(len, parts.values()))
     assert {each.kind for each in parts["fn"]} == {"false negative"}
     german = campaign.mistakes(where={"lang": "de"})
-    assert [each.id for each in german] == [each.id for each in both if each.shown["lang"] == "de"]
-    assert german.judged == sum(table["lang"][item] == "de" for item in campaign.answers())
+    assert [each.id for each in german] == [each.id for each in found if each.shown["lang"] == "de"]
+    assert german.judged == sum(table["lang"][item] == "de" for item in answers)
     with pytest.raises(assay.InputError, match="no kind of mistake 'fpp'"):
         campaign.mistakes(kind="fpp")
 
@@ -134,8 +129,7 @@ def test_mistakes_of_two_versions_side_by_side() -> None:
     campaign = assay.compare_campaign(
         old, new, id="id", score="p", threshold=0.6, budget=120, metric="accuracy"
     )
-    while batch := campaign.ask(50):
-        campaign.tell({item.id: bool(truth[item.id]) for item in batch})
+    finish(campaign, truth)
     for name, values, ids in (("old", old["p"], old["id"]), ("new", new["p"], new["id"])):
         score = dict(zip(ids, values, strict=True))
         said = {item: score[item] >= 0.6 for item in campaign.answers() if item in score}
@@ -164,21 +158,8 @@ def test_weighted_sums_of_labels_are_the_stratified_estimate(weight: str | None)
     )
     assert frame["weight"].sum() == pytest.approx(SIZE, rel=1e-6)
     # Unweighted, the labels say something else: they were not drawn alike from all strata.
-    uneven = labelled(
-        table,
-        truth,
-        **ONE,
-        metric="recall",
-        budget=200,
-        design=assay.Design(
-            strata="perc",
-            bins=4,
-            allocation="equ",
-            estimator="unbiased",
-            interval="wilson",
-            stop="budget",
-        ),
-    )
+    equal = replace(design, allocation="equ")
+    uneven = labelled(table, truth, **ONE, metric="recall", budget=200, design=equal)
     frame = uneven.to_frame("labels")
     hits = frame["positive"] & frame["predicted"]
     weighted = (frame["weight"] * hits).sum() / (frame["weight"] * frame["positive"]).sum()
@@ -218,14 +199,6 @@ def test_two_reviewers_share_the_weight_of_an_item() -> None:
     frame = campaign.to_frame("labels")
     assert len(rows) == 2 * len(frame)
     assert sum(row["weight"] for row in rows) == pytest.approx(frame["weight"].sum())
-
-
-def test_reviewers_see_nothing_of_it() -> None:
-    table, _ = population()
-    campaign = assay.create_campaign(table, **ONE, metric="accuracy", budget=20)
-    assert all(set(item.shown) == {"text"} for item in campaign.ask(20))
-    turn = campaign.review([], reviewer="ann", want=5)
-    assert all(set(item.shown) == {"text"} for item in turn.items)
 
 
 def test_precision_says_that_it_looks_for_no_false_negatives() -> None:

@@ -12,6 +12,7 @@ from assay.core.stopping import Reason
 from assay.core.types import Bools
 from assay.report.report import Report
 from assay.web.dashboard import dashboard_of
+from tests.kinds import finish
 
 RNG = np.random.default_rng(11)
 SIZE = 4000
@@ -25,17 +26,10 @@ def make(**changed: Any) -> assay.Campaign:
     return assay.create_campaign(COLUMNS, **{**wanted, **changed})
 
 
-def finish(campaign: assay.Campaign, *, hidden: float) -> assay.Estimate:
+def end(campaign: assay.Campaign, *, hidden: float) -> assay.Estimate:
     """Label to the end; a share of the negatives cannot be judged."""
-    while not campaign.done:
-        campaign.tell(
-            {
-                item.id: "cannot judge"
-                if not TRUTH[int(item.id)] and int(item.id) % 100 < 100 * hidden
-                else TRUTH[int(item.id)]
-                for item in campaign.ask(40)
-            }
-        )
+    unseen = ~TRUTH & (np.arange(SIZE) % 100 < 100 * hidden)
+    finish(campaign, lambda id: "cannot judge" if unseen[id] else TRUTH[id], 40)
     return campaign.estimate()
 
 
@@ -43,43 +37,7 @@ def unjudged_of(campaign: assay.Campaign) -> list[int]:
     return [int(item) for item, answer in campaign.answers().items() if not answer.judged]
 
 
-def test_a_goal_that_unjudged_items_could_undo_is_not_met_and_says_what_it_would_take() -> None:
-    campaign = make()
-    told = finish(campaign, hidden=0.6)
-    assert told.stopped is not None
-    assert "the goal is met" not in str(told)
-    assert told.half_width_like_rest <= 0.05 < min(told.could_move, told.half_width)
-    assert told.stopped.startswith(
-        f"narrow enough, but {told.cannot_judge} items that could not be judged could move it by "
-        f"{told.could_move:.3f}: judging about "
-    )
-    assert (told.low, told.high) == told.worst_case
-    assert told.low < TRUTH.mean() < told.high
-    assert told.like_rest is not None
-    assert TRUTH.mean() < told.like_rest[0]  # the wrong variant: the headline as it was
-    assert campaign.ask(20) == []  # more labels do not help
-    # To judge as many as it says, wherever they are, is what it takes.
-    needed = int(told.stopped.split("judging about ")[1].split()[0])
-    chosen = np.random.default_rng(0).permutation(unjudged_of(campaign))[: needed + 2]
-    after = campaign.tell({int(item): True for item in chosen}, revise=True)
-    assert after.could_move <= 0.05
-    while not campaign.done:  # and it goes on where that is still to be done
-        campaign.tell({item.id: TRUTH[int(item.id)] for item in campaign.ask(40)})
-    assert campaign.estimate().stopped == "the goal is met"
-
-
-def test_few_unjudged_items_do_not_keep_a_goal_from_being_met() -> None:
-    told = finish(make(), hidden=0.05)
-    assert told.cannot_judge
-    assert told.stopped == "the goal is met"
-    assert told.like_rest is None
-    low, high = told.worst_case or (1.0, 0.0)
-    assert low < told.low < told.high < high  # what they could do is a detail
-
-
-def test_every_page_tells_that_unjudged_items_are_in_the_way() -> None:
-    campaign = make()
-    told = finish(campaign, hidden=0.6)
+def every_page_tells(campaign: assay.Campaign, told: assay.Estimate) -> None:
     board, report = dashboard_of(campaign), campaign.report()
     assert (board.stopped, board.met) == (told.stopped, False)
     assert board.metrics[0].state == "unjudged"
@@ -97,25 +55,48 @@ def test_every_page_tells_that_unjudged_items_are_in_the_way() -> None:
     assert (last.low, last.high) == (told.low, told.high)
 
 
+def test_a_goal_that_unjudged_items_could_undo_is_not_met_and_says_what_it_would_take() -> None:
+    campaign = make()
+    told = end(campaign, hidden=0.6)
+    assert told.stopped is not None
+    assert "the goal is met" not in str(told)
+    assert told.half_width_like_rest <= 0.05 < min(told.could_move, told.half_width)
+    assert told.stopped.startswith(
+        f"narrow enough, but {told.cannot_judge} items that could not be judged could move it by "
+        f"{told.could_move:.3f}: judging about "
+    )
+    assert (told.low, told.high) == told.worst_case
+    assert told.low < TRUTH.mean() < told.high
+    assert told.like_rest is not None
+    assert TRUTH.mean() < told.like_rest[0]  # the wrong variant: the headline as it was
+    assert campaign.ask(20) == []  # more labels do not help
+    every_page_tells(campaign, told)
+    # To judge as many as it says, wherever they are, is what it takes.
+    needed = int(told.stopped.split("judging about ")[1].split()[0])
+    chosen = np.random.default_rng(0).permutation(unjudged_of(campaign))[: needed + 2]
+    after = campaign.tell({int(item): True for item in chosen}, revise=True)
+    assert after.could_move <= 0.05
+    finish(campaign, TRUTH, 40)  # and it goes on where that is still to be done
+    assert campaign.estimate().stopped == "the goal is met"
+
+
+def test_few_unjudged_items_do_not_keep_a_goal_from_being_met() -> None:
+    told = end(make(), hidden=0.05)
+    assert told.cannot_judge
+    assert told.stopped == "the goal is met"
+    assert told.like_rest is None
+    low, high = told.worst_case or (1.0, 0.0)
+    assert low < told.low < told.high < high  # what they could do is a detail
+
+
 def test_several_targets_end_with_what_could_not_be_judged() -> None:
     columns = {**COLUMNS, "q": 1 - SCORE}
-    both = {
-        "a": {"score": "p", "threshold": 0.5},
-        "b": {"score": "q", "threshold": 0.5},
-    }
+    both = {"a": ("p", 0.5), "b": ("q", 0.5)}
     campaign = assay.create_campaign(
         columns, classifiers=both, metrics=["precision:a", "precision:b"], within=0.06, seed=3
     )
-    while not campaign.done:
-        campaign.tell(
-            {
-                # Only what `a` says yes to is hard to judge.
-                item.id: "cannot judge"
-                if SCORE[int(item.id)] >= 0.5 and int(item.id) % 3 == 0
-                else TRUTH[int(item.id)]
-                for item in campaign.ask(60)
-            }
-        )
+    hard = (SCORE >= 0.5) & (np.arange(SIZE) % 3 == 0)  # only what `a` says yes to
+    finish(campaign, lambda id: "cannot judge" if hard[id] else TRUTH[id], 60)
     told = campaign.estimates()
     assert campaign._reason() is Reason.UNJUDGED
     assert "could move precision:a by" in (told["precision:a"].stopped or "")
@@ -129,7 +110,7 @@ def test_several_targets_end_with_what_could_not_be_judged() -> None:
 def test_no_yes_or_no_while_unjudged_items_could_turn_it() -> None:
     limit = float(TRUTH.mean()) + 0.05  # the judged ones are above it, and all are below
     campaign = make(within=None, at_least=limit)
-    told = finish(campaign, hidden=0.7)
+    told = end(campaign, hidden=0.7)
     assert told.verdict is None
     assert (told.stopped or "").startswith(f"cannot say whether it is at least {limit}, as ")
     assert "could turn the answer" in (told.stopped or "")
@@ -170,8 +151,7 @@ def test_when_nothing_is_open_any_more_the_interval_is_that_of_the_labels() -> N
 def test_complete_rounds_are_shown_while_the_next_has_hardly_begun() -> None:
     """A round of fifty that has just been dealt does not make a good interval bad."""
     campaign = make(budget=500, within=None)
-    for _ in range(3):
-        campaign.tell({item.id: TRUTH[int(item.id)] for item in campaign.ask(50)})
+    finish(campaign, TRUTH, 50, most=150)
     before = campaign.estimate()
     batch = campaign.ask(50)
     waiting = campaign.estimate()
@@ -213,11 +193,8 @@ def test_weighted_items_that_wait_are_counted_once_and_taken_at_their_worst() ->
 
 
 @pytest.mark.parametrize("design", [assay.Design(), assay.Design.guaranteed()])
-def test_a_campaign_with_both_is_clean_to_the_last_bit(
-    design: assay.Design, tmp_path: Path
-) -> None:
-    url = f"sqlite:///{tmp_path / 'a.db'}"
-    campaign = make(design=design, within=0.08, storage=url)
+def test_a_campaign_with_both_is_clean_to_the_last_bit(design: assay.Design, storage: str) -> None:
+    campaign = make(design=design, within=0.08, storage=storage)
     for turn in range(6):
         batch = campaign.ask(20)
         keep = batch if turn < 4 else batch[: len(batch) // 2]
@@ -231,5 +208,5 @@ def test_a_campaign_with_both_is_clean_to_the_last_bit(
     assert told.cannot_judge
     assert told.worst_case is not None
     assert told.worst_case[0] <= told.low <= told.high <= told.worst_case[1]
-    assert assay.verify_campaign(campaign.name, storage=url).clean
+    assert assay.verify_campaign(campaign.name, storage=storage).clean
     assert isinstance(campaign.report(), Report)

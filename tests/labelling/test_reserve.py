@@ -1,7 +1,5 @@
 """The reserve of cards: that it grows where it is short, whatever was read of it before."""
 
-from pathlib import Path
-
 import numpy as np
 
 import assay
@@ -10,8 +8,7 @@ from assay.predictions import from_arrays
 from assay.storage import open_storage
 
 
-def test_a_deck_grows_after_another_has(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path}/labels.db"
+def test_a_deck_grows_after_another_has(storage: str) -> None:
     score = np.linspace(0.5, 1, 40_000)
     found = from_arrays(y_score=score, threshold=0.5)
     campaign = assay.create_campaign(found, budget=20, storage=storage)

@@ -11,6 +11,7 @@ from assay.labelling.reserve import ShortReserveError
 from assay.labelling.state import Labelling
 from assay.results.progress import Turn
 from assay.storage import Label
+from tests.kinds import finish
 
 PREDICTIONS = {"p": [0.5 + number / 400 for number in range(200)]}
 
@@ -71,8 +72,7 @@ def test_one_reviewer_alone_is_not_given_more_than_two_would_need() -> None:
         campaign.tell({item.id: True for item in batch}, reviewer="ann")
         given += len(batch)
     alone = create(budget=None, within=0.1)
-    while not alone.done:
-        alone.tell({item.id: True for item in alone.ask(20)})
+    finish(alone, lambda _: True, 20)
     assert given <= alone.estimate().labels + 20
     while batch := campaign.ask(20, reviewer="bob"):
         campaign.tell({item.id: True for item in batch}, reviewer="bob")

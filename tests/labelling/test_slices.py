@@ -19,6 +19,7 @@ from assay.errors import DesignError, InputError, PredictionsError
 from assay.exchange import FORMATS
 from assay.web import Options
 from assay.web.items import item_json
+from tests.kinds import finish
 from tests.sklearn_metrics import SKLEARN
 
 SIZE = 1200
@@ -41,8 +42,7 @@ def create(table: object = TABLE, **more: Any) -> assay.Campaign:
 
 
 def label(campaign: assay.Campaign, batch: int = 100) -> assay.Campaign:
-    while not campaign.done:
-        campaign.tell({item.id: bool(TRUTH[int(item.id)]) for item in campaign.ask(batch)})
+    finish(campaign, TRUTH, batch)
     return campaign
 
 
@@ -160,8 +160,7 @@ def test_what_is_not_kept_is_looked_up_or_refused(half_way: assay.Campaign) -> N
         half_way.slices("site", predictions=read)
 
 
-def test_slices_outlive_a_rebase_and_new_items(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'labels.db'}"
+def test_slices_outlive_a_rebase_and_new_items(storage: str) -> None:
     first, second = ({name: values[start::2] for name, values in TABLE.items()} for start in (0, 1))
     label(create(first, storage=storage))
     label(assay.extend_campaign(second, storage=storage))
@@ -175,12 +174,7 @@ def test_slices_outlive_a_rebase_and_new_items(tmp_path: Path) -> None:
 def test_missing_values_are_a_slice_and_unjudged_items_are_counted() -> None:
     lang = [None if row % 3 == 0 else "de" for row in range(SIZE)]
     campaign = create(pl.DataFrame({**TABLE, "lang": lang}), budget=200)
-    while not campaign.done:
-        told = {
-            item.id: "cannot judge" if int(item.id) % 6 == 0 else bool(TRUTH[int(item.id)])
-            for item in campaign.ask(100)
-        }
-        campaign.tell(told)
+    finish(campaign, lambda id: TRUTH[id] if id % 6 else "cannot judge", 100)
     slices = campaign.slices("lang")
     assert set(slices) == {"de", "(missing)"}
     assert slices["de"].cannot_judge == 0

@@ -10,6 +10,7 @@ from sklearn import metrics as sk
 import assay
 from assay.cli.render import slices_view
 from assay.results.slices import SliceRow, Slices
+from tests.kinds import finish
 
 SIZE = 120
 RNG = np.random.default_rng(3)
@@ -37,9 +38,7 @@ def labelled(unjudged: int = -1, **more: Any) -> assay.Campaign:
         "slices": ["lang"],
     }
     campaign = assay.create_campaign(table, **given, design=assay.Design(bins=2), seed=5, **more)
-    while batch := campaign.ask(20):
-        told = {item.id: bool(TRUTH[int(item.id)]) for item in batch}
-        campaign.tell({id: "cannot judge" if int(id) == unjudged else told[id] for id in told})
+    finish(campaign, lambda id: "cannot judge" if id == unjudged else TRUTH[id], 20)
     return campaign
 
 
