@@ -76,34 +76,3 @@ def test_a_campaign_from_its_plan_to_its_bundle(run: Fixture, files: Path, metri
     told(run, "report", "a", "--bundle", "audit.zip")
     assert "clean" in told(run, "verify", "audit.zip") + told(run, "verify", "a")
     assert str(round(right, 3)) in str(dashboard_of(campaign))
-
-
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("metric", METRICS)
-def test_weeks_are_compared_and_followed(run: Fixture, metric: str) -> None:
-    week = {"w1": slice(0, 180), "w2": slice(60, ITEMS)}
-    values = {name: SKLEARN[metric](TRUTH[its], SAID[its]) for name, its in week.items()}
-    given = (*COLUMNS, "--metric", metric)
-    told(run, "compare", "w1.csv", "w2.csv", *given, "--budget", "999", "--name", "c")
-    found = answer("c").estimate()
-    assert found.value == pytest.approx(values["w2"] - values["w1"], abs=1e-12)
-    told(run, "verify", "c")
-    options = (*given, "--within", "0.001")
-    told(run, "follow", "w1.csv", "--series", "s", "--period", "w1", *options)
-    assert answer("s/w1").estimate().value == pytest.approx(values["w1"], abs=1e-12)
-    told(run, "follow", "w2.csv", "--series", "s", "--period", "w2")
-    answer("s/w2")
-    trend = assay.trend("s", storage="sqlite:///assay.db")
-    assert [row.estimate.value for row in trend.rows] == pytest.approx(
-        [*values.values()], abs=1e-12
-    )
-    told(run, "verify", "s/w2")
-
-
-@pytest.mark.usefixtures("files")
-@pytest.mark.parametrize("metric", METRICS)
-def test_a_bet_on_them_is_refused_with_the_reason(run: Fixture, metric: str) -> None:
-    refused = run("create", "all.csv", *COLUMNS, "--metric", metric, "--at-least", "0.5")
-    assert refused.exit_code == 1
-    assert "no bet can be made on" in refused.output
-    assert "what a card is worth depends on all others" in " ".join(refused.output.split())

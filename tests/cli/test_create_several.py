@@ -124,18 +124,6 @@ def test_it_tells_whose_columns_were_read_and_what_for(make: Fixture) -> None:
     assert max(map(len, told.splitlines())) <= 80
 
 
-def test_json_says_the_same(make: Fixture, several: dict[str, str]) -> None:
-    document = json.loads(make("--json").stdout)
-    assert list(document["classifiers"]) == ["cnn", "mve", "svm"]
-    assert document["classifiers"]["mve"]["predicted"] == "vote"
-    said_yes = column("several.csv", "said_cnn").count("spam")
-    assert document["classifiers"]["cnn"]["says_yes_to"] == said_yes
-    assert [target["within"] for target in document["goal"]["targets"]] == [0.06, 0.08, 0.06]
-    assert document["variable"] == "rank"
-    assert "scale" not in document
-    assert sum(row["size"] for row in document["strata"]) == len(several)
-
-
 def test_all_that_a_classifier_says_yes_to_is_told_though_strata_hold_less(
     run: Fixture, several: dict[str, str]
 ) -> None:
@@ -145,19 +133,6 @@ def test_all_that_a_classifier_says_yes_to_is_told_though_strata_hold_less(
     whole = json.loads(run("create", *every, "accuracy", "--name", "whole").stdout)
     assert sum(row["size"] for row in less["strata"]) < len(several)
     assert less["classifiers"] == whole["classifiers"]
-
-
-def test_one_name_is_of_each_classifier(run: Fixture, several: dict[str, str]) -> None:
-    assert several
-    words = ["several.csv", *CLASSIFIERS, "--within", "0.1", "--json"]
-    for given, names in (
-        ([], ["precision:cnn", "precision:mve", "precision:svm"]),
-        (["--metric", "f1"], ["f1:cnn", "f1:mve", "f1:svm"]),
-        (["--metric", "prevalence"], ["prevalence"]),
-    ):
-        run("create", *words, *given, "--name", " ".join(["made", *given]))
-        status = run("status", " ".join(["made", *given]), "--json").stdout
-        assert list(json.loads(status)["estimates"]) == names
 
 
 def test_several_metrics_of_one_classifier(create: Fixture, run: Fixture) -> None:
@@ -258,18 +233,6 @@ def test_the_list_shows_the_metric_farthest_from_its_goal(make: Fixture, run: Fi
     assert worst.split()[0] in told
     assert "(1 of 3)" in told
     assert " 20 done" in told
-
-
-def test_one_metric_of_several_classifiers_is_drawn(run: Fixture, several: dict[str, str]) -> None:
-    assert several
-    words = [*CLASSIFIERS, "--metric", "precision:cnn - precision:mve", "--budget", "20"]
-    run("create", "several.csv", *words, "--name", "one")
-    run("label", "one", input="n\n" * 20)
-    told = run("status", "one").stdout
-    assert "precision:cnn - precision:mve  +0.000  [-" in told
-    assert "├" in told
-    document = json.loads(run("status", "one", "--json").stdout)
-    assert document["estimate"] == document["estimates"]["precision:cnn - precision:mve"]
 
 
 def test_second_opinions_on_several_go_from_the_file_to_the_status(

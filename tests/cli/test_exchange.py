@@ -59,19 +59,6 @@ def test_labels_go_out_as_csv_and_json(create: Fixture, run: Fixture) -> None:
     assert [json.loads(line) for line in lines] == document["rows"]
 
 
-def test_json_beside_a_file_names_it(create: Fixture, run: Fixture) -> None:
-    create()
-    words = ["--what", "batch", "--size", "3", "--output", "batch.csv", "--json"]
-    document = json.loads(run("export", "spam", *words).stdout)
-    assert document == {
-        "campaign": "spam",
-        "what": "batch",
-        "format": "csv",
-        "count": 3,
-        "file": "batch.csv",
-    }
-
-
 def test_label_studio_gets_its_configuration(create: Fixture, run: Fixture) -> None:
     create()
     words = ["export", "spam", "--what", "batch", "--format", "label-studio", "--size", "2"]

@@ -109,32 +109,6 @@ def test_people_with_names_never_have_the_same_items(tmp_path: Path) -> None:
     }
 
 
-def test_what_a_named_person_skips_is_given_to_others() -> None:
-    campaign = campaign_of(3)
-    ann = Labelling(campaign, "ann")
-    first = ann.item
-    assert ann.skip() == "put off"
-    assert ann.item != first
-    assert Labelling(campaign, "bob").item == first
-
-
-def test_a_named_person_can_undo_and_keep() -> None:
-    campaign = campaign_of(5)
-    ann = Labelling(campaign, "ann")
-    items = []
-    for answer in (Answer.YES, Answer.BROKEN, Answer.NO):
-        items.append(ann.item)
-        ann.answer(answer)
-    for _ in items:
-        ann.undo()
-    ann.answer(Answer.NO)
-    assert ann.skip() == "broken, kept"
-    assert ann.skip() == "no, kept"
-    told = campaign.answers()
-    assert [told[item.id] for item in items if item] == [Answer.NO, Answer.BROKEN, Answer.NO]
-    assert ann.left == 2
-
-
 def test_what_somebody_else_was_given_meanwhile_is_left_out() -> None:
     campaign = campaign_of(5)
     ann = Labelling(campaign, "ann")

@@ -106,11 +106,3 @@ def test_keys_of_a_terminal(create: Run, terminal: Callable[..., Terminal]) -> N
         for answer in load_campaign("campaign", storage="sqlite:///assay.db").answers().values()
     ]
     assert said == ["fraud|off topic", "none of these"]
-
-
-def test_simulate(run: Run, tags: str) -> None:
-    words = ("simulate", tags, "--label", "is_*", "--multi-label", *SCORES)
-    result = run(*words, "--metric", "f1", "--budget", "60", "--replications", "5", "--json")
-    assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert [row["design"] for row in told["rows"]] == ["random", "joint"]

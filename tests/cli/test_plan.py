@@ -25,18 +25,6 @@ def test_it_tells_what_each_design_takes_and_what_it_comes_to(run: Run) -> None:
         assert text in result.output, text
 
 
-def test_one_document_and_nothing_else(run: Run) -> None:
-    words = ("--metric", "recall", "--within", "0.2", *QUICK, "--json")
-    result = run("plan", "predictions.csv", *COLUMNS, *words)
-    assert result.exit_code == 0, result.output
-    told = json.loads(result.output)
-    assert told["designs"][0]["design"] == "default"
-    assert told["designs"][0]["labels"]["mean"] > 0
-    assert [row["within"] for row in told["withins"]] == pytest.approx(
-        [0.4, 0.3, 0.2, 0.4 / 3, 0.1]
-    )
-
-
 def test_from_earlier_labels_and_from_an_earlier_campaign(run: Run, folder: Path) -> None:
     drawn = np.random.default_rng(1).choice(400, 80, replace=False)
     rows = [f"m{item:03d},{'yes' if item % 3 else 'no'}" for item in drawn]
@@ -66,12 +54,6 @@ def test_errors_are_told(run: Run, words: tuple[str, ...], problem: str) -> None
     result = run("plan", "predictions.csv", *COLUMNS, *words)
     assert result.exit_code == 1
     assert problem in result.output
-
-
-def test_a_file_that_is_not_there(run: Run) -> None:
-    result = run("plan", "nothing.parquet", *COLUMNS, "--within", "0.1")
-    assert result.exit_code == 1
-    assert "nothing.parquet" in result.output
 
 
 def test_a_judge_that_costs_money(run: Run) -> None:

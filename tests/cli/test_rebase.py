@@ -108,18 +108,6 @@ def test_new_items_join(create: Fixture, run: Fixture, folder: Path) -> None:
     assert document["source"] == {"description": "predictions.csv and today.csv", "rows": 400}
 
 
-def test_json_of_an_extension_lists_the_parts(create: Fixture, run: Fixture, folder: Path) -> None:
-    keep_rows(folder, lambda number: number >= 300, to="today.csv")
-    keep_rows(folder, lambda number: number < 300)
-    create()
-    document = json.loads(run("extend", "today.csv", "--name", "spam", "--json").stdout)
-    assert document["read"]["parts"] == [
-        {"source": "predictions.csv", "rows": 300},
-        {"source": "today.csv", "rows": 100},
-    ]
-    assert document["labels"] == {"judged": 0, "counting": 0, "waiting": 0, "gone": 0}
-
-
 def test_neither_makes_a_storage(run: Fixture, folder: Path) -> None:
     for words in (["rebase", "--name", "spam"], ["extend", "predictions.csv"]):
         result = run(*words)

@@ -146,12 +146,6 @@ def test_estimate_fits_the_screen(width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
 
 
-def test_estimate_without_labels_says_so() -> None:
-    view = view_of(estimate_of(None, 0.0, 1.0, labels=0), Goal("precision", budget=9))
-    assert "not known yet" in rendered(view)
-    assert "0 of 9 answers" in rendered(view)
-
-
 def test_estimate_reports_what_could_not_be_judged() -> None:
     unjudged = Estimate(
         **{**vars(estimate_of(0.9, 0.8, 0.95)), "cannot_judge": 3, "worst_case": (0.87, 0.91)}
@@ -172,21 +166,6 @@ def test_strata_table_counts_and_shares() -> None:
     assert "cannot judge" not in rendered(strata_table(rows))
     assert "share yes" in rendered(strata_table(rows))
     assert "share correct" in rendered(strata_table(rows, "correct"))
-
-
-def test_strata_table_shows_what_could_not_be_judged_where_there_is_any() -> None:
-    rows = [StratumRow("all", 10, 2, 1, 3)]
-    heading, row = rendered(strata_table(rows)).splitlines()
-    assert heading.strip().endswith("cannot judge")
-    assert row.split()[-1] == "3"
-
-
-def test_sizes_table_gives_shares_of_the_whole() -> None:
-    rows = [StratumRow("a", 75, 0, 0, 0), StratumRow("b", 25, 0, 0, 0)]
-    assert [line.split()[-1] for line in rendered(sizes_table(rows)).splitlines()[1:]] == [
-        "75.0%",
-        "25.0%",
-    ]
 
 
 def test_of_very_many_strata_the_largest_are_shown_and_the_others_summed() -> None:
@@ -249,14 +228,6 @@ def test_several_estimates_fit_the_screen_and_say_how_each_stands() -> None:
     assert "1 of 2 metrics are within their goals" in text
     assert "95% confidence for each metric" in text
     assert max(map(len, text.splitlines())) <= 80
-
-
-def test_several_estimates_at_the_end_say_which_were_missed() -> None:
-    text = rendered(estimates_view(several(stopped="the budget is spent"), GOAL, answers=120))
-    lines = text.splitlines()
-    at = next(place for place, line in enumerate(lines) if line.startswith("metric"))
-    assert [line.split()[-1] for line in lines[at + 1 : at + 3]] == ["met", "missed"]
-    assert "1 of 2 metrics are within their goals; the budget is spent" in text
 
 
 def test_several_estimates_report_what_could_not_be_judged() -> None:

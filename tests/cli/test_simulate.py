@@ -90,20 +90,6 @@ def test_people_see_the_population_a_row_a_design_and_what_the_columns_mean(
     assert max(map(len, lines)) <= 80
 
 
-def test_json_is_the_population_the_goal_and_the_rows_and_nothing_else(simulate: Fixture) -> None:
-    document = json.loads(simulate("--within", "0.05", "--json").stdout)
-    assert list(document) == ["population", "goal", "rows"]
-    assert document["goal"]["within"] == 0.05
-    assert document["population"]["rows"] == 3000
-    assert 0 < document["population"]["limit"] < 1
-    assert [row["design"] for row in document["rows"]] == ["random", "default", "perc-opt"]
-    for row in document["rows"]:
-        assert set(row) == {*ROW, "sizes", "metrics"}
-        (of_target,) = row["metrics"]
-        assert of_target.items() <= row.items()
-    assert document["rows"][0]["change_pct"] == 0
-
-
 def test_budgets_give_a_row_each_and_paper_2s_design_besides(simulate: Fixture) -> None:
     document = json.loads(simulate("--budget", "80,40", "--metric", "accuracy", "--json").stdout)
     found = [(row["design"], row["labels_mean"]) for row in document["rows"]]
@@ -146,16 +132,6 @@ def test_pictures_and_rows_are_written(simulate: Fixture) -> None:
     for name in names:
         assert Path(f"pictures/{name}.svg").read_text().lstrip().startswith("<?xml")
         assert Path(f"pictures/{name}.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_without_a_target_there_is_no_picture_of_the_labels_to_it(simulate: Fixture) -> None:
-    words = ["--budget", "60", "--metric", "recall", "--design", "random,eqsz-opt-a1"]
-    assert simulate(*words, "--out", "p").exit_code == 0
-    assert sorted(file.name for file in Path("p").iterdir() if file.suffix == ".svg") == [
-        "half_width.svg",
-        "share_of_limit.svg",
-        "variance_ratio.svg",
-    ]
 
 
 BAD = {

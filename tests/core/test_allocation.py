@@ -20,10 +20,6 @@ def test_shares_by_hand() -> None:
     np.testing.assert_allclose(neyman(SIZES, spread, 30), [10.0, 0.0, 20.0])
 
 
-def test_neyman_without_any_spread_is_proportional() -> None:
-    assert neyman(SIZES, np.zeros(3), 10).tolist() == [5.0, 3.0, 2.0]
-
-
 def test_shares_of_many_evaluations_at_once() -> None:
     spread = np.array([[0.1, 0.0, 0.5], [0.0, 0.0, 0.0]])
     counts = neyman(SIZES, spread, np.array([30.0, 10.0]))

@@ -53,25 +53,12 @@ def test_every_item_has_the_stratum_of_its_heap_and_value() -> None:
     assert {-1, 0, 7} == {found[row] for row in range(4_000) if CODES[row] in (5, 7)} | {max(found)}
 
 
-def test_strata_that_are_not_intervals() -> None:
-    flanks = Heap((1,), Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1)))
-    values, codes = np.array([0.1, 0.25, 0.9]), np.ones(3, dtype=np.int64)
-    assert assign_strata(values, codes, [flanks]).tolist() == [1, 0, 1]
-
-
 def test_parts_count_the_items_of_a_stratum_with_a_code() -> None:
     heaps = _cut()
     pairs = zip(VALUES.tolist(), CODES.tolist(), strict=True)
     counted = Counter((_stratum(value, code, heaps), code) for value, code in pairs)
     expected = [(*part, items) for part, items in sorted(counted.items()) if part[0] >= 0]
     assert list(count_parts(VALUES, CODES, heaps)) == expected
-
-
-def test_a_cut_into_equal_sizes_counts_as_many_items() -> None:
-    (heap,) = cut_heaps(profile_heaps(VALUES, CODES, [(0, 1)]), [(0, 1)], [4])
-    sizes = np.bincount(assign_strata(VALUES, CODES, [heap]) + 1)[1:]
-    assert sizes.sum() == np.isin(CODES, (0, 1)).sum()
-    assert sizes.max() - sizes.min() < 20  # values with three digits cannot be split finer
 
 
 def test_what_makes_no_heaps() -> None:

@@ -7,7 +7,6 @@ from sklearn.isotonic import IsotonicRegression
 from assay.core.forecast import isotonic_rates, labels_needed, least_variance, random_variance
 from assay.core.metrics import METRICS
 from assay.core.types import Floats
-from tests.variances import optimal, proportional, stratum_variance
 
 # Hits, false alarms, misses and right refusals.
 COUNTS = np.array([3000.0, 1000.0, 1500.0, 14_500.0])
@@ -79,15 +78,15 @@ def test_finer_strata_change_nothing_for_random_sampling(metric: str) -> None:
     )
 
 
-def test_least_variance_is_equation_10() -> None:
-    N, p = np.array([9000.0, 1000.0]), np.array([0.95, 0.6])
-    found = least_variance(N / N.sum(), np.sqrt(p * (1 - p)))
-    # Eq. 10 has the divisor N_h - 1; the difference vanishes as N grows.
-    exact = optimal(N, stratum_variance(N, p), 1.0)
-    assert found == pytest.approx(exact, rel=1e-3)
-    with pytest.raises(AssertionError):
-        by_size = proportional(N, stratum_variance(N, p), 1.0)
-        assert found == pytest.approx(by_size, rel=1e-3)
+def test_no_allocation_has_less_than_the_least_variance() -> None:
+    """Equation 10 of paper 2, over every share that the first of two strata may have."""
+    weight, rate = np.array([0.9, 0.1]), np.array([0.95, 0.6])
+    variance = rate * (1 - rate)
+    share = np.linspace(0.001, 0.999, 9_999)
+    every = [weight[h] ** 2 * variance[h] / each for h, each in enumerate((share, 1 - share))]
+    found = least_variance(weight, np.sqrt(variance))
+    assert found == pytest.approx(sum(every).min(), rel=1e-6)
+    assert found != pytest.approx((weight * variance).sum(), rel=1e-3)  # in proportion to size
 
 
 def test_labels_needed_by_hand() -> None:

@@ -1,4 +1,3 @@
-import time
 from itertools import pairwise
 
 import numpy as np
@@ -56,13 +55,6 @@ def test_a_last_heap_that_is_not_full_joins_the_one_before() -> None:
 def test_small_cells_beside_large_ones() -> None:
     assert merge_cells({0: 0.99, 3: 0.004, 1: 0.004, 2: 0.002}) == [(0,), (1, 2, 3)]
     assert merge_cells({5: 1.0}) == [(5,)]
-
-
-def test_five_thousand_cells_take_no_time() -> None:
-    shares = _random_shares(5, 20, 5_000)
-    start = time.perf_counter()
-    merge_cells(shares)
-    assert time.perf_counter() - start < 1.0
 
 
 @pytest.mark.parametrize(

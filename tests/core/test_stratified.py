@@ -141,18 +141,6 @@ def test_more_confidence_is_wider_and_the_estimate_lies_inside(metric: str) -> N
     assert 0 <= lows[2] < lows[1] < lows[0] < value < highs[0] < highs[1] < highs[2] <= 1
 
 
-def test_outcomes_and_their_complements_mirror_each_other() -> None:
-    """The interval of an error rate is the mirror image of that of the precision."""
-    sizes, says_yes = np.array([500.0, 800.0]), np.array([True, True])
-    form = ratio("precision", sizes, says_yes)
-    tallies = Tallies(sizes, n=[60, 50], x=[55, 48])
-    mirrored = Tallies(sizes, n=[60, 50], x=[5, 2])
-    low, high = ValueTests(tallies, form, replacement=True, confidence=0.95, b=HALF).ends()
-    low_of, high_of = ValueTests(mirrored, form, replacement=True, confidence=0.95, b=HALF).ends()
-    assert float(low) == pytest.approx(1 - float(high_of))
-    assert float(high) == pytest.approx(1 - float(low_of))
-
-
 @pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95, 0.99])
 def test_a_single_stratum_is_right_under_peeking_by_exact_dynamic_programming(
     confidence: float,
@@ -274,22 +262,6 @@ def test_nothing_is_hidden_where_every_item_is_labelled(monkeypatch: pytest.Monk
     assert share_below() <= 0.05
     monkeypatch.setattr(Sample, "evened", hidden_everywhere)
     assert share_below() > 0.05
-
-
-def test_labels_that_follow_errors_leave_too_few_of_them_and_this_much() -> None:
-    """The shortfall of x/n, simulated: n grows as x^eta, and eta errors make up for it.
-
-    Of 200,000 samples the mean of (x + eta)/n lies within 4 standard errors of the rate (failure
-    probability 1e-4) plus the next order, 2 eta/(n x); without eta it lies far below.
-    """
-    rng, rate, eta = np.random.default_rng(3), 0.05, 0.3
-    first = rng.binomial(1000, rate, 200_000)
-    n = np.round(2000 * (first / 50) ** eta)
-    x = first + rng.binomial(np.maximum(n - 1000, 0).astype(int), rate)
-    n = np.maximum(n, 1000)
-    error = 4 * float((x / n).std()) / np.sqrt(len(x)) + 2 * eta / (2000 * 100)
-    assert abs(float(((x + eta) / n).mean()) - rate) < error
-    assert abs(float((x / n).mean()) - rate) > error
 
 
 def differences(metric: str) -> tuple[Metric, Metric]:

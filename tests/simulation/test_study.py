@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import assay
 from assay.core.design import Design
 from assay.core.forms import ratio
 from assay.core.goal import Goal
@@ -106,11 +105,6 @@ def test_a_mapping_of_designs_is_the_same_as_their_names() -> None:
     assert by_name != simulate(population(), designs=["perc-opt"], **{**asked, "seed": 5})
 
 
-def test_no_designs_leave_random_sampling() -> None:
-    result = simulate(population(), designs=[], within=0.06, replications=10, workers=1)
-    assert [row.design for row in result.rows] == ["random"]
-
-
 def test_ctrl_c_leaves_the_rows_that_were_finished() -> None:
     told: list[float] = []
 
@@ -151,8 +145,3 @@ def test_bad_input_is_told(asked: dict[str, Any]) -> None:
     with pytest.raises(AssayError) as told:
         simulate(population(), workers=1, **asked)
     assert len(told.value.problem) > 15
-
-
-def test_it_is_public() -> None:
-    assert assay.simulate is simulate
-    assert assay.Population is Population

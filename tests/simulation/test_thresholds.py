@@ -189,13 +189,6 @@ def test_the_strata_are_those_of_a_campaign_and_their_edges_have_its_true_values
     np.testing.assert_allclose(told.recall[place], of_strata.recall)
 
 
-def test_numbers_depend_on_the_seed_alone() -> None:
-    first = rows("precision >= 0.85", replications=10)
-    assert rows("precision >= 0.85", replications=10) == first
-    assert rows("precision >= 0.85", replications=10, designs=["default"]) == first
-    assert rows("precision >= 0.85", replications=10, seed=2) != first
-
-
 @pytest.mark.parametrize(
     ("wrong", "told"),
     [

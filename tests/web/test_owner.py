@@ -165,21 +165,6 @@ def test_a_spent_budget_is_no_success(make_web: MakeWeb) -> None:
     assert "not every goal is met" in words
 
 
-def test_an_answer_to_a_limit_ends_it(make_web: MakeWeb) -> None:
-    web = make_web(items=600, budget=None, at_least=0.6)
-    answer_all(web.campaign)
-    assert f"Stop: {web.campaign.estimate().stopped}" in page(web).words
-
-
-def test_several_metrics_have_a_row_each(make_web: MakeWeb) -> None:
-    web = make_web(items=600, budget=60, metrics=["precision", "recall"])
-    answer_all(web.campaign)
-    shown, estimates = page(web), web.campaign.estimates()
-    rows = {row[0]: row[1:3] for row in shown.tables["stacked"][1:]}
-    for name, each in estimates.items():
-        assert rows[name] == [f"{each.value:.3f}", f"[{each.low:.3f}, {each.high:.3f}]"]
-
-
 def test_labels_left_and_an_hour_and_the_bar(make_web: MakeWeb) -> None:
     web = make_web(**WITHIN)
     assert page(web).texts["pace"] == "not known before five labels over a minute"

@@ -1,9 +1,7 @@
 """What a plan says of a judge that costs money."""
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 import assay
@@ -55,23 +53,6 @@ def test_it_says_where_a_judge_is_not_worth_its_money() -> None:
     assert "random items judged, and make the campaign of these alone, as a sample of" in good
     [none] = about_judge(judged(400, 400, 400))
     assert none == "judge is of no use: all 400 items are labelled anyway"
-
-
-def test_a_plan_has_it_in_text_and_values() -> None:
-    score = np.random.default_rng(0).beta(4, 1, 5_000)
-    given: dict[str, Any] = {"score": "p", "threshold": 0.5, "within": 0.1, "replications": 2}
-    planning = assay.plan(
-        {"p": score}, **given, aux=["judge"], judge_cost=0.01, label_cost=2, rho=0.8
-    )
-    assert planning.judging is not None and planning.labels is not None
-    assert planning.judging.items == planning.predicted_yes  # precision is about these
-    assert planning.judging.rows[0].labels == np.ceil(planning.labels.mean)
-    told = str(planning)
-    assert "what judge would save, at 0.01 a judgement and 2 a label" in told
-    assert "note: rho is the correlation" in told
-    assert planning.to_dict()["judging"]["rows"][1]["rho"] == 0.8
-    without = replace(planning, judging=None)
-    assert "judging" not in without.to_dict() and "would save" not in str(without)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ vary less, are outside 0.15 less often.
 """
 
 import functools
-import json
 from typing import Any
 
 import numpy as np
@@ -151,18 +150,6 @@ def test_a_floor_that_holds_nowhere_is_told() -> None:
     assert "there is none" in planning.headline[0]
     assert all("no threshold keeps" in line for line in planning.advice)
     assert all(row.certified == 0 and row.share_of_best is None for row in planning.thresholds)
-
-
-def test_it_is_one_document_and_reads_well(by_score: Planning) -> None:
-    told = json.loads(json.dumps(by_score.to_dict(), allow_nan=False))
-    assert told["threshold_for"] == QUESTION
-    assert told["wanted"] == "recall"
-    assert len(told["thresholds"]) == 6
-    for text in ("from 240 labels", "what labels are expected to find", "of the best"):
-        assert text in str(by_score), text
-        assert text in by_score._repr_html_(), text
-    other = assay.plan({"p": scores()}, score="p", threshold=0.5, within=0.2, replications=2)
-    assert "thresholds" not in other.to_dict()
 
 
 @pytest.mark.parametrize(
