@@ -23,15 +23,12 @@ SAID = SCORE >= 0.4
 
 @pytest.fixture
 def files(folder: Path) -> Path:
-    """Write two weeks, one of them with the truth, into the folder."""
+    """Write predictions with the truth into the folder."""
     rows = [
-        f"u{at},{SCORE[at]},{str(SAID[at]).lower()},{'de' if at % 2 else 'en'}"
+        f"u{at},{SCORE[at]},{SAID[at]},{'de' if at % 2 else 'en'},{TRUTH[at]}"
         for at in range(ITEMS)
     ]
-    for name, kept in (("all", rows), ("w1", rows[:180]), ("w2", rows[60:])):
-        (folder / f"{name}.csv").write_text("\n".join(["id,p,said,lang", *kept]) + "\n")
-    lines = [f"{row},{str(TRUTH[at]).lower()}" for at, row in enumerate(rows)]
-    (folder / "truth.csv").write_text("\n".join(["id,p,said,lang,truth", *lines]) + "\n")
+    (folder / "truth.csv").write_text("\n".join(["id,p,said,lang,truth", *rows]) + "\n")
     return folder
 
 
@@ -52,7 +49,7 @@ def told(run: Fixture, *words: str) -> str:
 def test_a_campaign_from_its_plan_to_its_bundle(run: Fixture, files: Path, metric: str) -> None:
     goal = ("--metric", metric, "--within", "0.2")
     quick = ("--replications", "5")
-    planned = json.loads(told(run, "plan", "all.csv", *COLUMNS, *goal, *quick, "--json"))
+    planned = json.loads(told(run, "plan", "truth.csv", *COLUMNS, *goal, *quick, "--json"))
     assert planned["metric"] == metric
     assert [row["design"] for row in planned["designs"]] == [
         "default", "centred", "bennett-carvalho", "random"
@@ -61,8 +58,8 @@ def test_a_campaign_from_its_plan_to_its_bundle(run: Fixture, files: Path, metri
     shown = json.loads(told(run, "simulate", *labelled, *goal, *quick, "--json"))
     right = SKLEARN[metric](TRUTH, SAID)
     assert shown["population"]["value"] == pytest.approx(right)
-    told(run, "create", "all.csv", *COLUMNS, "--metric", metric, "--within", "0.001", "--name", "a",
-         "--slice", "lang")  # fmt: skip
+    goal = ("--metric", metric, "--within", "0.001")
+    told(run, "create", "truth.csv", *COLUMNS, *goal, "--name", "a", "--slice", "lang")
     campaign = answer("a")
     status = json.loads(told(run, "status", "a", "--json"))
     assert status["estimate"]["value"] == pytest.approx(right, abs=1e-12)

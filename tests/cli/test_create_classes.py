@@ -88,12 +88,7 @@ def test_top_k_accuracy_is_asked_for_by_name(create: Run, run: Run) -> None:
         (["--predicted", "title", "--classes", "classes.csv"], "no class: 'title 0'"),
         ([*COLUMN, "--classes", "nowhere.csv"], "cannot be read from nowhere.csv"),
         (["--classes", "classes.csv", "--score", "top"], "--predicted nor --probabilities"),
-        (
-            [*COLUMN, "--metric", "top-2-accuracy"],
-            "top-2-accuracy needs the probabilities of all classes",
-        ),
         ([*COLUMN, "--metric", "top-2-accuracy"], "star for the class: --probabilities 'p_*'"),
-        ([*PROBABILITIES, "--metric", "top-3-accuracy"], "of 3 classes is 1 whatever"),
     ],
 )
 def test_mistakes_are_told_in_options(create: Run, given: list[str], told: str) -> None:

@@ -52,14 +52,9 @@ def test_a_rebase_can_be_told_where_the_predictions_are_now(
     assert failed.exit_code == 1
     assert "predictions.csv" in failed.stderr
     document = json.loads(run("rebase", "new.csv", "--name", "spam", "--json").stdout)
-    assert document["campaign"] == "spam"
-    assert document["before"].startswith("spam until ")
     assert document["read"]["rows"] == 320
     labels = document["labels"]
-    assert labels["judged"] == 20
-    assert labels["counting"] + labels["waiting"] + labels["gone"] == 20
-    assert document["estimates"]["precision"]["labels"] == labels["counting"]
-    assert document["next"] == "assay label spam"
+    assert labels["counting"] + labels["waiting"] + labels["gone"] == labels["judged"] == 20
 
 
 def test_labelling_may_begin_with_a_rebase(

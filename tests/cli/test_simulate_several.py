@@ -102,16 +102,12 @@ GOAL = ["--within", "0.1"]
 BAD = {
     "one classifier's design": ([*BOTH, *GOAL, "--design", "perc-opt"], "'perc-opt'"),
     "no design": ([*BOTH, *GOAL, "--design", ","], "no design is named"),
-    "no goal": (BOTH, "neither `within` nor `budget`"),
-    "no such classifier": ([*BOTH, *GOAL, "--metric", "recall:neu"], "'neu'"),
-    "no such parent": ([*BOTH, *GOAL, "--parent", "neu"], "'neu'"),
     "bad classifier": ([*BOTH, *GOAL, "--classifier", "x"], "'x'"),
     "score beside": ([*BOTH, *GOAL, "--score", "p"], "--score"),
     "at least": ([*BOTH, "--at-least", "0.9"], "goes with one metric"),
     "assume of one": ([*SINGLE, *GOAL, "--assume", "0.9"], "--assume"),
     "parent of one": ([*SINGLE, *GOAL, "--parent", "new"], "--parent"),
     "simultaneous of one": ([*SINGLE, *GOAL, "--simultaneous"], "--simultaneous"),
-    "assume": ([*BOTH, *GOAL, "--assume", "2"], "assume must be"),
 }
 
 

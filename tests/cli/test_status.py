@@ -37,7 +37,6 @@ def test_each_class_is_told_of_and_what_is_confused(run: Fixture, tmp_path: Path
     assert "c: no label shows an item of it yet" in " ".join(told.split())
     assert max(map(len, told.splitlines())) <= 80
     document = json.loads(run("status", "letters", "--classes", "--json").stdout)
-    assert [row["name"] for row in document["classes"][0]["rows"]] == ["a", "b", "c"]
     assert document["confusion"][0]["said"] == {"a": 20, "b": 20, "c": 20}
 
 
