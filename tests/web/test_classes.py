@@ -147,22 +147,6 @@ def test_the_dashboard_of_classes(make_web: MakeWeb) -> None:
     assert first[:2] == [confused[0].said, confused[0].is_of]
 
 
-def test_mistakes_by_class(make_web: MakeWeb) -> None:
-    web = make_web(**of_classes(SIX))
-    web.campaign.tell({item.id: "law" for item in web.campaign.ask(20)})
-    owner, found = web.client("owner"), web.campaign.mistakes()
-    assert len(found) > 5
-    page = owner.get("/owner/mistakes")
-    assert page.status_code == 200
-    assert found.headline in read(page.text).words
-    of_one = owner.get("/owner/mistakes", params={"kind": "<b>maths</b>"})
-    assert of_one.status_code == 200 and "<b>maths" not in of_one.text
-    assert owner.get("/owner/mistakes?kind=fp").status_code == 422
-    csv = owner.get("/owner/mistakes/export", params={"kind": "Ökonomie"})
-    assert len(csv.text.splitlines()) == 1 + len(web.campaign.mistakes(kind="Ökonomie"))
-    assert web.client("reviewer").get("/owner/mistakes").status_code == 403
-
-
 @pytest.mark.parametrize("classes", [True, False])
 def test_there_is_a_way_to_the_curve_where_there_is_one(make_web: MakeWeb, classes: bool) -> None:
     web = make_web(**of_classes(SIX)) if classes else make_web()
