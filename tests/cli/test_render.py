@@ -105,10 +105,6 @@ def test_interval_bar_around_zero() -> None:
     assert text == "-0.05 ├────────━━━━━━━━●━━━━━━━━━━━────────────┤ 0.05"
 
 
-def test_interval_bar_without_a_value_has_no_dot() -> None:
-    assert "●" not in interval_bar(0.0, 1.0, None).plain
-
-
 @given(st.floats(0.0, 0.5), st.floats(1e-4, 0.499))
 def test_half_width_bar_has_one_width(half_width: float, within: float) -> None:
     bar = half_width_bar(half_width, within).plain.partition("  ")[0]
@@ -123,11 +119,6 @@ def test_progress_names_half_width_goal_and_budget() -> None:
     assert progress_text(estimate_of(0.9, 0.866, 0.934), goal) == (
         "half-width 0.0340, goal 0.02; 100 of 500 answers"
     )
-
-
-def test_progress_says_that_a_narrow_interval_must_be_confirmed() -> None:
-    text = progress_text(estimate_of(0.9, 0.89, 0.91), Goal("precision", within=0.02))
-    assert "next round must confirm" in text
 
 
 def test_progress_gives_the_reason_of_a_stop() -> None:

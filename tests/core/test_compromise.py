@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.optimize import Bounds, LinearConstraint, NonlinearConstraint, minimize
+from scipy.optimize import Bounds, LinearConstraint, minimize
 
 from assay.core.joint_allocation import NEAR_BEST as TOLERANCE
 from assay.core.joint_allocation import Compromise, compromise_allocation
@@ -75,38 +75,6 @@ def least_sum(case: Case, power: float) -> float:
     return float(found.fun)
 
 
-def least_worst(case: Case) -> float:
-    """Return the minimax by scipy: the smallest r with R_t <= r for every t."""
-
-    def slack(z: Floats) -> Floats:
-        return np.asarray(z[-1] - case.ratios(z[:-1]))
-
-    def slopes(z: Floats) -> Floats:
-        return np.hstack([-case.slopes(z[:-1]), np.ones((case.V.size, 1))])
-
-    def worst(z: Floats) -> float:
-        return float(z[-1])
-
-    def slope_of_worst(z: Floats) -> Floats:
-        return np.append(np.zeros(z.size - 1), 1.0)
-
-    strata = case.most.size
-    found = minimize(
-        worst,
-        np.append(case.start, case.ratios(case.start).max()),
-        jac=slope_of_worst,
-        method="SLSQP",
-        bounds=Bounds(np.append(np.maximum(case.least, 1e-3), 0.0), np.append(case.most, np.inf)),
-        constraints=[
-            LinearConstraint(np.append(np.ones(strata), 0.0)[None, :], case.total, case.total),
-            NonlinearConstraint(slack, 0.0, np.inf, jac=slopes),
-        ],
-        options={"ftol": 1e-12, "maxiter": 2000},
-    )
-    assert found.success
-    return float(found.fun)
-
-
 def check_best(case: Case, n: Floats, power: float, least: float) -> None:
     assert (n >= case.least).all()
     assert (n <= case.most).all()
@@ -126,13 +94,6 @@ def test_as_good_as_a_general_convex_solver(power: float) -> None:
         at_most += int(np.isclose(found.n, case.most).any())
         at_least += int(np.isclose(found.n, case.least).any())
     assert min(at_most, at_least) > 5  # the cases are not all easy ones
-
-
-def test_a_large_power_is_the_minimax() -> None:
-    for case in cases(seed=2, count=60):
-        # max R <= (sum R^p)^(1/p) <= T^(1/p) max R, so the best sum is near the best maximum.
-        most = case.V.size ** (1 / 64) * (1 + TOLERANCE + SOLVER_TOLERANCE)
-        assert case.ratios(case.solve(64.0).n).max() <= least_worst(case) * most
 
 
 def test_other_ways_to_share_are_caught() -> None:

@@ -1,8 +1,6 @@
 """Populations of known truth: counts, values and limits against the items themselves."""
 
 import math
-import os
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,9 +20,6 @@ from assay.predictions import from_arrays
 from assay.simulation import Population
 from tests.sklearn_metrics import SKLEARN
 
-DATA = Path(
-    os.environ.get("ASSAY_DATA", Path(__file__).parents[2].resolve().parent / "shared" / "data")
-)
 SIZE = 20_000
 
 
@@ -154,30 +149,6 @@ def test_nothing_to_gain_without_scores_or_without_errors() -> None:
 def test_a_metric_that_does_not_exist_here_is_told() -> None:
     with pytest.raises(PredictionsError, match="predicted positive"):
         Population(y_true=[True, False], y_pred=[False, False]).value("precision")
-
-
-def test_a_real_file_has_the_values_its_readme_states() -> None:
-    file = DATA / "offensive_mix.parquet"
-    if not file.is_file():
-        pytest.skip(f"{file} is not there; ASSAY_DATA names the folder")
-    population = Population.read(file, label="label", score="score_logreg", predicted="pred_logreg")
-    assert population.size == 49_579
-    assert population.positives == 23_533
-    assert population.predicted_positives == 19_333
-    # Four digits; the README's last one is not always rounded (recall is 0.74325).
-    assert population.value("accuracy") == pytest.approx(0.8410, abs=1e-4)
-    assert population.value("precision") == pytest.approx(0.9047, abs=1e-4)
-    assert population.value("recall") == pytest.approx(0.7432, abs=1e-4)
-
-
-def test_the_limit_of_a_real_file_is_that_of_its_readme() -> None:
-    file = DATA / "arxiv15.parquet"
-    if not file.is_file():
-        pytest.skip(f"{file} is not there; ASSAY_DATA names the folder")
-    population = Population.read(
-        file, label="label_math", score="score_math", predicted="pred_math"
-    )
-    assert population.limit("precision") == pytest.approx(0.54, abs=0.01)
 
 
 # Several classifiers with the truth: counts by hand, values by scikit-learn.

@@ -58,15 +58,6 @@ def test_every_run_ends_for_its_reason() -> None:
     assert exhausted.low.tolist() == exhausted.high.tolist() == [TRUTH] * 3
 
 
-def test_strata_save_labels_where_scores_tell_them_apart() -> None:
-    # Rates 0.98 and 0.75: by Eqs. 2 and 10 the best design needs 74% of random sampling's labels.
-    # 400 runs; labels vary by about 10% a run, so the mean ratio is known to 1%.
-    goal = Goal("precision", within=0.02)
-    random = run(Design.simple_random(), goal, 400, 7).labels.mean()
-    ours = run(Design(), goal, 400, 8).labels.mean()
-    assert ours < 0.9 * random
-
-
 def check_coverage(design: Design) -> None:
     """Check that intervals hold the truth at the stop, near 1 and where the score misleads.
 
@@ -216,17 +207,6 @@ def test_cards_fall_into_parts_as_from_an_urn() -> None:
         possible = replaced[(replaced <= sizes[mine]).all(axis=1)]
         with pytest.raises(AssertionError):
             check_fall(possible, sizes[mine])
-
-
-def test_labels_that_reach_the_last_item_tell_everything() -> None:
-    made = make(2, size=150, classifiers=3, heaps=3)
-    joint = made.joint(TARGETS, budget=10_000)
-    runs = replayed(made, joint, 3, seed=1)
-    assert (runs.labels == made.parts.size.sum()).all()
-    assert (runs.reason == Reason.EXHAUSTED).all()
-    wanted = [[made.exact(name) for name in TARGETS]] * 3
-    for found in (runs.value, runs.low, runs.high):
-        np.testing.assert_allclose(found, wanted, atol=1e-12)
 
 
 @pytest.mark.parametrize("heaps", [None, 4])
