@@ -3,12 +3,12 @@ import json
 import numpy as np
 import pytest
 
-from assay.core.design import Design, check_together, fitted
+from assay.core.design import MODES, Design, check_together, fitted
 from assay.core.goal import Goal
 from assay.errors import DesignError
 
 PRESETS = [
-    Design(),
+    *MODES.values(),
     Design.simple_random(),
     *(
         Design.bennett_carvalho(strata=s, allocation=a)

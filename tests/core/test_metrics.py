@@ -162,13 +162,6 @@ def every_case(least: Iterable[float], most: Iterable[float]) -> Floats:
     return np.array(list(itertools.product(*boxes)), dtype=float)
 
 
-def test_replications_stand_side_by_side() -> None:
-    form = ratio("f1", np.array([10.0, 90.0]), np.array([True, False]))
-    totals = np.array([[8.0, 2.0], [0.0, 5.0]])
-    assert form.value(totals).tolist() == [16 / 20, 0.0]
-    assert form.gradient(totals).shape == (2, 2)
-
-
 def test_without_a_positive_recall_is_zero_and_says_it_is_not_defined() -> None:
     form = ratio("recall", np.array([10.0, 90.0]), np.array([True, False]))
     nothing = np.zeros(2)
