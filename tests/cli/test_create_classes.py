@@ -1,7 +1,6 @@
 """A campaign of several classes on the command line: which there are, and where they come from."""
 
 import csv
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,19 +39,6 @@ def create(run: Run, topics: list[str]) -> Run:
         return run("create", *given, "--metric", "accuracy", "--within", "0.1", *more)
 
     return call
-
-
-def test_a_column_and_probabilities_give_one_campaign(create: Run) -> None:
-    told = []
-    for name, columns in (("one", COLUMN), ("two", PROBABILITIES)):
-        result = create(*columns, "--json", name=name)
-        assert result.exit_code == 0, result.output
-        told.append(json.loads(result.stdout))
-    one, two = told
-    assert one["classes"] == two["classes"] == list(TOPICS)
-    assert one["read"]["fingerprint"] == two["read"]["fingerprint"]
-    assert one["strata"] == two["strata"]
-    assert two["classifiers"] == {"classifier": {"probabilities": "p_*"}}
 
 
 def test_classes_are_taken_from_a_file(create: Run) -> None:

@@ -144,37 +144,6 @@ def test_several_metrics_of_one_classifier(create: Fixture, run: Fixture) -> Non
     }
 
 
-def test_labels_are_given_blind(make: Fixture, run: Fixture) -> None:
-    make("--show", "title", "--show", "p_svm", "--show", "vote", goal=("--budget", "12"))
-    told = run("label", "joint", input="y\nn\nc\n" + "n\n" * 12).stdout
-    assert "Is it spam?" in told
-    assert "title" in told
-    assert "p_svm" not in told
-    assert "vote" not in told
-    assert "1 of 12 judged" in told
-    assert "Done: the budget is spent." in told
-    batch = json.loads(run("export", "joint", "--json").stdout)
-    assert batch["count"] == 12
-
-
-def test_a_whole_campaign_by_way_of_files(
-    make: Fixture, run: Fixture, several: dict[str, str]
-) -> None:
-    make()
-    label_all(run, several)
-    document = json.loads(run("status", "joint", "--json").stdout)
-    assert document["done"] is True
-    assert "estimate" not in document
-    assert list(document["estimates"]) == [
-        "precision:cnn",
-        "recall:mve",
-        "precision:cnn - precision:mve",
-    ]
-    for each in document["estimates"].values():
-        assert each["half_width"] <= each["within"]
-        assert each["stopped"] == "the goal is met"
-
-
 BAD = {
     "a column beside": (["--score", "p_cnn"], "--score p_cnn is given beside --classifier"),
     "name twice": (["--classifier", "cnn=,vote"], "two classifiers are called 'cnn'"),

@@ -24,15 +24,6 @@ def campaign_of(items: int, *, storage: str = "sqlite://") -> Campaign:
     return create_campaign(scores, score="p", threshold=0.5, budget=items, storage=storage)
 
 
-def test_a_round_is_dealt_only_when_the_one_before_is_answered() -> None:
-    labelling = Labelling(campaign_of(50))
-    left = []
-    while labelling.item is not None:
-        left.append(labelling.left)
-        labelling.answer(Answer.NO)
-    assert left == [*range(20, 0, -1), *range(20, 0, -1), *range(10, 0, -1)]
-
-
 def test_skipped_items_come_again_at_the_end_of_the_batch() -> None:
     labelling = Labelling(campaign_of(3))
     first = labelling.item

@@ -218,11 +218,6 @@ def test_a_wide_component_owns_both_flanks_of_a_narrow_one() -> None:
     )
 
 
-def test_a_mixture_that_did_not_come_to_rest_is_told() -> None:
-    cuts = cut(profile_of(np.linspace(0, 1, 500) ** 4), "gmm", 8)
-    assert "still improving" in cuts.notes[0]
-
-
 @st.composite
 def any_profile(draw: st.DrawFn) -> Profile:
     """Cells with any ends, means and counts that a profile may have."""
@@ -306,16 +301,6 @@ def test_depth_makes_equal_steps_away_from_the_threshold(others: int) -> None:
             assert sizes != (towards if up else towards[::-1])  # the orientation is told
             assert sizes == sorted(sizes, reverse=up)
             assert max(sizes) > 1.5 * min(sizes)
-
-
-def test_depth_does_not_depend_on_the_scale_of_the_scores() -> None:
-    values = np.sort(np.random.default_rng(4).random(500))
-    one, other = (
-        cut(each_alone(each), "depth", 6, Facing(True, 20)).sizes(each_alone(each)).tolist()
-        for each in (values, np.exp(9 * values))
-    )
-    assert one == other
-    assert one != cut(each_alone(values), "equal", 6).sizes(each_alone(values)).tolist()
 
 
 @pytest.mark.parametrize("method", ["depth", "auto"])

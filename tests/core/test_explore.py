@@ -86,16 +86,6 @@ def test_the_share_by_weight_makes_the_interval_as_narrow_as_it_can_be(s: float,
         assert share == pytest.approx(0.05)
 
 
-def test_all_goes_by_weight_as_the_population_is_used_up() -> None:
-    found = [share_by_weight(0.05, 400.0, left) for left in (1.0, 0.6, 0.3, 0.1, 0.0)]
-    assert found == sorted(found)
-    assert found[-1] == pytest.approx(1)
-    assert found[0] < 0.7
-    # What goes elsewhere is in proportion to the variance that is left.
-    others = [(1 - each) / (1 - found[0]) for each in found]
-    assert others == pytest.approx([1.0, 0.6, 0.3, 0.1, 0.0], abs=1e-9)
-
-
 def test_before_any_label_it_goes_by_weight() -> None:
     w = [0.7, 0.2, 0.1]
     assert shares(w, [0.0] * 3, [0.0] * 3).tolist() == pytest.approx(w)

@@ -121,13 +121,6 @@ def test_serving_each_target_by_itself_is_caught() -> None:
                 check_optimal(case, wrong, least)
 
 
-def test_one_target_without_bounds_is_neyman_in_closed_form() -> None:
-    for case in cases(seed=3, count=20):
-        case.A, case.V = case.A[:1], case.V[:1]
-        n = joint_allocation(case.A, case.V, 0, 1e12).n
-        np.testing.assert_allclose(n, neyman_of_each(case)[0], rtol=1e-8, atol=1e-12)
-
-
 def test_counts_and_multipliers_satisfy_the_conditions_of_the_optimum() -> None:
     for case in cases(seed=4, count=100, most_strata=40):
         solution = case.solve()

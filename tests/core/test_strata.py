@@ -55,13 +55,6 @@ def test_a_layer_may_straddle_the_labels() -> None:
     assert strata.assign(np.array([0.2, 0.9]), np.array([True, False])).tolist() == [0, 1]
 
 
-def test_a_single_stratum_has_any_score() -> None:
-    strata = stratify(
-        {True: profile_of(np.array([0.7, 0.8]))}, variable="score", method="perc", bins=1
-    )
-    assert strata.describe() == ["yes, score of any value"]
-
-
 @given(
     # Of the last, many share a cell.
     st.sampled_from([ANY_FLOAT, st.floats(0, 1), st.floats(0.5, 0.51)]).flatmap(

@@ -48,20 +48,6 @@ def test_joint_takes_the_fewest_labels_and_independent_samples_most() -> None:
         assert all(each.within is not None and each.within >= 0.75 for each in row.metrics)
 
 
-def test_a_budget_alone_is_for_joint_alone() -> None:
-    result = simulate(within=None, metrics=["precision:new", "recall:old"], budget=100)
-    (row,) = result.rows
-    assert (row.design, row.labels_mean, row.change_pct) == ("joint", 100, None)
-    assert [each.within for each in row.metrics] == [None, None]
-
-
-def test_a_higher_precision_assumed_makes_smaller_samples() -> None:
-    cautious = simulate(metrics=["precision:new"], designs=["coordinated"], replications=1)
-    bold = simulate(metrics=["precision:new"], designs=["coordinated"], replications=1, assume=0.9)
-    assert cautious.rows[1].labels_mean == 385
-    assert bold.rows[1].labels_mean == 139
-
-
 BAD = {
     "one classifier's design": ({"designs": ["perc-opt"]}, "independent, recycle-sample"),
     "no design": ({"designs": []}, "designs: independent"),

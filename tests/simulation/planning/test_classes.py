@@ -178,24 +178,6 @@ def test_of_one_class_and_of_accuracy_the_others_are_counted_together(doubt: flo
             assert len(trial.strata.classes) == 2
 
 
-def test_two_classes_take_what_yes_and_no_take() -> None:
-    """Accuracy of ham and spam, by classes and as yes and no: other strata, the same question."""
-    score = np.random.default_rng(3).beta(4, 1, N) / 2 + 0.5
-    spam = np.random.default_rng(4).random(N) < 0.4
-    table = {"said": np.where(spam, "spam", "ham"), "p": score}
-    goal: dict[str, Any] = {"metric": "accuracy", "within": 0.04, "replications": RUNS}
-    columns: dict[str, Any] = {"predicted": "said", "score": "p"}
-    of_classes = assay.plan(table, **columns, classes=["ham", "spam"], **goal)
-    yes_or_no = assay.plan(table, **columns, positive="spam", score_of="predicted", **goal)
-    assert of_classes.classes == ("ham", "spam")
-    assert yes_or_no.predicted_yes == spam.sum()
-    for reading, other in zip(of_classes.readings, yes_or_no.readings, strict=True):
-        assert reading.metric.mean == pytest.approx(other.metric.mean, abs=0.002)
-        assert reading.labels is not None
-        assert other.labels is not None
-        assert abs(reading.labels.mean / other.labels.mean - 1) < NEAR
-
-
 def test_a_plan_reads_in_place_what_it_reads_in_memory(tmp_path: Path) -> None:
     columns = {f"p_{name}": P[:, number] for number, name in enumerate(NAMES)}
     file = tmp_path / "p.parquet"

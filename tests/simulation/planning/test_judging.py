@@ -19,22 +19,6 @@ def judged(labels: float, at_random: float, items: int, **given: Any) -> Any:
     return prices.judging(GOAL, labels, at_random, items)
 
 
-def test_a_table_for_three_correlations_beside_no_judge() -> None:
-    found = judged(600, 800, 1_000_000)
-    none, *rows = found.rows
-    assert (none.rho, none.judgements, none.labels, none.cost) == (None, 0, 600, 900)
-    assert [(row.rho, row.campaign) for row in rows] == [
-        (rho, way) for rho in (0.5, 0.7, 0.9) for way in ("all items", "judged items")
-    ]
-    for row in rows:
-        assert row.cost == pytest.approx(0.02 * row.judgements + 1.5 * row.labels)
-    # Of a million items a part in strata of its own is of no use: nothing is judged.
-    assert all(row.judgements == 0 for row in rows if row.campaign == "all items")
-    parts = [row for row in rows if row.campaign == "judged items"]
-    assert all(row.within < 0.03 for row in parts)
-    assert parts[0].labels > parts[1].labels > parts[2].labels >= 100
-
-
 def test_few_items_are_judged_all() -> None:
     found = judged(1_500, 1_600, 4_000, rho=0.9)
     assert [(row.campaign, row.judgements, row.within) for row in found.rows[1:]] == [

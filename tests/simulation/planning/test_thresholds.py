@@ -121,17 +121,6 @@ def test_a_campaign_of_predicted_labels_does_not_tell() -> None:
         planned(like=campaign)
 
 
-def test_more_labels_find_more(by_score: Planning) -> None:
-    rows = [row for row in by_score.thresholds if row.supposed == by_score.readings[0].name]
-    assert [row.budget for row in rows] == [80, 240, 720]
-    shares = [row.share_of_best or 0.0 for row in rows]
-    assert shares == sorted(shares)
-    assert rows[-1].labels.mean <= 720
-    best, found = by_score.readings[0].metric.mean, rows[-1].value
-    assert found is not None
-    assert found <= best + 1e-9
-
-
 def test_without_a_budget_it_tells_when_it_is_settled() -> None:
     rng = np.random.default_rng(6)
     apart = np.concatenate([rng.beta(50, 1, 2000), rng.beta(1, 50, 3000)])

@@ -179,15 +179,6 @@ def test_rounding_favours_no_item(sets: Overlap, n_P: int, n_C: int, option: Opt
         check_no_item_is_favoured(assembled("rounded down"), sets, n_P, n_C, option)
 
 
-def test_a_parent_sample_without_replacement_will_do() -> None:
-    def experiment(rng: np.random.Generator) -> Ints:
-        S_P = rng.permutation(WHOLE.parent)[:2]
-        return recycle(S_P, WHOLE, 3, option="UniformShuffle", rng=rng).sample
-
-    counts = expected_counts(list(outcomes(experiment)))
-    assert counts == dict.fromkeys([1, 2, 3, 4], Fraction(3, 4))
-
-
 @pytest.mark.parametrize(("parent", "child"), [([0, 1], [2, 3]), ([0, 1], [0]), ([0], [0, 1])])
 @pytest.mark.parametrize("option", OPTIONS)
 def test_sets_apart_and_sets_within(parent: list[int], child: list[int], option: Option) -> None:
@@ -237,33 +228,23 @@ def test_lemma_1_does_not_hold_for_independence() -> None:
     assert agreement("UniformShuffle") < independent
 
 
-GRANDCHILD = overlap(WHOLE.child, np.array([1, 2, 3, 5]))  # all of A_P and A_C, half of the rest
-
-
-def grandchild_counts(option: Option, n_G: int) -> dict[int, Fraction]:
-    def experiment(rng: np.random.Generator) -> Ints:
-        S_P = uniform_sample(WHOLE.parent, 1, rng)
-        S_C = recycle(S_P, WHOLE, 2, option=option, rng=rng).sample
-        return recycle(S_C, GRANDCHILD, n_G, option=option, rng=rng).sample
-
-    return expected_counts(list(outcomes(experiment)))
-
-
-@pytest.mark.parametrize("option", OPTIONS)
-def test_a_child_can_be_a_parent(option: Option) -> None:
-    counts = grandchild_counts(option, n_G=3)  # |S| is at most 3: filled up
-    assert counts == dict.fromkeys([1, 2, 3, 5], Fraction(3, 4))
-
-
-@pytest.mark.parametrize("option", OPTIONS)
-def test_recursion_has_a_small_bias_where_it_is_cut(option: Option) -> None:
-    counts = grandchild_counts(option, n_G=1)
-    assert counts[1] == counts[2] != counts[3]
-    assert counts[5] == Fraction(1, 4)
-    assert abs(counts[3] - Fraction(1, 4)) < Fraction(1, 20)
-
-
 # A larger case
+
+
+def test_uniform_sample_doubles_the_variance() -> None:
+    """With labels that have nothing to do with the parts; within 5 standard errors (6e-7)."""
+    sets, rng = overlap(np.arange(500), np.arange(250, 750)), np.random.default_rng(2)
+    positive = np.arange(750) % 2 == 0
+    variance = {}
+    for option in OPTIONS:
+        shares = []
+        for _ in range(3000):
+            S_P = np.concatenate([np.arange(60), uniform_sample(sets.both, 60, rng)])  # |S+| = 60
+            shares.append(positive[as_published(S_P, sets, 120, option, rng)].mean())
+        variance[option] = np.var(shares) / (0.25 / 120)
+    standard_error = np.sqrt(2 / 3000)
+    assert abs(variance["UniformShuffle"] - 1) < 5 * standard_error
+    assert abs(variance["UniformSample"] / (2 - 1 / 120) - 1) < 5 * standard_error
 
 
 # What cannot be used
