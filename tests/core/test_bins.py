@@ -124,6 +124,22 @@ def test_a_larger_score_never_has_a_smaller_bin(rule: Rule) -> None:
         check(np.linspace(-1, 1, 9), lambda values: np.rint(100 * np.sin(9 * values)).astype(int))
 
 
+def test_bins_are_symmetric() -> None:
+    # Multiples of 2^-53, so that 1 - x is the very same number seen from the other end.
+    scores = RNG.integers(0, 2**53 + 1, SIZE) / 2**53
+    for rule in ("probability", "tail"):
+        assert (bins_of(1 - scores, rule) == -bins_of(scores, rule)).all()
+    margins = RNG.standard_cauchy(SIZE)
+    assert (bins_of(-margins, "margin") == -bins_of(margins, "margin")).all()
+
+
+def test_a_half_goes_to_the_even_bin() -> None:
+    """At 1 the margins' rule gives 8191.5; with halves upwards it would not be symmetric."""
+    ends = np.array([-1.0, 1.0])
+    assert bins_of(ends, "margin").tolist() == [-8192, 8192]
+    assert np.floor(np.array([-8191.5, 8191.5]) + 0.5).tolist() != [-8192, 8192]
+
+
 @pytest.mark.parametrize(
     ("low", "high", "rule"),
     [

@@ -36,6 +36,13 @@ def test_names_that_are_none_or_anothers_are_refused(web: Web, who: object) -> N
     assert web.rows()["token"] == before
 
 
+def test_only_owners_invite(web: Web) -> None:
+    assert web.client("reviewer").post("/api/invite", json={"who": "zoe"}).status_code == 403
+    assert web.client().post("/api/invite", json={"who": "zoe"}).status_code == 401
+    elsewhere = web.browser("owner", origin="http://elsewhere.test")
+    assert elsewhere.post("/api/invite", json={"who": "zoe"}).status_code == 403
+
+
 def test_the_drawn_code_is_the_links() -> None:
     link = "https://labels.example/login#" + "x" * 43
     code = qr_of(link)

@@ -261,6 +261,17 @@ def test_a_look_at_nothing_new_costs_nothing(team: Web, monkeypatch: pytest.Monk
     assert again.headers["etag"] != first.headers["etag"]
 
 
+def test_reviewers_get_none_of_it(team: Web) -> None:
+    before = team.rows()
+    assert len(owner_module.routes) > 5
+    for route in owner_module.routes:
+        method = "POST" if "POST" in (route.methods or ()) else "GET"
+        answer = team.client("reviewer").request(method, route.path, json={})
+        assert answer.status_code == 403
+        assert "m0" not in answer.text
+    assert team.rows() == before
+
+
 # Disputes ----------------------------------------------------------------------------------------
 
 

@@ -158,6 +158,9 @@ def test_mistakes_are_shown_by_kind_and_saved(web: Web) -> None:
     csv = owner.get("/owner/mistakes/export?kind=fp")
     assert len(csv.text.splitlines()) == 1 + len(web.campaign.mistakes(kind="fp"))
     assert csv.headers["content-disposition"] == 'attachment; filename="spam-mistakes.csv"'
+    for path in ("/owner/mistakes", "/owner/mistakes/export", "/owner/curve"):
+        assert web.client("reviewer").get(path).status_code == 403
+        assert web.client().get(path).status_code == 401
     for query in ("kind=tp", "classifier=nobody", "slice=secret%3D1", "slice=x"):
         assert owner.get(f"/owner/mistakes?{query}").status_code == 422
     assert owner.get("/owner/mistakes/export?format=xls").status_code == 422
