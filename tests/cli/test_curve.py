@@ -73,3 +73,19 @@ def test_a_report_has_the_curve_where_it_is_asked_for(storage: str, tmp_path: Pa
     assert "<script" not in page
     plain = run(app, ["report", "spam", "--storage", storage])
     assert "The curve of the score" not in plain.output
+
+
+def test_curves_are_simulated(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    score = rng.beta(0.6, 0.8, 2000)
+    truth = rng.random(2000) < score
+    file = tmp_path / "p.csv"
+    rows = "\n".join(f"{s!r},{int(y)}" for s, y in zip(score.tolist(), truth, strict=True))
+    file.write_text(f"p,y\n{rows}\n")
+    asked = ["simulate", str(file), "--label", "y", "--score", "p", "--threshold", "0.5"]
+    asked += ["--curve", "--budget", "60", "--replications", "2"]
+    told = json.loads(run(app, [*asked, "--json"]).output)
+    assert [row["design"] for row in told["rows"]] == ["random", "default"]
+    assert set(told["ratio"]) == {"precision", "recall", "f1", "specificity"}
+    assert run(app, [*asked, "--design", "perc-opt"]).exit_code != 0
+    assert run(app, [*asked, "--metric", "precision"]).exit_code != 0
