@@ -28,19 +28,6 @@ def test_it_tells_what_was_read_and_what_to_type_next(create: Fixture) -> None:
     assert max(map(len, told.splitlines())) <= 80
 
 
-def test_json_says_the_same(create: Fixture) -> None:
-    document = json.loads(create("--json").stdout)
-    assert document["campaign"] == "spam"
-    assert document["read"]["rows"] == 400
-    assert document["goal"]["budget"] == 30
-    assert document["scale"] == "probability"
-    assert document["scale_given"] is False
-    assert sum(row["size"] for row in document["strata"]) == sum(
-        row["size"] for row in document["strata"] if row["stratum"].startswith("yes")
-    )
-    assert document["next"] == "assay label spam"
-
-
 @pytest.mark.parametrize(
     ("words", "design"),
     [
@@ -76,12 +63,6 @@ def test_designs(words: list[str], design: dict[str, object], create: Fixture) -
 )
 def test_strata_are_told_as_they_came_out(words: list[str], told: str, create: Fixture) -> None:
     assert told in " ".join(create(*words).stdout.split())
-
-
-def test_a_question_is_told_as_one(create: Fixture) -> None:
-    told = create(goal=("--at-least", "0.9")).stdout
-    assert "is it at least 0.9? yes or no, at 95% confidence" in told
-    assert "warning" not in told
 
 
 def test_the_price_of_peeking_is_told_with_the_campaign(create: Fixture) -> None:
@@ -135,53 +116,21 @@ def test_a_parquet_file_of_class_numbers_or_names(
     assert sum(row["size"] for row in json.loads(result.stdout)["strata"]) == 2
 
 
-def test_a_threshold_takes_the_place_of_predicted_labels(run: Fixture) -> None:
-    words = ["--score", "p", "--threshold", "0.5", "--budget", "9", "--metric", "recall"]
-    result = run("create", "predictions.csv", *words, "--json")
-    assert sum(row["size"] for row in json.loads(result.stdout)["strata"]) == 400
-
-
 BAD = {
-    "no file": (["absent.csv", *COLUMNS, "--budget", "9"], "absent.csv"),
-    "no column": (["predictions.csv", "--score", "q", "--threshold", "1", "--budget", "9"], "'q'"),
-    "no goal": (["predictions.csv", *COLUMNS], "neither `within` nor `budget`"),
-    "bad within": (["predictions.csv", *COLUMNS, "--within", "2"], "within must be a number"),
-    "bad metric": (["predictions.csv", *COLUMNS, "--budget", "9", "--metric", "f2"], "'f2'"),
-    "bad design": (["predictions.csv", *COLUMNS, "--budget", "9", "--design", "kumar"], "kumar"),
-    "bad scale": (["predictions.csv", *COLUMNS, "--budget", "9", "--scale", "odds"], "'odds'"),
-    "bad seed": (["predictions.csv", *COLUMNS, "--budget", "9", "--seed", "-1"], "seed -1"),
-    "bins of random": (
-        ["predictions.csv", *COLUMNS, "--budget", "9", "--design", "random", "--bins", "3"],
-        "--bins means nothing",
-    ),
-    "bad mode": (["predictions.csv", *COLUMNS, "--budget", "9", "--mode", "sure"], "'sure'"),
-    "two designs": (
-        ["predictions.csv", *COLUMNS, "--budget", "9", "--mode", "fixed", "--design", "random"],
-        "mode 'fixed' is one of Assay's own",
-    ),
-    "fixed within": (
-        ["predictions.csv", *COLUMNS, "--within", "0.1", "--mode", "fixed"],
-        "a fixed design looks once",
-    ),
-    "two goals": (
-        ["predictions.csv", *COLUMNS, "--within", "0.1", "--at-least", "0.9"],
-        "are two questions",
-    ),
-    "question to a paper": (
-        ["predictions.csv", *COLUMNS, "--at-least", "0.9", "--design", "bennett-carvalho"],
-        "decided by bets",
-    ),
-    "one answer": (
-        ["predictions.csv", *COLUMNS, "--budget", "9", "--answers", "Spam"],
-        "--answers: '' cannot be the name of an answer",
-    ),
-    "memory": (["predictions.csv", *COLUMNS, "--budget", "9", "--storage", "sqlite://"], "gone"),
-    "no sqlite": (["predictions.csv", *COLUMNS, "--budget", "9", "--storage", "x"], "'x'"),
+    "bad design": (["--design", "kumar"], "kumar"),
+    "bins of random": (["--design", "random", "--bins", "3"], "--bins means nothing"),
+    "bad mode": (["--mode", "sure"], "'sure'"),
+    "two designs": (["--mode", "fixed", "--design", "random"], "mode 'fixed' is one of Assay's"),
+    "question to a paper": (["--at-least", "0.9", "--design", "kumar-raj"], "decided by bets"),
+    "one answer": (["--answers", "Spam"], "--answers: '' cannot be the name of an answer"),
+    "memory": (["--storage", "sqlite://"], "gone"),
+    "no sqlite": (["--storage", "x"], "'x'"),
 }
 
 
 @pytest.mark.parametrize(("words", "message"), BAD.values(), ids=BAD)
 def test_errors_are_told_in_words_and_in_json(words: list[str], message: str, run: Fixture) -> None:
+    words = ["predictions.csv", *COLUMNS, "--budget", "9", *words]
     plain = run("create", *words)
     assert (plain.exit_code, plain.stdout) == (1, "")
     assert plain.stderr.startswith("error: ")
@@ -192,13 +141,6 @@ def test_errors_are_told_in_words_and_in_json(words: list[str], message: str, ru
     error = json.loads(machine.stderr)["error"]
     assert set(error) == {"problem", "details", "hint"}
     assert message in error["problem"]
-
-
-def test_a_name_is_taken_once(create: Fixture, run: Fixture) -> None:
-    create()
-    again = run("create", "predictions.csv", *COLUMNS, "--budget", "9", "--name", "spam")
-    assert again.exit_code == 1
-    assert "there is a campaign named 'spam' already" in again.stderr
 
 
 def test_reviewing_is_fixed_with_the_campaign(create: Fixture, run: Fixture) -> None:

@@ -1,7 +1,6 @@
 """A campaign of several classes on the command line: which there are, and where they come from."""
 
 import csv
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,19 +41,6 @@ def create(run: Run, topics: list[str]) -> Run:
     return call
 
 
-def test_a_column_and_probabilities_give_one_campaign(create: Run) -> None:
-    told = []
-    for name, columns in (("one", COLUMN), ("two", PROBABILITIES)):
-        result = create(*columns, "--json", name=name)
-        assert result.exit_code == 0, result.output
-        told.append(json.loads(result.stdout))
-    one, two = told
-    assert one["classes"] == two["classes"] == list(TOPICS)
-    assert one["read"]["fingerprint"] == two["read"]["fingerprint"]
-    assert one["strata"] == two["strata"]
-    assert two["classifiers"] == {"classifier": {"probabilities": "p_*"}}
-
-
 def test_classes_are_taken_from_a_file(create: Run) -> None:
     result = create(*COLUMN, "--classes", "classes.csv")
     assert result.exit_code == 0, result.output
@@ -88,12 +74,7 @@ def test_top_k_accuracy_is_asked_for_by_name(create: Run, run: Run) -> None:
         (["--predicted", "title", "--classes", "classes.csv"], "no class: 'title 0'"),
         ([*COLUMN, "--classes", "nowhere.csv"], "cannot be read from nowhere.csv"),
         (["--classes", "classes.csv", "--score", "top"], "--predicted nor --probabilities"),
-        (
-            [*COLUMN, "--metric", "top-2-accuracy"],
-            "top-2-accuracy needs the probabilities of all classes",
-        ),
         ([*COLUMN, "--metric", "top-2-accuracy"], "star for the class: --probabilities 'p_*'"),
-        ([*PROBABILITIES, "--metric", "top-3-accuracy"], "of 3 classes is 1 whatever"),
     ],
 )
 def test_mistakes_are_told_in_options(create: Run, given: list[str], told: str) -> None:

@@ -39,14 +39,7 @@ def test_a_dozen_thresholds_are_shown(storage: str) -> None:
     assert "* the campaign's own threshold" in shown.output
 
 
-def test_json_has_every_threshold_or_the_one_that_is_asked_for(storage: str) -> None:
-    told = json.loads(run(app, ["curve", "spam", "--storage", storage, "--json"]).output)
-    assert told["campaign"] == "spam"
-    assert told["metrics"] == ["precision", "recall", "f1", "specificity"]
-    assert len(told["points"]) > 100
-    first = told["points"][0]
-    assert (first["share"], first["recall"]["value"]) == (1.0, 1.0)
-    assert told["roc_auc"]["low"] < told["roc_auc"]["value"] < told["roc_auc"]["high"]
+def test_one_threshold_is_asked_for(storage: str) -> None:
     arguments = ["curve", "spam", "--storage", storage, "--at", "0.7", "--json"]
     (point,) = json.loads(run(app, arguments).output)["points"]
     assert 0.7 <= point["threshold"] < 0.75

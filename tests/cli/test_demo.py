@@ -1,6 +1,5 @@
 """``assay demo`` through a pipe, on a terminal, and for machines."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -19,21 +18,6 @@ def test_in_a_pipe_it_prints_lines(run: Fixture) -> None:
     assert "next: assay create FILE" in told
     assert "\x1b" not in told
     assert max(map(len, told.splitlines())) <= 80
-
-
-def test_json_has_the_same_facts(run: Fixture) -> None:
-    document = json.loads(run("demo", "--seed", "8", "--json").stdout)
-    estimate = document["estimate"]
-    assert estimate["stopped"] == "the goal is met"
-    assert document["inside"] == (estimate["low"] <= document["true_value"] <= estimate["high"])
-    assert sum(row["labels"] for row in document["strata"]) == estimate["labels"]
-    assert document["goal"] == {
-        "metric": "precision",
-        "within": 0.02,
-        "budget": None,
-        "confidence": 0.95,
-        "at_least": None,
-    }
 
 
 def test_on_a_terminal_the_interval_is_live(terminal: Fixture) -> None:

@@ -40,15 +40,6 @@ def test_the_interval_is_shown_with_what_it_rests_on(run: Fixture) -> None:
     assert "not done" not in told
 
 
-@pytest.mark.usefixtures("labels_file")
-def test_json_is_the_estimate(run: Fixture) -> None:
-    found = json.loads(_estimate(run, "--json", "--confidence", "0.9").stdout)
-    assert found["metric"] == "precision"
-    assert found["confidence"] == 0.9
-    assert found["low"] < found["value"] < found["high"]
-    assert found["anytime"] is False
-
-
 def test_bad_labels_are_told_in_words_and_as_json(run: Fixture, labels_file: Path) -> None:
     labels_file.write_text("id,label\nm999,yes\n")
     result = _estimate(run)

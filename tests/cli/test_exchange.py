@@ -23,26 +23,10 @@ def test_a_batch_goes_out_and_comes_back(create: Fixture, run: Fixture, labels: 
     told = run("import", "spam", "done.csv", "--reviewer", "ann")
     assert "read as csv" in told.stdout
     assert "4 new, 0 revised, 0 unchanged, 1 without label\n" in told.stdout
-    assert labels() == dict(
-        zip(
-            [row[0] for row in rows if row != rows[3]],
-            ["yes", "no", "cannot judge", "yes"],
-            strict=True,
-        )
-    )
-    again = run("import", "spam", "done.csv", "--reviewer", "ann", "--json")
-    document = json.loads(again.stdout)
-    assert document == {
-        "campaign": "spam",
-        "new": 0,
-        "revised": 0,
-        "unchanged": 4,
-        "without_label": 1,
-        "spare": 0,
-        "skipped": 0,
-        "format": "csv",
-        "done": False,
-    }
+    ids = [row[0] for row in rows if row != rows[3]]
+    assert labels() == dict(zip(ids, ["yes", "no", "cannot judge", "yes"], strict=True))
+    again = json.loads(run("import", "spam", "done.csv", "--reviewer", "ann", "--json").stdout)
+    assert (again["new"], again["unchanged"], again["without_label"]) == (0, 4, 1)
 
 
 def test_labels_go_out_as_csv_and_json(create: Fixture, run: Fixture) -> None:
@@ -57,19 +41,6 @@ def test_labels_go_out_as_csv_and_json(create: Fixture, run: Fixture) -> None:
     assert document["count"] == 2
     lines = run("export", "spam", "--format", "jsonl").stdout.splitlines()
     assert [json.loads(line) for line in lines] == document["rows"]
-
-
-def test_json_beside_a_file_names_it(create: Fixture, run: Fixture) -> None:
-    create()
-    words = ["--what", "batch", "--size", "3", "--output", "batch.csv", "--json"]
-    document = json.loads(run("export", "spam", *words).stdout)
-    assert document == {
-        "campaign": "spam",
-        "what": "batch",
-        "format": "csv",
-        "count": 3,
-        "file": "batch.csv",
-    }
 
 
 def test_label_studio_gets_its_configuration(create: Fixture, run: Fixture) -> None:
@@ -163,8 +134,6 @@ def test_bad_requests_are_told(create: Fixture, run: Fixture) -> None:
         (["export", "spam", "--what", "lables"], "did you mean 'labels'?"),
         (["export", "spam", "--what", "batch", "--size", "0"], "at least 1"),
         (["export", "spam", "-o", "no/such/folder.csv"], "cannot be written"),
-        (["export", "span"], "did you mean 'spam'?"),
-        (["import", "spam", "absent.csv"], "cannot be read"),
         (["import", "spam", "predictions.csv", "--format", "json"], "did you mean 'jsonl'?"),
         (["export", "spam", "--format", "doccano"], "formats: csv, jsonl"),
         (["export", "spam", "--reviewer", "ann"], "add --what batch"),

@@ -1,6 +1,5 @@
 """Labelling in a terminal and through a pipe: one key an answer, undo, and nothing lost."""
 
-import json
 import re
 import sqlite3
 import time
@@ -203,22 +202,6 @@ def test_the_very_last_answer_can_be_undone(create: Fixture, run: Fixture, label
     create()
     run("label", "spam", input="y\n" * 30 + "u\nn\n")
     assert sorted(labels().values()) == ["no"] + ["yes"] * 29
-
-
-def test_there_is_nothing_to_undo_at_the_start(create: Fixture, run: Fixture) -> None:
-    create()
-    assert "nothing to undo" in run("label", "spam", input="u\n").stdout
-
-
-@pytest.mark.parametrize("answers", ["", "y\nn\n"])
-def test_json_is_one_document_and_the_conversation_goes_elsewhere(
-    answers: str, create: Fixture, run: Fixture
-) -> None:
-    create()
-    result = run("label", "spam", "--json", input=answers)
-    expected = {"campaign": "spam", "judged": len(answers) // 2, "stopped": None}
-    assert json.loads(result.stdout) == expected
-    assert PROMPT in result.stderr
 
 
 def test_a_reviewer_has_a_name_and_items_may_be_broken(create: Fixture, run: Fixture) -> None:

@@ -24,27 +24,6 @@ def campaign_of(items: int, *, storage: str = "sqlite://") -> Campaign:
     return create_campaign(scores, score="p", threshold=0.5, budget=items, storage=storage)
 
 
-def test_items_come_batch_by_batch_and_each_once() -> None:
-    campaign = campaign_of(50)
-    labelling = Labelling(campaign)
-    seen = []
-    while labelling.item is not None:
-        seen.append(labelling.item.id)
-        labelling.answer(Answer.YES)
-    assert sorted(map(int, seen)) == list(range(50))
-    assert labelling.judged == 50
-    assert campaign.done
-
-
-def test_a_round_is_dealt_only_when_the_one_before_is_answered() -> None:
-    labelling = Labelling(campaign_of(50))
-    left = []
-    while labelling.item is not None:
-        left.append(labelling.left)
-        labelling.answer(Answer.NO)
-    assert left == [*range(20, 0, -1), *range(20, 0, -1), *range(10, 0, -1)]
-
-
 def test_skipped_items_come_again_at_the_end_of_the_batch() -> None:
     labelling = Labelling(campaign_of(3))
     first = labelling.item
@@ -90,49 +69,6 @@ def test_an_answer_that_somebody_else_gave_meanwhile_is_kept(tmp_path: Path) -> 
     assert mine.item != item
     assert mine.judged == 0
     assert theirs.answers()[item.id] is Answer.NO
-
-
-def test_people_with_names_never_have_the_same_items(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'shared.db'}"
-    campaign = campaign_of(60, storage=storage)
-    ann, bob = Labelling(campaign, "ann"), Labelling(load_campaign(storage=storage), "bob")
-    seen: dict[str, list[object]] = {"ann": [], "bob": []}
-    for turn in range(200):
-        name, labelling = (("ann", ann), ("bob", bob))[turn % 2]
-        if labelling.item is not None:
-            seen[name].append(labelling.item.id)
-            labelling.answer(Answer.YES)
-    assert sorted(map(int, map(str, seen["ann"] + seen["bob"]))) == list(range(60))
-    assert campaign.done
-    assert {row.name: row.answers for row in campaign.reviewers()} == {
-        name: len(items) for name, items in seen.items()
-    }
-
-
-def test_what_a_named_person_skips_is_given_to_others() -> None:
-    campaign = campaign_of(3)
-    ann = Labelling(campaign, "ann")
-    first = ann.item
-    assert ann.skip() == "put off"
-    assert ann.item != first
-    assert Labelling(campaign, "bob").item == first
-
-
-def test_a_named_person_can_undo_and_keep() -> None:
-    campaign = campaign_of(5)
-    ann = Labelling(campaign, "ann")
-    items = []
-    for answer in (Answer.YES, Answer.BROKEN, Answer.NO):
-        items.append(ann.item)
-        ann.answer(answer)
-    for _ in items:
-        ann.undo()
-    ann.answer(Answer.NO)
-    assert ann.skip() == "broken, kept"
-    assert ann.skip() == "no, kept"
-    told = campaign.answers()
-    assert [told[item.id] for item in items if item] == [Answer.NO, Answer.BROKEN, Answer.NO]
-    assert ann.left == 2
 
 
 def test_what_somebody_else_was_given_meanwhile_is_left_out() -> None:

@@ -1,7 +1,6 @@
 """Items that may have several classes, on the command line: made, judged by keys and lines."""
 
 import csv
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -40,17 +39,6 @@ def create(run: Run, tags: str) -> Run:
 
 
 SCORES = ("--probabilities", "p_*", "--threshold", "0.5")
-
-
-def test_a_pattern_and_classifiers_give_one_campaign(create: Run) -> None:
-    one = create(*SCORES, "--name", "one", "--json")
-    each = [word for name in NAMES for word in ("--classifier", f"{name}=p_{name}>=0.5")]
-    other = create(*each, "--name", "two", "--json")
-    assert (one.exit_code, other.exit_code) == (0, 0), one.output + other.output
-    told, again = json.loads(one.stdout), json.loads(other.stdout)
-    assert told["classes"] == again["classes"] == list(NAMES)
-    assert told["read"]["fingerprint"] == again["read"]["fingerprint"]
-    assert told["strata"] == again["strata"]
 
 
 def test_people_are_told_which_classes_there_are_and_where_each_is_said(create: Run) -> None:

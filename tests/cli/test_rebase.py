@@ -52,14 +52,9 @@ def test_a_rebase_can_be_told_where_the_predictions_are_now(
     assert failed.exit_code == 1
     assert "predictions.csv" in failed.stderr
     document = json.loads(run("rebase", "new.csv", "--name", "spam", "--json").stdout)
-    assert document["campaign"] == "spam"
-    assert document["before"].startswith("spam until ")
     assert document["read"]["rows"] == 320
     labels = document["labels"]
-    assert labels["judged"] == 20
-    assert labels["counting"] + labels["waiting"] + labels["gone"] == 20
-    assert document["estimates"]["precision"]["labels"] == labels["counting"]
-    assert document["next"] == "assay label spam"
+    assert labels["counting"] + labels["waiting"] + labels["gone"] == labels["judged"] == 20
 
 
 def test_labelling_may_begin_with_a_rebase(
@@ -106,18 +101,6 @@ def test_new_items_join(create: Fixture, run: Fixture, folder: Path) -> None:
     assert "Done: the budget is spent." in run("label", "spam", input="y\n" * 400).stdout
     document = json.loads(run("status", "spam", "--json").stdout)
     assert document["source"] == {"description": "predictions.csv and today.csv", "rows": 400}
-
-
-def test_json_of_an_extension_lists_the_parts(create: Fixture, run: Fixture, folder: Path) -> None:
-    keep_rows(folder, lambda number: number >= 300, to="today.csv")
-    keep_rows(folder, lambda number: number < 300)
-    create()
-    document = json.loads(run("extend", "today.csv", "--name", "spam", "--json").stdout)
-    assert document["read"]["parts"] == [
-        {"source": "predictions.csv", "rows": 300},
-        {"source": "today.csv", "rows": 100},
-    ]
-    assert document["labels"] == {"judged": 0, "counting": 0, "waiting": 0, "gone": 0}
 
 
 def test_neither_makes_a_storage(run: Fixture, folder: Path) -> None:

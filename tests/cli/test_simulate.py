@@ -18,25 +18,6 @@ import pytest
 Fixture = Callable[..., Any]
 COLUMNS = ["--label", "truth", "--score", "p", "--predicted", "said", "--positive", "spam"]
 FILE = "labelled.csv"
-ROW = [
-    "design",
-    "labels_mean",
-    "labels_se",
-    "change_pct",
-    "metric",
-    "value",
-    "labels",
-    "within",
-    "coverage",
-    "bias",
-    "rmse",
-    "mae",
-    "oracle_pct",
-    "mvr",
-    "yes",
-    "no",
-    "of_limit",
-]
 
 
 @pytest.fixture(autouse=True)
@@ -90,29 +71,11 @@ def test_people_see_the_population_a_row_a_design_and_what_the_columns_mean(
     assert max(map(len, lines)) <= 80
 
 
-def test_json_is_the_population_the_goal_and_the_rows_and_nothing_else(simulate: Fixture) -> None:
-    document = json.loads(simulate("--within", "0.05", "--json").stdout)
-    assert list(document) == ["population", "goal", "rows"]
-    assert document["goal"]["within"] == 0.05
-    assert document["population"]["rows"] == 3000
-    assert 0 < document["population"]["limit"] < 1
-    assert [row["design"] for row in document["rows"]] == ["random", "default", "perc-opt"]
-    for row in document["rows"]:
-        assert set(row) == {*ROW, "sizes", "metrics"}
-        (of_target,) = row["metrics"]
-        assert of_target.items() <= row.items()
-    assert document["rows"][0]["change_pct"] == 0
-
-
 def test_budgets_give_a_row_each_and_paper_2s_design_besides(simulate: Fixture) -> None:
-    document = json.loads(simulate("--budget", "80,40", "--metric", "accuracy", "--json").stdout)
-    found = [(row["design"], row["labels_mean"]) for row in document["rows"]]
-    names = ("random", "default", "perc-opt", "km-opt-a2")
-    assert found == [(name, budget) for budget in (40.0, 80.0) for name in names]
-    assert all(row["oracle_pct"] is row["within"] is None for row in document["rows"])
     table = simulate("--budget", "80,40").stdout
     assert "change" not in table
     assert "after 40, 80 labels" in table
+    assert table.count("km-opt-a2") == 2
 
 
 def test_a_question_shows_how_often_each_answer_was_given(simulate: Fixture) -> None:
@@ -141,21 +104,12 @@ def test_pictures_and_rows_are_written(simulate: Fixture) -> None:
     assert "saved: 9 files in pictures" in result.stdout
     with Path("pictures/rows.csv").open(encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
-    assert [list(row) for row in rows] == [ROW] * 2
+    assert [row["design"] for row in rows] == ["random", "perc-opt"]
+    assert list(rows[0])[:4] == ["design", "labels_mean", "labels_se", "change_pct"]
     names = ("labels_by_value", "half_width", "variance_ratio", "share_of_limit")
     for name in names:
         assert Path(f"pictures/{name}.svg").read_text().lstrip().startswith("<?xml")
         assert Path(f"pictures/{name}.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_without_a_target_there_is_no_picture_of_the_labels_to_it(simulate: Fixture) -> None:
-    words = ["--budget", "60", "--metric", "recall", "--design", "random,eqsz-opt-a1"]
-    assert simulate(*words, "--out", "p").exit_code == 0
-    assert sorted(file.name for file in Path("p").iterdir() if file.suffix == ".svg") == [
-        "half_width.svg",
-        "share_of_limit.svg",
-        "variance_ratio.svg",
-    ]
 
 
 BAD = {
@@ -163,12 +117,6 @@ BAD = {
     "no such design": (["--within", "0.1", "--design", "perc-optt"], "'perc-optt'"),
     "no design": (["--within", "0.1", "--design", ","], "names no design"),
     "bad budget": (["--budget", "100;200"], "'100;200'"),
-    "zero budget": (["--budget", "0,100"], "budget must be"),
-    "small budget": (["--budget", "20", "--design", "km-opt-a2"], "first round"),
-    "bad within": (["--within", "2"], "within must be"),
-    "bad metric": (["--budget", "9", "--metric", "f2"], "'f2'"),
-    "question to a paper": (["--at-least", "0.9", "--design", "perc-opt"], "decided by bets"),
-    "fixed budget": (["--within", "0.1", "--design", "km-opt-a1"], "opt-a1"),
     "no column": (["--within", "0.1", "--label", "real"], "'real'"),
     "out is a file": (["--within", "0.1", "--out", FILE], "cannot be made a folder"),
 }

@@ -59,19 +59,6 @@ def test_people_see_the_total_and_each_metric(simulate: Fixture) -> None:
     assert max(map(len, told.splitlines())) <= 80
 
 
-def test_json_has_a_row_a_design_and_a_metric(simulate: Fixture) -> None:
-    words = [*BOTH, *TWO, "--within", "0.08", "--json"]
-    document = json.loads(simulate(*words).stdout)
-    assert list(document) == ["population", "goal", "rows", "ensemble"]
-    assert [row["design"] for row in document["rows"]] == list(SEVERAL_DESIGNS)
-    labels = [row["labels_mean"] for row in document["rows"]]
-    assert min(labels) == labels[-1]
-    names = ["metric", "value", "labels", "within", "coverage", "bias", "rmse"]
-    names += ["mae", "oracle_pct", "mvr", "yes", "no", "of_limit"]
-    assert [list(each) for each in document["rows"][0]["metrics"]] == [names, names]
-    assert simulate(*words).stdout == json.dumps(document, indent=2) + "\n"
-
-
 def test_options_reach_the_designs(simulate: Fixture) -> None:
     words = [*BOTH, *TWO, "--within", "0.08", "--design", "joint,recycle-shuffle", "--json"]
     plain = json.loads(simulate(*words).stdout)
@@ -83,47 +70,12 @@ def test_options_reach_the_designs(simulate: Fixture) -> None:
     assert together["rows"][1]["labels_mean"] > plain["rows"][1]["labels_mean"]
 
 
-@pytest.mark.parametrize(
-    ("words", "metrics"),
-    [
-        (BOTH, ["precision:new", "precision:old"]),
-        ([*BOTH, "--metric", "F1"], ["f1:new", "f1:old"]),
-        ([*BOTH, "--metric", "prevalence"], ["prevalence"]),
-        ([*BOTH, "--metric", "recall:new - recall:old"], ["recall:new - recall:old"]),
-    ],
-)
-def test_a_single_metric_is_of_each(
-    words: list[str], metrics: list[str], simulate: Fixture
-) -> None:
-    result = simulate(*words, "--within", "0.1", "--design", "joint", "--json")
-    rows = json.loads(result.stdout)["rows"]
-    assert [each["metric"] for each in rows[0]["metrics"]] == metrics
-
-
-def test_one_classifier_may_have_several_metrics(simulate: Fixture) -> None:
-    columns = ["--label", "truth", "--score", "p", "--predicted", "new", "--positive", "spam"]
-    metrics = ["--metric", "precision", "--metric", "recall"]
-    result = simulate(*columns, *metrics, "--within", "0.1", "--json")
-    (row, *_) = json.loads(result.stdout)["rows"]
-    assert [each["metric"] for each in row["metrics"]] == [
-        "precision:classifier",
-        "recall:classifier",
-    ]
-
-
 def test_a_budget_is_for_joint(simulate: Fixture) -> None:
     result = simulate(*BOTH, "--budget", "80")
     assert result.exit_code == 0, result.output
     assert "joint takes at most 80 labels" in result.stdout
     assert "independent" not in result.stdout.split("labels   ")[0]
     assert "parent" not in result.stdout
-
-
-def test_several_budgets_have_a_row_each(simulate: Fixture) -> None:
-    words = [*BOTH, "--budget", "90,60", "--design", "joint,centred", "--bins", "2", "--json"]
-    rows = json.loads(simulate(*words).stdout)["rows"]
-    found = [(row["design"], row["labels_mean"]) for row in rows]
-    assert found == [(name, budget) for budget in (60, 90) for name in ("joint", "centred")]
 
 
 def test_a_budget_alone_makes_no_picture(simulate: Fixture) -> None:
@@ -150,16 +102,12 @@ GOAL = ["--within", "0.1"]
 BAD = {
     "one classifier's design": ([*BOTH, *GOAL, "--design", "perc-opt"], "'perc-opt'"),
     "no design": ([*BOTH, *GOAL, "--design", ","], "no design is named"),
-    "no goal": (BOTH, "neither `within` nor `budget`"),
-    "no such classifier": ([*BOTH, *GOAL, "--metric", "recall:neu"], "'neu'"),
-    "no such parent": ([*BOTH, *GOAL, "--parent", "neu"], "'neu'"),
     "bad classifier": ([*BOTH, *GOAL, "--classifier", "x"], "'x'"),
     "score beside": ([*BOTH, *GOAL, "--score", "p"], "--score"),
     "at least": ([*BOTH, "--at-least", "0.9"], "goes with one metric"),
     "assume of one": ([*SINGLE, *GOAL, "--assume", "0.9"], "--assume"),
     "parent of one": ([*SINGLE, *GOAL, "--parent", "new"], "--parent"),
     "simultaneous of one": ([*SINGLE, *GOAL, "--simultaneous"], "--simultaneous"),
-    "assume": ([*BOTH, *GOAL, "--assume", "2"], "assume must be"),
 }
 
 

@@ -20,10 +20,6 @@ def test_shares_by_hand() -> None:
     np.testing.assert_allclose(neyman(SIZES, spread, 30), [10.0, 0.0, 20.0])
 
 
-def test_neyman_without_any_spread_is_proportional() -> None:
-    assert neyman(SIZES, np.zeros(3), 10).tolist() == [5.0, 3.0, 2.0]
-
-
 def test_shares_of_many_evaluations_at_once() -> None:
     spread = np.array([[0.1, 0.0, 0.5], [0.0, 0.0, 0.0]])
     counts = neyman(SIZES, spread, np.array([30.0, 10.0]))
@@ -105,12 +101,6 @@ def test_the_draw_is_multinomial_on_the_weights() -> None:
     rounded = np.broadcast_to(round_to_total(weights, 8, room[0]), room.shape)
     with pytest.raises(AssertionError):  # no randomness
         check_draw(weights, rounded, 8)
-
-
-def test_a_single_draw_is_numpys_own() -> None:
-    weights = np.array([5.0, 3.0, 2.0])
-    ours = draw(weights, 20, np.full(3, 100.0), np.random.default_rng(4))
-    assert ours.tolist() == np.random.default_rng(4).multinomial(20, weights / 10).tolist()
 
 
 @settings(max_examples=300)

@@ -21,6 +21,7 @@ SIZES = np.array([3.0, 3.0])
 SAYS_YES, YES = np.array([True, False]), np.array([True])
 FORM = ratio("accuracy", SIZES, SAYS_YES)
 Fold = Callable[..., Bets]
+OPTIONS: dict[str, Any] = {"within": 0.05, "confidence": 0.95, "replacement": False}
 
 
 def rounds(
@@ -53,6 +54,7 @@ def mean_wealth(
     within: float | None = 0.2,
 ) -> tuple[float, float]:
     """The mean wealth of the two who bet against the truth, over every possible draw."""
+    options = {**OPTIONS, "within": within, "replacement": replacement}
     point = np.array([float(metric.value(truth))])
 
     def walk(bets: Bets, before: Tallies, rest: tuple[int, ...]) -> Floats:
@@ -60,16 +62,7 @@ def mean_wealth(
             return np.exp([bets.up[0], bets.down[0]])
         total = np.zeros(2)
         for probability, kinds, pi in rounds(before, truth, rest[0], replacement=replacement):
-            settled = step(
-                bets,
-                metric,
-                before,
-                kinds,
-                chances=pi,
-                within=within,
-                confidence=0.95,
-                replacement=replacement,
-            )
+            settled = step(bets, metric, before, kinds, chances=pi, **options)
             n = np.bincount(kinds // 2, minlength=len(truth))
             x = np.bincount(kinds // 2, weights=kinds % 2, minlength=len(truth))
             total += probability * walk(settled, before.add(n, x), rest[1:])
@@ -135,20 +128,10 @@ def test_a_single_stratum_is_the_plain_bet(*, replacement: bool) -> None:
     before = Tallies([10], n=[4], x=[3])
     metric = ratio("prevalence", before.N, np.array([True]))
     m = 0.45
+    bets, options = Bets.start(np.array([m]), ()), {**OPTIONS, "replacement": replacement}
     miss, hit = (
-        np.exp(
-            fold(
-                Bets.start(np.array([m]), ()),
-                metric,
-                before,
-                np.array([outcome]),
-                chances=np.ones(1),
-                within=0.1,
-                confidence=0.95,
-                replacement=replacement,
-            ).up[0]
-        )
-        for outcome in (0, 1)
+        np.exp(fold(bets, metric, before, np.array([card]), chances=np.ones(1), **options).up[0])
+        for card in (0, 1)
     )
     pays = (-10 * m, 10 * (1 - m)) if replacement else (3 - 10 * m, 3 + 6 - 10 * m)
     assert hit > 1 > miss
@@ -177,16 +160,7 @@ def play(
         rank = place - stratum * counts[:, :1]
         outcome = rank < np.take_along_axis(found, stratum, axis=-1)
         kinds = rng.permuted(2 * stratum + outcome, axis=-1)
-        bets = fold(
-            bets,
-            metric,
-            before,
-            kinds,
-            chances=pi,
-            within=within,
-            confidence=1 - ALPHA,
-            replacement=False,
-        )
+        bets = fold(bets, metric, before, kinds, chances=pi, **{**OPTIONS, "within": within})
         before = before.add(counts, found)
         yield bets
 
@@ -269,16 +243,15 @@ def test_evaluations_side_by_side_end_as_they_do_alone() -> None:
     metric = ratio("prevalence", STRATA, np.array([True, True]))
     pi = chances(before, metric)
     kinds = np.array([[0, 1, 3, 1, 2, -1], [1, 1, 1, 1, 1, 3]])
-    options: dict[str, Any] = {"within": 0.05, "confidence": 0.95, "replacement": False}
     both = Bets.start(grid(0.05), (2,))
     for _ in range(30):
-        both = fold(both, metric, before, kinds, chances=pi, **options)
+        both = fold(both, metric, before, kinds, chances=pi, **OPTIONS)
     for row in range(2):
         one = Bets.start(grid(0.05), ())
         which = np.arange(2) == row
         alone = Tallies(STRATA, before.n[row], before.x[row])
         for _ in range(30):
-            one = fold(one, metric, alone, kinds[row], chances=pi[row], **options)
+            one = fold(one, metric, alone, kinds[row], chances=pi[row], **OPTIONS)
         assert both.take(which).up[0].tolist() == pytest.approx(one.up.tolist())
         assert both.take(which).best_down[0].tolist() == pytest.approx(one.best_down.tolist())
 
@@ -294,16 +267,8 @@ def test_evaluations_side_by_side_end_as_they_do_alone() -> None:
 @pytest.mark.parametrize("name", ["accuracy", "recall"])
 def test_no_card_is_no_bet(name: str, before: Tallies) -> None:
     metric = ratio(name, STRATA, SAYS_YES)
-    bets = fold(
-        Bets.start(grid(0.05), ()),
-        metric,
-        before,
-        np.full(3, -1),
-        chances=chances(before, metric),
-        within=0.05,
-        confidence=0.95,
-        replacement=False,
-    )
+    start, pi = Bets.start(grid(0.05), ()), chances(before, metric)
+    bets = fold(start, metric, before, np.full(3, -1), chances=pi, **OPTIONS)
     assert not bets.up.any()
     assert not bets.down.any()
 
@@ -343,17 +308,9 @@ def test_chances_leave_out_what_has_no_cards_and_nothing_else() -> None:
 def test_rounds_that_no_fair_bet_is_possible_on(
     kinds: list[int], pi: list[float], problem: str
 ) -> None:
+    start, before = Bets.start(grid(0.05), ()), Tallies.start(SIZES)
     with pytest.raises(InputError, match=problem):
-        fold(
-            Bets.start(grid(0.05), ()),
-            FORM,
-            Tallies.start(SIZES),
-            np.array(kinds),
-            chances=np.array(pi),
-            within=0.05,
-            confidence=0.95,
-            replacement=False,
-        )
+        fold(start, FORM, before, np.array(kinds), chances=np.array(pi), **OPTIONS)
 
 
 def test_the_stakes_that_are_written_down_are_those_of_the_formula() -> None:

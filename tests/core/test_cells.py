@@ -1,10 +1,19 @@
 from collections import Counter
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
-from assay.core.cells import Heap, assign_strata, count_cells, count_parts, cut_heaps, profile_heaps
+from assay.core.cells import (
+    Heap,
+    assign_strata,
+    count_cells,
+    count_parts,
+    cut_heaps,
+    merge_cells,
+    profile_heaps,
+)
 from assay.core.cuts import Cuts
 from assay.core.profile import profile_of
 from assay.errors import DesignError, InputError
@@ -53,25 +62,12 @@ def test_every_item_has_the_stratum_of_its_heap_and_value() -> None:
     assert {-1, 0, 7} == {found[row] for row in range(4_000) if CODES[row] in (5, 7)} | {max(found)}
 
 
-def test_strata_that_are_not_intervals() -> None:
-    flanks = Heap((1,), Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1)))
-    values, codes = np.array([0.1, 0.25, 0.9]), np.ones(3, dtype=np.int64)
-    assert assign_strata(values, codes, [flanks]).tolist() == [1, 0, 1]
-
-
 def test_parts_count_the_items_of_a_stratum_with_a_code() -> None:
     heaps = _cut()
     pairs = zip(VALUES.tolist(), CODES.tolist(), strict=True)
     counted = Counter((_stratum(value, code, heaps), code) for value, code in pairs)
     expected = [(*part, items) for part, items in sorted(counted.items()) if part[0] >= 0]
     assert list(count_parts(VALUES, CODES, heaps)) == expected
-
-
-def test_a_cut_into_equal_sizes_counts_as_many_items() -> None:
-    (heap,) = cut_heaps(profile_heaps(VALUES, CODES, [(0, 1)]), [(0, 1)], [4])
-    sizes = np.bincount(assign_strata(VALUES, CODES, [heap]) + 1)[1:]
-    assert sizes.sum() == np.isin(CODES, (0, 1)).sum()
-    assert sizes.max() - sizes.min() < 20  # values with three digits cannot be split finer
 
 
 def test_what_makes_no_heaps() -> None:
@@ -93,3 +89,74 @@ def test_codes_that_do_not_fit_the_values() -> None:
         assign_strata(np.zeros(2), fractions, heaps)
     with pytest.raises(InputError, match=r"codes are int64 of shape \(3,\)"):
         assign_strata(np.zeros(2), np.zeros(3, dtype=np.int64), heaps)
+
+
+# Cells that are put together
+
+
+def _random_shares(seed: int, classifiers: int, cells: int) -> dict[int, float]:
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(2**classifiers, cells, replace=False).tolist()
+    items = rng.zipf(1.5, cells).clip(max=10**6)
+    return dict(zip(codes, (items / items.sum()).tolist(), strict=True))
+
+
+@pytest.mark.parametrize(("classifiers", "cells"), [(3, 8), (6, 60), (12, 900), (20, 5_000)])
+def test_the_rule_keeps_its_promises(classifiers: int, cells: int) -> None:
+    for seed in range(20):
+        shares = _random_shares(seed, classifiers, cells)
+        heaps = merge_cells(shares)
+        assert sorted(code for heap in heaps for code in heap) == sorted(shares)  # a partition
+        assert all(list(heap) == sorted(heap) for heap in heaps)
+        assert len(heaps) <= 24 + 8
+
+        largest = sorted(shares.values(), reverse=True)[:24]
+        alone = {heap[0] for heap in heaps if len(heap) == 1}
+        clearly_large = {c for c in shares if shares[c] >= 0.005 and shares[c] > largest[-1]}
+        assert clearly_large <= alone
+
+        merged = [heap for heap in heaps if len(heap) > 1]
+        for before, after in pairwise(merged):
+            assert max(c.bit_count() for c in before) <= min(c.bit_count() for c in after)
+        if len(merged) > 1:
+            assert all(sum(shares[code] for code in heap) >= 0.005 for heap in merged)
+
+
+def test_the_order_in_which_cells_are_given_does_not_matter() -> None:
+    shares = _random_shares(3, 10, 500)
+    shuffled = np.random.default_rng(4).permutation(list(shares)).tolist()
+    assert merge_cells({code: shares[code] for code in shuffled}) == merge_cells(shares)
+
+
+def test_neighbours_by_the_number_of_yes_are_put_together() -> None:
+    # Sixteen cells alike, none of which may stand alone: heaps of two, by number of yes.
+    heaps = merge_cells(dict.fromkeys(range(16), 1 / 16), most=0, least=0)
+    assert heaps == [(0, 1), (2, 4), (3, 8), (5, 6), (9, 10), (7, 12), (11, 13), (14, 15)]
+
+
+def test_a_last_heap_that_is_not_full_joins_the_one_before() -> None:
+    assert merge_cells({1: 0.49, 2: 0.49, 4: 0.02}, most=0, least=0.5) == [(1, 2, 4)]
+    assert merge_cells({1: 0.5, 2: 0.49, 4: 0.01}, most=0, least=0.5) == [(1,), (2, 4)]
+
+
+def test_small_cells_beside_large_ones() -> None:
+    assert merge_cells({0: 0.99, 3: 0.004, 1: 0.004, 2: 0.002}) == [(0,), (1, 2, 3)]
+    assert merge_cells({5: 1.0}) == [(5,)]
+
+
+@pytest.mark.parametrize(
+    ("shares", "options", "said"),
+    [
+        ({}, {}, "no cells"),
+        ({-1: 0.3}, {}, "cell -1 has a share of 0.3"),
+        ({1: 0.0}, {}, "cell 1 has a share of 0.0"),
+        ({1: float("nan")}, {}, "cell 1 has a share of nan"),
+        ({1: 1.0}, {"most": -1}, "most is -1"),
+        ({1: 1.0}, {"least": float("nan")}, "least nan"),
+    ],
+)
+def test_what_cannot_be_merged(
+    shares: dict[int, float], options: dict[str, int], said: str
+) -> None:
+    with pytest.raises(InputError, match=said):
+        merge_cells(shares, **options)

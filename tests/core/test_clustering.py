@@ -1,14 +1,53 @@
+"""Clusters, densities and mixtures of scores, against brute force, scipy and scikit-learn."""
+
+from collections.abc import Callable
 from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.special import logsumexp
+from scipy.stats import gaussian_kde, norm
 from sklearn.cluster import KMeans
+from sklearn.mixture import GaussianMixture
 
-from assay.core.clustering import kmeans
+from assay.core.clustering import (
+    Mixture,
+    equal_root_parts,
+    gaussian_mixture,
+    kernel_density,
+    kmeans,
+)
+from assay.core.profile import profile_of
 from assay.core.types import Floats, Ints
 from assay.errors import InputError
+
+SAMPLES: dict[str, Callable[[np.random.Generator], Floats]] = {
+    "two heaps": lambda rng: np.concatenate([rng.normal(0, 1, 300), rng.normal(6, 0.5, 100)]),
+    "narrow in wide": lambda rng: np.concatenate([rng.normal(0, 3, 500), rng.normal(0, 0.1, 500)]),
+    "probabilities": lambda rng: rng.beta(2, 5, 800),
+    "rounded": lambda rng: rng.normal(0.5, 0.2, 900).round(2),
+}
+OTHERS: dict[str, Callable[[np.random.Generator], Floats]] = {
+    "nearly sure": lambda rng: rng.beta(0.3, 0.5, 500),
+    "coarse": lambda rng: rng.beta(2, 5, 400).round(1),
+    "two": lambda rng: rng.random(2),
+}
+
+
+def made(make: Callable[[np.random.Generator], Floats]) -> Floats:
+    return np.sort(make(np.random.default_rng(11)))
+
+
+@pytest.fixture(params=SAMPLES)
+def sample(request: pytest.FixtureRequest) -> Floats:
+    return made(SAMPLES[request.param])
+
+
+@pytest.fixture(params=["two heaps", *OTHERS])
+def scores(request: pytest.FixtureRequest) -> Floats:
+    return made({**SAMPLES, **OTHERS}[request.param])
 
 
 def inertia(z: Floats, W: Floats, cluster: Ints) -> float:
@@ -75,3 +114,119 @@ def test_scores_far_from_zero_are_told_apart() -> None:
 def test_more_clusters_than_scores_are_refused(K: int) -> None:
     with pytest.raises(InputError, match=f"K is {K}\n2 scores make 1 to 2 clusters"):
         kmeans(np.array([0.0, 1.0]), np.ones(2), K)
+
+
+# Densities
+
+
+def check_density(density: Floats, grid: Floats, values: Floats) -> None:
+    """The density is scipy's, which sums the kernels of all values one by one."""
+    expected = gaussian_kde(values)(grid)
+    assert np.abs(density - expected).max() < 2e-3 * expected.max()
+
+
+def weighted(values: Floats) -> tuple[Floats, Floats]:
+    distinct, count = np.unique(values, return_counts=True)
+    return distinct, count.astype(np.float64)
+
+
+def test_density_is_that_of_scipy(scores: Floats) -> None:
+    grid, density = kernel_density(*weighted(scores))
+    assert (grid[0], grid[-1]) == (scores[0], scores[-1])
+    check_density(density, grid, scores)
+    silverman = gaussian_kde(scores, "silverman")(grid)
+    with pytest.raises(AssertionError):
+        check_density(silverman, grid, scores)
+
+
+@pytest.mark.parametrize("root", [2, 3])
+@pytest.mark.parametrize("K", [1, 2, 5, 9])
+def test_parts_have_equal_cumulated_roots(scores: Floats, K: int, root: int) -> None:
+    def check_parts(points: Floats) -> None:
+        grid = np.linspace(scores[0], scores[-1], 20001)
+        rooted = gaussian_kde(scores)(grid) ** (1 / root)
+        share = np.bincount(np.searchsorted(points, grid, side="right"), rooted, K) / rooted.sum()
+        np.testing.assert_allclose(share, 1 / K, atol=2e-3)
+
+    points = equal_root_parts(*weighted(scores), K, root)
+    check_parts(points)
+    if K > 1:
+        with pytest.raises(AssertionError):
+            check_parts(points + 0.02 * np.ptp(scores))
+
+
+def test_an_outlier_beyond_the_grid_leaves_a_finite_density() -> None:
+    z = np.concatenate([np.linspace(0, 1e-9, 50), [1.0]])
+    W = np.concatenate([np.full(50, 1e12), [1.0]])
+    grid, density = kernel_density(z, W)
+    assert np.isfinite(density).all()
+    assert density.sum() * (grid[1] - grid[0]) == pytest.approx(1)
+
+
+def test_a_single_score_has_no_density() -> None:
+    with pytest.raises(InputError, match=r"from 0\.5 to 0\.5"):
+        kernel_density(np.array([0.5]), np.array([3.0]))
+
+
+# Mixtures
+
+
+def fitted(values: Floats, K: int) -> Mixture:
+    profile = profile_of(values)
+    return gaussian_mixture(profile.mean, profile.count.astype(np.float64), K)
+
+
+def log_likelihood(mixture: Mixture, values: Floats) -> float:
+    return float(np.mean(logsumexp(mixture.log_joint(values), axis=1)))
+
+
+def scikit_learn(values: Floats, K: int) -> GaussianMixture:
+    """Scikit-learn's mixture, on the values one by one, from the same start."""
+    start = kmeans(values, np.ones(values.size), K)
+    parts = [values[start == k] for k in range(K)]
+    model = GaussianMixture(
+        K,
+        tol=1e-5,
+        max_iter=500,
+        reg_covar=0.0,
+        weights_init=[part.size / values.size for part in parts],
+        means_init=[[part.mean()] for part in parts],
+        precisions_init=[[[1 / part.var()]] for part in parts],
+    )
+    return model.fit(values[:, None])
+
+
+@pytest.mark.parametrize("K", [1, 2, 3])
+def test_mixture_is_that_of_scikit_learn(sample: Floats, K: int) -> None:
+    theirs = scikit_learn(sample, K)
+
+    def check(mixture: Mixture) -> None:
+        assert log_likelihood(mixture, sample) >= theirs.score(sample[:, None]) - 1e-4
+        agree = mixture.most_probable(sample) == theirs.predict(sample[:, None])
+        assert agree.mean() > 0.99
+
+    ours = fitted(sample, K)
+    assert ours.converged
+    assert ours.weight.sum() == pytest.approx(1)
+    check(ours)
+    shifted = Mixture(ours.weight, ours.mean + 0.3 * sample.std(), ours.variance, converged=True)
+    with pytest.raises(AssertionError):
+        check(shifted)
+
+
+def test_joint_is_weight_times_normal_density() -> None:
+    mixture = Mixture(np.array([0.3, 0.7]), np.array([0.0, 2.0]), np.array([1.0, 4.0]), True)
+    z = np.array([-1.0, 0.5, 9.0])
+    expected = np.log([0.3, 0.7]) + norm.logpdf(z[:, None], [0.0, 2.0], [1.0, 2.0])
+    np.testing.assert_allclose(mixture.log_joint(z), expected)
+
+
+def test_no_component_is_narrower_than_the_floor() -> None:
+    values = np.concatenate([np.zeros(1000), np.linspace(1, 2, 100)])
+    mixture = fitted(values, 2)
+    assert mixture.variance.min() == pytest.approx(1e-6 * values.var())
+    assert np.isfinite(log_likelihood(mixture, values))
+
+
+def test_iterations_end() -> None:
+    assert not fitted(np.linspace(0, 1, 500) ** 4, 8).converged

@@ -74,22 +74,6 @@ def test_an_error_weighs_what_makes_the_variance_right() -> None:
         assert wrong**2 * p * (1 - p) < 0.999 * variance
 
 
-def test_the_metric_of_a_sample_varies_as_its_linear_form_says() -> None:
-    # 4,000 samples: a standard deviation is known to 1.1%, so 6% off has a chance below 1e-6. The
-    # wrong variant, which takes an error to cost what it costs in accuracy, is off by more.
-    matrix, size, truth = strata("cohen_kappa")
-    linear, rng, n = matrix.linear(size, size, truth), np.random.default_rng(5), 400
-    drawn = np.stack(
-        [rng.multivariate_hypergeometric(row.astype(int), n, 4_000) for row in truth], axis=1
-    ).astype(float)
-    values = matrix.predict(np.full(drawn.shape[:-1], float(n)), drawn).value()[0]
-    p = truth[np.arange(5), matrix.said] / size
-    spread = size**2 * p * (1 - p) / n * (1 - n / size)
-    assert np.sqrt((linear.w**2 * spread).sum()) == pytest.approx(values.std(), rel=0.06)
-    as_accuracy = np.sqrt((spread / size.sum() ** 2).sum())
-    assert as_accuracy != pytest.approx(values.std(), rel=0.06)
-
-
 def mixed(errors: float = 0.08) -> tuple[Matrix, Floats, Floats]:
     """Return strata of twelve small parts each, whose classes are wrong more or less often."""
     rng, classes, rows = np.random.default_rng(3), 12, 4

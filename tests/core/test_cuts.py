@@ -102,7 +102,3 @@ def test_scores_in_one_bin_have_one_rank() -> None:
         _check_is_mid_rank(ranks, score)
     exact = (np.argsort(np.argsort(score)) + 0.5) / score.size
     assert np.abs(ranks - exact).max() <= 1 / 500
-
-
-def test_where_all_scores_are_equal_the_rank_is_a_half() -> None:
-    assert rank(np.zeros(3), profile_of(np.zeros(3))).tolist() == [0.5] * 3

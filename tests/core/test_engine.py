@@ -149,13 +149,6 @@ def test_algorithm_2_goes_in_steps() -> None:
     assert sizes == [20, 30, 25]  # n_ini each; n_step; and what is left of the budget
 
 
-def test_a_pure_stratum_gets_nothing_from_equation_9() -> None:
-    design = Design.kumar_raj(allocation="opt-a2", bins=4, first_per_stratum=10, round_size=20)
-    state = labelled([10.0, 8.0, 6.0, 10.0], [10.0] * 4)
-    counts = plan(design, Goal("accuracy", budget=99), METRIC, state, rng=np.random.default_rng(0))
-    assert counts.tolist()[0] == counts.tolist()[3] == 0
-
-
 @pytest.mark.parametrize(
     ("allocation", "shares"), [("pro", [40, 25, 25, 10]), ("equ", [25, 25, 25, 25])]
 )

@@ -62,17 +62,6 @@ def test_over_all_samples_estimate_and_variance_are_unbiased(replacement: bool) 
             check_unbiased(wrong, replacement=replacement)
 
 
-def test_equation_1_by_hand() -> None:
-    tallies = Tallies(N=[900, 100], n=[10, 5], x=[9, 2])
-    precision = ratio("precision", tallies.N, np.array([True, True]))
-    moments = estimate(tallies, precision, "unbiased", replacement=True)
-    assert float(moments.value) == pytest.approx(0.9 * 0.9 + 0.1 * 0.4)
-    assert float(moments.variance) == pytest.approx(0.81 * 0.09 / 9 + 0.01 * 0.24 / 4)
-    without = estimate(tallies, precision, "unbiased", replacement=False)
-    corrected = 0.81 * 0.09 / 9 * (1 - 10 / 900) + 0.01 * 0.24 / 4 * (1 - 5 / 100)
-    assert float(without.variance) == pytest.approx(corrected)
-
-
 def test_the_m_estimate_by_hand() -> None:
     # m = 2 at n = 0; m = 1/sqrt(n) after; prior 1/2 (paper 1, section 5).
     values = m_estimate(np.array([0.0, 1.0, 9.0]), np.array([0.0, 0.0, 6.0]))

@@ -105,14 +105,6 @@ def test_no_error_in_the_labels_is_no_part_without_variance() -> None:
     assert float(high) == 1.0  # the metric can be no more
 
 
-def test_all_items_are_no_sample() -> None:
-    N = np.array([500.0, 300.0])
-    form, tallies = ratio("recall", N, np.array([True, False])), Tallies(N, [50, 40], [45, 4])
-    ends = np.array(0.8), np.array(0.9), np.array(0.95)
-    low, high = of_all_items("recall", form, tallies, ends=ends, share=1.0, confidence=0.95)
-    assert (float(low), float(high)) == pytest.approx((0.8, 0.95))
-
-
 def test_goals_that_a_sample_cannot_serve_are_refused() -> None:
     goal = Goal("precision", within=0.02, sample_of=9_000, sample_size=900)
     assert Goal.from_dict(goal.to_dict()) == goal

@@ -19,34 +19,12 @@ from assay.errors import PredictionsError
 from assay.predictions.contract import Predictions
 from assay.predictions.read import read_predictions
 from assay.predictions.read_pair import read_compared
+from tests.sklearn_metrics import SKLEARN
 
 SIZE = 1500
 NAMES = ("old", "new")
 OF_ONE = [metric for metric in METRICS if metric != "prevalence"]
 CASES = range(3)
-
-
-def plain(metric: str, said: Bools, truth: Bools) -> float:
-    """Return a metric of some items, by its definition."""
-    among = {
-        "precision": (truth, said),
-        "recall": (said, truth),
-        "accuracy": (said == truth, np.ones_like(truth)),
-        "false_omission_rate": (truth, ~said),
-        "prevalence": (truth, np.ones_like(truth)),
-        "specificity": (~said, ~truth),
-        "false_positive_rate": (said, ~truth),
-        "negative_predictive_value": (~truth, ~said),
-    }
-    if metric == "f1":
-        precision, recall = (plain(each, said, truth) for each in ("precision", "recall"))
-        return 2 * precision * recall / (precision + recall)
-    if metric == "balanced_accuracy":
-        return (plain("recall", said, truth) + plain("specificity", said, truth)) / 2
-    if metric == "matthews_correlation":
-        return float(np.corrcoef(said, truth)[0, 1])
-    what, where = among[metric]
-    return float(what[where].mean())
 
 
 class Slices:
@@ -76,7 +54,7 @@ class Slices:
         metric, _, slice = name.partition("[lang=")
         metric, _, classifier = metric.partition(":")
         here = self.language == slice[:-1] if slice else np.ones(SIZE, dtype=np.bool_)
-        return plain(metric, self.said[classifier or "old"][here], self.truth[here])
+        return SKLEARN[metric](self.truth[here], self.said[classifier or "old"][here])
 
 
 class Weeks:
@@ -109,7 +87,7 @@ class Weeks:
             every = np.union1d(*self.ids.values())
             return float(self.truth[every].mean())
         metric, _, classifier = name.partition(":")
-        return plain(metric, self.said[classifier], self.truth[self.ids[classifier]])
+        return SKLEARN[metric](self.truth[self.ids[classifier]], self.said[classifier])
 
 
 Population = Slices | Weeks

@@ -212,16 +212,6 @@ def test_a_centred_stop_waits_for_the_farther_end() -> None:
         assert float(each.high) - value <= 0.07 + 1e-12
 
 
-def test_a_fixed_design_is_narrower_for_the_same_labels() -> None:
-    fixed, looking = (
-        MADE.joint(METRICS, budget=200, design=design) for design in (Design.fixed(), Design())
-    )
-    *_, (state, now, _) = rounds(fixed, MADE, asked=200, seed=6)
-    assert now.reason == Reason.BUDGET_SPENT
-    for one, other in zip(now.looks, looking.look(state).looks, strict=True):
-        assert one.half_width < other.half_width
-
-
 @pytest.mark.parametrize(
     "design",
     [

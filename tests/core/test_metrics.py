@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
@@ -109,17 +110,6 @@ def test_the_level_is_that_of_a_recall_with_the_same_slopes(metric: str) -> None
     assert np.abs(wrong / np.abs(wrong).sum() - slopes / np.abs(slopes).sum()).max() > 1e-3
 
 
-@pytest.mark.parametrize("metric", OF_CLASSES)
-def test_of_both_classes_extremes_are_those_of_every_case_also_without_a_class(metric: str) -> None:
-    sizes, says_yes = np.array([3.0, 2.0, 4.0]), np.array([True, True, False])
-    form = ratio(metric, sizes, says_yes)
-    for least in itertools.product((0, 1), (0, 2), (0, 3)):
-        boxes = [range(low, int(high) + 1) for low, high in zip(least, sizes, strict=True)]
-        values = form.value(np.array(list(itertools.product(*boxes)), dtype=float))
-        low, high = form.extremes(np.array(least, dtype=float), sizes)
-        assert (float(low), float(high)) == pytest.approx((values.min(), values.max()), abs=1e-12)
-
-
 def test_accuracy_of_mixed_strata_counts_correct_predictions() -> None:
     for seed in range(10):
         truth, predicted, *_ = population(seed)
@@ -137,11 +127,16 @@ def numeric_gradient(metric: Metric, totals: Floats) -> Floats:
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_the_gradient_is_the_slope(metric: str) -> None:
+def test_gradient_weights_and_direction_are_those_of_the_slope(metric: str) -> None:
     _, _, sizes, positives, says_yes = population(7)
     form = ratio(metric, sizes, says_yes)
     slope = numeric_gradient(form, positives)
     np.testing.assert_allclose(form.gradient(positives), slope, atol=1e-9)
+    assert (form.rises(positives) == (slope > 0)).all()
+    weights, size = form.weights(positives), np.abs(slope)
+    np.testing.assert_allclose(weights / weights.sum(), size / size.sum(), atol=1e-6)
+    # Without a positive the gradient of recall is not there; its weights are.
+    assert (form.weights(np.zeros_like(sizes)) > 0).any()
     if form.b.any():  # the same check catches a gradient that forgets the denominator
         forgetful = form.a / form.denominator(positives) + 1e-6 * (not form.straight)
         with pytest.raises(AssertionError):
@@ -152,18 +147,19 @@ def test_the_gradient_is_the_slope(metric: str) -> None:
 def test_extremes_are_those_of_every_case(metric: str) -> None:
     sizes, says_yes = np.array([3.0, 2.0, 4.0]), np.array([True, True, False])
     form = ratio(metric, sizes, says_yes)
-    least, most = np.array([1.0, 0.0, 1.0]), np.array([2.0, 2.0, 3.0])
+    rounding = 1e-12 if metric in OF_CLASSES else 0.0
+    boxes = [(least, sizes) for least in itertools.product((0.0, 1.0), (0.0, 2.0), (0.0, 3.0))]
+    for least, most in [*boxes, ((1.0, 0.0, 1.0), np.array([2.0, 2.0, 3.0]))]:
+        values = form.value(every_case(least, most))
+        low, high = form.extremes(np.array(least), most)
+        wanted = pytest.approx((values.min(), values.max()), abs=rounding, rel=0)
+        assert (float(low), float(high)) == wanted
+
+
+def every_case(least: Iterable[float], most: Iterable[float]) -> Floats:
+    """All totals in whole numbers within a box."""
     boxes = [range(int(low), int(high) + 1) for low, high in zip(least, most, strict=True)]
-    values = [float(form.value(np.array(case, dtype=float))) for case in itertools.product(*boxes)]
-    low, high = form.extremes(least, most)
-    assert (float(low), float(high)) == (min(values), max(values))
-
-
-def test_replications_stand_side_by_side() -> None:
-    form = ratio("f1", np.array([10.0, 90.0]), np.array([True, False]))
-    totals = np.array([[8.0, 2.0], [0.0, 5.0]])
-    assert form.value(totals).tolist() == [16 / 20, 0.0]
-    assert form.gradient(totals).shape == (2, 2)
+    return np.array(list(itertools.product(*boxes)), dtype=float)
 
 
 def test_without_a_positive_recall_is_zero_and_says_it_is_not_defined() -> None:
@@ -202,17 +198,6 @@ def two_classifiers(seed: int) -> tuple[Bools, Bools, Bools, Floats, Floats, Boo
 COMPARABLE = ("precision", "recall", "accuracy", "false_omission_rate")
 
 
-@pytest.mark.parametrize("metric", COMPARABLE)
-def test_a_difference_at_full_labelling_is_scikit_learns(metric: str) -> None:
-    for seed in range(20):
-        truth, first, second, sizes, positives, one, other = two_classifiers(seed)
-        both = difference(ratio(metric, sizes, one), ratio(metric, sizes, other))
-        wanted = SKLEARN[metric](truth, first) - SKLEARN[metric](truth, second)
-        assert float(both.value(positives)) == pytest.approx(wanted, abs=1e-12)
-        with pytest.raises(AssertionError):
-            assert float(both.value(positives)) == pytest.approx(-wanted, abs=1e-12)
-
-
 def over_four_strata(metric: str, says: tuple[str, str]) -> Ratio:
     """Return the difference over strata of 3, 2, 4 and 2 items; `says` is like ("yyn", "yny")."""
     sizes = np.array([3.0, 2.0, 4.0, 2.0])
@@ -228,9 +213,7 @@ def test_a_differences_extremes_are_those_of_every_case(metric: str) -> None:
     for says in [MIXED, FIRST_YES_MORE, SECOND_YES_MORE]:
         both = over_four_strata(metric, says)
         for least, most in (([1, 0, 1, 0], [2, 2, 3, 2]), ([0, 2, 0, 0], [3, 2, 1, 1])):
-            boxes = [range(low, high + 1) for low, high in zip(least, most, strict=True)]
-            cases = np.array(list(itertools.product(*boxes)), dtype=float)
-            values = both.value(cases)
+            values = both.value(every_case(least, most))
             low, high = both.extremes(np.array(least, dtype=float), np.array(most, dtype=float))
             assert (float(low), float(high)) == (values.min(), values.max())
             assert -1 <= values.min() <= values.max() <= 1
@@ -240,9 +223,7 @@ def test_a_differences_extremes_are_those_of_every_case(metric: str) -> None:
 def test_a_difference_rises_where_its_slope_does(metric: str) -> None:
     for says in [MIXED, FIRST_YES_MORE, SECOND_YES_MORE]:
         both = over_four_strata(metric, says)
-        cases = np.array(
-            list(itertools.product(range(1, 4), (1, 2), range(1, 5), (1, 2))), dtype=float
-        )
+        cases = every_case((1, 1, 1, 1), (3, 2, 4, 2))
         slopes, rises = both.gradient(cases), both.rises(cases)
         assert (np.where(rises, slopes, -slopes) >= 0).all()
         assert not (np.where(rises, -slopes, slopes) >= 0).all()
@@ -334,18 +315,11 @@ def test_a_gap_lies_between_its_extremes_in_every_case(metric: str) -> None:
         )
         both = Gap(one, other)
         for least, most in (([1, 0, 1, 0], [2, 2, 3, 2]), ([0, 2, 0, 0], [3, 2, 1, 1])):
-            boxes = [range(low, high + 1) for low, high in zip(least, most, strict=True)]
-            values = both.value(np.array(list(itertools.product(*boxes)), dtype=float))
+            values = both.value(every_case(least, most))
             low, high = both.extremes(np.array(least, dtype=float), np.array(most, dtype=float))
             most_apart = 1 - one.lowest
-            assert (
-                -most_apart
-                <= float(low)
-                <= values.min()
-                <= values.max()
-                <= float(high)
-                <= most_apart
-            )
+            assert -most_apart <= float(low) <= values.min()
+            assert values.max() <= float(high) <= most_apart
         known = np.array([2.0, 1.0, 3.0, 0.0])
         assert both.extremes(known, known) == (both.value(known), both.value(known))
 
@@ -359,24 +333,6 @@ def test_a_gap_is_defined_where_both_are() -> None:
     assert both.gradient(np.zeros(2)).tolist() == [0.0, 0.0]
     assert float(both.denominator(np.array([2.0, 1.0]))) == 3.0
     assert both.bends
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_weights_are_the_gradients_size_up_to_a_factor(metric: str) -> None:
-    _, _, sizes, positives, says_yes = population(9)
-    form = ratio(metric, sizes, says_yes)
-    weights, slope = form.weights(positives), np.abs(numeric_gradient(form, positives))
-    np.testing.assert_allclose(weights / weights.sum(), slope / slope.sum(), atol=1e-6)
-    # Without a positive the gradient of recall is not there; its weights are.
-    assert (form.weights(np.zeros_like(sizes)) > 0).any()
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_a_metric_rises_where_its_slope_does(metric: str) -> None:
-    _, _, sizes, positives, says_yes = population(9)
-    form = ratio(metric, sizes, says_yes)
-    slope = numeric_gradient(form, positives)
-    assert (form.rises(positives) == (slope > 0)).all()
 
 
 @pytest.mark.parametrize("metric", METRICS)

@@ -23,12 +23,6 @@ def make(**more: object) -> assay.Campaign:
     return assay.create_campaign(COLUMNS, **values)
 
 
-@pytest.mark.parametrize("name", MODES)
-def test_a_mode_is_a_design_that_can_be_kept(name: str) -> None:
-    assert assay.Design.from_json(MODES[name].to_json()) == MODES[name]
-    assert len(set(map(str, MODES.values()))) == len(MODES) == 4
-
-
 @pytest.mark.parametrize(
     ("values", "message"),
     [

@@ -68,14 +68,6 @@ def test_a_part_of_a_population_is_profiled_by_the_rule_for_all() -> None:
         check_cells(profile_of(part), part, "margin")
 
 
-def test_cells_do_not_depend_on_the_order_of_the_scores() -> None:
-    rng = np.random.default_rng(4)
-    values = rng.standard_cauchy(70_000)
-    one, other = profile_of(values), profile_of(rng.permutation(values))
-    for name in ("low", "high", "mean", "count"):
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name))
-
-
 @given(arrays(np.float64, st.integers(1, 60), elements=ANY_FLOAT))
 def test_any_finite_scores_have_a_profile(values: Floats) -> None:
     rule: Rule = "probability" if ((values >= 0) & (values <= 1)).all() else "margin"

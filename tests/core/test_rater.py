@@ -10,7 +10,6 @@ from sklearn.metrics import cohen_kappa_score
 from assay.core.rater import (
     Term,
     as_contrast,
-    as_kappa,
     contrast_reach,
     contrast_share,
     kappa_share,
@@ -89,25 +88,6 @@ def simulated(seed: int, chances: Floats, n: Ints) -> Floats:
 
 def holds(found: Domain, true: float) -> float:
     return float(np.mean((found.low <= true) & (true <= found.high)))
-
-
-def test_intervals_of_kappa_hold_where_labels_are_out_of_proportion() -> None:
-    """At 95%, 4,000 samples: coverage below 0.94 has a chance of 1 in 500 at 0.95.
-
-    From the counts as they are, without the strata's weights, it is wrong nearly always.
-    """
-    N, n = of(80_000, 20_000), np.array([150, 350])
-    chances = np.array([[0.05, 0.02, 0.03, 0.9], [0.35, 0.2, 0.15, 0.3]])
-    counts, possible = simulated(1, chances, n), np.ones((2, 4), dtype=np.bool_)
-    true = float(2 * kappa_share(N @ chances)[0] - 1)
-    drawn = np.broadcast_to(n.astype(np.float64), (RUNS, 2))
-
-    def known(sizes: Floats) -> Domain:
-        share = domain(sizes, drawn, counts, possible=possible, confidence=0.95, share=kappa_share)
-        return as_kappa(share)
-
-    assert 0.94 < holds(known(N), true) < 0.985
-    assert holds(known(n.astype(np.float64)), true) < 0.2
 
 
 @pytest.mark.parametrize(

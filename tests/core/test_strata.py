@@ -15,6 +15,7 @@ from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats
 from assay.errors import AssayError, DesignError, InputError
 
+ANY_FLOAT = st.floats(allow_nan=False, allow_infinity=False)
 HALVES = Cuts(method="equal", points=(0.5,), owner=(0, 1))
 NESTED = Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1), notes=("nested",))
 BOTH_SIDES = Strata.of_sides("score", {True: HALVES, False: NESTED}, (3, 4, 5, 6))
@@ -54,15 +55,11 @@ def test_a_layer_may_straddle_the_labels() -> None:
     assert strata.assign(np.array([0.2, 0.9]), np.array([True, False])).tolist() == [0, 1]
 
 
-def test_a_single_stratum_has_any_score() -> None:
-    strata = stratify(
-        {True: profile_of(np.array([0.7, 0.8]))}, variable="score", method="perc", bins=1
-    )
-    assert strata.describe() == ["yes, score of any value"]
-
-
 @given(
-    arrays(np.float64, 40, elements=st.floats(allow_nan=False, allow_infinity=False)),
+    # Of the last, many share a cell.
+    st.sampled_from([ANY_FLOAT, st.floats(0, 1), st.floats(0.5, 0.51)]).flatmap(
+        lambda scores: arrays(np.float64, 40, elements=scores)
+    ),
     arrays(np.bool_, 40),
     st.sampled_from(list(METHODS)),
     st.integers(1, 20),

@@ -25,6 +25,14 @@ lower_rates = partial(end_rates, upper=False)
 upper_rates = partial(end_rates, upper=True)
 
 
+def ends_of(
+    tallies: Tallies, form: Metric, confidence: float = 0.95, **more: bool
+) -> tuple[Floats, Floats]:
+    """The interval for a stop at a width."""
+    options = {"replacement": False, **more}
+    return ValueTests(tallies, form, confidence=confidence, b=HALF, **options).ends()
+
+
 def sample(w: list[float], n: list[float], x: list[float]) -> Sample:
     return Sample(np.array(w), np.array(n), np.array(x), np.ones(len(w)))
 
@@ -133,24 +141,9 @@ def test_more_confidence_is_wider_and_the_estimate_lies_inside(metric: str) -> N
     form = ratio(metric, sizes, says_yes)
     tallies = Tallies(sizes, n=[60, 50, 80], x=[55, 30, 3])
     value = float(form.value(sizes * tallies.x / tallies.n))
-    ends = [
-        ValueTests(tallies, form, replacement=False, confidence=c, b=HALF).ends()
-        for c in (0.8, 0.95, 0.99)
-    ]
+    ends = [ends_of(tallies, form, confidence) for confidence in (0.8, 0.95, 0.99)]
     lows, highs = [float(low) for low, _ in ends], [float(high) for _, high in ends]
     assert 0 <= lows[2] < lows[1] < lows[0] < value < highs[0] < highs[1] < highs[2] <= 1
-
-
-def test_outcomes_and_their_complements_mirror_each_other() -> None:
-    """The interval of an error rate is the mirror image of that of the precision."""
-    sizes, says_yes = np.array([500.0, 800.0]), np.array([True, True])
-    form = ratio("precision", sizes, says_yes)
-    tallies = Tallies(sizes, n=[60, 50], x=[55, 48])
-    mirrored = Tallies(sizes, n=[60, 50], x=[5, 2])
-    low, high = ValueTests(tallies, form, replacement=True, confidence=0.95, b=HALF).ends()
-    low_of, high_of = ValueTests(mirrored, form, replacement=True, confidence=0.95, b=HALF).ends()
-    assert float(low) == pytest.approx(1 - float(high_of))
-    assert float(high) == pytest.approx(1 - float(low_of))
 
 
 @pytest.mark.parametrize("confidence", [0.8, 0.9, 0.95, 0.99])
@@ -185,8 +178,7 @@ def test_a_single_stratum_is_right_under_peeking_by_exact_dynamic_programming(
 
     def ours(x: Floats, n: float) -> tuple[Floats, Floats]:
         tallies = Tallies(np.array([1e9]), n=n, x=x[:, None])
-        b = extra_outcomes("width")
-        return ValueTests(tallies, form, replacement=True, confidence=confidence, b=b).ends()
+        return ends_of(tallies, form, confidence, replacement=True)
 
     def wilsons(x: Floats, n: float) -> tuple[Floats, Floats]:
         p = x / n
@@ -200,7 +192,7 @@ def test_an_unsampled_stratum_may_be_anything() -> None:
     sizes = np.array([700.0, 300.0])
     form = ratio("precision", sizes, np.array([True, True]))
     tallies = Tallies(sizes, n=[200, 0], x=[200, 0])
-    low, high = ValueTests(tallies, form, replacement=False, confidence=0.95, b=HALF).ends()
+    low, high = ends_of(tallies, form)
     assert float(low) < 0.7
     assert float(high) == 1.0
 
@@ -210,7 +202,7 @@ def test_a_fully_labelled_population_is_known() -> None:
         sizes = np.array([5.0, 5.0])
         form = ratio("precision", sizes, np.array([True, True]))
         tallies = Tallies(sizes, n=sizes, x=np.array(counts, float))
-        low, high = ValueTests(tallies, form, replacement=False, confidence=0.95, b=HALF).ends()
+        low, high = ends_of(tallies, form)
         assert float(low) == float(high) == sum(counts) / 10
 
 
@@ -222,9 +214,7 @@ def test_the_correction_narrows_as_the_population_runs_out() -> None:
     more, fewer = 21 / 301, 19.5 / 300  # half and b = 1/2 errors added, and b taken away
     reach = []
     for replacement, f in ((True, 1.0), (False, left)):
-        low, high = ValueTests(
-            tallies, form, replacement=replacement, confidence=0.95, b=HALF
-        ).ends()
+        low, high = ends_of(tallies, form, replacement=replacement)
         assert deviance(21 / f, 301 / f, 1 - float(low)) == pytest.approx(z2, rel=1e-5)
         assert deviance(19.5 / f, 300 / f, 1 - float(high)) == pytest.approx(z2, rel=1e-5)
         reach.append(1 - more - float(low) + float(high) - 1 + fewer)
@@ -266,30 +256,12 @@ def test_nothing_is_hidden_where_every_item_is_labelled(monkeypatch: pytest.Monk
     tallies = Tallies(sizes, n=np.broadcast_to(n, x.shape), x=x)
 
     def share_below() -> float:
-        _, high = ValueTests(
-            tallies, form, replacement=False, confidence=0.95, b=HALF, explored=True
-        ).ends()
+        _, high = ends_of(tallies, form, explored=True)
         return float((high < truth).mean())
 
     assert share_below() <= 0.05
     monkeypatch.setattr(Sample, "evened", hidden_everywhere)
     assert share_below() > 0.05
-
-
-def test_labels_that_follow_errors_leave_too_few_of_them_and_this_much() -> None:
-    """The shortfall of x/n, simulated: n grows as x^eta, and eta errors make up for it.
-
-    Of 200,000 samples the mean of (x + eta)/n lies within 4 standard errors of the rate (failure
-    probability 1e-4) plus the next order, 2 eta/(n x); without eta it lies far below.
-    """
-    rng, rate, eta = np.random.default_rng(3), 0.05, 0.3
-    first = rng.binomial(1000, rate, 200_000)
-    n = np.round(2000 * (first / 50) ** eta)
-    x = first + rng.binomial(np.maximum(n - 1000, 0).astype(int), rate)
-    n = np.maximum(n, 1000)
-    error = 4 * float((x / n).std()) / np.sqrt(len(x)) + 2 * eta / (2000 * 100)
-    assert abs(float(((x + eta) / n).mean()) - rate) < error
-    assert abs(float((x / n).mean()) - rate) > error
 
 
 def differences(metric: str) -> tuple[Metric, Metric]:
@@ -309,10 +281,7 @@ def test_a_difference_below_0_is_the_mirror_image_of_its_opposite(metric: str) -
         ends = []
         for form in differences(metric):
             value = float(form.value(tallies.N * tallies.x / tallies.n))
-            (low, high), (lower, higher) = (
-                ValueTests(tallies, form, replacement=False, confidence=c, b=HALF).ends()
-                for c in (0.9, 0.99)
-            )
+            (low, high), (lower, higher) = (ends_of(tallies, form, c) for c in (0.9, 0.99))
             assert -1 <= float(lower) < float(low) < value < float(high) < float(higher) <= 1
             ends.append((float(low), float(high)))
         (least, most), (least_of, most_of) = ends
@@ -327,7 +296,7 @@ def test_what_nothing_speaks_against_is_an_end_itself_and_not_nearly(metric: str
 
     def ends(x: list[int]) -> tuple[float, float]:
         tallies = Tallies(sizes, n=[60, 300], x=x)
-        low, high = ValueTests(tallies, form, replacement=False, confidence=0.95, b=HALF).ends()
+        low, high = ends_of(tallies, form)
         return float(low), float(high)
 
     assert ends([60, 0])[1] == 1.0

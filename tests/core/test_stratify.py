@@ -57,15 +57,6 @@ def test_targets_together_are_exact_too() -> None:
         check_exact(made, every_target(made.names), forgotten=1)
 
 
-def test_any_targets_together_are_exact() -> None:
-    for seed in range(20):
-        made = make(seed, size=400, classifiers=4, heaps=None)
-        rng = np.random.default_rng([seed, 1])
-        check_exact(
-            made, rng.choice(every_target(made.names), 1 + seed % 4, replace=False).tolist()
-        )
-
-
 def test_precision_differences_are_exact_where_both_say_yes_equally_often() -> None:
     item = np.arange(2000)
     said = {"a": item < 1000, "b": (item >= 800) & (item < 1800)}

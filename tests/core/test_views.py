@@ -39,36 +39,6 @@ def test_every_target_at_full_labelling_is_scikit_learns(
         check(off_by_one)
 
 
-@pytest.mark.parametrize(("seed", "classifiers", "heaps"), CASES)
-def test_a_view_never_mixes_what_its_classifiers_say_nor_strata(
-    seed: int, classifiers: int, heaps: int | None
-) -> None:
-    made = population(seed, classifiers, heaps)
-    parts = made.parts
-    for view in made.joint(every_target(made.names), budget=1).views:
-        bits = [bit for bit, name in enumerate(made.names) if f":{name}" in view.name]
-        groups = np.split(view.parts, view.starts[1:])
-        keys = [
-            {
-                (int(parts.stratum[p]), *(int(parts.code[p]) >> bit & 1 for bit in bits))
-                for p in group
-            }
-            for group in groups
-        ]
-        assert all(len(key) == 1 for key in keys)
-        assert len(set().union(*keys)) == len(groups)  # and what is alike is not kept apart
-        assert [next(iter(key))[0] for key in keys] == view.stratum.tolist()
-        share = [
-            parts.size[g].sum() / parts.size[parts.stratum == h].sum()
-            for g, h in zip(groups, view.stratum, strict=True)
-        ]
-        np.testing.assert_allclose(view.share, share)
-        assert view.strata.tolist() == sorted(set(view.stratum.tolist()))
-        assert view.by_stratum(view.gather(parts.size)).tolist() == [
-            parts.size[view.parts[parts.stratum[view.parts] == h]].sum() for h in view.strata
-        ]
-
-
 def two(metric: str, made: Made) -> View:
     (view,) = made.joint([f"{metric}:a - {metric}:b"], budget=1).views
     return view

@@ -1,15 +1,11 @@
 """Populations of known truth: counts, values and limits against the items themselves."""
 
 import math
-import os
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import rankdata
-from sklearn import metrics as sk
 
 from assay.core.cut_methods import METHODS
 from assay.core.cuts import Variable
@@ -22,10 +18,8 @@ from assay.core.types import Bools, Floats
 from assay.errors import AssayError, PredictionsError
 from assay.predictions import from_arrays
 from assay.simulation import Population
+from tests.sklearn_metrics import SKLEARN
 
-DATA = Path(
-    os.environ.get("ASSAY_DATA", Path(__file__).parents[2].resolve().parent / "shared" / "data")
-)
 SIZE = 20_000
 
 
@@ -79,21 +73,21 @@ def test_what_is_simulated_is_cut_as_what_is_run(
         assert simulated.strata != wrong
 
 
-SCIKIT: dict[str, Callable[[Bools, Bools], float]] = {
-    "precision": sk.precision_score,
-    "recall": sk.recall_score,
-    "f1": sk.f1_score,
-    "accuracy": sk.accuracy_score,
-    "false_omission_rate": lambda truth, said: sk.precision_score(truth, ~said),
-    "prevalence": lambda truth, said: truth.mean() + 0 * said.mean(),
-}
-
-
-@pytest.mark.parametrize("metric", SCIKIT)
+@pytest.mark.parametrize("metric", SKLEARN)
 def test_values_are_scikit_learns(metric: str) -> None:
     score, predicted, truth = items(ties=False)
     population = Population(y_true=truth, y_score=score, y_pred=predicted)
-    assert population.value(metric) == pytest.approx(SCIKIT[metric](truth, predicted), rel=1e-12)
+    assert population.value(metric) == pytest.approx(SKLEARN[metric](truth, predicted), rel=1e-12)
+    given = arrays()
+    several, by_hand = (
+        Population(**given),
+        {name: SKLEARN[metric](given["y_true"], given["y_pred"][name]) for name in NAMES},
+    )
+    for name in NAMES:
+        assert several.value(Target(metric, name)) == pytest.approx(by_hand[name], abs=1e-12)
+    if metric != "prevalence":
+        found = several.value(Target(metric, "a", minus="b"))
+        assert found == pytest.approx(by_hand["a"] - by_hand["b"], abs=1e-12)
 
 
 def test_what_it_says_of_itself() -> None:
@@ -157,30 +151,6 @@ def test_a_metric_that_does_not_exist_here_is_told() -> None:
         Population(y_true=[True, False], y_pred=[False, False]).value("precision")
 
 
-def test_a_real_file_has_the_values_its_readme_states() -> None:
-    file = DATA / "offensive_mix.parquet"
-    if not file.is_file():
-        pytest.skip(f"{file} is not there; ASSAY_DATA names the folder")
-    population = Population.read(file, label="label", score="score_logreg", predicted="pred_logreg")
-    assert population.size == 49_579
-    assert population.positives == 23_533
-    assert population.predicted_positives == 19_333
-    # Four digits; the README's last one is not always rounded (recall is 0.74325).
-    assert population.value("accuracy") == pytest.approx(0.8410, abs=1e-4)
-    assert population.value("precision") == pytest.approx(0.9047, abs=1e-4)
-    assert population.value("recall") == pytest.approx(0.7432, abs=1e-4)
-
-
-def test_the_limit_of_a_real_file_is_that_of_its_readme() -> None:
-    file = DATA / "arxiv15.parquet"
-    if not file.is_file():
-        pytest.skip(f"{file} is not there; ASSAY_DATA names the folder")
-    population = Population.read(
-        file, label="label_math", score="score_math", predicted="pred_math"
-    )
-    assert population.limit("precision") == pytest.approx(0.54, abs=0.01)
-
-
 # Several classifiers with the truth: counts by hand, values by scikit-learn.
 
 
@@ -192,38 +162,6 @@ def arrays() -> dict[str, Any]:
     truth = rng.random(3000) < 0.3
     said = {name: truth ^ (rng.random(3000) < 0.1 * k) for k, name in enumerate(NAMES, start=1)}
     return {"y_true": truth, "y_pred": said, "y_score": {"a": rng.random(3000).round(3)}}
-
-
-def omission(truth: Any, said: Any) -> float:
-    return float(truth[~said].mean())
-
-
-SCIKIT_OF_SEVERAL: dict[str, Callable[..., float]] = {
-    "precision": sk.precision_score,
-    "recall": sk.recall_score,
-    "f1": sk.f1_score,
-    "accuracy": sk.accuracy_score,
-    "false_omission_rate": omission,
-}
-
-
-@pytest.mark.parametrize("metric", SCIKIT_OF_SEVERAL)
-def test_values_of_several_are_scikit_learns(metric: str) -> None:
-    given = arrays()
-    population = Population(**given)
-    by_hand = {
-        name: SCIKIT_OF_SEVERAL[metric](given["y_true"], given["y_pred"][name]) for name in NAMES
-    }
-    for name in NAMES:
-        assert population.value(Target(metric, name)) == pytest.approx(by_hand[name], abs=1e-12)
-    if metric != "f1":
-        found = population.value(Target(metric, "a", minus="b"))
-        assert found == pytest.approx(by_hand["a"] - by_hand["b"], abs=1e-12)
-
-
-def test_prevalence_is_the_share_of_positives() -> None:
-    given = arrays()
-    assert Population(**given).value(Target("prevalence", "")) == given["y_true"].mean()
 
 
 def test_outcomes_are_the_positives_of_each_part() -> None:

@@ -163,23 +163,6 @@ def several(size: int = 6_000, *, judge: str = "good") -> Population:
     )
 
 
-def test_a_good_judge_saves_labels_of_several_classifiers() -> None:
-    result = simulate(
-        several(), metrics=["accuracy"], within=0.04, designs=["joint"], replications=20, seed=1,
-        workers=1,
-    )  # fmt: skip
-    assert [row.design for row in result.rows] == ["independent", "joint", "joint + aux"]
-    _, joint, aux = result.rows
-    assert aux.labels_mean < 0.75 * joint.labels_mean
-    # One classifier, two metrics.
-    one = simulate(
-        population(), metrics=["precision", "recall"], within=0.05, designs=["joint"],
-        replications=4, seed=1, workers=1,
-    )  # fmt: skip
-    assert one.rows[-1].design == "joint + aux"
-    assert one.rows[-1].labels_mean < one.rows[-2].labels_mean
-
-
 @pytest.mark.parametrize("judge", ["good", "guesses", "knows the order"])
 def test_intervals_of_several_hold_unless_a_judge_knows_the_order(judge: str) -> None:
     """A judge that knows much, and one that is right about 150 items and guesses of all others.
@@ -210,17 +193,6 @@ def test_intervals_of_several_hold_unless_a_judge_knows_the_order(judge: str) ->
             for look, value in zip(last.looks, truth, strict=True)
         ]
     assert (held.sum(axis=0) >= 34).all() == (judge != "knows the order")
-
-
-def test_noise_leaves_a_run_of_several_as_it_is() -> None:
-    items = several(judge="noise").opined_cells()
-    assert items is not None
-    goal = Goal(targets=parse_targets(["accuracy"], ["a", "b"], within=0.06))
-    for seed in range(3):
-        runs = [JointRecutRun(items, Design(), goal, np.random.default_rng(seed)) for _ in range(2)]
-        looks = [run.run(recut=recut)[1] for run, recut in zip(runs, (True, False), strict=True)]
-        assert runs[0].labels == runs[1].labels
-        assert looks[0].looks[0].low == looks[1].looks[0].low
 
 
 def test_a_model_cuts_cells_into_strata_of_equal_spread() -> None:

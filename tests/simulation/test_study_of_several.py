@@ -1,7 +1,5 @@
 """`simulate` of several targets: what designs cost together, by seed, and bad input."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +9,6 @@ from assay.errors import AssayError, DesignError
 from assay.simulation import SEVERAL_DESIGNS, Population, Simulation
 from assay.simulation import simulate as simulated
 
-DATA = Path(__file__).parents[3] / "shared/data/offensive_mix.parquet"
 METRICS = ["precision:new", "recall:old within 0.08", "precision:new - precision:old"]
 
 
@@ -51,69 +48,6 @@ def test_joint_takes_the_fewest_labels_and_independent_samples_most() -> None:
         assert all(each.within is not None and each.within >= 0.75 for each in row.metrics)
 
 
-def test_a_seed_fixes_all_numbers_whatever_runs_beside() -> None:
-    everything = simulate().to_dict()["rows"]
-    assert simulate().to_dict()["rows"] == everything
-    some = simulate(designs=["coordinated", "joint"]).to_dict()["rows"]
-    assert some == [everything[0], everything[3], everything[4]]
-    other = simulate(designs=["joint"], seed=4).to_dict()["rows"]
-    assert other[1]["metrics"] != everything[4]["metrics"]
-
-
-def test_the_result_is_plain_values() -> None:
-    document = json.loads(json.dumps(simulate(replications=2).to_dict(), allow_nan=False))
-    assert list(document) == ["population", "goal", "rows", "ensemble"]
-    assert document["population"]["rows"] == 8000
-    assert document["population"]["parent"] in ("new", "old")
-    assert list(document["rows"][0]) == [
-        "design",
-        "labels_mean",
-        "labels_se",
-        "change_pct",
-        "sizes",
-        "metrics",
-    ]
-    assert list(document["rows"][0]["sizes"]) == ["samples", "omission"]
-    assert document["rows"][4]["sizes"] is None
-    assert [each["metric"] for each in document["rows"][4]["metrics"]] == [
-        "precision:new",
-        "recall:old",
-        "precision:new - precision:old",
-    ]
-
-
-def test_a_budget_alone_is_for_joint_alone() -> None:
-    result = simulate(within=None, metrics=["precision:new", "recall:old"], budget=100)
-    (row,) = result.rows
-    assert (row.design, row.labels_mean, row.change_pct) == ("joint", 100, None)
-    assert [each.within for each in row.metrics] == [None, None]
-
-
-def test_all_metrics_at_once_take_more_labels() -> None:
-    each = simulate(designs=["joint"])
-    together = simulate(designs=["joint"], simultaneous=True)
-    for one, all_of_them in zip(each.rows, together.rows, strict=True):
-        assert all_of_them.labels_mean > one.labels_mean
-
-
-def test_ctrl_c_leaves_what_was_finished() -> None:
-    def stop_after_two(share: float) -> None:
-        if share > 0.3:
-            raise KeyboardInterrupt
-
-    result = simulate(progress=stop_after_two)
-    assert result.interrupted
-    assert [row.design for row in result.rows] == ["independent", "recycle-sample"]
-    assert not simulate(replications=1).interrupted
-
-
-def test_a_higher_precision_assumed_makes_smaller_samples() -> None:
-    cautious = simulate(metrics=["precision:new"], designs=["coordinated"], replications=1)
-    bold = simulate(metrics=["precision:new"], designs=["coordinated"], replications=1, assume=0.9)
-    assert cautious.rows[1].labels_mean == 385
-    assert bold.rows[1].labels_mean == 139
-
-
 BAD = {
     "one classifier's design": ({"designs": ["perc-opt"]}, "independent, recycle-sample"),
     "no design": ({"designs": []}, "designs: independent"),
@@ -150,20 +84,6 @@ def test_a_classifier_that_never_says_yes_has_an_accuracy_and_no_precision() -> 
         simulated(
             silent, metrics=["precision:sound"], within=0.1, parent="shy", replications=5, workers=1
         )
-
-
-def test_a_real_ensemble() -> None:
-    if not DATA.exists():
-        pytest.skip(f"{DATA} is not there")
-    names = ("bilstm", "cnn", "logreg", "mve")
-    columns = {name: {"score": f"score_{name}", "predicted": f"pred_{name}"} for name in names}
-    found = Population.read(DATA, label="label", classifiers=columns)
-    metrics = [f"precision:{name}" for name in names]
-    result = simulated(found, metrics=metrics, within=0.03, replications=20, seed=1, workers=1)
-    labels = {row.design: row.labels_mean for row in result.rows}
-    assert result.population["parent"] == "mve"
-    assert labels["joint"] < labels["recycle-shuffle"] / 2
-    assert labels["recycle-shuffle"] < labels["independent"] / 2
 
 
 def test_the_difference_of_two_f1s_is_estimated_by_every_design() -> None:

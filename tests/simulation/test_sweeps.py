@@ -18,7 +18,6 @@ from assay.simulation.sweeps import (
     share_of_limit,
     variance_by_bins,
     variance_by_labels,
-    widths_by_labels,
 )
 
 _rng = np.random.default_rng(3)
@@ -76,17 +75,6 @@ def test_a_design_is_left_out_where_the_budget_does_not_cover_its_first_round() 
     by_bins = variance_by_bins(QUESTION, 40)
     assert by_bins.x.tolist() == list(range(2, 11))
     assert np.isnan(by_bins.y["eqsz-opt-a1"]).tolist() == [bins > 8 for bins in range(2, 11)]
-
-
-def test_half_widths_narrow_as_one_over_the_root_of_the_labels() -> None:
-    paths = widths_by_labels(QUESTION, 400)
-    assert set(paths) == {"random", "perc-opt"}
-    path = paths["random"]
-    assert path.labels[-1] == 400
-    assert (path.low <= path.mean).all()
-    assert (path.mean <= path.high).all()
-    at_100, at_400 = path.mean[path.labels == 100], path.mean[path.labels == 400]
-    assert at_100 / at_400 == pytest.approx(2.0, rel=0.03)
 
 
 def test_the_band_holds_nine_runs_in_ten() -> None:

@@ -139,17 +139,6 @@ def test_intervals_at_the_threshold_hold_the_truth_and_quick_ones_need_not(
     assert (row.precision_covers < 12 / 20) is quick
 
 
-def test_where_no_threshold_keeps_the_floor_none_is_certified_but_with_the_chance_of_alpha() -> (
-    None
-):
-    """Fails by chance with a probability below 1e-4."""
-    rng = np.random.default_rng(7)
-    score = rng.random(5000)
-    hopeless = Population(y_true=rng.random(5000) < 0.4, y_score=score, threshold=0.5)
-    row = rows("precision >= 0.9", population=hopeless)["default"]
-    assert row.wrong == row.certified <= most_wrong()
-
-
 def test_all_labels_certify_the_best_of_the_ladders_thresholds() -> None:
     few = population(600, decimals=1)
     question = ThresholdQuestion.parse("precision >= 0.8")
@@ -187,13 +176,6 @@ def test_the_strata_are_those_of_a_campaign_and_their_edges_have_its_true_values
     place = np.searchsorted(np.cumsum(told.sizes), np.cumsum(of_strata.sizes))
     np.testing.assert_allclose(told.precision[place], of_strata.precision)
     np.testing.assert_allclose(told.recall[place], of_strata.recall)
-
-
-def test_numbers_depend_on_the_seed_alone() -> None:
-    first = rows("precision >= 0.85", replications=10)
-    assert rows("precision >= 0.85", replications=10) == first
-    assert rows("precision >= 0.85", replications=10, designs=["default"]) == first
-    assert rows("precision >= 0.85", replications=10, seed=2) != first
 
 
 @pytest.mark.parametrize(

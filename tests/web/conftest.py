@@ -109,8 +109,9 @@ def served(serve: Serve) -> Served:
     return serve()
 
 
-def revoke(url: str, name: str = "spam") -> None:
-    """Revoke every token of a campaign."""
+def revoke(url: str, who: str | None = None, name: str = "spam") -> None:
+    """Revoke the tokens of somebody, or every one, as `assay token revoke` does."""
     with open_store(url).write() as session:
         for token in session.tokens(name):
-            session.revoke_token(name, token.id)
+            if who in (None, token.name):
+                session.revoke_token(name, token.id)

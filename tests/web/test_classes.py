@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable
 from html import unescape
-from time import perf_counter
 from typing import Any
 
 import pytest
@@ -25,7 +24,6 @@ SIX: dict[str, Any] = {
     "Ökonomie": "",
     "ยา": "",
 }
-MANY = {f"class {number:04d}": f"guideline {number}" for number in range(1_000)}
 
 
 def buttons(page: str) -> list[tuple[str, str]]:
@@ -130,17 +128,6 @@ def test_disputes_show_classes_and_take_them(make_web: MakeWeb) -> None:
     assert web.campaign.answers() == {items[0]: Answer("botany")}
 
 
-def test_disputes_of_many_classes_send_them_with_the_page_alone(make_web: MakeWeb) -> None:
-    web = make_web(**of_classes(MANY, items=1_000), reviewers_per_item=2, overlap=1.0)
-    item = web.campaign.ask(1, reviewer="bob")[0].id
-    for who, word in (("bob", "class 0001"), ("eve", "class 0002")):
-        web.campaign.record([Label(str(item), Answer(word), who)])
-    owner = web.client("owner")
-    assert len(listed(owner.get("/owner/disputes").text)) == 1_000
-    part = owner.get("/owner/disputes?at=1&part=case").text
-    assert "data-classes" not in part and "class 0002" in part
-
-
 def test_the_dashboard_of_classes(make_web: MakeWeb) -> None:
     web = make_web(**of_classes(SIX))
     owner, campaign = web.client("owner"), web.campaign
@@ -160,44 +147,7 @@ def test_the_dashboard_of_classes(make_web: MakeWeb) -> None:
     assert first[:2] == [confused[0].said, confused[0].is_of]
 
 
-def test_mistakes_by_class(make_web: MakeWeb) -> None:
-    web = make_web(**of_classes(SIX))
-    web.campaign.tell({item.id: "law" for item in web.campaign.ask(20)})
-    owner, found = web.client("owner"), web.campaign.mistakes()
-    assert len(found) > 5
-    page = owner.get("/owner/mistakes")
-    assert page.status_code == 200
-    assert found.headline in read(page.text).words
-    of_one = owner.get("/owner/mistakes", params={"kind": "<b>maths</b>"})
-    assert of_one.status_code == 200 and "<b>maths" not in of_one.text
-    assert owner.get("/owner/mistakes?kind=fp").status_code == 422
-    csv = owner.get("/owner/mistakes/export", params={"kind": "Ökonomie"})
-    assert len(csv.text.splitlines()) == 1 + len(web.campaign.mistakes(kind="Ökonomie"))
-    assert web.client("reviewer").get("/owner/mistakes").status_code == 403
-
-
-@pytest.mark.parametrize("path", ["/owner", "/owner/curve", "/owner/report", "/owner/export"])
-def test_the_owners_other_pages_are_there(make_web: MakeWeb, path: str) -> None:
-    web = make_web(**of_classes(SIX), slices=["subject"])
-    web.campaign.tell({item.id: "law" for item in web.campaign.ask(20)})
-    assert web.client("owner").get(path).status_code == 200
-
-
 @pytest.mark.parametrize("classes", [True, False])
 def test_there_is_a_way_to_the_curve_where_there_is_one(make_web: MakeWeb, classes: bool) -> None:
     web = make_web(**of_classes(SIX)) if classes else make_web()
     assert ('href="/owner/curve"' in web.client("owner").get("/owner").text) != classes
-
-
-def test_a_thousand_classes_are_no_load_for_a_turn(make_web: MakeWeb) -> None:
-    web = make_web(**of_classes(MANY, items=1_000), budget=200)
-    assert len(listed(web.client("reviewer").get("/review").text)) == 1_000
-    item = turn(web).json()["items"][0]["id"]
-    took = []
-    for number in range(20):
-        began = perf_counter()
-        told = turn(web, (item, f"class {number:04d}"))
-        took.append(perf_counter() - began)
-        assert len(told.content) < 2_000  # the classes are not sent again
-        item = told.json()["items"][0]["id"]
-    assert sorted(took)[len(took) // 2] < 0.1

@@ -63,15 +63,16 @@ def judge(counter: Counter, labels: list[Label], who: str, want: int = 1) -> Any
     )
 
 
-def all_at_once(counter: Counter, turns: dict[str, list[Label]], want: int = 1) -> list[Any]:
+def all_at_once(
+    counter: Counter, turns: dict[str, list[Label]] | list[tuple[str, list[Label]]], want: int = 1
+) -> list[Any]:
     """Let all turns come while the worker is busy; return what each gets, or what it raises."""
+    each_of = list(turns.items() if isinstance(turns, dict) else turns)
     release = Event()
 
     async def go() -> list[Any]:
         busy = asyncio.create_task(counter.call(lambda _campaign: release.wait(30)))
-        tasks = [
-            asyncio.create_task(judge(counter, each, who, want)) for who, each in turns.items()
-        ]
+        tasks = [asyncio.create_task(judge(counter, each, who, want)) for who, each in each_of]
         await asyncio.sleep(0)  # each is in the queue now
         release.set()
         await busy
@@ -148,19 +149,8 @@ def test_what_one_sends_does_not_undo_what_others_send(
 
 def test_one_key_in_two_requests_is_one_label(counter: Counter, web: Web) -> None:
     (label,) = held(counter)[PEOPLE[0]]
-    other = replace(label, answer="no")
-    release = Event()
-
-    async def go() -> list[Turn]:
-        busy = asyncio.create_task(counter.call(lambda _campaign: release.wait(30)))
-        sent = [judge(counter, [each], PEOPLE[0], 0) for each in (label, label, other)]
-        tasks = [asyncio.create_task(each) for each in sent]
-        await asyncio.sleep(0)
-        release.set()
-        await busy
-        return list(await asyncio.gather(*tasks))
-
-    statuses = [turn.receipts[0].status for turn in run_apart(go())]
+    sent = [(PEOPLE[0], [each]) for each in (label, label, replace(label, answer="no"))]
+    statuses = [turn.receipts[0].status for turn in all_at_once(counter, sent, want=0)]
     assert statuses == ["saved", "again", "conflict"]
     assert len(web.campaign.events()) == 1
 

@@ -120,13 +120,6 @@ def stratum_cells(row: StratumRow) -> list[str]:
     return [row.stratum, *counts, share, "", ends, str(row.cannot_judge)]
 
 
-def test_one_more_answer_is_noticed(team: Web) -> None:
-    before = page(team)
-    assert page(team).texts == before.texts
-    review(as_stored(team), "ann", truth, want=1)  # another process, on the same storage
-    assert page(team).texts != before.texts
-
-
 def test_the_picture_is_also_a_table(team: Web) -> None:
     for dispute in team.campaign.disputes():
         team.campaign.rule(dispute.item.id, "yes", reviewer="eve", key=next(KEYS))
@@ -165,21 +158,6 @@ def test_a_spent_budget_is_no_success(make_web: MakeWeb) -> None:
     assert "not every goal is met" in words
 
 
-def test_an_answer_to_a_limit_ends_it(make_web: MakeWeb) -> None:
-    web = make_web(items=600, budget=None, at_least=0.6)
-    answer_all(web.campaign)
-    assert f"Stop: {web.campaign.estimate().stopped}" in page(web).words
-
-
-def test_several_metrics_have_a_row_each(make_web: MakeWeb) -> None:
-    web = make_web(items=600, budget=60, metrics=["precision", "recall"])
-    answer_all(web.campaign)
-    shown, estimates = page(web), web.campaign.estimates()
-    rows = {row[0]: row[1:3] for row in shown.tables["stacked"][1:]}
-    for name, each in estimates.items():
-        assert rows[name] == [f"{each.value:.3f}", f"[{each.low:.3f}, {each.high:.3f}]"]
-
-
 def test_labels_left_and_an_hour_and_the_bar(make_web: MakeWeb) -> None:
     web = make_web(**WITHIN)
     assert page(web).texts["pace"] == "not known before five labels over a minute"
@@ -204,15 +182,16 @@ def test_labels_left_and_an_hour_and_the_bar(make_web: MakeWeb) -> None:
     assert f'<progress id="bar" max="{labels}" value="{labels}"' in done
 
 
+def with_columns(**more: Any) -> dict[str, Any]:
+    """What makes a campaign of 600 items with other columns beside the score."""
+    ids = [f"m{number:03d}" for number in range(600)]
+    scores = [(number * 0.6180339887 + 0.1) % 1 for number in range(600)]
+    return {**WITHIN, "predictions": {"id": ids, "p": scores, **more}, "show": ("id",)}
+
+
 def test_slices_are_the_campaigns(make_web: MakeWeb) -> None:
-    items = 600
-    columns: dict[str, Any] = {
-        "id": [f"m{number:03d}" for number in range(items)],
-        "p": [(number * 0.6180339887 + 0.1) % 1 for number in range(items)],
-        "lang": [("en", "de", "<b>")[min(number % 7, 2)] for number in range(items)],
-    }
-    given = {**WITHIN, "predictions": columns, "show": (), "slices": ["lang"]}
-    web = make_web(**given)
+    lang = [("en", "de", "<b>")[min(number % 7, 2)] for number in range(600)]
+    web = make_web(**with_columns(lang=lang), slices=["lang"])
     assert "Slices: precision by lang, at 95%" in page(web).words
     answer_all(web.campaign)
     found = web.campaign.slices("lang")
@@ -227,15 +206,9 @@ def test_slices_are_the_campaigns(make_web: MakeWeb) -> None:
 
 def test_how_good_a_judge_is_stands_under_second_opinions(make_web: MakeWeb) -> None:
     """Of the column that says yes and no; numbers are no verdicts, and reviewers see neither."""
-    items = 600
-    columns: dict[str, Any] = {
-        "id": [f"m{number:03d}" for number in range(items)],
-        "p": [(number * 0.6180339887 + 0.1) % 1 for number in range(items)],
-        "<judge>": [None if number % 9 == 0 else number % 5 > 0 for number in range(items)],
-        "length": list(range(items)),
-    }
-    given = {**WITHIN, "predictions": columns, "show": ("id",), "aux": ["<judge>", "length"]}
-    web = make_web(**given)
+    said = [None if number % 9 == 0 else number % 5 > 0 for number in range(600)]
+    columns = with_columns(**{"<judge>": said, "length": [*range(600)]})
+    web = make_web(**columns, aux=["<judge>", "length"])
     assert "Second opinions" not in page(web).words
     answer_all(web.campaign)
     (found,) = web.campaign.judges()

@@ -1,7 +1,8 @@
-"""Labels in and out through the owner's page."""
+"""Files through the owner's page, and its pages of mistakes and of the curve."""
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Callable
 from typing import Any
@@ -146,6 +147,31 @@ def test_a_form_that_cannot_be_read_is_refused(web: Web) -> None:
     for body in (b"\xff", b"a=1&" * 50, b"reviewer=%ff"):
         answer = web.client("owner").post("/api/batch", content=body, headers=FORM)
         assert answer.status_code == 422
+
+
+def test_mistakes_are_shown_by_kind_and_saved(web: Web) -> None:
+    review(web.campaign, "ann", truth)
+    owner = web.client("owner")
+    for query, kind in (("", None), ("?kind=fp", "fp"), ("?kind=fn", "fn")):
+        page = owner.get(f"/owner/mistakes{query}")
+        assert page.status_code == 200 and web.campaign.mistakes(kind=kind).headline in page.text
+    csv = owner.get("/owner/mistakes/export?kind=fp")
+    assert len(csv.text.splitlines()) == 1 + len(web.campaign.mistakes(kind="fp"))
+    assert csv.headers["content-disposition"] == 'attachment; filename="spam-mistakes.csv"'
+    for path in ("/owner/mistakes", "/owner/mistakes/export", "/owner/curve"):
+        assert web.client("reviewer").get(path).status_code == 403
+        assert web.client().get(path).status_code == 401
+    for query in ("kind=tp", "classifier=nobody", "slice=secret%3D1", "slice=x"):
+        assert owner.get(f"/owner/mistakes?{query}").status_code == 422
+    assert owner.get("/owner/mistakes/export?format=xls").status_code == 422
+
+
+def test_the_curve_is_shown_or_why_there_is_none(web: Web) -> None:
+    review(web.campaign, "ann", truth)
+    page = web.client("owner").get("/owner/curve")
+    assert page.status_code == 200
+    assert "data-curve=" in page.text or "There is no curve to show" in page.text
+    assert not re.search(r"<[^>]+\sstyle=", page.text)  # the page's policy forbids it
 
 
 def test_a_campaigns_name_cannot_break_out_of_the_header(make_web: Callable[..., Web]) -> None:

@@ -125,14 +125,6 @@ def test_no_more_items_is_said_without_a_hint_and_the_owner_hears_why(tmp_path: 
     assert owner.get("/owner/live", headers=known).status_code == 304
 
 
-def test_trouble_alone_is_news_to_the_owner(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    owner = web.client("owner")
-    tag = owner.get("/owner/live").headers["etag"]
-    monkeypatch.setattr(web.campaign._labelling, "trouble", "<gone>")
-    page = owner.get("/owner/live", headers={"if-none-match": tag})
-    assert (page.status_code, "&lt;gone&gt;" in page.text) == (200, True)
-
-
 SECURE = ("https://a.example/x?y=1#z", "https://ä.example/", "HTTPS://a.example/")
 OTHERS = (
     "http://a.example/",

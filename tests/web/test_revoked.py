@@ -11,16 +11,8 @@ from starlette.testclient import TestClient
 
 from assay.storage import open_store
 from assay.web import Options
-from tests.web.conftest import Web
+from tests.web.conftest import Web, revoke
 from tests.web.serving import PATIENCE, add_token, in_thread
-
-
-def revoke(web: Web, name: str) -> None:
-    """Revoke the token of a name, as `assay token revoke` does: in a connection of its own."""
-    with open_store(web.storage).write() as session:
-        for token in session.tokens(web.campaign.name):
-            if token.name == name:
-                session.revoke_token(web.campaign.name, token.id)
 
 
 def ask(client: TestClient, *sent: dict[str, str], want: int = 3) -> Any:
@@ -34,7 +26,7 @@ def test_what_is_sent_after_the_revocation_is_not_recorded(web: Web) -> None:
         assert len(held) == 3
         assert ask(client, answer_to(held[0])).json()["receipts"][0]["status"] == "saved"
         before = web.rows()
-        revoke(web, "reviewer ann")
+        revoke(web.storage, "reviewer ann")
         revoked = web.rows()
         assert {name for name in before if before[name] != revoked[name]} == {"token"}
         for response in (
@@ -64,7 +56,7 @@ def test_what_they_held_is_given_to_others_when_the_lease_is_over(
     held = {item["id"] for item in ask(web.client("reviewer"), want=20).json()["items"]}
     web.tokens["bob"] = add_token(web.storage, "reviewer", "bob")
     bob = web.client("bob")
-    revoke(web, "reviewer ann")
+    revoke(web.storage, "reviewer ann")
     assert ask(web.client("reviewer"), want=20).status_code == 401  # and renews nothing
     deadline = time.monotonic() + 20
     got: set[str] = set()
@@ -80,7 +72,7 @@ def test_an_owners_page_that_asks_again_is_told_nothing(web: Web) -> None:
     assert live.status_code == 200
     known = {"If-None-Match": live.headers["etag"]}
     assert owner.get("/owner/live", headers=known).status_code == 304
-    revoke(web, "owner ann")
+    revoke(web.storage, "owner ann")
     for headers in (known, {}):
         told = owner.get("/owner/live", headers=headers)
         assert told.status_code == 401
@@ -105,7 +97,7 @@ def test_a_body_that_was_begun_before_is_not_recorded_either(web: Web) -> None:
         with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as calling:
             calling.sendall(head.encode() + body[:10])
             time.sleep(0.8)
-            revoke(web, "reviewer ann")
+            revoke(web.storage, "reviewer ann")
             revoked = web.rows()
             calling.sendall(body[10:])
             assert calling.recv(65_536).startswith(b"HTTP/1.1 401")

@@ -178,62 +178,6 @@ def test_of_one_class_and_of_accuracy_the_others_are_counted_together(doubt: flo
             assert len(trial.strata.classes) == 2
 
 
-def test_doubted_scores_leave_the_size_of_classes_as_it_is() -> None:
-    """As of yes and no, where the share of positives in all stays the same."""
-    made = supposed()
-    mixed = 0.9 * made.expected + 0.1 * made.called[:, None] * made.mix
-    assert mixed.sum(axis=0) == pytest.approx(made.expected.sum(axis=0))
-    planning = planned("accuracy", 0.05, replications=2)
-    value = planning.readings[1].metric.mean
-    assert value == pytest.approx(mixed.diagonal().sum() / N, abs=0.001)
-
-
-def test_two_classes_take_what_yes_and_no_take() -> None:
-    """Accuracy of ham and spam, by classes and as yes and no: other strata, the same question."""
-    score = np.random.default_rng(3).beta(4, 1, N) / 2 + 0.5
-    spam = np.random.default_rng(4).random(N) < 0.4
-    table = {"said": np.where(spam, "spam", "ham"), "p": score}
-    goal: dict[str, Any] = {"metric": "accuracy", "within": 0.04, "replications": RUNS}
-    columns: dict[str, Any] = {"predicted": "said", "score": "p"}
-    of_classes = assay.plan(table, **columns, classes=["ham", "spam"], **goal)
-    yes_or_no = assay.plan(table, **columns, positive="spam", score_of="predicted", **goal)
-    assert of_classes.classes == ("ham", "spam")
-    assert yes_or_no.predicted_yes == spam.sum()
-    for reading, other in zip(of_classes.readings, yes_or_no.readings, strict=True):
-        assert reading.metric.mean == pytest.approx(other.metric.mean, abs=0.002)
-        assert reading.labels is not None
-        assert other.labels is not None
-        assert abs(reading.labels.mean / other.labels.mean - 1) < NEAR
-
-
-def test_numbers_lie_in_their_order_and_the_worst_case_is_the_worst() -> None:
-    planning = planned("accuracy", 0.05, budget=100, replications=20)
-    labels = [row.labels.mean for row in planning.withins]
-    assert labels == sorted(labels)
-    assert [row.design for row in planning.designs] == ["default", "centred", "random"]
-    assert [row.design for row in planning.budgets] == ["default", "fixed", "random"]
-    assert planning.worst_case is not None
-    for reading in planning.readings:
-        assert reading.labels is not None
-        assert reading.labels.high <= planning.worst_case
-    assert "half of the items called wrongly" in " ".join(planning.advice)
-    macro = planned("macro_f1", 0.1, replications=5)
-    assert macro.worst_case == N
-    assert "which classes are confused" in " ".join(macro.advice)
-
-
-def test_what_a_formula_expects_of_a_random_sample_is_about_what_it_takes() -> None:
-    for metric, within in (("accuracy", 0.05), ("macro_f1", 0.05), ("recall:b", 0.1)):
-        planning = planned(metric, within, replications=20)
-        goal = Goal(
-            targets=parse_targets(
-                [metric], supposed().found.classifiers, within=within, classes=NAMES.tolist()
-            )
-        )
-        # Intervals are wider than the normal one of known rates.
-        assert 0.8 < labels_of(planning, "random") / supposed().at_random(goal) < 1.5
-
-
 def test_a_plan_reads_in_place_what_it_reads_in_memory(tmp_path: Path) -> None:
     columns = {f"p_{name}": P[:, number] for number, name in enumerate(NAMES)}
     file = tmp_path / "p.parquet"
@@ -266,12 +210,6 @@ def test_margins_are_log_odds_and_probabilities_of_margins_are_none() -> None:
     assert "log-odds" in " ".join(by_margin.cautions)
     made = replace(supposed(), scale="margin")
     assert not made.by_probabilities
-
-
-def test_accuracy_is_what_is_planned_where_nothing_is_named() -> None:
-    planning = planned(None, budget=50, replications=2)
-    assert planning.metric == "accuracy"
-    assert str(planning).startswith("accuracy from 50 labels at 95%: about ±")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 """What a plan says of a judge that costs money."""
 
-from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 import assay
@@ -19,22 +17,6 @@ def judged(labels: float, at_random: float, items: int, **given: Any) -> Any:
     prices = prices_of(["judge"], **given, within=0.03)
     assert prices is not None
     return prices.judging(GOAL, labels, at_random, items)
-
-
-def test_a_table_for_three_correlations_beside_no_judge() -> None:
-    found = judged(600, 800, 1_000_000)
-    none, *rows = found.rows
-    assert (none.rho, none.judgements, none.labels, none.cost) == (None, 0, 600, 900)
-    assert [(row.rho, row.campaign) for row in rows] == [
-        (rho, way) for rho in (0.5, 0.7, 0.9) for way in ("all items", "judged items")
-    ]
-    for row in rows:
-        assert row.cost == pytest.approx(0.02 * row.judgements + 1.5 * row.labels)
-    # Of a million items a part in strata of its own is of no use: nothing is judged.
-    assert all(row.judgements == 0 for row in rows if row.campaign == "all items")
-    parts = [row for row in rows if row.campaign == "judged items"]
-    assert all(row.within < 0.03 for row in parts)
-    assert parts[0].labels > parts[1].labels > parts[2].labels >= 100
 
 
 def test_few_items_are_judged_all() -> None:
@@ -55,23 +37,6 @@ def test_it_says_where_a_judge_is_not_worth_its_money() -> None:
     assert "random items judged, and make the campaign of these alone, as a sample of" in good
     [none] = about_judge(judged(400, 400, 400))
     assert none == "judge is of no use: all 400 items are labelled anyway"
-
-
-def test_a_plan_has_it_in_text_and_values() -> None:
-    score = np.random.default_rng(0).beta(4, 1, 5_000)
-    given: dict[str, Any] = {"score": "p", "threshold": 0.5, "within": 0.1, "replications": 2}
-    planning = assay.plan(
-        {"p": score}, **given, aux=["judge"], judge_cost=0.01, label_cost=2, rho=0.8
-    )
-    assert planning.judging is not None and planning.labels is not None
-    assert planning.judging.items == planning.predicted_yes  # precision is about these
-    assert planning.judging.rows[0].labels == np.ceil(planning.labels.mean)
-    told = str(planning)
-    assert "what judge would save, at 0.01 a judgement and 2 a label" in told
-    assert "note: rho is the correlation" in told
-    assert planning.to_dict()["judging"]["rows"][1]["rho"] == 0.8
-    without = replace(planning, judging=None)
-    assert "judging" not in without.to_dict() and "would save" not in str(without)
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,10 @@ has what they are compared with: a right plan is outside 10% less than once in 1
 """
 
 import json
-from dataclasses import replace
-from pathlib import Path
 from time import process_time
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 import assay
@@ -131,18 +127,6 @@ def test_a_side_without_labels_is_taken_from_the_scores(earlier: assay.Campaign)
     assert any("these tell nothing of items predicted no" in each for each in planning.cautions)
 
 
-def test_what_is_narrower_costs_more_and_numbers_lie_in_their_ranges(by_score: Planning) -> None:
-    assert [round(row.within / WITHIN, 2) for row in by_score.withins] == [2, 1.5, 1, 0.67, 0.5]
-    labels = [row.labels.mean for row in by_score.withins]
-    assert labels == sorted(labels)
-    assert labels[-1] > 2.5 * labels[2]
-    costs = [row.labels for row in by_score.designs] + [row.half_width for row in by_score.budgets]
-    assert all(0 < cost.low <= cost.mean <= cost.high for cost in costs)
-    assert {row.design for row in by_score.designs} == {
-        "default", "centred", "guaranteed", "bennett-carvalho", "random"
-    }  # fmt: skip
-
-
 def test_a_budget_of_random_labels_gives_what_the_formula_says(by_score: Planning) -> None:
     yes = scores()[scores() >= 0.5]
     rate, share = yes.mean(), 300 / yes.size
@@ -176,31 +160,6 @@ def test_it_says_when_stratifying_pays_and_when_not(by_score: Planning) -> None:
     assert "does not pay" in planning.advice[0]
 
 
-def test_recall_is_explained_by_what_is_missed() -> None:
-    rng = np.random.default_rng(4)
-    score = np.concatenate([rng.beta(8, 2, 800), rng.beta(0.5, 30, N - 800)])
-    planning = assay.plan(
-        {"p": score}, score="p", threshold=0.5, within=0.2, metric="recall", replications=5
-    )
-    no = score[score < 0.5]
-    (why,) = (each for each in planning.advice if each.startswith("why recall"))
-    assert f"Of the {no.size:,} items that it calls no, {no.mean():.1%} are" in why
-    assert f"{no.sum():,.0f} items, {no.sum() / score.sum():.0%} of all positives" in why
-    assert [row.metric for row in planning.cheaper] == ["precision", "false_omission_rate"]
-    assert planning.worst_case == N
-
-
-def test_the_same_from_a_file_as_from_memory(tmp_path: Path) -> None:
-    score = scores()[:3000]
-    pq.write_table(pa.table({"p": score, "id": np.arange(3000)}), tmp_path / "p.parquet")
-    same: dict[str, Any] = {"score": "p", "threshold": 0.5, "within": 0.1, "replications": 5}
-    from_file = assay.plan(str(tmp_path / "p.parquet"), id="id", **same)
-    in_memory = assay.plan({"p": score}, **same)
-    assert replace(from_file, source=in_memory.source) == in_memory
-    other = assay.plan({"p": score}, **{**same, "seed": 1})
-    assert other != in_memory
-
-
 @pytest.mark.parametrize(
     ("changed", "problem"),
     [
@@ -227,13 +186,6 @@ def test_what_cannot_be_planned_is_refused(changed: dict[str, object], problem: 
         assay.plan(columns, **given)
 
 
-def test_a_missing_goal_is_asked_for_in_words_that_a_plan_understands() -> None:
-    with pytest.raises(assay.InputError) as told:
-        assay.plan({"p": [0.9, 0.2]}, score="p", threshold=0.5)
-    assert "within=" in str(told.value)
-    assert "at_least" not in str(told.value)
-
-
 def test_no_half_width_is_too_narrow_for_a_plan_in_seconds() -> None:
     score = np.random.default_rng(1).beta(3, 1, 900)
     before = process_time()
@@ -244,15 +196,6 @@ def test_no_half_width_is_too_narrow_for_a_plan_in_seconds() -> None:
     assert labels["default"].as_labels == (f"{items:,}", f"{items:,} to {items:,}")
     assert labels["bennett-carvalho"].as_labels == (f"more than {items:,}", f"{items:,} or more")
     assert any(each.startswith("guaranteed is left out") for each in found.cautions)
-
-
-def test_what_can_be_followed_to_its_end_is_not_said_to_take_more(by_score: Planning) -> None:
-    assert all(row.labels.beyond == 0 for row in by_score.designs)
-
-
-def test_no_predictions_are_refused() -> None:
-    with pytest.raises(assay.InputError, match="there are no predictions"):
-        assay.plan({"p": []}, score="p", threshold=0.5, within=0.1)
 
 
 def test_campaigns_that_tell_nothing_about_one_metric_are_refused(

@@ -7,7 +7,6 @@ vary less, are outside 0.15 less often.
 """
 
 import functools
-import json
 from typing import Any
 
 import numpy as np
@@ -122,17 +121,6 @@ def test_a_campaign_of_predicted_labels_does_not_tell() -> None:
         planned(like=campaign)
 
 
-def test_more_labels_find_more(by_score: Planning) -> None:
-    rows = [row for row in by_score.thresholds if row.supposed == by_score.readings[0].name]
-    assert [row.budget for row in rows] == [80, 240, 720]
-    shares = [row.share_of_best or 0.0 for row in rows]
-    assert shares == sorted(shares)
-    assert rows[-1].labels.mean <= 720
-    best, found = by_score.readings[0].metric.mean, rows[-1].value
-    assert found is not None
-    assert found <= best + 1e-9
-
-
 def test_without_a_budget_it_tells_when_it_is_settled() -> None:
     rng = np.random.default_rng(6)
     apart = np.concatenate([rng.beta(50, 1, 2000), rng.beta(1, 50, 3000)])
@@ -151,18 +139,6 @@ def test_a_floor_that_holds_nowhere_is_told() -> None:
     assert "there is none" in planning.headline[0]
     assert all("no threshold keeps" in line for line in planning.advice)
     assert all(row.certified == 0 and row.share_of_best is None for row in planning.thresholds)
-
-
-def test_it_is_one_document_and_reads_well(by_score: Planning) -> None:
-    told = json.loads(json.dumps(by_score.to_dict(), allow_nan=False))
-    assert told["threshold_for"] == QUESTION
-    assert told["wanted"] == "recall"
-    assert len(told["thresholds"]) == 6
-    for text in ("from 240 labels", "what labels are expected to find", "of the best"):
-        assert text in str(by_score), text
-        assert text in by_score._repr_html_(), text
-    other = assay.plan({"p": scores()}, score="p", threshold=0.5, within=0.2, replications=2)
-    assert "thresholds" not in other.to_dict()
 
 
 @pytest.mark.parametrize(

@@ -129,20 +129,6 @@ def test_shared_labels_make_hits_covary_as_told(design: str) -> None:
         check_covariance(found, design, other)
 
 
-def test_targets_are_read_as_section_6_reads_them() -> None:
-    found = ensemble(1500)
-    metrics = ("precision", "recall", "f1", "accuracy", "false_omission_rate")
-    wanted = goal(*(f"{metric}:{name}" for metric in metrics for name in NAMES))
-    route = Route.of(found, wanted, "b")
-    assert route.names == ("b", "a", "c")
-    x = np.random.default_rng(1).random((50, 4)) * np.append(route.yes, route.no)
-    T, P, A, N = x[:, :3], (x[:, 0] + x[:, 3])[:, None], route.yes, route.N
-    told = [T / A, T / P, 2 * T / (A + P), (N - A + 2 * T - P) / N, (P - T) / (N - A)]
-    values = route.values(x).reshape(50, 5, 3)
-    for place, each in enumerate(told):
-        assert values[:, place] == pytest.approx(np.clip(each, 0, 1)[:, [1, 0, 2]], abs=1e-12)
-
-
 def variances(found: Population, route: Route, sizes: Sizes) -> Floats:
     """The variance of each target at the true rates, where no label is shared."""
     p = [found.truth[found.says_yes(name)].mean() for name in route.names]

@@ -1,24 +1,14 @@
 """Paper 3's formulas against its printed numbers and Algorithm 1 itself."""
 
-from typing import get_args
-
 import numpy as np
 import pytest
 from scipy import stats
 
-from assay.core.types import Ints
 from assay.errors import DesignError, InputError
 from assay.simulation.recycling.samples import (
-    Option,
     expected_savings,
-    mixed_size,
-    overlap,
-    recycle,
     sample_size,
-    uniform_sample,
 )
-
-OPTIONS: tuple[Option, ...] = get_args(Option)
 
 # Sample size
 
@@ -39,62 +29,6 @@ def test_it_is_the_least_size_that_will_do(epsilon: float, p0: float) -> None:
 
 
 # Savings
-
-SIZES = [(400, 500, 250), (300, 330, 290), (900, 450, 130)]  # |A_P|, |A_C|, |A_P and A_C|
-TRIALS = 2000
-
-
-def savings_of_algorithm_1(sizes: tuple[int, int, int], n_P: int, n_C: int, option: Option) -> Ints:
-    parent, child, both = sizes
-    sets = overlap(np.arange(parent), np.arange(parent - both, parent - both + child))
-    rng = np.random.default_rng(1)
-    return np.array(
-        [
-            recycle(
-                uniform_sample(sets.parent, n_P, rng), sets, n_C, option=option, rng=rng
-            ).savings
-            for _ in range(TRIALS)
-        ]
-    )
-
-
-def check_same_savings(found: Ints, drawn: Ints, expected: float) -> None:
-    """Fixed seeds; either check would fail with probability 1e-6."""
-    error = abs(found.mean() - expected)
-    assert error <= 4.9 * found.std() / np.sqrt(found.size)
-    assert stats.ks_2samp(found, drawn).pvalue > 1e-6
-
-
-@pytest.mark.parametrize("option", OPTIONS)
-@pytest.mark.parametrize("sizes", SIZES)
-def test_savings_of_algorithm_1_are_lemma_3s(sizes: tuple[int, int, int], option: Option) -> None:
-    parent, child, both = sizes
-    n_P = n_C = 60
-    found = savings_of_algorithm_1(sizes, n_P, n_C, option)
-    rng = np.random.default_rng(2)
-    X = rng.binomial(n_P, both / parent, size=TRIALS)  # case (a); then (b) and (c)
-    S = mixed_size(X, both, child, n_C, rng)
-    if option == "UniformShuffle":
-        drawn = rng.hypergeometric(X, S - X, np.minimum(S, n_C))
-    else:
-        drawn = np.where(n_C >= S, X, rng.binomial(n_C, X / np.maximum(S, 1)))
-    expected = expected_savings(n_P, n_C, both / parent, both / child)
-    check_same_savings(found, drawn, expected)
-    if both / parent > both / child:
-        with pytest.raises(AssertionError):  # all of S+ counted, as if S were never cut
-            check_same_savings(found, drawn, n_P * both / parent)
-
-
-def test_shuffled_savings_are_the_labels_not_bought() -> None:
-    """Sets so large that no item is drawn twice by chance: a new label for every other place."""
-    sets, rng = (
-        overlap(np.arange(10**6), np.arange(4 * 10**5, 15 * 10**5)),
-        np.random.default_rng(3),
-    )
-    S_P = rng.permutation(10**6)[:300]
-    for n_C in (100, 250, 400):
-        recycled = recycle(S_P, sets, n_C, option="UniformShuffle", rng=rng)
-        assert np.setdiff1d(recycled.sample, S_P).size == n_C - recycled.savings
 
 
 @pytest.mark.parametrize(

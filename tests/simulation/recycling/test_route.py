@@ -1,7 +1,5 @@
 """Section 6's route: values against scikit-learn, variances against counts drawn at random."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
@@ -108,36 +106,3 @@ def test_the_gradient_is_that_of_finite_differences(metric: str) -> None:
     whole = np.block([[covariance, np.zeros((3, 1))], [np.zeros((1, 3)), np.array([[f_variance]])]])
     got = variances(metric, P, F, covariance=covariance, f_variance=f_variance, yes=YES, N=N)
     np.testing.assert_allclose(got, np.diag(slopes.T @ whole @ slopes), rtol=1e-6)
-
-
-TRIALS = 100_000
-# A sample variance over TRIALS normal values has a relative standard deviation of
-# sqrt(2 / TRIALS) = 0.45%. Twelve checks at 5 of those fail by chance with probability below 1e-5;
-# half a percent is for what linearising leaves out.
-ALLOWED = 5 * np.sqrt(2 / TRIALS) + 0.005
-
-
-def check_variances(drawn: Floats, stated: Floats) -> None:
-    assert (np.abs(drawn / stated - 1) < ALLOWED).all()
-
-
-@pytest.mark.parametrize("metric", METRICS)
-def test_variances_are_those_of_counts_drawn_at_random(metric: str) -> None:
-    # Cells: the first says yes, both do, the second does. Both precisions use the middle's labels.
-    size, rate, labels = np.array([400.0, 600.0, 800.0]), np.array([0.7, 0.9, 0.6]), 5000
-    yes, f, f_labels = np.array([1000.0, 1400.0]), 0.05, 20_000
-    within = np.array([[1, 1, 0], [0, 1, 1]]) * size / yes[:, None]
-    rng = np.random.default_rng(3)
-    p = rng.binomial(labels, rate, size=(TRIALS, 3)) / labels @ within.T
-    drawn_f = rng.binomial(f_labels, f, size=TRIALS) / f_labels
-    drawn = values(metric, p, drawn_f, yes=yes, N=N).var(axis=0)
-
-    covariance = within * (rate * (1 - rate) / labels) @ within.T
-    given: dict[str, Any] = {"f_variance": f * (1 - f) / f_labels, "yes": yes, "N": N}
-    stated = variances(metric, within @ rate, f, covariance=covariance, **given)
-    check_variances(drawn, stated)
-
-    if metric in ("recall", "f1", "accuracy", "false_omission_rate"):
-        apart = np.diag(np.diag(covariance))  # wrong: as if no label served both
-        with pytest.raises(AssertionError):
-            check_variances(drawn, variances(metric, within @ rate, f, covariance=apart, **given))

@@ -9,16 +9,14 @@ from typing import TypeVar, cast, get_args
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from assay.core.deck import numbers
-from assay.core.types import Ints, Words
+from assay.core.types import Ints
 from assay.errors import DesignError, InputError, PredictionsError
 from assay.simulation.recycling.samples import (
     Option,
     Overlap,
     coordinated_sample,
-    expected_savings,
     mix_sequence,
     overlap,
     recycle,
@@ -181,15 +179,6 @@ def test_rounding_favours_no_item(sets: Overlap, n_P: int, n_C: int, option: Opt
         check_no_item_is_favoured(assembled("rounded down"), sets, n_P, n_C, option)
 
 
-def test_a_parent_sample_without_replacement_will_do() -> None:
-    def experiment(rng: np.random.Generator) -> Ints:
-        S_P = rng.permutation(WHOLE.parent)[:2]
-        return recycle(S_P, WHOLE, 3, option="UniformShuffle", rng=rng).sample
-
-    counts = expected_counts(list(outcomes(experiment)))
-    assert counts == dict.fromkeys([1, 2, 3, 4], Fraction(3, 4))
-
-
 @pytest.mark.parametrize(("parent", "child"), [([0, 1], [2, 3]), ([0, 1], [0]), ([0], [0, 1])])
 @pytest.mark.parametrize("option", OPTIONS)
 def test_sets_apart_and_sets_within(parent: list[int], child: list[int], option: Option) -> None:
@@ -239,58 +228,7 @@ def test_lemma_1_does_not_hold_for_independence() -> None:
     assert agreement("UniformShuffle") < independent
 
 
-GRANDCHILD = overlap(WHOLE.child, np.array([1, 2, 3, 5]))  # all of A_P and A_C, half of the rest
-
-
-def grandchild_counts(option: Option, n_G: int) -> dict[int, Fraction]:
-    def experiment(rng: np.random.Generator) -> Ints:
-        S_P = uniform_sample(WHOLE.parent, 1, rng)
-        S_C = recycle(S_P, WHOLE, 2, option=option, rng=rng).sample
-        return recycle(S_C, GRANDCHILD, n_G, option=option, rng=rng).sample
-
-    return expected_counts(list(outcomes(experiment)))
-
-
-@pytest.mark.parametrize("option", OPTIONS)
-def test_a_child_can_be_a_parent(option: Option) -> None:
-    counts = grandchild_counts(option, n_G=3)  # |S| is at most 3: filled up
-    assert counts == dict.fromkeys([1, 2, 3, 5], Fraction(3, 4))
-
-
-@pytest.mark.parametrize("option", OPTIONS)
-def test_recursion_has_a_small_bias_where_it_is_cut(option: Option) -> None:
-    counts = grandchild_counts(option, n_G=1)
-    assert counts[1] == counts[2] != counts[3]
-    assert counts[5] == Fraction(1, 4)
-    assert abs(counts[3] - Fraction(1, 4)) < Fraction(1, 20)
-
-
 # A larger case
-
-
-def runs(algorithm: Algorithm, option: Option) -> tuple[Ints, Ints]:
-    """Positives in 3,000 samples of 120, and in fresh samples; all positives are in one part."""
-    sets, rng = overlap(np.arange(500), np.arange(200, 700)), np.random.default_rng(1)
-    recycled, fresh = [], []
-    for _ in range(3000):
-        S_P = uniform_sample(sets.parent, 150, rng)
-        recycled.append(np.count_nonzero(algorithm(S_P, sets, 120, option, rng) < 500))
-        fresh.append(np.count_nonzero(uniform_sample(sets.child, 120, rng) < 500))
-    return np.array(recycled), np.array(fresh)
-
-
-def check_precision_is_unbiased(algorithm: Algorithm, option: Option) -> None:
-    """A fixed seed; a right algorithm would fail with probability 6e-7."""
-    counts = runs(algorithm, option)[0]
-    error = counts.mean() - 120 * 0.6
-    assert abs(error) < 5 * counts.std() / np.sqrt(counts.size)
-
-
-@pytest.mark.parametrize("option", OPTIONS)
-def test_the_precision_is_unbiased(option: Option) -> None:
-    check_precision_is_unbiased(as_published, option)
-    with pytest.raises(AssertionError):
-        check_precision_is_unbiased(s_plus_alone, option)
 
 
 def test_uniform_sample_doubles_the_variance() -> None:
@@ -388,51 +326,6 @@ def test_else_they_share_nearly_the_same() -> None:
     1/30 + 11/30. Recycling shares min(X, 1) on average, and X = 0 has chance 1/6."""
     assert shared_by_coordination(*CROSSING, 2, 2) == 2 * Fraction(12, 30)
     assert shared_by_recycling(*CROSSING, 2, 2) == Fraction(5, 6)
-
-
-def check_sharing(seed_of: Callable[[int], int], c: float) -> None:
-    """Two sets of 8,000 with c of each in common, 800 labels each, 600 seeds.
-
-    Shared are n c - 0.4 s sqrt(2c), s^2 = n c (1 - c) (1 - n/N), give or take 0.1 for the normal
-    approximation. A fixed seed; the check would fail with probability 6e-7.
-    """
-    size, n = 8000, 800
-    parent = np.arange(size)
-    child = parent + round(size * (1 - c))
-    shared = []
-    for seed in range(600):
-        first = coordinated_sample(parent, numbers(parent, seed), n)
-        second = coordinated_sample(child, numbers(child, seed_of(seed)), n)
-        shared.append(np.intersect1d(first, second).size)
-    s = np.sqrt(n * c * (1 - c) * (1 - n / size))
-    predicted = n * c - s * np.sqrt(2 * c) / np.sqrt(2 * np.pi)
-    assert abs(np.mean(shared) - predicted) < 0.1 + 5 * np.std(shared) / np.sqrt(600)
-    assert abs(np.mean(shared) - expected_savings(n, n, c, c)) < 0.005 * n
-
-
-@pytest.mark.parametrize("c", [0.25, 0.5, 0.85])
-def test_coordination_shares_what_recycling_does_to_half_a_percent(c: float) -> None:
-    check_sharing(lambda seed: seed, c)
-    with pytest.raises(AssertionError):
-        check_sharing(lambda seed: seed + 1000, c)
-
-
-def check_every_item_has_its_share(number_of: Callable[[Ints, int], Words]) -> None:
-    """Of 4,000 seeds each of 20 items is in a quarter of the samples; fails with probability 1e-6.
-
-    The counts have a fixed sum, so that they vary among themselves 20/19 as much as alone.
-    """
-    members = np.arange(100, 120)
-    drawn = [coordinated_sample(members, number_of(members, seed), 5) for seed in range(4000)]
-    counts = np.bincount(np.concatenate(drawn) - 100, minlength=20)
-    statistic = ((counts - 1000) ** 2).sum() / (4000 * 0.25 * 0.75) / (20 / 19)
-    assert stats.chi2(19).sf(statistic) > 1e-6
-
-
-def test_the_deck_gives_every_item_its_share() -> None:
-    check_every_item_has_its_share(numbers)
-    with pytest.raises(AssertionError):  # ids for numbers: the same cards in every deck
-        check_every_item_has_its_share(lambda ids, seed: (ids * (seed + 1)).astype(np.uint64))
 
 
 # What cannot be used
