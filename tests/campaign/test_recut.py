@@ -113,7 +113,8 @@ def test_a_report_of_a_campaign_with_second_opinions_follows_from_the_log(
     it is not checked, and that is said.
     """
     table, truth = population(4_000)
-    options = {"metrics": ["accuracy", "prevalence"], "metric": ""} if several else {}
+    options: dict[str, Any] = {"metrics": ["accuracy", "prevalence"]} if several else {}
+    options |= {"metric": ""} if several else {}
     options |= {"aux": ["judge", "ok"], "within": 0.045, "storage": storage}
     campaign, file = create("one", table, **options), tmp_path / "report.json"
     finish(campaign, truth, 20)

@@ -1,6 +1,7 @@
 """Items that may have several classes, on the command line: made, judged by keys and lines."""
 
 import csv
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

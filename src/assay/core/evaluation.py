@@ -2,8 +2,7 @@
 
 Answers are counted by *part*: a stratum, and what the classifiers say of its items. Each target
 sees the parts through a view (`core.views`); that of a single metric is the identity. What differs
-with the goal is where the next labels go: a single metric's by its design (`engine.plan`), those of
-several targets where all together need the fewest (`core.joint`).
+with the goal, such as where the next labels go, is its procedure's (`core.procedures`).
 
 Where items have weights, sizes are impressions and cards are draws of them; an item that is drawn
 again has its answer already. A stratum whose every item was drawn deals no more, and is known when
@@ -14,25 +13,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from assay.core.answers import Answer
 from assay.core.design import Design
-from assay.core.engine import State, begin, fold, follows_request, look, plan
-from assay.core.forecast import least_variance
-from assay.core.forms import Ratio
+from assay.core.engine import State
 from assay.core.goal import Goal
-from assay.core.joint import Joint, JointLook, View
-from assay.core.ranking import InTop, tops_of
+from assay.core.joint import JointLook
+from assay.core.procedures import Answered, Wanted, procedure_of
+from assay.core.ranking import tops_of
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.stratify import parts_of
-from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
-from assay.core.views import views_of, whole_view
 from assay.core.vocabulary import NONE_OF_THESE
 
 if TYPE_CHECKING:
@@ -81,21 +77,9 @@ class Evaluation:
         self._design, self._goal, self._strata = design, goal, strata
         self._parts = parts_of(strata)
         self._items = strata.part_size.astype(np.float64)
-        self._joint: Joint | None = None
-        self._run = _threshold_run(goal, self._parts.size)
-        self._tops: tuple[InTop, ...] = ()
-        self._views: tuple[View, ...]
-        if goal.single:
-            self._views = (whole_view(goal, strata.says_yes, self._parts),)
-        else:
-            before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
-            self._views = views_of(
-                goal, strata.classifiers, self._parts, strata.groups, strata.classes
-            )
-            self._tops = tops_of(goal.targets, strata.classifiers)
-            self._joint = Joint(design, self._parts, self._views, goal.budget, before, self._tops)
-        if design.replacement:  # nothing is ever known in full
-            self._views = tuple(replace(view, items=None) for view in self._views)
+        self._tops = () if goal.single else tops_of(goal.targets, strata.classifiers)
+        before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
+        self._does = procedure_of(design, goal, strata, self._parts, prior=before, tops=self._tops)
         named = (*strata.classes, NONE_OF_THESE) if strata.of_classes else strata.classes
         self._numbers = {name: number for number, name in enumerate(named)}
         self._sets: dict[Answer, int] = {}
@@ -161,23 +145,12 @@ class Evaluation:
         return self._parts.by_stratum(counts)
 
     def fewest(self, rate: Floats, sd: Floats) -> float:
-        """Return the labels of the best allocation, in a unit that is the same for other strata.
-
-        `rate`, `sd`, (H,): the share of outcomes in each stratum, and the standard deviation of
-        labels there.
-        """
-        if self._joint is not None:
-            return self._joint.fewest(rate, sd)
-        scale = np.abs(self._views[0].metric.gradient(rate * self.sizes)) * self.sizes
-        return float(least_variance(scale, sd))
+        """Return the labels of the best allocation, as `Procedure.fewest` does."""
+        return self._does.fewest(rate, sd)
 
     def begin(self) -> State:
         """Return the state before the first round."""
-        if self._joint is not None:
-            return self._joint.begin()
-        if self._run is not None:
-            return self._run.begin()
-        return begin(self._design, self._goal, self.sizes)
+        return self._does.begin()
 
     @property
     def bets(self) -> bool:
@@ -186,26 +159,13 @@ class Evaluation:
 
     def fold(self, before: State, after: State, kinds: Ints, first: Ints) -> State:
         """Return the state after a round with the bets on its cards settled, if there are any."""
-        if self._run is not None:
-            run = self._run.with_budget(self._in_draws(before.dealt, None, before.elsewhere))
-            return run.fold(before=before, after=after, kinds=kinds, first=first)
-        if before.bets is None:
-            return after
-        start, metric = self._views[0].seen(self._at(before))
-        end = after
-        if self._strata.weighted:
-            old, new, known = start.tallies, after.tallies, start.room <= 0
-            counts = ((old.n, new.n), (old.x, new.x), (old.u, new.u))
-            told = (np.where(known, one, other) for one, other in counts)
-            end = replace(after, tallies=Tallies.trusted(old.N, *told))
-        form = cast(Ratio, metric)
-        settled = fold(self._design, self._goal, form, before=start, after=end, kinds=kinds)
-        return replace(after, bets=settled.bets, worst_bets=settled.worst_bets)
+        budget = self._in_draws(before.dealt, None, before.elsewhere)
+        return self._does.fold(Answered(self._at(before), before, after, kinds, first, budget))
 
     def decide(self, state: State) -> Decision:
         """Look at a complete round, and tell whether there is a reason to stop."""
         now = self._look(state)
-        streak = state.streak if self._joint is not None else now.looks[0].streak
+        streak = self._does.streak(state, now)
         return Decision(streak, Reason(int(now.reason)), self._standings(state))
 
     def plan(self, state: State, asked: int, rng: np.random.Generator) -> Ints:
@@ -214,26 +174,16 @@ class Evaluation:
         dealt = None if state.once is None else state.once.dealt
         budget = self._in_draws(state.dealt, dealt, state.elsewhere)
         draws = ceil(asked / self._share_of_new(there))
-        if self._joint is not None:
-            joint = self._joint.with_budget(budget)
-            return joint.plan(there, self._look(state), asked=draws)
-        if self._run is not None:
-            return self._run.with_budget(budget).plan(there, rng=rng, asked=draws)
-        mine, metric = self._views[0].seen(there)
-        goal, form = replace(self._goal, budget=budget), cast(Ratio, metric)
-        return plan(self._design, goal, form, mine, rng=rng, asked=draws)
+        wanted = Wanted(draws, budget, rng, lambda: self._look(state))
+        return self._does.plan(there, wanted)
 
     def threshold(self, state: State) -> "tuple[ThresholdRun, ThresholdLook] | None":
         """Return what is known of thresholds, where the question is for one."""
-        if self._run is None:
-            return None
-        return self._run, self._run.look(self._at(state))[1]
+        return self._does.threshold(self._at(state))
 
     def deals_ahead(self, rounds: int) -> bool:
         """Tell whether a round may be dealt before the last is answered."""
-        if self._joint is not None:
-            return True
-        return follows_request(self._design, rounds) and not self._design.bets
+        return self._does.deals_ahead(rounds)
 
     def standings(self, state: State) -> tuple[Standing, ...]:
         """Return how every target stands, with the intervals that are shown."""
@@ -247,14 +197,10 @@ class Evaluation:
         return self._shown[key]
 
     def _standings(self, state: State) -> tuple[Standing, ...]:
-        there, found = self._at(state), []
-        if self._joint is not None:
-            seen = self._joint.seen(there)
-        else:
-            seen = tuple(view.seen(there) for view in self._views)
-        looks = self._look(state).looks
+        found, looks = [], self._look(state).looks
+        seen = self._does.seen(self._at(state))
         for view, now, (mine, metric), (size, items) in zip(
-            self._views, looks, seen, self._about, strict=True
+            self._does.views, looks, seen, self._about, strict=True
         ):
             found.append(
                 Standing(
@@ -276,7 +222,7 @@ class Evaluation:
         """The size that each target is about, and its items."""
         return [
             (float(view.gather(self.sizes).sum()), int(view.gather(self._items).sum()))
-            for view in self._views
+            for view in self._does.views
         ]
 
     def _look(self, state: State) -> JointLook:
@@ -290,15 +236,7 @@ class Evaluation:
         return self._looks[key]
 
     def _looked(self, state: State) -> JointLook:
-        there, budget = self._at(state), self._budget_now(state)
-        if self._joint is not None:
-            return self._joint.with_budget(budget).look(there)
-        if self._run is not None:
-            now, _ = self._run.with_budget(budget).look(there)
-            return JointLook((now,), now.reason)
-        mine, metric = self._views[0].seen(there)
-        now = look(self._design, replace(self._goal, budget=budget), metric, mine)
-        return JointLook((now,), now.reason)
+        return self._does.look(self._at(state), self._budget_now(state))
 
     def _key(self, state: State) -> _Key | None:
         """Return what a look depends on; None where that is too much to compare."""
@@ -364,14 +302,3 @@ class Evaluation:
 def _latest(kept: dict[_Key, _Kept], key: _Key, new: _Kept) -> dict[_Key, _Kept]:
     """Return what is kept with something new, without what was there longest."""
     return {**dict([*kept.items()][1 - _KEPT :]), key: new}
-
-
-def _threshold_run(goal: Goal, size: Floats) -> "ThresholdRun | None":
-    """Return what looks for a threshold, where one is asked for."""
-    if goal.question is None:
-        return None
-    from assay.core.thresholds import ThresholdRun  # takes long to load, and few need it
-
-    return ThresholdRun(
-        goal.question, size, confidence=goal.confidence, budget=goal.budget, gain=goal.gain
-    )

@@ -16,26 +16,24 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.types import Words as Words64
 from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
-from assay.predictions.column import refuse_missing_columns
-from assay.predictions.contract import IdKind
 from assay.predictions.databases.rows import DatabaseIds, DatabaseRows
 from assay.predictions.databases.translate import Query
 from assay.predictions.databases.words import Words, halves_of, place_of
-from assay.predictions.doubts import Doubt, doubts_of
+from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Rows, Span, Survey
 from assay.predictions.ids import Ids
 from assay.predictions.roles import Roles
-from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
+from assay.predictions.sql.checks import usable_sql
 from assay.predictions.sql.rows import (
     RowSql,
     case_sql,
     double_sql,
     heap_cases_sql,
-    row_sql,
     scaled_sql,
     spread_sql,
     value_sql,
 )
+from assay.predictions.sql.scanner import SqlScanner
 from assay.predictions.tables import jsonable
 from assay.predictions.values import refuse_bad_total
 
@@ -61,7 +59,7 @@ def bin_sql(value: str, rule: Rule) -> str:
     return rounded_sql(spread_sql(value, rule))
 
 
-class DatabaseScanner:
+class DatabaseScanner(SqlScanner):
     """A `Scanner` over a table of a database.
 
     Each question reads the table a few times at most. Nothing is created in the database.
@@ -74,28 +72,10 @@ class DatabaseScanner:
         show: Sequence[str],  # the columns that people see
         ids: DatabaseIds | None = None,  # the ids, where they were looked at before
     ) -> None:
-        refuse_missing_columns([*roles.columns, *show], list(rows.types), rows.source)
-        self._rows, self._roles, self._show = rows, roles, tuple(show)
-        self._row = row_sql(
-            roles, rows.names, rows.types, dialect="duckdb", is_text=False, source=rows.source
-        )
+        super().__init__(rows.source, roles, show, rows.names, rows.types, is_text=False)
+        self._rows = self._inspected = rows
         self._ids = DatabaseIds(rows, str(roles.id)) if ids is None else ids
         self._weight = ""
-
-    @property
-    def source(self) -> str:
-        """Where the predictions come from, for people."""
-        return self._rows.source
-
-    @property
-    def id_kind(self) -> IdKind:
-        """Whether the ids are integers or strings."""
-        return self._ids.kind
-
-    @property
-    def row(self) -> RowSql:
-        """What is asked of each row."""
-        return self._row
 
     def survey(self, seed: int) -> Survey:
         """Count all items by score."""
@@ -105,7 +85,7 @@ class DatabaseScanner:
             rule = self._rule("score", "margin")
             count = cache(lambda rule: self._counted("score", "margin", rule, digest=True))
             cells = evenest(count, rule, lambda counted: counted[0])
-            doubts = self._checked(cells[0])
+            doubts = self.checked(cells[0])
             if not self._row.weight:
                 return Survey(cells[0], doubts=doubts)
             weighed = evenest(count, rule, lambda counted: counted[0].by_weight)
@@ -115,7 +95,7 @@ class DatabaseScanner:
         """Count all items by score, without a digest of their ids."""
         with self._connected():
             cells = self.cells("score", "margin")
-            return cells, self._checked(cells)
+            return cells, self.checked(cells)
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
@@ -175,19 +155,6 @@ class DatabaseScanner:
             given = np.array(weights[1], dtype=np.float64) if weights else None
             yield self._ids.of(ids), np.array(values, dtype=np.float64) + 0.0, said, given
 
-    def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Return what people see of the items with these ids, in their order."""
-        if not self._show:
-            return [{} for _ in ids]
-        found = self.find(ids, variable="score", scale="margin")
-        shown = found.shown or []
-        return [shown[row] for row in found.ids.rows_of(ids, self.source)]
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether the predictions have the probabilities of all classes: those are copied."""
-        return False
-
     def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Refuse: predictions with probabilities are copied, and not read by this."""
         raise PredictionsError(
@@ -203,10 +170,6 @@ class DatabaseScanner:
     def summed_probabilities(self) -> Floats | None:
         """Return None: there are no probabilities of classes."""
         return None
-
-    def refuse_repeated_ids(self) -> None:
-        """Look at every id, and raise where one repeats."""
-        self._ids.refuse_repeated()
 
     def _connected(self) -> AbstractContextManager[None]:
         return self._rows.database.connected(self.source)
@@ -254,7 +217,7 @@ class DatabaseScanner:
         if not weight:
             return
         self._weight = ""
-        self._tell_what_is_wrong()
+        self.tell_what_is_wrong()
         rows = Query(self._rows.select([str(self._roles.weight)]))
         ((size, total),) = self._rows.fetch(rows.select("count(*)", f"sum({weight})"))
         self._refuse_nothing(size)
@@ -277,12 +240,7 @@ class DatabaseScanner:
         ((size, bad, low, high),) = self._rows.fetch(rows.select(*ends))
         self._refuse_nothing(size)
         if bad or low is None or not isfinite(low) or not isfinite(high):
-            self._tell_what_is_wrong()
-            raise PredictionsError(
-                f"some scores of {self.source} are too far from the threshold "
-                f"{self._roles.threshold}",
-                details="the distance between a score and the threshold must fit in a float64",
-            )
+            self.refuse_far_scores()
         return scale_of(low, high)
 
     def _refuse_nothing(self, size: int) -> None:
@@ -365,15 +323,6 @@ class DatabaseScanner:
         (both, own) = items.named(own.xor(weight), own)
         (both, own) = items.mixed([both], [own])
         return items.with_column(f"{both.word} AS weight_word", f"{own.word} AS word")
-
-    def _checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
-        refuse_bad_cells(cells, self._rows, self._row, self._roles)
-        outside = rows_of(self._rows, self._row, self._roles)
-        return doubts_of(cells, self._roles, self.source, outside)
-
-    def _tell_what_is_wrong(self) -> None:
-        """Look at the rows again, to tell what a count could only notice."""
-        refuse_bad_rows(self._rows, self._row, self._roles, written={})
 
     def _taken(self, *queries: Query) -> Rows:
         """Return the rows of some queries, with what people see of them."""

@@ -20,9 +20,7 @@ from assay.core.types import Floats, Ints, Words
 from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.class_values import rows_of_lists
-from assay.predictions.column import refuse_missing_columns
-from assay.predictions.contract import IdKind
-from assay.predictions.doubts import Doubt, doubts_of
+from assay.predictions.doubts import Doubt
 from assay.predictions.duckdb.cell_keys import CellKeys
 from assay.predictions.duckdb.inspected import DuckInspected
 from assay.predictions.duckdb.loading import fetch_shown
@@ -33,22 +31,19 @@ from assay.predictions.engine import Listed, Rows, Span, Survey, polled
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP
 from assay.predictions.roles import Roles
-from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of
 from assay.predictions.sql.classes import LIST
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed, duckdb_mix
 from assay.predictions.sql.model import model_sql
-from assay.predictions.sql.opinions import duckdb_row_word, plain_families, plain_sql
+from assay.predictions.sql.opinions import duckdb_row_word, plain_sql
 from assay.predictions.sql.rows import (
-    Family,
-    RowSql,
     case_sql,
     double_sql,
     family_of,
     heap_sql,
     impressions_sql,
-    row_sql,
     value_sql,
 )
+from assay.predictions.sql.scanner import SqlScanner
 from assay.predictions.values import refuse_bad_total
 
 _WEIGHT = "assay_weight"  # the column with the impressions of a row
@@ -67,7 +62,7 @@ def first_limit(size: int) -> int:
     return min(TOP, int(_LISTED / size * 2**64))
 
 
-class DuckScanner:
+class DuckScanner(SqlScanner):
     """A `Scanner` over a relation of DuckDB."""
 
     def __init__(
@@ -77,17 +72,12 @@ class DuckScanner:
         show: Sequence[str],  # the columns that people see
         ids: DuckIds | None = None,  # the ids, where they were looked at before
     ) -> None:
-        refuse_missing_columns([*roles.columns, *show], list(relation.types), relation.label)
-        self._relation, self._roles, self._show = relation, roles, tuple(show)
-        self._sql = relation.sql if roles.classes is None else rows_with_classes(relation, roles)
-        self._row = row_sql(
-            roles,
-            {name: identifier(name) for name in relation.types},
-            relation.types,
-            dialect="duckdb",
-            is_text=relation.is_text,
-            source=relation.label,
+        names = {name: identifier(name) for name in relation.types}
+        super().__init__(
+            relation.label, roles, show, names, relation.types, is_text=relation.is_text
         )
+        self._relation = relation
+        self._sql = relation.sql if roles.classes is None else rows_with_classes(relation, roles)
         relation.connection.execute(
             # 2^17 counters of an array at most, where a hash table would take twice the time.
             "SET perfect_ht_threshold = 17; "
@@ -98,21 +88,6 @@ class DuckScanner:
         if roles.model is not None:
             self._row = replace(self._row, score=self._log_odds(roles.model))
         self._inspected = DuckInspected(relation, self._row.id, self._sql)
-
-    @property
-    def source(self) -> str:
-        """Where the predictions come from, for people."""
-        return self._relation.label
-
-    @property
-    def id_kind(self) -> IdKind:
-        """Whether the ids are integers or strings."""
-        return self._ids.kind
-
-    @property
-    def row(self) -> RowSql:
-        """What is asked of each row."""
-        return self._row
 
     def survey(self, seed: int) -> Survey:
         """Count all items by score, and list the first cards, in one pass."""
@@ -161,12 +136,6 @@ class DuckScanner:
                 lambda rule: self._cells_of(self._row.score, rule), rule, lambda cells: cells
             )
             return cells, self.checked(cells)
-
-    def checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
-        """Raise where counts show that something is wrong, and return what looks odd."""
-        refuse_bad_cells(cells, self._inspected, self._row, self._roles)
-        outside = rows_of(self._inspected, self._row, self._roles)
-        return doubts_of(cells, self._roles, self.source, outside)
 
     def _surveyed(self, rule: Rule, seed: int, size: int) -> Survey:
         """Count all rows by a bin rule, and list the first cards."""
@@ -261,11 +230,6 @@ class DuckScanner:
             return [{} for _ in ids]
         return fetch_shown(self._relation, self._roles.id, ids, self._show)
 
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether the predictions have the probabilities of all classes."""
-        return bool(self._roles.of_class)
-
     def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Return the rows with these ids, and the probabilities of all classes."""
         with reading(self.source):
@@ -296,10 +260,6 @@ class DuckScanner:
         for says, number, total in found:
             sums[says, number] = total
         return sums
-
-    def refuse_repeated_ids(self) -> None:
-        """Look at every id, and raise where one repeats."""
-        self._ids.refuse_repeated()
 
     @property
     def _rows(self) -> duckdb.DuckDBPyRelation:
@@ -372,16 +332,6 @@ class DuckScanner:
         reader: pa.RecordBatchReader = rows.to_arrow_reader(_BATCH)
         return reader
 
-    @property
-    def opinion_families(self) -> dict[str, Family]:
-        """Of each column for a model, what kind of values it holds; any number is a float."""
-        return plain_families({name: self._relation.types[name] for name in self._roles.aux})
-
-    @property
-    def has_score(self) -> bool:
-        """Whether the classifier has a score."""
-        return self._roles.has_score
-
     def _in_little_memory(self, rows: duckdb.DuckDBPyRelation) -> "pa.Table":
         """Run what needs little; without a limit DuckDB would take more to read ahead."""
         connection = self._relation.connection
@@ -416,17 +366,11 @@ class DuckScanner:
         kinds = self._n_codes
         return ScoreCells(rule, bins[order], said[order], count, low, high, words, kinds, weight)
 
-    def tell_what_is_wrong(self) -> None:
-        """Look at the rows again, to tell what one pass could only notice."""
-        numbers = (self._roles.score, self._roles.weight) if self._relation.is_text else ()
-        written = {name: identifier(name) for name in numbers if name is not None}
-        refuse_bad_rows(self._inspected, self._row, self._roles, written=written)
-
     def _log_odds(self, model: Model) -> str:
         """Return what takes the score's place: the log odds by the model of the row's fold."""
         first, second = model_sql(
             model,
-            {name: identifier(name) for name in self._relation.types},
+            self._names,
             self._relation.types,
             says=self._row.says,
             dialect="duckdb",

@@ -16,8 +16,7 @@ from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.class_values import rows_of_lists
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.contract import IdKind
-from assay.predictions.doubts import Doubt, doubts_of
+from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Rows, Span, Survey
 from assay.predictions.ids import Ids
 from assay.predictions.roles import Roles
@@ -40,9 +39,9 @@ from assay.predictions.spark.weights import (
     summed_by_exponent,
     with_weight_word,
 )
-from assay.predictions.sql.checks import refuse_bad_cells, refuse_bad_rows, rows_of, usable_sql
+from assay.predictions.sql.checks import usable_sql
 from assay.predictions.sql.classes import LIST
-from assay.predictions.sql.opinions import plain_families, plain_sql
+from assay.predictions.sql.opinions import plain_sql
 from assay.predictions.sql.rows import (
     LARGEST,
     Family,
@@ -51,9 +50,9 @@ from assay.predictions.sql.rows import (
     double_sql,
     family_of,
     heap_sql,
-    row_sql,
     value_sql,
 )
+from assay.predictions.sql.scanner import SqlScanner
 from assay.predictions.tables import shown_values
 from assay.predictions.values import refuse_bad_total
 
@@ -157,12 +156,15 @@ def merged_by(groups: "pa.Table", rule: Rule, classes: int) -> ScoreCells:
 _ITEM = RowSql("id", "score", "says")
 
 
-class SparkScanner:
+class SparkScanner(SqlScanner):
     """A `Scanner` over a DataFrame of Spark.
 
     Each question reads the data once. Only counts by bin, and rows that are asked for, leave Spark.
     The ids of CSV files are read once more, at first, to tell whether they are integers.
     """
+
+    dialect = "spark"
+    _ids: SparkIds
 
     def __init__(
         self,
@@ -171,18 +173,12 @@ class SparkScanner:
         show: Sequence[str],  # the columns that people see
         ids: SparkIds | None = None,  # the ids, where they were looked at before
     ) -> None:
-        refuse_missing_columns([*roles.columns, *show], rows.frame.columns, rows.source)
+        refuse_missing_columns(roles.columns, rows.frame.columns, rows.source)
         if roles.classes is not None:
             rows = rows_with_classes(rows, roles)
-        self._rows, self._roles, self._show = rows, roles, tuple(show)
-        self._row = row_sql(
-            roles,
-            {name: column_name(name) for name in rows.types},
-            rows.types,
-            dialect="spark",
-            is_text=rows.is_text,
-            source=rows.source,
-        )
+        names = {name: column_name(name) for name in rows.types}
+        super().__init__(rows.source, roles, show, names, rows.types, is_text=rows.is_text)
+        self._rows = self._inspected = rows
         self._ids = SparkIds(rows, str(roles.id)) if ids is None else ids
         shown = [f"{column_name(name)} AS shown_{i}" for i, name in enumerate(show)]
         told = [f"{self._ids.sql} AS id", f"{self._row.says} AS says", *shown]
@@ -203,22 +199,12 @@ class SparkScanner:
         return with_log_odds(
             self._rows.frame,
             model,
-            {name: column_name(name) for name in self._rows.types},
+            self._names,
             self._rows.types,
             says=self._row.says,
             told=told,
             kind=self.id_kind,
         )
-
-    @property
-    def source(self) -> str:
-        """Where the predictions come from, for people."""
-        return self._rows.source
-
-    @property
-    def id_kind(self) -> IdKind:
-        """Whether the ids are integers or strings."""
-        return self._ids.kind
 
     def survey(self, seed: int) -> Survey:
         """Count all items by score, in one pass."""
@@ -226,7 +212,7 @@ class SparkScanner:
         if not self._weights:
             items = with_digest(self._judged("score", "margin"), "id", self.id_kind)
             cells = self._counted(items, {"digest": "bit_xor"})
-            return Survey(cells, doubts=self._checked(cells))
+            return Survey(cells, doubts=self.checked(cells))
         exponent, _ = self._factor()
         self._items = impressions_of(self._every, exponent)
         items = with_digest(self._judged("score", "margin"), "id", self.id_kind)
@@ -235,7 +221,7 @@ class SparkScanner:
         cells = self._merged(groups)
         return Survey(
             cells,
-            doubts=self._checked(cells),
+            doubts=self.checked(cells),
             weighed=_evenest(groups, self._roles.n_classes, lambda cells: cells.by_weight),
             weights_word=xored(groups, WEIGHT_WORD),
         )
@@ -254,7 +240,7 @@ class SparkScanner:
         )
         size, total, above, bad = (column[0].as_py() for column in self._rows.fetch(rows).columns)
         if bad:
-            self._tell_what_is_wrong()
+            self.tell_what_is_wrong()
         self._refuse_nothing(size)
         refuse_bad_total(total, f"column {self._roles.weight!r} of {self.source}")
         return factor_exponent(total, size, lambda: [self._rows_summed()]), above
@@ -267,17 +253,7 @@ class SparkScanner:
     def judged_by(self, groups: "pa.Table") -> tuple[ScoreCells, tuple[Doubt, ...]]:
         """Return all items by score, and what looks odd, from groups that were counted."""
         cells = self._merged(groups)
-        return cells, self._checked(cells)
-
-    def _checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
-        refuse_bad_cells(cells, self._rows, self._row, self._roles)
-        outside = rows_of(self._rows, self._row, self._roles)
-        return doubts_of(cells, self._roles, self.source, outside)
-
-    @property
-    def row(self) -> RowSql:
-        """What is asked of each row."""
-        return self._row
+        return cells, self.checked(cells)
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
@@ -318,19 +294,6 @@ class SparkScanner:
         """Return the rows with these ids, with what people see of them."""
         return self._taken(self._ids.only(ids, self._judged(variable, scale)))
 
-    def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Return what people see of the items with these ids, in their order."""
-        if not self._show:
-            return [{} for _ in ids]
-        found = self.find(ids, variable="score", scale="margin")
-        shown = found.shown or []
-        return [shown[row] for row in found.ids.rows_of(ids, self.source)]
-
-    @property
-    def has_probabilities(self) -> bool:
-        """Whether the predictions have the probabilities of all classes."""
-        return bool(self._roles.of_class)
-
     def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Return the rows with these ids, and the probabilities of all classes."""
         rows = self._rows.frame.selectExpr(f"{self._ids.sql} AS id", f"{LIST} AS list")
@@ -363,10 +326,6 @@ class SparkScanner:
         sums[found["says"].to_numpy(), found["number"].to_numpy()] = found["sum(p)"].to_numpy()
         return sums
 
-    def refuse_repeated_ids(self) -> None:
-        """Look at every id, and raise where one repeats."""
-        self._ids.refuse_repeated()
-
     @property
     def session(self) -> "SparkSession":
         """The Spark that reads the rows."""
@@ -389,16 +348,6 @@ class SparkScanner:
     def ids_of(self, column: "pa.ChunkedArray[Any]") -> Ids:
         """Return ids that came from Spark."""
         return self._ids.of(column)
-
-    @property
-    def opinion_families(self) -> dict[str, Family]:
-        """Of each column for a model, what kind of values it holds; any number is a float."""
-        return plain_families({name: self._rows.types[name] for name in self._roles.aux})
-
-    @property
-    def has_score(self) -> bool:
-        """Whether the classifier has a score."""
-        return self._roles.has_score
 
     def pieces(self) -> Iterator[tuple[Ids, Floats, Bools | Ints, Floats | None]]:
         """Return every row's id, score, label and weight, in one piece."""
@@ -432,19 +381,8 @@ class SparkScanner:
         self._refuse_nothing(groups.num_rows)
         cells = merged(groups, self._roles.n_classes)
         if cells is None:
-            self._tell_what_is_wrong()
-            raise PredictionsError(
-                f"some scores of {self.source} are too far from the threshold "
-                f"{self._roles.threshold}",
-                details="the distance between a score and the threshold must fit in a float64",
-            )
+            self.refuse_far_scores()
         return cells
-
-    def _tell_what_is_wrong(self) -> None:
-        """Look at the rows again, to tell what one pass could only notice."""
-        numbers = (self._roles.score, self._roles.weight) if self._rows.is_text else ()
-        written = {name: column_name(name) for name in numbers if name is not None}
-        refuse_bad_rows(self._rows, self._row, self._roles, written=written)
 
     def _taken(self, rows: "DataFrame") -> Rows:
         table = self._rows.fetch(rows)

@@ -159,7 +159,7 @@ class SparkSeveral(SparkScanner):
         items, sums = self._with_words(self._items, rule)
         groups = self._rows.fetch(grouped(items, self._row.classes, rules=[rule], more=sums))
         if groups[rule].null_count:
-            self._tell_what_is_wrong()
+            self.tell_what_is_wrong()
             raise self._changed()
         cells = merged_by(groups, rule, self._row.classes or 2)
         if cells.size != size:
