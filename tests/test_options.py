@@ -31,9 +31,10 @@ FUNCTIONS = (
 # as in the campaigns whose labels count again; several may be named.
 OTHERWISE = {
     "follow_campaign": {"show", "aux", "metric", "confidence", "reviewers_per_item", "overlap"},
-    "compare_campaign": {"reviewers_per_item", "overlap"},
+    "compare_campaign": {"metric", "reviewers_per_item", "overlap"},
+    "plan": {"metric"},
     "estimate": {"metric"},
-    "simulate": {"metric", "metrics", "budget"},
+    "simulate": {"budget"},
 }
 
 
@@ -75,6 +76,18 @@ def test_what_is_picked() -> None:
     given = {"score": "p", "within": 0.1, "name": "spam"}
     assert picked(Columns, given) == Columns(score="p")
     assert picked(Asked, given) == Asked(within=0.1)
+
+
+def test_several_metrics_by_either_name() -> None:
+    several = {"precision:a": 0.1, "f1:b": 0.2}
+    assert Asked(several) == Asked(metrics=several) and Asked(several).name is None
+    with pytest.raises(AssayError, match="both name several"):
+        Asked(["f1"], ["recall"])
+    said = {"a": [1, 1, 0, 0], "b": [1, 0, 0, 1]}
+    table = {f"says_{name}": each for name, each in said.items()}
+    named = {name: {"predicted": f"says_{name}"} for name in said}
+    campaign = assay.create_campaign(table, classifiers=named, metric=["f1:a", "f1:b"], budget=3)
+    assert list(campaign.estimates()) == ["f1:a", "f1:b"]
 
 
 def test_a_goal_is_asked_for_again() -> None:

@@ -289,9 +289,9 @@ def test_mistakes_are_of_the_classes_that_are_missed_or_said_wrongly() -> None:
     table, said, truth = made()
     campaign = answered(begun(table, metric="accuracy", budget=N), truth)
     wrong = {*np.flatnonzero((said != truth).any(axis=1)).tolist()}
-    assert {row.id for row in campaign.mistakes()} == wrong
+    assert {row.id for row in campaign.errors()} == wrong
     of_spam = {*np.flatnonzero(said[:, 1] != truth[:, 1]).tolist()}
-    found = campaign.mistakes(kind="spam")
+    found = campaign.errors(kind="spam")
     assert {row.id for row in found} == of_spam
     for row in found:
         word = "wrongly says" if said[int(row.id), 1] else "misses"

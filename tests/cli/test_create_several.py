@@ -150,7 +150,7 @@ BAD = {
     "no column": (["--classifier", "x=,votes"], "classifier 'x': column 'votes' not found"),
     "guaranteed": (["--mode", "guaranteed"], "cannot be served by a design with"),
     "a question": (["--at-least", "0.9"], "--at-least 0.9 goes with one metric"),
-    "labels from before": (["--labels-from", "x.csv"], "x.csv cannot be read"),
+    "labels from before": (["--labels", "x.csv"], "x.csv cannot be read"),
 }
 
 

@@ -55,7 +55,7 @@ def test_a_campaign_goes_on_from_the_labels(
     labels: Fixture,
     labels_file: Path,
 ) -> None:
-    create("--labels-from", str(labels_file), goal=("--budget", "80"))
+    create("--labels", str(labels_file), goal=("--budget", "80"))
     before = labels()
     assert before
     batch = json.loads(run("export", "spam", "--what", "batch", "--size", "5", "--json").stdout)
@@ -65,5 +65,5 @@ def test_a_campaign_goes_on_from_the_labels(
 def test_a_campaign_that_is_done_at_once_points_to_its_status(
     create: Fixture, labels_file: Path
 ) -> None:
-    result = create("--labels-from", str(labels_file), goal=("--within", "0.2"))
+    result = create("--labels", str(labels_file), goal=("--within", "0.2"))
     assert "next: assay status spam" in result.stdout

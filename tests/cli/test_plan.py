@@ -33,7 +33,7 @@ def test_from_earlier_labels_and_from_an_earlier_campaign(run: Run, folder: Path
     assert result.exit_code == 0, result.output
     assert "80 labels drawn at random" in " ".join(result.output.split())
     made = run("create", "predictions.csv", *COLUMNS, "--budget", "80", "--name", "last",
-               "--labels-from", "labels.csv")  # fmt: skip
+               "--labels", "labels.csv")  # fmt: skip
     assert made.exit_code == 0, made.output
     result = run("plan", "predictions.csv", *COLUMNS, *goal, "--like", "last")
     assert result.exit_code == 0, result.output

@@ -72,7 +72,7 @@ def test_no_error_says_an_argument() -> None:
             "neither --predicted nor --threshold is given",
         ),
         ("where=\"id='a'\" is no text", "--where \"id='a'\" is no text"),
-        ("leave out labels=, or sample_weight=", "leave out --labels-from, or --sample-weight"),
+        ("leave out labels=, or sample_weight=", "leave out --labels, or --sample-weight"),
         ("no item has lang=de", "no item has lang=de"),
         ("assay follow FILE --id url", "assay follow FILE --id url"),
     ],

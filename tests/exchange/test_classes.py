@@ -237,17 +237,17 @@ def test_what_was_wrong_and_what_is_known_of_labels() -> None:
     campaign = campaign_of_classes(ids, classes, said=predicted)
     said = ["art", "math", "none of these", "math", "art", "?"]
     campaign.tell(zip(ids, said, strict=True))
-    mistakes = campaign.mistakes()
+    mistakes = campaign.errors()
     assert mistakes.headline == "3 mistakes among 5 judged items"
     assert {each.id: each.kind for each in mistakes} == {
         1: "math, predicted art",
         2: "none of these, predicted art",
         4: "art, predicted math",
     }
-    assert {each.id for each in campaign.mistakes(kind="MATH")} == {1, 4}
-    assert len(campaign.mistakes(kind="none of these")) == 1
+    assert {each.id for each in campaign.errors(kind="MATH")} == {1, 4}
+    assert len(campaign.errors(kind="none of these")) == 1
     with pytest.raises(LabelError, match="'fp' is not a class"):
-        campaign.mistakes(kind="fp")
+        campaign.errors(kind="fp")
     frame = campaign.to_frame(backend="polars").sort("id")
     assert frame.columns[:4] == ["id", "answer", "stratum", "comment"]
     assert frame["predicted"].to_list() == predicted

@@ -46,7 +46,7 @@ ONE: dict[str, Any] = {"score": "p", "threshold": 0.6, "show": ["text"], "slices
 def test_mistakes_are_what_people_say_otherwise_the_surest_first() -> None:
     table, truth = population()
     campaign = labelled(table, truth, **ONE)
-    found, answers = campaign.mistakes(), campaign.answers()
+    found, answers = campaign.errors(), campaign.answers()
     said = {item: table["p"][item] >= 0.6 for item in answers}
     wrong = {item for item in answers if said[item] != truth[item]}
     assert {each.id for each in found} == wrong and found.judged == len(answers) == 150
@@ -60,14 +60,14 @@ def test_mistakes_are_what_people_say_otherwise_the_surest_first() -> None:
     sure = [each.confidence or 0.0 for each in found]
     assert sure == sorted(sure, reverse=True) and len(set(sure)) > 10
     assert {"false positive", "false negative"} == {each.kind for each in found}
-    parts = {kind: campaign.mistakes(kind=kind) for kind in ("fp", "fn")}
+    parts = {kind: campaign.errors(kind=kind) for kind in ("fp", "fn")}
     assert len(found) == sum(map(len, parts.values()))
     assert {each.kind for each in parts["fn"]} == {"false negative"}
-    german = campaign.mistakes(where={"lang": "de"})
+    german = campaign.errors(where={"lang": "de"})
     assert [each.id for each in german] == [each.id for each in found if each.shown["lang"] == "de"]
     assert german.judged == sum(table["lang"][item] == "de" for item in answers)
     with pytest.raises(assay.InputError, match="no kind of mistake 'fpp'"):
-        campaign.mistakes(kind="fpp")
+        campaign.errors(kind="fpp")
 
 
 def test_what_is_not_decided_is_left_out_and_counted() -> None:
@@ -91,7 +91,7 @@ def test_what_is_not_decided_is_left_out_and_counted() -> None:
     campaign.rule(items[7], "cannot judge", reviewer="eve", key="k1")
     campaign.rule(items[8], "broken", reviewer="eve", key="k2")
     campaign.rule(items[0], wrong[items[0]], reviewer="eve", key="k3", comment="sure")
-    found = campaign.mistakes()
+    found = campaign.errors()
     assert {each.id for each in found} == set(items[:6]) and found.judged == 6
     assert found.left_out == {
         "could not be judged": 1,
@@ -110,12 +110,12 @@ def test_mistakes_of_each_of_several_classifiers() -> None:
     two = {"a": {"score": "p", "threshold": 0.6}, "b": {"score": "q", "threshold": 0.5}}
     campaign = labelled(table, truth, classifiers=two, metrics=["accuracy:a", "accuracy:b"])
     for name, column, threshold in (("a", "p", 0.6), ("b", "q", 0.5)):
-        found = campaign.mistakes(classifier=name)
+        found = campaign.errors(classifier=name)
         said = {item: table[column][item] >= threshold for item in campaign.answers()}
         assert {each.id for each in found} == {item for item in said if said[item] != truth[item]}
         assert all(each.score == pytest.approx(table[column][each.id]) for each in found)
     with pytest.raises(assay.InputError, match="whose mistakes") as caught:
-        campaign.mistakes()
+        campaign.errors()
     assert "classifiers: a, b" in str(caught.value)
     frame = campaign.to_frame("labels", backend="polars")
     assert {"predicted:a", "score:a", "predicted:b", "score:b", "weight"} <= set(frame.columns)
@@ -133,7 +133,7 @@ def test_mistakes_of_two_versions_side_by_side() -> None:
     for name, values, ids in (("old", old["p"], old["id"]), ("new", new["p"], new["id"])):
         score = dict(zip(ids, values, strict=True))
         said = {item: score[item] >= 0.6 for item in campaign.answers() if item in score}
-        found = campaign.mistakes(classifier=name)
+        found = campaign.errors(classifier=name)
         assert {each.id for each in found} == {item for item in said if said[item] != truth[item]}
         known = [each for each in found if each.score is not None]
         assert known and all(each.score == pytest.approx(score[each.id]) for each in known)
@@ -203,7 +203,7 @@ def test_two_reviewers_share_the_weight_of_an_item() -> None:
 
 def test_precision_says_that_it_looks_for_no_false_negatives() -> None:
     table, truth = population()
-    found = labelled(table, truth, **ONE, metric="precision").mistakes()
+    found = labelled(table, truth, **ONE, metric="precision").errors()
     assert any("false negatives are not found here" in note for note in found.notes)
     assert {each.kind for each in found} == {"false positive"}
 
@@ -212,7 +212,7 @@ def test_mistakes_as_files() -> None:
     table, truth = population()
     table["p"] = table["p"] * 8 - 4  # margins, some negative
     campaign = labelled(table, truth, **{**ONE, "threshold": 0.8})
-    found = campaign.mistakes()
+    found = campaign.errors()
     csv = write_mistakes(found, format="csv").content.decode().splitlines()
     assert csv[0] == "id,kind,score,confidence,stratum,weight,reviewers,comment,text,lang"
     assert len(csv) == len(found) + 1
@@ -232,10 +232,10 @@ def test_scores_that_were_not_kept_are_looked_up(tmp_path: Path) -> None:
     pq.write_table(pa.table(rows), file)
     scan = assay.Scan(str(file), engine="duckdb")
     campaign = labelled(scan, truth, id="id", score="p", threshold=0.6)
-    found = campaign.mistakes()
+    found = campaign.errors()
     assert found and all(each.score is None for each in found)
     assert any("scores were not kept" in note for note in found.notes)
-    known = campaign.mistakes(predictions=str(file), where={"lang": "de"})
+    known = campaign.errors(predictions=str(file), where={"lang": "de"})
     assert known and all(each.score == pytest.approx(table["p"][each.id]) for each in known)
     assert {each.id for each in known} < {each.id for each in found}
 
@@ -246,7 +246,7 @@ def test_scores_of_the_predicted_class_are_told_as_they_are_used() -> None:
     table["sure"] = 100 * np.where(said, table["p"], 1 - table["p"])
     table["said"] = said
     about = {"score": "sure", "predicted": "said", "score_of": "predicted", "scale": "percent"}
-    found = labelled(table, truth, **about).mistakes()
+    found = labelled(table, truth, **about).errors()
     for each in found:
         assert each.score == pytest.approx(table["p"][each.id])
         assert each.confidence == pytest.approx(table["sure"][each.id] / 100)

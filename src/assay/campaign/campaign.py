@@ -686,7 +686,7 @@ class Campaign:
             simultaneous=simultaneous,
         )
 
-    def mistakes(
+    def errors(
         self,
         *,
         kind: str | None = None,
@@ -719,10 +719,10 @@ class Campaign:
         ...     {"p": [0.9, 0.8, 0.7, 0.2], "text": ["ab", "cd", "ef", "gh"]},
         ...     score="p", threshold=0.5, show=["text"], metric="accuracy", budget=4)
         >>> estimate = campaign.tell({item.id: item.id in (1, 3) for item in campaign.ask(4)})
-        >>> mistakes = campaign.mistakes()
-        >>> print(mistakes.headline)
+        >>> errors = campaign.errors()
+        >>> print(errors.headline)
         2 false positives and 1 false negative among 4 judged items
-        >>> [(each.id, each.kind, each.score, each.shown["text"]) for each in mistakes][:2]
+        >>> [(each.id, each.kind, each.score, each.shown["text"]) for each in errors][:2]
         [(0, 'false positive', 0.9, 'ab'), (3, 'false negative', 0.2, 'gh')]
         """
         from assay.labelling import mistakes_of
@@ -735,6 +735,11 @@ class Campaign:
             classifier=classifier,
             predictions=predictions,
         )
+
+    def mistakes(self, **asked: Any) -> Mistakes:
+        """Return `errors`, as they are called now."""
+        warn("Campaign.mistakes is now errors; the old name goes away", DeprecationWarning, 2)
+        return self.errors(**asked)
 
     def confusion(self, classifier: str | None = None) -> ConfusionMatrix:
         """Return what the items that are called each class are, where there are more than two.

@@ -70,7 +70,7 @@ def create_campaign(
     classes: Given | None = None,
     multilabel: bool = False,
     probabilities: str | None = None,
-    metric: str | None = None,
+    metric: str | Iterable[str] | Mapping[str, float] | None = None,
     metrics: Iterable[str] | Mapping[str, float] | None = None,
     within: float | None = None,
     budget: int | None = None,
@@ -153,17 +153,17 @@ def create_campaign(
         Several classifiers of the same items, by name: of each its `score`, `predicted`,
         `threshold` and `positive`, as above, those it has; or a pair: the columns of score and
         predicted label, ``{"cnn": ("p_cnn", "said")}``, or the column of scores and a threshold.
-    metric : str, optional
+    metric : str, names, or mapping of names to half-widths, optional
         ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``,
         ``specificity``, ``false_positive_rate``, ``negative_predictive_value``,
         ``balanced_accuracy`` or ``matthews_correlation``; precision when left out. Of more classes
         than yes and no, ``accuracy``, which it is when left out, ``macro_f1`` and others of
         `assay.core.confusion`, with `probabilities` also ``top_5_accuracy`` of any k; or of one
-        class, ``precision:CLASS``.
+        class, ``precision:CLASS``. Several come from one set of labels: ``precision:cnn``,
+        ``recall:new - recall:old``, each with a half-width of its own where it says so:
+        ``precision:cnn within 0.01``. A single name is of every classifier.
     metrics : names, or mapping of names to half-widths, optional
-        Several metrics from one set of labels: ``precision:cnn``, ``recall:new - recall:old``, each
-        with a half-width of its own where it says so: ``precision:cnn within 0.01``. Without it,
-        `metric` of every classifier.
+        Another name of `metric`, for several.
     within, budget, confidence
         The goal: an interval of half-width `within` at this confidence, or so many answers.
     simultaneous : bool

@@ -208,7 +208,7 @@ def _strata(
                 f"for {metric.replace('_', ' ')}",
                 details=f"{len(judged):,} labels count; {profile.total:,} are predicted {said}",
                 hint="a campaign can go on from these labels and ask for the others: "
-                "create_campaign(..., labels=...), assay create --labels-from",
+                "create_campaign(..., labels=...), assay create --labels",
             )
         cut = stratify(
             {side: profile}, variable=_ONE_LOOK.variable, method="perc", bins=bins_for(labels)

@@ -95,7 +95,7 @@ def set_up(
 
     One metric of one classifier without a name is cut by the score, and all else by the rank.
     """
-    metrics, metric = asked.metrics, asked.metric
+    metrics, metric = asked.metrics, asked.name
     columns = _columns_for_threshold(columns, classifiers, metrics, asked.threshold_for)
     if metrics is not None and not isinstance(metrics, str | Mapping):
         metrics = list(metrics)  # it is gone through more than once

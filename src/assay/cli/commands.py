@@ -72,7 +72,7 @@ COMMANDS = {
     "status": Listed("status:status", "Show where a campaign stands, or list the campaigns."),
     "errors": Listed(
         "mistakes:errors",
-        "Show the classifier's mistakes among the labels, those it was surest of first.",
+        "Show the classifier's errors among the labels, those it was surest of first.",
     ),
     "curve": Listed(
         "curve:curve",

@@ -51,7 +51,7 @@ def create(
     strata: Annotated[str | None, _sampling(f"{', '.join(METHODS)}.", "METHOD")] = None,
     bins: Annotated[int | None, _sampling("Strata a predicted label; with auto, in all.")] = None,
     allocation: Annotated[str | None, _sampling(f"{', '.join(ALLOCATIONS)}.", "RULE")] = None,
-    labels_from: Annotated[
+    labels: Annotated[
         str | None,
         _sampling("Go on from labels of items drawn at random before: .csv or .parquet.", "LABELS"),
     ] = None,
@@ -81,7 +81,7 @@ def create(
             learned_from=learned_from,
             **options.asked_of(asked),
             design=chosen,
-            labels=labels_from,
+            labels=labels,
             **_judging(judging),
             name=name,
             storage=options.storage_url(storage),

@@ -64,7 +64,7 @@ def errors(
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the classifier's mistakes among the labels, those it was surest of first.
+    """Show the classifier's errors among the labels, those it was surest of first.
 
     They are for the campaign's owner: a reviewer who knows them judges otherwise.
     """
@@ -73,8 +73,8 @@ def errors(
         refuse_what_is_there(output)
         where = dict(map(_slice, by or []))
         campaign = open_campaign(name, storage)
-        with working("looking for mistakes"):
-            found = campaign.mistakes(
+        with working("looking for errors"):
+            found = campaign.errors(
                 kind=kind, where=where, classifier=classifier, predictions=predictions
             )
         if output is not None and format is not None:

@@ -5,7 +5,6 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import MappingProxyType
 from typing import Annotated, Any
 
 import typer
@@ -98,23 +97,18 @@ def collecting_warnings() -> Iterator[list[str]]:
 
 
 @contextmanager
-def telling_errors(
-    *, as_json: bool, code: int = 1, own: Mapping[str, str] = MappingProxyType({})
-) -> Iterator[None]:
-    """Tell an error on the standard error stream, in words, and end with an exit code.
-
-    `own`: of an argument in Python the command's option, where other commands call it otherwise.
-    """
+def telling_errors(*, as_json: bool, code: int = 1) -> Iterator[None]:
+    """Tell an error on the standard error stream, in words, and end with an exit code."""
     try:
         yield
     except (AssayError, MemoryError, RecursionError) as found:
         error = found if isinstance(found, AssayError) else _too_much(found)
         if as_json:
-            parts = dict(zip(("problem", "details", "hint"), with_options(error, own), strict=True))
+            parts = dict(zip(("problem", "details", "hint"), with_options(error), strict=True))
             speaking()
             typer.echo(json.dumps({"error": parts}), err=True)
         else:
-            _show(error, own)
+            _show(error)
         raise typer.Exit(code) from None
 
 
@@ -129,8 +123,8 @@ def _too_much(error: MemoryError | RecursionError) -> AssayError:
     )
 
 
-def _show(error: AssayError, own: Mapping[str, str]) -> None:
-    problem, details, hint = with_options(error, own)
+def _show(error: AssayError) -> None:
+    problem, details, hint = with_options(error)
     lines = Text.assemble(("error: ", "bold red"), printable(problem))
     if details:
         lines.append(f"\n{printable(details)}")

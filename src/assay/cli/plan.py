@@ -87,7 +87,7 @@ def plan(
     Whole evaluations are replayed on a truth that is supposed: from earlier labels where there are
     some, and otherwise from the scores alone.
     """
-    with telling_errors(as_json=as_json, own={"labels": "--labels"}):
+    with telling_errors(as_json=as_json):
         scan, goal = options.scan_of(file, lying), options.asked_of(asked)
         earlier = None if like is None else options.open_campaign(like, storage)
         predictions: object = scan

@@ -3,9 +3,6 @@
 import ast
 import re
 import shlex
-from collections.abc import Mapping
-from functools import partial
-from types import MappingProxyType
 
 from assay.errors import AssayError
 
@@ -14,32 +11,18 @@ _OTHERWISE = {
     "slices": "--slice",
     "classifiers": "--classifier",
     "metrics": "--metric",
-    "labels": "--labels-from",
     "classes": "--classes",
 }
-_SAME = (
-    *("score", "predicted", "id", "threshold", "positive", "score_of", "scale", "show"),
-    *("sample_weight", "metric", "within", "level_within", "change_within", "budget", "floor"),
-    *(
-        "confidence",
-        "at_least",
-        "threshold_for",
-        "gain",
-        "sample_of",
-        "simultaneous",
-        "question",
-        "reviewers_per_item",
-        "overlap",
-    ),
-    *("answers", "names", "name", "storage", "seed", "where", "table", "engine", "spark"),
-    *("check_ids", "encoding", "map", "rename", "revise", "format", "reviewer", "previous"),
-    *("id_column", "label_column", "reviewer_column", "comment_column", "bins", "mode"),
-    *("replications", "like", "label", "labels_from", "aux", "learned_from", "at", "by", "scorer"),
-    *("verdict_column", "score_column", "judge_cost", "label_cost", "rho", "into", "column"),
-    *("design", "strata", "allocation", "parent", "assume", "classifier", "probabilities"),
-    *("multilabel",),
-)
-_OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _SAME}, **_OTHERWISE}
+_SAME = """
+    score predicted id threshold positive score_of scale show sample_weight metric within
+    level_within change_within budget floor confidence at_least threshold_for gain sample_of
+    simultaneous question reviewers_per_item overlap answers names name storage seed where table
+    engine spark check_ids encoding map rename revise format reviewer previous id_column
+    label_column reviewer_column comment_column bins mode replications like label labels
+    labels_from aux learned_from at by scorer verdict_column score_column judge_cost label_cost
+    rho into column design strata allocation parent assume classifier probabilities multilabel
+"""
+_OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _SAME.split()}, **_OTHERWISE}
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"{_TEXT}|\[[^\]]*\]|\{{.*?\}}\}}|\{{[^}}]*\}}|\([^)]*\)|\.\.\.|-?[\w.]*\w"
 # What is written in another way than in Python, but for a text.
@@ -49,10 +32,8 @@ _ARGUMENT = re.compile(rf"(?<![\w.\-'\"/`=])({'|'.join(_OPTIONS)})=({_VALUE})?")
 _REBASE = re.compile(rf"rebase_campaign\(({_TEXT}), predictions=\.\.\.\)")
 
 
-def in_options(text: str, own: Mapping[str, str] = MappingProxyType({})) -> str:
+def in_options(text: str) -> str:
     """Return a message with options in place of arguments.
-
-    `own` has the options that a command calls otherwise than the others do.
 
     >>> in_options("say positive='yes' or show=['a b', 'c']")
     "say --positive yes or --show 'a b' --show c"
@@ -60,24 +41,22 @@ def in_options(text: str, own: Mapping[str, str] = MappingProxyType({})) -> str:
     '--threshold 0.5 is given without --score'
     >>> in_options("give all classes: classes=['...', '...']; or probabilities='p_*'")
     "give all classes: --classes FILE; or --probabilities 'p_*'"
-    >>> in_options("give labels="), in_options("give labels=", {"labels": "--labels"})
-    ('give --labels-from', 'give --labels')
     """
     text = _REBASE.sub(lambda found: f"assay rebase FILE --name {_shell(found[1])}", text)
     text = text.replace("predictions=[", "FILE for each of [").replace("predictions=", "FILE ")
-    return _ARGUMENT.sub(partial(_option, own), text)
+    return _ARGUMENT.sub(_option, text)
 
 
-def with_options(error: AssayError, own: Mapping[str, str]) -> tuple[str, str, str]:
+def with_options(error: AssayError) -> tuple[str, str, str]:
     """Return what an error says, in the words of the command line."""
     problem, details, hint = (
-        in_options(text, own) for text in (error.problem, error.details, error.hint)
+        in_options(text) for text in (error.problem, error.details, error.hint)
     )
     return problem, details, hint
 
 
-def _option(own: Mapping[str, str], found: re.Match[str]) -> str:
-    option, value = own.get(found[1], _OPTIONS[found[1]]), found[2]
+def _option(found: re.Match[str]) -> str:
+    option, value = _OPTIONS[found[1]], found[2]
     if option in _OF_THEIR_OWN and not (value and value[0] in _QUOTES):
         return f"{option} {_OF_THEIR_OWN[option]}" if value else option
     if value is None or value == "True":

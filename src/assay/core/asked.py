@@ -8,6 +8,7 @@ from typing import Annotated, Self
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.targets import written
+from assay.errors import DesignError
 from assay.options import Told
 
 _goal = partial(Told, panel="Goal")
@@ -27,7 +28,10 @@ _ALL = "The predictions are a random sample of so many items: the answer is abou
 class Asked:
     """What an evaluation is to tell, how exactly or at what cost; `Goal` is this, understood."""
 
-    metric: Annotated[str | None, _goal(_METRICS, "METRIC", list[str])] = None
+    metric: Annotated[
+        str | Iterable[str] | Mapping[str, float] | None, _goal(_METRICS, "METRIC", list[str])
+    ] = None
+    # As `metric`, of several: what that is when it is no single name.
     metrics: Iterable[str] | Mapping[str, float] | None = None
     within: Annotated[float | None, _number("Stop at this half-width; 0.02 is ±2 points.")] = None
     budget: Annotated[int | None, _goal("Stop after so many answers.", typed=int)] = None
@@ -43,6 +47,23 @@ class Asked:
         float, _number("With --threshold-for: over when no other has so much more.", "SHARE")
     ] = 0.05
     sample_of: Annotated[int | None, _goal(_ALL, "N", int)] = None
+
+    def __post_init__(self) -> None:
+        """Take several metrics by either name."""
+        if self.metric is None or isinstance(self.metric, str):
+            return
+        if self.metrics is not None:
+            raise DesignError(
+                f"metric={self.metric!r} and metrics={self.metrics!r} both name several",
+                hint="leave one of the two out",
+            )
+        object.__setattr__(self, "metrics", self.metric)
+        object.__setattr__(self, "metric", None)
+
+    @property
+    def name(self) -> str | None:
+        """The single metric that is asked for by its name."""
+        return self.metric if isinstance(self.metric, str) else None
 
     def goal_of(self, metric: str) -> Goal:
         """Return the goal of one metric, or of a threshold."""

@@ -250,7 +250,7 @@ def mistakes_of(
     classifier: str | None = None,
     predictions: object = None,
 ) -> Mistakes:
-    """Return the mistakes of a classifier; the parameters are those of `Campaign.mistakes`."""
+    """Return the mistakes of a classifier; the parameters are those of `Campaign.errors`."""
     settings = labelling.settings
     name = _classifier(settings.strata.classifiers, classifier)
     wanted = _kinds(kind, settings)

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from warnings import warn
 
+from assay.core.asked import Asked
 from assay.core.design import Design, check_together, fitted
 from assay.core.floors import refuse_beside
 from assay.core.goal import Goal, refuse_yes_or_no
@@ -39,7 +40,7 @@ def simulate(
     population: Population,
     *,
     designs: Sequence[str] | Mapping[str, Design] | None = None,
-    metric: str | None = None,
+    metric: str | Iterable[str] | Mapping[str, float] | None = None,
     metrics: Iterable[str] | Mapping[str, float] | None = None,
     within: float | None = None,
     budget: int | Sequence[int] | None = None,
@@ -75,8 +76,8 @@ def simulate(
         mode of ``Design()``; ``random``, the same estimates from items that are drawn at random, is
         always run beside them.
     metric, metrics
-        One metric, or the targets, as in `create_campaign`; ``metric="recall"`` is
-        ``metrics=["recall"]``. Left out, precision, or of more classes than yes and no accuracy.
+        One metric, or the targets, as in `create_campaign`. Left out, precision, or of more classes
+        than yes and no accuracy.
     within, budget, confidence, at_least, simultaneous
         The goal, as in `create_campaign`; several budgets give a row each.
     threshold_for, gain
@@ -149,10 +150,10 @@ def simulate(
             progress=progress,
         )
     one_class = population.of_classes and not population.multilabel
-    metric = metric or ("accuracy" if one_class else "precision")
-    asked = [metric] if metrics is None else metrics
+    named = Asked(metric, metrics)
+    default = "accuracy" if one_class else "precision"
     targets = parse_targets(
-        asked,
+        [named.name or default] if named.metrics is None else named.metrics,
         population.classifiers,
         within=within,
         classes=population.classes,

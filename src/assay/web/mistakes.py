@@ -39,7 +39,7 @@ class Filters:
 
     def mistakes(self, campaign: Campaign) -> Mistakes:
         """Return the mistakes that pass them."""
-        return campaign.mistakes(
+        return campaign.errors(
             kind=self.kind or None, where=self.slices, classifier=self.classifier or None
         )
 
@@ -122,7 +122,7 @@ def _kinds(campaign: Campaign) -> dict[str, str]:
 
 def _choices(campaign: Campaign, filters: Filters) -> dict[str, list[str]]:
     """Return the values of every slice that some mistake has."""
-    every = campaign.mistakes(classifier=filters.classifier or None)
+    every = campaign.errors(classifier=filters.classifier or None)
     columns = campaign.settings.source.slices
     return {
         column: sorted({slice_text(row.shown.get(column)) for row in every})[:_MOST_VALUES]
@@ -150,6 +150,6 @@ def _text(value: object) -> str:
 
 
 routes = [
-    Route("/owner/mistakes", show_mistakes, methods=["GET"]),
-    Route("/owner/mistakes/export", export_mistakes, methods=["GET"]),
+    Route("/owner/errors", show_mistakes, methods=["GET"]),
+    Route("/owner/errors/export", export_mistakes, methods=["GET"]),
 ]
