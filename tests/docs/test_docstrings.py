@@ -9,7 +9,14 @@ import assay
 
 SOURCE = Path(__file__).parents[2] / "src" / "assay"
 MANY = 4
-PUBLIC = {(getattr(getattr(assay, name), "__module__", ""), name) for name in assay.__all__}
+EXPORTED = [getattr(assay, name) for name in assay.__all__]
+# What is inherited can be reached, too.
+PUBLIC = {(getattr(each, "__module__", ""), getattr(each, "__name__", "")) for each in EXPORTED} | {
+    (base.__module__, base.__name__)
+    for each in EXPORTED
+    if isinstance(each, type)
+    for base in each.__mro__
+}
 SECTIONS = re.compile(r"^(Parameters|Attributes|Returns|Yields|Raises|Notes)\n---", re.M)
 Documented = ast.FunctionDef | ast.ClassDef
 

@@ -4,7 +4,10 @@ from assay.predictions.classes import class_names as class_names
 from assay.predictions.classes import column_names as column_names
 from assay.predictions.classes import find_classes as find_classes
 from assay.predictions.classes import is_of_classes as is_of_classes
+from assay.predictions.columns import Classifiers as Classifiers
 from assay.predictions.columns import Columns as Columns
+from assay.predictions.columns import Given as Given
+from assay.predictions.columns import IdColumns as IdColumns
 from assay.predictions.contract import RANKED as RANKED
 from assay.predictions.contract import Card as Card
 from assay.predictions.contract import ClassScored as ClassScored
@@ -21,11 +24,8 @@ from assay.predictions.doubts import Doubt as Doubt
 from assay.predictions.duckdb.joined import joined_with as joined_with
 from assay.predictions.engine import telling_notes as telling_notes
 from assay.predictions.engine import telling_progress as telling_progress
-from assay.predictions.given_classes import Given as Given
 from assay.predictions.given_classes import read_given as read_given
-from assay.predictions.judgements import Classifiers as Classifiers
 from assay.predictions.judgements import as_mappings as as_mappings
-from assay.predictions.keys import IdColumns as IdColumns
 from assay.predictions.keys import key_name as key_name
 from assay.predictions.keys import shown_with as shown_with
 from assay.predictions.label_sets import find_labels as find_labels

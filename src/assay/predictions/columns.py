@@ -1,14 +1,24 @@
 """Columns: which column of predictions is what, as it is asked for."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from assay.core.vocabulary import Vocabulary
 from assay.options import Told
-from assay.predictions.given_classes import Given
-from assay.predictions.judgements import Classifiers
-from assay.predictions.keys import IdColumns
 from assay.predictions.roles import SCORE_SCALES, SCORES_OF, ScoreOf, ScoreScale
+
+IdColumns = str | Sequence[str]
+"""A column of ids, or those that a key is made of."""
+
+Classifiers = Mapping[str, Mapping[str, object] | Sequence[object]]
+"""Of each classifier's name its `score`, `predicted`, `threshold`, `positive`, `score_of`, `scale`
+and `probabilities`, those it has."""
+
+Given = Vocabulary | Sequence[object] | Mapping[str, object] | str | os.PathLike[str]
+"""Classes as they are given: names; a mapping of names to guidelines, or to mappings of `aliases`
+and `guideline`; or the path of a file that holds one of these."""
 
 OF_ONE = ("score", "predicted", "threshold", "positive", "score_of", "scale", "probabilities")
 """What is said of each of several classifiers."""

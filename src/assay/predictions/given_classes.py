@@ -2,7 +2,7 @@
 
 import csv
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +11,7 @@ from assay.core.vocabulary import Vocabulary
 from assay.errors import InputError, did_you_mean
 from assay.predictions.class_values import class_text
 from assay.predictions.column import refuse_missing_columns
-
-Given = Vocabulary | Sequence[object] | Mapping[str, object] | str | os.PathLike[str]
-"""Classes as they are given: names; a mapping of names to guidelines, or to mappings of `aliases`
-and `guideline`; or the path of a file that holds one of these."""
+from assay.predictions.columns import Given
 
 _OPTIONS = ("aliases", "guideline")
 

@@ -18,6 +18,7 @@ from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.class_values import as_lists, take_classes
 from assay.predictions.code_cells import cells_by_code
 from assay.predictions.column import Loaded
+from assay.predictions.columns import Classifiers
 from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.loading import read_scan
 from assay.predictions.fingerprint import several_fingerprint
@@ -31,10 +32,6 @@ from assay.predictions.values import (
     refuse_contradictions,
     rows_in_memory,
 )
-
-Classifiers = Mapping[str, Mapping[str, object] | Sequence[object]]
-"""Of each classifier's name its `score`, `predicted`, `threshold`, `positive`, `score_of`, `scale`
-and `probabilities`, those it has."""
 
 _SHARED = ("id", "aux", "model", "classes", "of_class")  # not one classifier's
 _OPTIONS = [field.name for field in fields(Roles) if field.name not in _SHARED]

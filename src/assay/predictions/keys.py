@@ -14,15 +14,13 @@ import pyarrow as pa
 from assay.errors import PredictionsError
 from assay.lazy import later
 from assay.predictions.column import Arrow, Column, is_text
+from assay.predictions.columns import IdColumns
 from assay.predictions.sql.rows import Dialect, family_of, quoted
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
 else:
     pc = later("pyarrow.compute")
-
-IdColumns = str | Sequence[str]
-"""A column of ids, or those that a key is made of."""
 
 _BAR, _ESCAPE = "|", "\\"
 _KINDS = ("text", "integer", "wide integer", "boolean")

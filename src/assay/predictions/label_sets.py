@@ -28,18 +28,11 @@ from assay.predictions.class_values import (
 )
 from assay.predictions.classes import column_names, length_of_lists
 from assay.predictions.column import Column, Loaded, examples, first_few
+from assay.predictions.columns import Classifiers, Given
 from assay.predictions.contract import Predictions
-from assay.predictions.given_classes import Given, read_given
+from assay.predictions.given_classes import read_given
 from assay.predictions.ids import Ids
-from assay.predictions.judgements import (
-    Classifiers,
-    about,
-    as_mappings,
-    judge,
-    load,
-    role_of,
-    take_ids,
-)
+from assay.predictions.judgements import about, as_mappings, judge, load, role_of, take_ids
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.roles import STAR, Roles, refuse_no_column
 from assay.predictions.scan import Scan, as_scan

@@ -13,9 +13,9 @@ from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.predictions.class_values import number_in, places_of
 from assay.predictions.classes import for_classes, refuse_beside_classes, with_class_columns
 from assay.predictions.column import Column, Loaded
+from assay.predictions.columns import Classifiers
 from assay.predictions.ids import Ids
 from assay.predictions.judgements import (
-    Classifiers,
     about,
     judge,
     load_columns,

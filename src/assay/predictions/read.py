@@ -34,6 +34,7 @@ from assay.predictions.classes import (
     with_class_columns,
 )
 from assay.predictions.column import Loaded
+from assay.predictions.columns import Classifiers, Given
 from assay.predictions.contract import ClassScores, Predictions
 from assay.predictions.databases.sqlite import file_of
 from assay.predictions.databases.which import find_database
@@ -42,10 +43,8 @@ from assay.predictions.duckdb.databases import is_database, is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
 from assay.predictions.duckdb.table_formats import format_of
 from assay.predictions.engine import Scanner
-from assay.predictions.given_classes import Given
 from assay.predictions.ids import Ids
 from assay.predictions.judgements import (
-    Classifiers,
     about,
     judge,
     load_columns,

@@ -9,8 +9,9 @@ from assay.core.strata import UNNAMED
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.classes import class_names
+from assay.predictions.columns import Classifiers
 from assay.predictions.contract import Predictions
-from assay.predictions.judgements import Classifiers, as_mappings
+from assay.predictions.judgements import as_mappings
 from assay.predictions.memory import MemoryPredictions
 from assay.predictions.pair import Compared, ComparedPredictions, ScannedPair
 from assay.predictions.read import engine_of, read_predictions

@@ -1,4 +1,4 @@
-"""What occurs in the columns of a relation of DuckDB: classes by name, and slices."""
+"""Values that occur in the columns of a relation of DuckDB: classes by name, and slices."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

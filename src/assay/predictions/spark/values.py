@@ -1,4 +1,4 @@
-"""What occurs in the columns of rows in Spark: classes by name, and slices."""
+"""Values that occur in the columns of rows in Spark: classes by name, and slices."""
 
 from collections.abc import Sequence
 from dataclasses import replace

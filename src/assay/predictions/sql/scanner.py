@@ -1,4 +1,4 @@
-"""What the scanners of all engines that speak SQL have in common."""
+"""Scanners of engines that speak SQL: what all of them have in common."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence

@@ -1,0 +1,731 @@
+"""Findings: what a campaign knows. Estimates, slices, curves, errors, reports; nothing is changed.
+
+What only some methods need is imported in them: whoever asks how a campaign stands should not wait
+for what draws reports, cuts strata or reads predictions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import attrgetter
+from os import PathLike
+from typing import TYPE_CHECKING, Any, TypeVar
+from warnings import warn
+
+from assay.core.answers import Agreement, Answer
+from assay.core.deck import Id
+from assay.core.stopping import Reason
+from assay.errors import (
+    DesignError,
+    InputError,
+    did_you_mean,
+)
+from assay.labelling import (
+    Assignments,
+    Frame,
+    Labelling,
+    ReplacedError,
+    Review,
+    Settings,
+    agreement_in,
+    campaign_frame,
+    estimates_of,
+    reviewers_in,
+    strata_in,
+    waiting_in,
+)
+from assay.results import (
+    Backend,
+    Dispute,
+    Estimate,
+    Estimates,
+    HistoryPoint,
+    Item,
+    Outlook,
+    Pace,
+    ReviewerRow,
+    StratumRow,
+    html_block,
+    html_headline,
+    html_remarks,
+    html_text,
+    metric_name,
+    outlook_of,
+    pace_of,
+    plain_words,
+)
+from assay.storage import Store, StoredLabel
+
+if TYPE_CHECKING:
+    from assay.audit import Bundle
+    from assay.predictions import Predictions
+    from assay.report import Report
+    from assay.results import (
+        ClassTable,
+        ConfusionMatrix,
+        JudgeQuality,
+        Mistakes,
+        Savings,
+        Slices,
+        ThresholdAnswer,
+        ThresholdCurve,
+    )
+
+T = TypeVar("T")
+
+_LOOKS = 20  # at rounds that wait for answers, for the picture in a notebook
+
+
+class Findings:
+    """The half of a `Campaign` that reads.
+
+    Every method first takes in what other processes have added to the storage.
+    """
+
+    def __init__(
+        self, store: Store, key: int, settings: Settings, predictions: Predictions | None
+    ) -> None:
+        self._store = store
+        self._recut_tried = 0  # of the numbers of labels to cut strata anew at: the last
+        self._take(key, settings, predictions)
+
+    def _take(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
+        self._settings = settings
+        self._labelling = Labelling(self._store, key, settings, predictions)
+        self._assignments = Assignments(self._labelling)
+
+    def _catch_up(self) -> None:
+        """Take in what others have stored, and follow them if they have cut the strata anew."""
+        self._labelling.catch_up()
+        if self._labelling.name != self.name and self._follow():
+            self._labelling.catch_up()
+
+    def _follow(self) -> bool:
+        """Go on with what has taken this campaign's place, if only its strata were cut anew."""
+        from assay.campaign.recut import successor
+
+        found = successor(self._labelling)
+        if found is not None:
+            self._take(*found)
+        return found is not None
+
+    def _following(self, work: Callable[[], T]) -> T:
+        """Do something; once more where others have cut the strata anew meanwhile."""
+        while True:
+            try:
+                return work()
+            except ReplacedError:
+                if not self._follow():
+                    raise
+
+    @property
+    def name(self) -> str:
+        """The name it is stored under."""
+        return self._settings.name
+
+    @property
+    def settings(self) -> Settings:
+        """All that was fixed when the campaign was made."""
+        return self._settings
+
+    @property
+    def store(self) -> Store:
+        """Where it is kept."""
+        return self._store
+
+    @property
+    def is_current(self) -> bool:
+        """Whether it still has its name, and not another campaign that took its place."""
+        with self._store.read() as session:
+            return session.name_of(self._labelling.key) == self.name
+
+    @property
+    def identity(self) -> str:
+        """What tells it from campaigns of the same name elsewhere; a rebase does not change it."""
+        return f"{self._store.uid}/{self.name}"
+
+    @property
+    def trouble(self) -> str:
+        """Why no more items could be drawn when they were last wanted; otherwise empty."""
+        return self._labelling.trouble
+
+    @property
+    def done(self) -> bool:
+        """Whether no more labels are needed."""
+        return self._reason() is not Reason.GO_ON
+
+    @property
+    def version(self) -> str:
+        """A text that changes whenever something is stored that estimates and counts rest on."""
+        self._catch_up()
+        return self._labelling.version
+
+    @property
+    def half_reviewed(self) -> int:
+        """How many items have an answer, and wait for another reviewer's."""
+        self._catch_up()
+        waiting = (
+            self._labelling.review(card.item_id) for card in self._labelling.rounds.outstanding
+        )
+        return sum(bool(review.answers) and not review.complete for review in waiting)
+
+    def disputes(self) -> list[Dispute]:
+        """Return the items on which reviewers disagree, and which wait for a ruling."""
+        return self._assignments.disputes()
+
+    def reviewers(self) -> list[ReviewerRow]:
+        """Return what each reviewer has done."""
+        self._catch_up()
+        return reviewers_in(self._labelling)
+
+    def pace(self) -> Pace | None:
+        """Return how many items were labelled an hour when people last labelled.
+
+        None where too few were to say, or where all came from files.
+        """
+        self._catch_up()
+        return pace_of(self._labelling.moments)
+
+    def outlook(self) -> Outlook:
+        """Return how many more answers the goal is likely to take, and how that is known.
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign(
+        ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=2)
+        >>> campaign.outlook()
+        Outlook(answers=2, words='to the end of the budget')
+        """
+        estimates = self.estimates()
+        return outlook_of(
+            estimates,
+            answers=len(self._labelling.rounds.answers) + self._labelling.rounds.state.elsewhere,
+            items=int(self._settings.strata.sizes.sum()),
+            budget=self._settings.goal.budget,
+            of_sample=max(each.of_sample for each in self._labelling.rounds.standings),
+        )
+
+    def savings(self) -> Savings | None:
+        """Return what second opinions save in labels; None where strata are by the score.
+
+        Also where fewer than 50 judged items are known, or the scores were not kept with them.
+        """
+        from assay.labelling import savings_of
+
+        self._catch_up()
+        return savings_of(self._labelling)
+
+    def threshold(self) -> ThresholdAnswer:
+        """Return what is known of the threshold that was asked for, with `threshold_for`.
+
+        Examples
+        --------
+        >>> import numpy as np, assay
+        >>> rng = np.random.default_rng(0)
+        >>> p = rng.random(5_000)
+        >>> spam = rng.random(5_000) < p**0.5
+        >>> campaign = assay.create_campaign(
+        ...     {"p": p}, score="p", threshold_for="precision >= 0.8", budget=400)
+        >>> while not campaign.done:
+        ...     batch = campaign.ask(20)
+        ...     _ = campaign.tell({item.id: bool(spam[item.id]) for item in batch})
+        >>> found = campaign.threshold()
+        >>> found.certified, bool(spam[p >= found.threshold].mean() >= 0.8)
+        (True, True)
+        """
+        from assay.labelling import threshold_of
+
+        self._catch_up()
+        found = threshold_of(self._labelling)
+        if found is None:
+            raise DesignError(
+                f"campaign {self.name!r} was not made for a threshold",
+                hint="make one with threshold_for='precision >= 0.95', or see Campaign.curve()",
+            )
+        return found
+
+    def agreement(self) -> Agreement:
+        """Return how often reviewers agree, on the items that were meant for several of them.
+
+        Rulings do not matter here, nor do answers of more reviewers than an item wants.
+        """
+        self._catch_up()
+        return agreement_in(self._labelling)
+
+    def estimate(self, metric: str | None = None) -> Estimate:
+        """Return what is known now of a metric.
+
+        Of several, and none named, it is the one that is farthest from its goal; `estimates` has
+        all of them.
+        """
+        every = self.estimates()
+        if metric is None:
+            return max(every.values(), key=attrgetter("distance"))
+        if metric not in every:
+            raise InputError(
+                f"{metric!r} is not estimated by campaign {self.name!r}",
+                details=f"metrics: {', '.join(every)}",
+                hint=did_you_mean(metric, list(every)),
+            )
+        return every[metric]
+
+    def estimates(self) -> Estimates:
+        """Return what is known now of every metric that was asked for, by its name."""
+        self._catch_up()
+        return estimates_of(self._labelling)
+
+    def strata(self) -> list[StratumRow]:
+        """Return one row a stratum: what it is, its size, and its labels so far."""
+        self._catch_up()
+        return strata_in(self._labelling)
+
+    def slices(
+        self,
+        column: str,
+        *,
+        metric: str | None = None,
+        predictions: object = None,
+        simultaneous: bool = False,
+    ) -> Slices:
+        """Return a metric in every slice of the items, from the labels that are there.
+
+        Parameters
+        ----------
+        column : str
+            The column whose values are the slices: named with `slices` or `show` when the campaign
+            was made, or any column of predictions that can be read again.
+        metric : str, optional
+            One that the campaign estimates; otherwise the first that is no difference.
+        predictions : optional
+            Where to look the items up, as in `load_campaign`.
+        simultaneous : bool
+            The confidence is that all intervals are right at once (Bonferroni), not each.
+
+        Examples
+        --------
+        >>> import assay
+        >>> pages = {"p": [0.9, 0.8, 0.7, 0.6], "lang": ["de", "en", "en", None]}
+        >>> campaign = assay.create_campaign(
+        ...     pages, score="p", threshold=0.5, slices=["lang"], budget=3)
+        >>> estimate = campaign.tell({item.id: item.id != 2 for item in campaign.ask(3)})
+        >>> slices = campaign.slices("lang")
+        >>> round(slices["en"].value, 3), slices["en"].verdict, list(slices)
+        (0.667, 'too few to say: 2 of 30 labels', ['en', '(missing)'])
+        """
+        from assay.labelling import slices_of
+
+        self._catch_up()
+        return slices_of(
+            self._labelling,
+            column,
+            metric=metric,
+            predictions=predictions,
+            simultaneous=simultaneous,
+        )
+
+    def errors(
+        self,
+        *,
+        kind: str | None = None,
+        where: Mapping[str, object] | None = None,
+        classifier: str | None = None,
+        predictions: object = None,
+    ) -> Mistakes:
+        """Return the judged items of which a classifier said otherwise than people did.
+
+        Those come first of which it was most sure. It is for the campaign's owner: who knows what
+        the classifier said judges otherwise.
+
+        Parameters
+        ----------
+        kind : {"fp", "fn"}, optional
+            False positives alone, or false negatives alone. Of more classes: the name of one, for
+            items of this class, and for those that were predicted to be.
+        where : mapping of str to object, optional
+            Slices to look into: ``{"lang": "de"}``; columns as in `slices`.
+        classifier : str, optional
+            Of several, which.
+        predictions : optional
+            Where to look scores and slices up that were not kept with the items, as in
+            `load_campaign`.
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign(
+        ...     {"p": [0.9, 0.8, 0.7, 0.2], "text": ["ab", "cd", "ef", "gh"]},
+        ...     score="p", threshold=0.5, show=["text"], metric="accuracy", budget=4)
+        >>> estimate = campaign.tell({item.id: item.id in (1, 3) for item in campaign.ask(4)})
+        >>> errors = campaign.errors()
+        >>> print(errors.headline)
+        2 false positives and 1 false negative among 4 judged items
+        >>> [(each.id, each.kind, each.score, each.shown["text"]) for each in errors][:2]
+        [(0, 'false positive', 0.9, 'ab'), (3, 'false negative', 0.2, 'gh')]
+        """
+        from assay.labelling import mistakes_of
+
+        self._catch_up()
+        return mistakes_of(
+            self._labelling,
+            kind=kind,
+            where=where,
+            classifier=classifier,
+            predictions=predictions,
+        )
+
+    def mistakes(self, **asked: Any) -> Mistakes:
+        """Return `errors`, as they are called now."""
+        warn("Campaign.mistakes is now errors; the old name goes away", DeprecationWarning, 2)
+        return self.errors(**asked)
+
+    def confusion(self, classifier: str | None = None) -> ConfusionMatrix:
+        """Return what the items that are called each class are, where there are more than two.
+
+        Parameters
+        ----------
+        classifier : str, optional
+            Whose matrix, where there are several.
+
+        Examples
+        --------
+        >>> import assay
+        >>> said, truth = ["a", "a", "b", "c", "c"], ["a", "b", "b", "c", "a"]
+        >>> campaign = assay.create_campaign({"said": said}, predicted="said", budget=5)
+        >>> _ = campaign.tell({item.id: truth[item.id] for item in campaign.ask(5)})
+        >>> campaign.confusion().cell("a", "b").items
+        1.0
+        """
+        from assay.labelling import confusion_of
+
+        self._catch_up()
+        return confusion_of(self._labelling, classifier)
+
+    def by_class(
+        self, classifier: str | None = None, *, classes: Sequence[str] | None = None
+    ) -> ClassTable:
+        """Return precision, recall and F1 of each class, where there are more than two.
+
+        Parameters
+        ----------
+        classifier : str, optional
+            Whose predictions, where there are several.
+        classes : sequence of str, optional
+            Which classes; otherwise all, and of more than sixty those with the most labels.
+
+        Examples
+        --------
+        >>> import assay
+        >>> said, truth = ["a", "a", "b", "c", "c"], ["a", "b", "b", "c", "a"]
+        >>> campaign = assay.create_campaign({"said": said}, predicted="said", budget=5)
+        >>> _ = campaign.tell({item.id: truth[item.id] for item in campaign.ask(5)})
+        >>> campaign.by_class()["b"].recall
+        0.5
+        """
+        from assay.labelling import class_table_of
+
+        self._catch_up()
+        return class_table_of(self._labelling, classifier, classes)
+
+    def curve(self, *, predictions: object = None) -> ThresholdCurve:
+        """Return precision, recall and others at every threshold of the score, with intervals.
+
+        From the labels that are there. A campaign for accuracy or F1, whose labels lie on both
+        sides of the threshold, tells all of it; one for precision tells precision from its
+        threshold on.
+
+        Parameters
+        ----------
+        predictions : optional
+            Where the predictions are, as in `load_campaign`: the scores of all items are counted
+            again.
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign(
+        ...     {"p": [0.9, 0.8, 0.7, 0.2]}, score="p", threshold=0.5, metric="accuracy", budget=4)
+        >>> estimate = campaign.tell({item.id: item.id in (0, 2) for item in campaign.ask(4)})
+        >>> curve = campaign.curve()
+        >>> curve.at(0.75).metrics["recall"].value
+        0.5
+        >>> print(curve.areas["roc_auc"])
+        0.7500 [0.7500, 0.7500]
+        """
+        from assay.labelling import threshold_curve
+
+        self._catch_up()
+        return threshold_curve(self._labelling, predictions=predictions)
+
+    def judge(
+        self,
+        column: str,
+        *,
+        at: float | None = None,
+        by: str | None = None,
+        predictions: object = None,
+    ) -> JudgeQuality:
+        """Return how good a judge is whose verdicts are in a column, from the labels so far.
+
+        Its sensitivity, specificity, agreement and Cohen's kappa, with people's answers as the
+        truth, and how far metrics by its verdicts are from those by people's answers.
+
+        Parameters
+        ----------
+        column : str
+            Of `aux`, or any column as in `slices`: true and false, yes and no, or numbers. Items
+            without a value are left out.
+        at : float, optional
+            The number from which on the verdict is yes.
+        by : str, optional
+            A column of slices, to have all of it in each.
+        predictions : optional
+            Where to look the items up, as in `load_campaign`.
+
+        Examples
+        --------
+        >>> import assay
+        >>> pages = {"p": [0.9, 0.8, 0.3, 0.2], "judge": [0.7, 0.9, 0.6, 0.1]}
+        >>> campaign = assay.create_campaign(
+        ...     pages, score="p", threshold=0.5, aux=["judge"], metric="accuracy", budget=4)
+        >>> estimate = campaign.tell({item.id: item.id < 2 for item in campaign.ask(4)})
+        >>> quality = campaign.judge("judge", at=0.5)
+        >>> quality.sensitivity.value, quality.specificity.value, quality.kappa.value
+        (1.0, 0.5, 0.5)
+        >>> print(quality.gaps[0])
+        accuracy: the judge says 0.750, people say 1.000; -0.250 [-0.250, -0.250], the judge is too
+        hard on it
+        """
+        from assay.labelling import judge_of
+
+        self._catch_up()
+        return judge_of(self._labelling, column, at=at, by=by, predictions=predictions)
+
+    def judges(self) -> tuple[JudgeQuality, ...]:
+        """Return how good every judge is among the columns of `aux`, from the labels so far.
+
+        Of those that say yes or no, and whose verdicts are kept with the items: nothing is read.
+        `judge` tells it of any column.
+        """
+        from assay.labelling import judges_of
+
+        self._catch_up()
+        return judges_of(self._labelling)
+
+    def unjudged(self, n: int, *, column: str | None = None) -> list[Item]:
+        """Return items that a judge was not asked about yet, to have a part of all items judged.
+
+        They are the first in an order of their own, which has nothing to do with that of the
+        labels: a random part of the items that the metric is about. Those that have a verdict in
+        the column are passed over, so that the next ones come when the verdicts are there. What
+        they show is what reviewers see.
+
+        Parameters
+        ----------
+        n : int
+        column : str, optional
+            Of `aux`, with the verdicts so far. When left out: its only one, or none yet.
+
+        Examples
+        --------
+        >>> import assay
+        >>> pages = {"p": [0.9, 0.8, 0.7, 0.6], "judge": [1, None, 0, None]}
+        >>> campaign = assay.create_campaign(
+        ...     pages, score="p", threshold=0.5, aux=["judge"], budget=4)
+        >>> sorted(item.id for item in campaign.unjudged(10))
+        [1, 3]
+        """
+        from assay.campaign.unjudged import unjudged_in
+
+        self._catch_up()
+        return unjudged_in(self._labelling, n, column)
+
+    def judged_table(self, taken: Sequence[str] = ()) -> tuple[tuple[str, ...], dict[Id, Any]]:
+        """Return what is known of every item with an answer, as cells under columns.
+
+        What the classifiers said, their scores, the item's weight, and what it shows.
+
+        Parameters
+        ----------
+        taken : sequence of str
+            Names that columns of what items show must not have.
+        """
+        from assay.labelling import judged_cells, judged_columns, judged_items
+
+        self._catch_up()
+        cells = {
+            item.id: judged_cells(self._labelling, item) for item in judged_items(self._labelling)
+        }
+        return judged_columns(self._labelling, taken), cells
+
+    def events(self) -> list[StoredLabel]:
+        """Return every label ever told, oldest first."""
+        with self._labelling.read() as session:
+            return session.labels(self._labelling.key)
+
+    def history(self, *, unfinished: int = 0) -> Mapping[str, Sequence[HistoryPoint]]:
+        """Return what was known of each metric after each complete round, by what counts now.
+
+        Parameters
+        ----------
+        unfinished : int
+            At most so many points more, of rounds that still wait for answers.
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign(
+        ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=2)
+        >>> for _ in range(2):
+        ...     estimate = campaign.tell({item.id: True for item in campaign.ask(1)})
+        >>> [point.labels for point in campaign.history()["precision"]]
+        [1, 2]
+        """
+        self._catch_up()
+        past, more = self._labelling.rounds.history, self._labelling.rounds.unfinished(unfinished)
+        return {name: (*past.get(name, ()), *more.get(name, ())) for name in {**past, **more}}
+
+    def to_frame(self, what: Frame = "labels", *, backend: Backend = "pandas") -> Any:
+        """Return what the campaign knows as a DataFrame.
+
+        Parameters
+        ----------
+        what : {"labels", "strata", "history"}
+            The answers that count, as `answers` has them, with what each classifier said of the
+            item, its score, its sampling weight, and what it shows; `strata`; or `history`, for all
+            metrics.
+        backend : {"pandas", "polars", "pyarrow"}
+
+        Examples
+        --------
+        >>> import assay
+        >>> campaign = assay.create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
+        >>> estimate = campaign.tell({item.id: item.id > 0 for item in campaign.ask(2)})
+        >>> sorted(campaign.to_frame(backend="polars").select("id", "answer").rows())
+        [(0, 'no'), (1, 'yes')]
+        """
+        return campaign_frame(self, self._labelling, what, backend=backend)
+
+    def answers(self) -> dict[Id, Answer]:
+        """Return the answer that counts for every judged item."""
+        self._reason()
+        return {
+            self._settings.item_id(item_id): answer
+            for item_id, answer in self._labelling.rounds.answers.items()
+        }
+
+    def reviews(self) -> dict[Id, Review]:
+        """Return what reviewers have said of every item that was drawn, by the rule's book."""
+        self._catch_up()
+        return {
+            self._settings.item_id(item_id): review.copy()
+            for item_id, review in self._labelling.reviews.items()
+            if self._labelling.rounds.card(item_id) is not None
+        }
+
+    def reviews_of(self, item_ids: Iterable[str]) -> dict[str, Review]:
+        """Return what has been said of some items, by their ids as text; only of those asked for.
+
+        An item of which nothing was said yet has a review that holds nothing.
+        """
+        self._catch_up()
+        asked = (each for each in item_ids if self._labelling.was_asked(each))
+        return {item_id: self._labelling.review(item_id).copy() for item_id in asked}
+
+    def is_counted(self, item_id: str) -> bool:
+        """Tell whether the stopping rule has looked at an item's round, by the item's id as text.
+
+        Whoever gave its answer has seen since whether more items came, and may not choose again.
+        """
+        return self._labelling.rounds.is_looked_at(item_id)
+
+    def waiting_answers(self) -> dict[Id, Answer]:
+        """Return answers from before a rebase to items that have not been drawn since.
+
+        They count as soon as their items are drawn, if these are still among the predictions.
+        """
+        self._catch_up()
+        return {
+            self._settings.item_id(item_id): answer
+            for item_id, answer in waiting_in(self._labelling).items()
+        }
+
+    def report(self, *, names: bool = False, curve: bool = False) -> Report:
+        """Return all that a careful reader wants to know, as of now: HTML, Markdown and JSON.
+
+        Parameters
+        ----------
+        names : bool
+            Call the reviewers by their names. Otherwise they are numbered, in the order of their
+            first labels.
+        curve : bool
+            With the curve of the score, for which all scores are counted again.
+
+        Examples
+        --------
+        >>> import assay, tempfile
+        >>> campaign = assay.create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     campaign.report().save(f"{folder}/report.html")
+        """
+        from assay.report import report_of
+
+        found = self.curve() if curve else None
+        return report_of(self._labelling, names=names, curve=found)
+
+    def bundle(
+        self,
+        path: str | PathLike[str],
+        *,
+        names: bool = False,
+        shown: bool = False,
+        comments: bool = False,
+    ) -> Bundle:
+        """Write all that the estimates rest on into one zip, which any machine can check.
+
+        The same state gives the same bytes. `assay.verify_bundle` and ``assay verify audit.zip``
+        put the campaign together again from the bundle alone, and compare every figure.
+
+        Parameters
+        ----------
+        path : path
+            Of the zip, whose name must end so; a file that is there is replaced.
+        names : bool
+            Keep the reviewers' names. Otherwise they are numbered, in the order of their first
+            labels.
+        shown : bool
+            Keep what reviewers saw of the items. The items' ids are there in any case.
+        comments : bool
+            Keep what reviewers wrote beside their answers, which may tell who they are and what
+            they saw.
+        """
+        from assay.audit import write_bundle
+
+        keep = {"names": names, "shown": shown, "comments": comments}
+        return write_bundle(self._labelling, path, **keep)
+
+    def __str__(self) -> str:
+        """Return the name, what is known in a sentence, and every metric."""
+        estimates = self.estimates()
+        return "\n".join([self.name, plain_words(estimates), str(estimates)])
+
+    def __repr__(self) -> str:
+        return f"<Campaign {self.name!r}: {str(self.estimates()).splitlines()[0]}>"
+
+    def _repr_html_(self) -> str:
+        from assay.report import curve_of, curve_svg
+
+        said, estimates = html_headline(self.name, self._settings.question), self.estimates()
+        left = html_text(self.outlook().text)
+        shown = [said, html_text(plain_words(estimates)), left, estimates._repr_html_()]
+        name, farthest = max(estimates.items(), key=lambda each: each[1].distance)
+        past = self.history(unfinished=_LOOKS).get(name, ())
+        if curve := curve_of(farthest, past, at_least=self._settings.goal.at_least):
+            which = ", which is farthest from its goal" if len(estimates) > 1 else ""
+            about = f"{metric_name(name)}{which}: estimate and interval against labels so far"
+            shown += [html_remarks([about]), curve_svg(curve, name)]
+        return html_block(*shown)
+
+    def _reason(self) -> Reason:
+        self._catch_up()
+        return self._labelling.rounds.reason
