@@ -104,7 +104,7 @@ _METRICS = [name for name, kind in METRICS.items() if kind.is_of_classifier]
 
 @takes(
     columns=but(Columns, "id", "classifiers", "multilabel"),
-    lying=only(Scan, "where", "engine", "spark"),
+    source=only(Scan, "where", "engine", "spark"),
     asked=only(Asked, "budget", "confidence"),
 )
 def compare(
@@ -121,7 +121,7 @@ def compare(
     *,
     id_column: options.ItemId = None,
     columns: Typed,
-    lying: Typed,
+    source: Typed,
     table: options.TableNames = None,
     names: Annotated[
         tuple[str, str],
@@ -166,7 +166,7 @@ def compare(
 ) -> None:
     """Start a campaign for the difference between two model versions, or two weeks."""
     with telling_errors(as_json=as_json):
-        scans = options.two_scans((old, new), lying, table)
+        scans = options.two_scans((old, new), source, table)
         make = partial(
             compare_campaign,
             scans[0],

@@ -30,7 +30,7 @@ def _sampling(text: str, metavar: str | None = None) -> Any:
 
 @takes(
     columns=options_of(Columns),
-    lying=options_of(Scan),
+    source=options_of(Scan),
     asked=options_of(Asked),
     judging=options_of(Reviewing),
 )
@@ -44,7 +44,7 @@ def create(
             "Begin with what the labels of an earlier campaign say of --aux.", metavar="NAME"
         ),
     ] = None,
-    lying: Typed,
+    source: Typed,
     asked: Typed,
     mode: Annotated[str | None, _sampling(f"{', '.join(MODES)}.", "MODE")] = None,
     design: Annotated[str, _sampling(f"{', '.join(_PRESETS)}.", "PRESET")] = "default",
@@ -76,7 +76,7 @@ def create(
             )
         make = partial(
             create_campaign,
-            options.scan_of(file, lying),
+            options.scan_of(file, source),
             **options.columns_of(columns),
             learned_from=learned_from,
             **options.asked_of(asked),
@@ -90,7 +90,7 @@ def create(
         scale_given = "scale" in columns
         told = partial(document, scale_given=scale_given)
         shown = partial(render_campaign, scale_given=scale_given)
-        make_campaign(make, file or lying["table"], told, shown, storage, as_json=as_json)
+        make_campaign(make, file or source["table"], told, shown, storage, as_json=as_json)
 
 
 def _judging(typed: Typed) -> dict[str, Any]:

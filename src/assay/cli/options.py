@@ -265,20 +265,20 @@ def _misread(text: str, why: str) -> InputError:
 # Where predictions are and what reads them: options, and how far the reading is.
 
 
-def scan_of(file: str | None, lying: Typed) -> Scan:
+def scan_of(file: str | None, source: Typed) -> Scan:
     """Return what the options say; raise where they name nothing to read."""
-    of_spark = "spark" in lying or lying.get("engine") == "spark"
-    if file is None and ("table" not in lying or not of_spark):
+    of_spark = "spark" in source or source.get("engine") == "spark"
+    if file is None and ("table" not in source or not of_spark):
         raise typer.BadParameter("no predictions are named: give FILE, or with --spark a --table")
-    return Scan(file, **lying)
+    return Scan(file, **source)
 
 
-def other_scan(file: str | None, lying: Typed) -> Scan | str | None:
+def other_scan(file: str | None, source: Typed) -> Scan | str | None:
     """Return predictions for a campaign that has some; where nothing is said, what it has holds.
 
     A file alone is read as the campaign's own were.
     """
-    return scan_of(file, lying) if lying else file
+    return scan_of(file, source) if source else file
 
 
 TableNames = Annotated[
@@ -297,7 +297,7 @@ OF_SPARK = "-"
 
 def two_scans(
     files: tuple[str, str],  # the earlier and the later; `OF_SPARK` for a table of Spark
-    lying: Typed,
+    source: Typed,
     tables: Sequence[str] | None,  # one for all that have tables, or one for each of the two
 ) -> list[Scan | str]:
     """Return two sets of predictions, both read in the same way.
@@ -310,7 +310,7 @@ def two_scans(
     if len(given) > 2:
         raise typer.BadParameter(f"{len(given)} tables are named, of two sets of predictions")
     in_spark = [file == OF_SPARK for file in files]
-    if any(in_spark) and "spark" not in lying and lying.get("engine") != "spark":
+    if any(in_spark) and "spark" not in source and source.get("engine") != "spark":
         raise typer.BadParameter(f"{OF_SPARK} is a table of Spark: give --spark URL")
     if len(given) < sum(in_spark):
         raise typer.BadParameter(
@@ -319,12 +319,12 @@ def two_scans(
     if len(given) < 2:
         has = in_spark if any(in_spark) else [has_tables(file) for file in files]
         given = [given[0] if given and each else "" for each in has]
-    here = {name: said for name, said in lying.items() if name not in ("engine", "spark")}
+    here = {name: said for name, said in source.items() if name not in ("engine", "spark")}
     return [
         other_scan(
             None if of_spark else file,
             {
-                **(lying if of_spark or not any(in_spark) else here),
+                **(source if of_spark or not any(in_spark) else here),
                 **({"table": table} if table else {}),
             },
         )

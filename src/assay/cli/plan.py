@@ -28,19 +28,19 @@ _TOGETHER = (
 
 @takes(
     columns=but(Columns, "sample_weight", "show", "slices", "aux", "classifiers", "multilabel"),
-    lying=options_of(Scan),
+    source=options_of(Scan),
     asked=only(Asked, "within", "budget", "confidence", "threshold_for", "gain"),
 )
 def plan(
     file: options.PredictionsFile = None,
     *,
     columns: Typed,
-    lying: Typed,
+    source: Typed,
     metric: Annotated[
         list[str] | None,
         typer.Option(
             help=f"{', '.join(METRICS)}; repeatable. Of more classes: accuracy, macro_f1, "
-            "recall:CLASS, ...  [default: precision, or of more classes accuracy]"
+            "recall:CLASS, ... Left out: precision, or of more classes accuracy."
         ),
     ] = None,
     asked: Typed,
@@ -73,7 +73,7 @@ def plan(
         float | None,
         typer.Option(
             metavar="R",
-            help="Correlation of verdict and outcome at one score.  [default: 0.5, 0.7, 0.9]",
+            help="Correlation of verdict and outcome at one score; 0.5, 0.7 and 0.9 when left out.",
         ),
     ] = None,
     replications: Annotated[
@@ -88,14 +88,14 @@ def plan(
     some, and otherwise from the scores alone.
     """
     with telling_errors(as_json=as_json):
-        scan, goal = options.scan_of(file, lying), options.asked_of(asked)
+        scan, goal = options.scan_of(file, source), options.asked_of(asked)
         earlier = None if like is None else options.open_campaign(like, storage)
         predictions: object = scan
         threshold_for = asked.get("threshold_for")
         if threshold_for is not None:
             refuse_beside(threshold_for, {"metric": metric})
         else:
-            with options.reading(file or lying["table"]):
+            with options.reading(file or source["table"]):
                 read = read_of_any(scan, metrics=metric or (), **columns)
                 _ = read.size  # what is read only when it is wanted is read here
             predictions = read

@@ -29,11 +29,11 @@ from assay.results import Estimate, metric_name, printable, value_text
 
 # Exit codes, which a pipeline acts on.
 _FAILED, _WRONG, _UNDECIDED = 1, 2, 3  # 2 is also that of wrong usage
-_LYING = only(Scan, "where", "table", "engine", "spark")
+_SOURCE = only(Scan, "where", "table", "engine", "spark")
 _COLOURS = {"fell": "red", "rose": "green", None: "dim"}
 
 
-@takes(columns=but(Columns, "id", "slices", "classifiers", "multilabel"), lying=_LYING)
+@takes(columns=but(Columns, "id", "slices", "classifiers", "multilabel"), source=_SOURCE)
 def follow(
     file: Annotated[
         str | None,
@@ -49,7 +49,7 @@ def follow(
     ] = None,
     id_column: options.ItemId = None,
     columns: Typed,
-    lying: Typed,
+    source: Typed,
     previous: Annotated[
         str | None,
         options.about_data(
@@ -121,11 +121,11 @@ def follow(
         }
         warnings: list[str] = []
         if file is None or period is None:
-            _refuse_beside_nothing({**of_period, **lying})
+            _refuse_beside_nothing({**of_period, **source})
         else:
             url, of_period["floor"] = options.storage_url(storage), floor
             with options.reading(file), collecting_warnings() as warnings:
-                scan = options.other_scan(file, lying)
+                scan = options.other_scan(file, source)
                 follow_campaign(scan, series=series, period=period, storage=url, **of_period)
         found = trend(
             series, floor=floor if file is None else None, storage=options.existing(storage)
@@ -263,14 +263,14 @@ def labels_before(campaign: Campaign) -> dict[str, int]:
 # ``assay extend``: predictions of new items join a campaign.
 
 
-@takes(lying=_LYING)
+@takes(source=_SOURCE)
 def extend(
     file: Annotated[
         str | None,
         typer.Argument(metavar="FILE", help="Predictions of the new items, and no others."),
     ] = None,
     *,
-    lying: Typed,
+    source: Typed,
     name: options.NameOption = "campaign",
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
@@ -278,19 +278,19 @@ def extend(
     """Let predictions of new items join a campaign; all labels are kept."""
     with telling_errors(as_json=as_json):
         url = options.existing(storage)
-        scan = options.other_scan(file, lying)
+        scan = options.other_scan(file, source)
         if scan is None:
             raise typer.BadParameter(
                 "no predictions are named: give FILE, or with --spark a --table"
             )
-        make, what = partial(extend_campaign, scan, name, storage=url), file or lying["table"]
+        make, what = partial(extend_campaign, scan, name, storage=url), file or source["table"]
         make_campaign(make, what, _document, render_succession, storage, as_json=as_json)
 
 
 # ``assay rebase``: go on with a campaign on predictions that have changed.
 
 
-@takes(lying=_LYING, columns=only(Columns, "aux"))
+@takes(source=_SOURCE, columns=only(Columns, "aux"))
 def rebase(
     file: Annotated[
         str | None,
@@ -300,7 +300,7 @@ def rebase(
         ),
     ] = None,
     *,
-    lying: Typed,
+    source: Typed,
     columns: Typed,
     name: options.NameOption = "campaign",
     storage: options.StorageUrl = None,
@@ -309,7 +309,7 @@ def rebase(
     """Go on with a campaign on predictions that have changed; all labels are kept."""
     with telling_errors(as_json=as_json):
         url = options.existing(storage)
-        scan = options.other_scan(file, lying)
+        scan = options.other_scan(file, source)
         make = partial(rebase_campaign, name, storage=url, predictions=scan, **columns)
         what = file or "the predictions"
         make_campaign(make, what, _document, render_succession, storage, as_json=as_json)
