@@ -7,9 +7,14 @@ from typing import Annotated, Any, get_type_hints
 
 import pytest
 import typer
+from rich.text import Text
+from typer import Context
+from typer.core import TyperGroup
+from typer.main import get_command
 from typer.testing import CliRunner
 
 import assay
+from assay.cli import app
 from assay.cli.taking import Typed, but, only, takes
 from assay.cli.words import in_options
 from assay.core.asked import Asked
@@ -125,11 +130,11 @@ def test_what_was_typed(words: list[str], typed: dict[str, Any]) -> None:
         """Look."""
         seen.extend([room, shelf])
 
-    app = typer.Typer()
-    app.command()(command)
-    assert CliRunner().invoke(app, words).exit_code == 0
+    alone = typer.Typer()
+    alone.command()(command)
+    assert CliRunner().invoke(alone, words).exit_code == 0
     assert seen == ["hall", typed]
-    shown = " ".join(CliRunner().invoke(app, ["--help"], env={"COLUMNS": "200"}).output.split())
+    shown = " ".join(CliRunner().invoke(alone, ["--help"], env={"COLUMNS": "200"}).output.split())
     assert "In metres; 1.5 when left out." in shown
     kinds = [each.kind for each in signature(command).parameters.values()]
     assert kinds[1:] == [Parameter.KEYWORD_ONLY] * 3
@@ -140,3 +145,18 @@ def test_some_of_a_group() -> None:
     assert [option.keyword for option in but(Shelf, "books")] == ["width", "dusty"]
     with pytest.raises(KeyError):
         only(Shelf, "books", "shoes")
+
+
+def test_no_help_is_taken_for_markup() -> None:
+    """Rich leaves out what stands in square brackets, such as a default that is written there."""
+    group = get_command(app)
+    assert isinstance(group, TyperGroup)
+    context, seen = Context(group), 0
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        for each in command.params:
+            text = getattr(each, "help", None) or ""
+            assert Text.from_markup(text).plain == text, f"{name}: {text}"
+            seen += 1
+    assert seen > 200
