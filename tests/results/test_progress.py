@@ -111,7 +111,7 @@ def test_looking_costs_no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
     def looked(*_args: object, **_named: object) -> None:
         raise AssertionError("the history looked again")
 
-    monkeypatch.setattr("assay.core.evaluation.look", looked)
+    monkeypatch.setattr("assay.core.procedures.look", looked)
     assert len(campaign.history()["precision"]) == 9
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from inspect import getattr_static
 from threading import Event
 
 import pytest
@@ -151,7 +152,7 @@ def test_the_slowest_makes_room(campaign: Campaign) -> None:
 def all_busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
     """Let requests for the page wait until somebody says so."""
     go_on = Event()
-    is_current = vars(Campaign)["is_current"].fget
+    is_current = getattr_static(Campaign, "is_current").fget
 
     def wait(self: Campaign) -> bool:
         assert go_on.wait(PATIENCE)

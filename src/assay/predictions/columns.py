@@ -89,6 +89,6 @@ class Columns:
         first = {name: getattr(self, name) for name in ("score", "predicted", "id", *OF_ONE[2:4])}
         further: dict[str, Any] = {"score_of": self.score_of, "scale": self.scale}
         further |= {name: getattr(self, name) for name in ("sample_weight", "probabilities")}
-        further["aux"] = list(self.aux) or None
+        further["aux"] = list(self.aux or ()) or None
         kept = {name: value for name, value in further.items() if value is not None}
         return {**first, "show": self.show, **kept, **changed}
