@@ -109,41 +109,79 @@ def set_up(
             columns, design, asked.at_least, asked.threshold_for, multilabel=several
         )
     metric = metric or ("precision" if known is None or several else "accuracy")
+    given = _Given(predictions, columns, design, seed, bind)
     if classifiers is None and metrics is None and "[" not in metric and known is None:
-        goal = asked.goal_of(metric)
-        design = fitted(_checked(default_design(goal) if design is None else design), goal)
-        read, scores = _with_scores(predictions, columns)
-        found = read_predictions(predictions, **read, seed=seed, bind=bind)
-        if goal.sample_of is not None:
-            goal = replace(goal, sample_size=found.size)
-        seed, opinions = _bound(found, columns, seed) if bind else (seed, None)
-        kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
-        refuse_unfit_for_model(design, columns)
-        variable, strata = design.variable, strata_of_one(found, goal, design, kind)
-        sides = strata.sides
+        cut = given.cut_for_one(asked.goal_of(metric), scale)
     else:
         _refuse_of_several(asked.at_least, asked.sample_of)
-        design = _checked(Design() if design is None else design)
-        refuse_unfit_for_model(design, columns)
         wanted = [metric] if metrics is None else metrics
-        columns = _columns_of_several(columns, classifiers, slices_in(wanted) if not known else ())
-        read, scores = _with_scores(predictions, columns)
-        found = read_predictions(predictions, **read, seed=seed, classes=known)
-        seed, opinions = _bound(found, columns, seed) if bind else (seed, None)
+        cut = given.cut_for_several(wanted, asked, classifiers, known)
+    for doubt in cut.doubts if doubted else ():
+        doubt.refuse()
+    return _checked(replace(cut, classes=YES_OR_NO if known is None else known), labels)
+
+
+@dataclass(frozen=True, eq=False)
+class _Given:
+    """What predictions are read and cut with."""
+
+    predictions: object
+    columns: Mapping[str, Any]
+    design: Design | None
+    seed: int
+    bind: bool
+
+    def cut_for_one(self, goal: Goal, scale: str | None) -> Setup:
+        """Cut the predictions of one classifier without a name by the score, for one metric."""
+        design = fitted(_design(default_design(goal) if self.design is None else self.design), goal)
+        read, scores = _with_scores(self.predictions, self.columns)
+        found = read_predictions(self.predictions, **read, seed=self.seed, bind=self.bind)
+        if goal.sample_of is not None:
+            goal = replace(goal, sample_size=found.size)
+        kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
+        refuse_unfit_for_model(design, self.columns)
+        strata = strata_of_one(found, goal, design, kind)
+        beside = self._beside(found, self.columns)
+        return Setup(found, self.columns, design, goal, strata, kind, scores=scores, **beside)
+
+    def cut_for_several(
+        self,
+        wanted: Iterable[str] | Mapping[str, float],  # the targets, as they are written
+        asked: Asked,
+        classifiers: Classifiers | None,
+        known: Vocabulary | None,
+    ) -> Setup:
+        """Cut the predictions of named classifiers by the rank, for several targets."""
+        design = _design(Design() if self.design is None else self.design)
+        refuse_unfit_for_model(design, self.columns)
+        slices = () if known else slices_in(wanted)
+        columns = _columns_of_several(self.columns, classifiers, slices)
+        read, scores = _with_scores(self.predictions, columns)
+        found = read_predictions(self.predictions, **read, seed=self.seed, classes=known)
         goal = Goal(
-            targets=_targets(wanted, found, asked.within, multilabel=several),
+            targets=_targets(wanted, found, asked.within, known),
             budget=asked.budget,
             confidence=asked.confidence,
             simultaneous=asked.simultaneous,
         )
         by_model = columns.get("model") is not None
         strata = strata_of(found, goal, design, "probability", by_model=by_model)
-        variable, kind, sides = "rank", "margin" if by_model else "probability", [None]
-    for doubt in found.doubts if doubted else ():
-        doubt.refuse()
+        kind: Scale = "margin" if by_model else "probability"
+        beside = self._beside(found, columns)
+        return Setup(found, columns, design, goal, strata, kind, scores=scores, **beside)
+
+    def _beside(self, found: Predictions, columns: Mapping[str, Any]) -> dict[str, Any]:
+        seed, opinions = _bound(found, columns, self.seed) if self.bind else (self.seed, None)
+        return {"doubts": found.doubts, "seed": seed, "opinions": opinions}
+
+
+def _checked(setup: Setup, labels: object) -> Setup:
+    """Return a setup whose design, goal and labels from before fit together."""
+    found, design, goal, strata = setup.predictions, setup.design, setup.goal, setup.strata
+    sides: list[bool | None] = strata.sides if goal.single else [None]
     if isinstance(found, Weighing) and found.weighted:
         _refuse_with_weights(labels, goal.sample_of)
-        strata = found.weighed(strata, scale=kind)
+        strata = found.weighed(strata, scale=setup.scale)
     if not goal.single:
         joint_of(design, goal, strata)  # raises where the design serves one metric only
     for each in goal.goals:
@@ -155,29 +193,15 @@ def set_up(
         prior_labels = find_prior_labels(
             labels,
             found,
-            id_column=columns["id"],
-            variable=variable,
-            scale=kind,
+            id_column=setup.columns["id"],
+            variable=design.variable if goal.single else "rank",
+            scale=setup.scale,
             sides=sides,
-            classes=YES_OR_NO if known is None else known,
+            classes=setup.classes,
         ).only(strata)
         cautions += [_all_alike(prior_labels, strata), prior_labels.doubt]
     told = tuple(text for text in cautions if text)
-    return Setup(
-        found,
-        columns,
-        design,
-        goal,
-        strata,
-        kind,
-        prior_labels,
-        told,
-        found.doubts,
-        scores,
-        seed,
-        opinions,
-        classes=YES_OR_NO if known is None else known,
-    )
+    return replace(setup, strata=strata, prior_labels=prior_labels, cautions=told)
 
 
 def _targets(
@@ -185,8 +209,7 @@ def _targets(
     wanted: Iterable[str] | Mapping[str, float],
     found: Predictions,
     within: float | None,
-    *,
-    multilabel: bool,  # whether an item may have several classes
+    known: Vocabulary | None,
 ) -> tuple[Target, ...]:
     """Return the targets that are asked for of predictions, which must have what these need."""
     targets = parse_targets(
@@ -195,7 +218,7 @@ def _targets(
         within=within,
         slices=found.groups.names,
         classes=found.classes,
-        multilabel=multilabel,
+        multilabel=known is not None and known.multilabel,
     )
     refuse_unranked(targets, found)
     return targets
@@ -372,7 +395,7 @@ def refuse_unfit_for_model(design: Design, columns: Mapping[str, Any]) -> None:
         )
 
 
-def _checked(design: object) -> Design:
+def _design(design: object) -> Design:
     if not isinstance(design, Design):
         raise DesignError(f"design must be a Design, got {design!r}")
     return design

@@ -79,7 +79,7 @@ class Evaluation:
         self._items = strata.part_size.astype(np.float64)
         self._tops = () if goal.single else tops_of(goal.targets, strata.classifiers)
         before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
-        self._does = procedure_of(design, goal, strata, self._parts, prior=before, tops=self._tops)
+        self._does = procedure_of(design, goal, strata, before)
         named = (*strata.classes, NONE_OF_THESE) if strata.of_classes else strata.classes
         self._numbers = {name: number for number, name in enumerate(named)}
         self._sets: dict[Answer, int] = {}

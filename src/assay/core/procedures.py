@@ -20,12 +20,12 @@ from assay.core.engine import State, begin, fold, follows_request, look, plan
 from assay.core.forecast import least_variance
 from assay.core.forms import Ratio
 from assay.core.goal import Goal
-from assay.core.joint import Joint, JointLook, Parts, Seen, View
-from assay.core.ranking import InTop
+from assay.core.joint import Joint, JointLook, Seen, View
 from assay.core.strata import Strata
+from assay.core.stratify import joint_of, parts_of
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
-from assay.core.views import views_of, whole_view
+from assay.core.views import whole_view
 
 if TYPE_CHECKING:
     from assay.core.thresholds import ThresholdLook, ThresholdRun
@@ -217,17 +217,12 @@ def procedure_of(
     design: Design,
     goal: Goal,
     strata: Strata,
-    parts: Parts,
-    *,
     prior: tuple[Floats, Floats] | None,  # labels of the period before, and positives among them
-    tops: tuple[InTop, ...],
 ) -> Procedure:
     """Return what a goal asks for over strata."""
-    if goal.single:
-        views = [whole_view(goal, strata.says_yes, parts)]
-    else:
-        views = [*views_of(goal, strata.classifiers, parts, strata.groups, strata.classes)]
-    joint = None if goal.single else Joint(design, parts, views, goal.budget, prior, tops)
+    parts = parts_of(strata)
+    joint = None if goal.single else joint_of(design, goal, strata, prior)
+    views = [whole_view(goal, strata.says_yes, parts)] if joint is None else joint.views
     if design.replacement:  # nothing is ever known in full
         views = [replace(view, items=None) for view in views]
     if joint is not None:
