@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from assay.core.deck import Id
-from assay.errors import MissingDependencyError, PredictionsError, install
+from assay.errors import MissingDependencyError, install
 from assay.predictions.databases.database import (
     Database,
     DatabaseColumn,
@@ -83,8 +83,6 @@ class ClickHouse(Database):
         "text_word": lambda a: f"reinterpretAsInt64(reverse(substring(SHA256({a}), 1, 8)))",
     }
 
-    _client: Any = None
-
     @property
     def address(self) -> str:
         """Where it is, for people."""
@@ -92,14 +90,7 @@ class ClickHouse(Database):
         port = "" if parts.port is None else f":{parts.port}"
         return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
 
-    @property
-    def client(self) -> Any:
-        """The client; there is one while it is connected."""
-        if self._client is None:
-            raise PredictionsError(f"{self.address} is not connected")
-        return self._client
-
-    def open(self) -> None:
+    def open(self) -> Any:
         """Connect to the server, or open the folder."""
         driver = _driver()
         parts = urlsplit(self.url)
@@ -108,28 +99,22 @@ class ClickHouse(Database):
             given["password"] = "" if parts.password else os.environ.get(_VARIABLE, "")
             given |= {"secure": parts.scheme == "clickhouses", "send_receive_timeout": _SECONDS}
         try:
-            self._client = driver.get_client(**given, settings=_SETTINGS)
+            return driver.get_client(**given, settings=_SETTINGS)
         except driver.driver.exceptions.ProgrammingError:
-            self._client = driver.get_client(**given)  # who may only read may not set anything
-
-    def close(self) -> None:
-        """End the connection."""
-        if self._client is not None:
-            self._client.close()
-            self._client = None
+            return driver.get_client(**given)  # who may only read may not set anything
 
     def fetch(self, sql: str) -> list[Row]:
         """Return the rows that one query has for an answer."""
-        return list(self.client.query(sql).result_rows)
+        return list(self.connection.query(sql).result_rows)
 
     def pieces(self, sql: str) -> Iterator[list[Row]]:
         """Return the rows of one query piece by piece."""
-        with self.client.query_row_block_stream(sql) as blocks:
+        with self.connection.query_row_block_stream(sql) as blocks:
             yield from blocks
 
     def version(self) -> str:
         """Return what it says it is."""
-        return f"{self.name} {self.client.server_version}"
+        return f"{self.name} {self.connection.server_version}"
 
     def tables(self) -> list[DatabaseTable]:
         """Return the tables and views that can be read."""

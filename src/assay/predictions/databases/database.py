@@ -67,20 +67,29 @@ class Database(ABC):
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._lock, self._depth = RLock(), 0
+        self._lock, self._depth, self._connection = RLock(), 0, None
 
     @property
     @abstractmethod
     def address(self) -> str:
         """Where it is, for people: without names and passwords."""
 
-    @abstractmethod
-    def open(self) -> None:
-        """Connect to it, for reading only."""
+    @property
+    def connection(self) -> Any:
+        """The driver's connection; there is one while it is connected."""
+        if self._connection is None:
+            raise PredictionsError(f"{self.address} is not connected")
+        return self._connection
 
     @abstractmethod
+    def open(self) -> Any:
+        """Connect to it, for reading only, and return the driver's connection."""
+
     def close(self) -> None:
         """End the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
 
     @abstractmethod
     def fetch(self, sql: str) -> list[Row]:
@@ -156,7 +165,7 @@ class Database(ABC):
         """Stay connected, and let errors of the database be told as errors of what is read."""
         with self._lock, self.telling(label):
             if not self._depth:
-                self.open()
+                self._connection = self.open()
             self._depth += 1
             try:
                 yield

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
 
 from assay.core.deck import Id
@@ -19,7 +19,7 @@ from assay.predictions.databases.database import (
 from assay.predictions.sql.rows import quoted
 
 if TYPE_CHECKING:
-    from psycopg import Column, Connection
+    from psycopg import Column
 
 # PostgreSQL's numbers of the types that are read as they are; of all others the text that it
 # writes, which is exact.
@@ -94,21 +94,12 @@ class Postgres(Database):
         ),
     }
 
-    _connection: "Connection | None" = None
-
     @property
     def address(self) -> str:
         """Where it is, for people."""
         return address_of(self.url)
 
-    @property
-    def connection(self) -> "Connection":
-        """The connection; there is one while it is connected."""
-        if self._connection is None:
-            raise PredictionsError(f"{self.address} is not connected")
-        return self._connection
-
-    def open(self) -> None:
+    def open(self) -> Any:
         """Connect, and begin a transaction that only reads, and sees one state of the table."""
         psycopg = _driver()
         plain = re.sub(r"^\w+(\+\w+)?://", "postgresql://", self.url)
@@ -121,19 +112,13 @@ class Postgres(Database):
         server.execute("SET synchronize_seqscans = off")
         # To compile the many steps of a query takes seconds, and saves less.
         server.execute("SET jit = off")
-        self._connection = server
-
-    def close(self) -> None:
-        """End the transaction and the connection."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        return server
 
     def fetch(self, sql: str) -> list[Row]:
         """Return the rows that one query has for an answer."""
         # What is prepared is one statement: a condition cannot end it and begin another, which
         # could leave the transaction that only reads.
-        return self.connection.execute(sql.encode(), prepare=True).fetchall()
+        return list(self.connection.execute(sql.encode(), prepare=True))
 
     def pieces(self, sql: str) -> Iterator[list[Row]]:
         """Return the rows of one query piece by piece."""
@@ -162,7 +147,7 @@ class Postgres(Database):
 
     def tables(self) -> list[DatabaseTable]:
         """Return the tables and views that can be read."""
-        return self.connection.execute(_TABLES).fetchall()
+        return list(self.connection.execute(_TABLES))
 
     def table(self, schema: str, name: str) -> str:
         """Return a table as it stands after FROM."""

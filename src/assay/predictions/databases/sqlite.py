@@ -83,21 +83,12 @@ class Sqlite(Database):
         "text_word": lambda a: f"assay_text_word({a})",
     }
 
-    _connection: sqlite3.Connection | None = None
-
     @property
     def address(self) -> str:
         """Where it is, for people."""
         return file_of(self.url)
 
-    @property
-    def connection(self) -> sqlite3.Connection:
-        """The connection; there is one while it is connected."""
-        if self._connection is None:
-            raise PredictionsError(f"{self.address} is not connected")
-        return self._connection
-
-    def open(self) -> None:
+    def open(self) -> sqlite3.Connection:
         """Open the file, and give SQLite the functions that it lacks."""
         path = Path(file_of(self.url))
         if not path.exists():
@@ -112,17 +103,11 @@ class Sqlite(Database):
         file.create_function("assay_double", 1, float, deterministic=True)
         file.create_aggregate("assay_xor_all", 1, _XorAll)
         file.execute("BEGIN")  # all queries see one state of the table
-        self._connection = file
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        return file
 
     def fetch(self, sql: str) -> list[Row]:
         """Return the rows that one query has for an answer."""
-        return self.connection.execute(sql).fetchall()
+        return list(self.connection.execute(sql))
 
     def pieces(self, sql: str) -> Iterator[list[Row]]:
         """Return the rows of one query piece by piece."""
