@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from assay.core.bins import CURVES
 from assay.core.curve import simultaneous
-from assay.core.score_bins import CURVES
 from assay.core.types import Floats
 from assay.simulation import Population, simulate_curves
 

@@ -12,9 +12,9 @@ import pytest
 from scipy.special import expit, logit
 
 from assay.core import curve, curve_cells
+from assay.core.bins import FALLS, ScoreBins
 from assay.core.curve import CurveBands, curve_bands, simultaneous
 from assay.core.curve_errors import Unseen
-from assay.core.score_bins import FALLS, ScoreBins
 from assay.core.types import Floats
 
 

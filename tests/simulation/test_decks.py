@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from assay.simulation import decks
-from assay.simulation.decks import Order
+from assay.simulation import second_opinion
+from assay.simulation.second_opinion import Order
 
 
 @pytest.mark.parametrize("first", [1, 40, 10_000])
@@ -12,7 +12,7 @@ from assay.simulation.decks import Order
 def test_cards_come_as_if_all_items_were_sorted(
     first: int, known: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(decks, "_SORTED", first)
+    monkeypatch.setattr(second_opinion, "_SORTED", first)
     rng = np.random.default_rng(5)
     number, stratum = rng.random(400).round(2), rng.integers(-1, 4, size=400)  # with equal numbers
     on_top = np.zeros(400, dtype=np.bool_)

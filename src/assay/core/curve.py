@@ -21,9 +21,9 @@ from typing import Self
 
 import numpy as np
 
+from assay.core.bins import ScoreBins
 from assay.core.curve_cells import Cells
 from assay.core.curve_errors import Unseen
-from assay.core.score_bins import ScoreBins
 from assay.core.special import expit
 from assay.core.types import Floats, Ints
 

@@ -6,8 +6,8 @@ from typing import Self
 
 import numpy as np
 
+from assay.core.bins import ScoreBins
 from assay.core.curve_errors import Curves
-from assay.core.score_bins import ScoreBins
 from assay.core.types import Bools, Floats, Ints
 
 _LABELS_A_CELL = 8.0

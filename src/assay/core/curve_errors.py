@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from assay.core.score_bins import CURVES, ScoreBins
+from assay.core.bins import CURVES, ScoreBins
 from assay.core.types import Bools, Floats, Ints
 
 

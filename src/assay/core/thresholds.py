@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.core import engine
+from assay.core.bins import ScoreBins
 from assay.core.curve import drawn_positives
 from assay.core.engine import Look, State
 from assay.core.estimate import Moments
@@ -19,7 +20,6 @@ from assay.core.floors import ThresholdQuestion
 from assay.core.forms import ratio
 from assay.core.ladder import Ladder
 from assay.core.rungs import Chain, Climb, Rungs
-from assay.core.score_bins import ScoreBins
 from assay.core.stopping import reasons
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints

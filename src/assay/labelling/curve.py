@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from assay.core.bins import CURVES, FALLS, ScoreBins
 from assay.core.curve import Band, CurveBands, curve_bands
 from assay.core.cuts import confidence, rank
 from assay.core.profile import Profile
-from assay.core.score_bins import CURVES, FALLS, ScoreBins
 from assay.core.strata import Side, Strata
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError, DesignError, PredictionsError

@@ -1,9 +1,9 @@
 """Several classifiers whose rows come in pieces: the first of two passes, which counts by score.
 
 An engine reads the rows once and hands them over as Arrow batches. The first pass counts the items
-of each classifier by bin and label, and keeps of every row what the second
-(`assay.predictions.rank_counts`) needs: for each classifier a place, the bin and what it says, in
-two bytes, and the digest of the id. The numbers are those of memory, to the last bit.
+of each classifier by bin and label, and keeps of every row what the second (`Ranked` of
+`assay.predictions.duckdb.several`) needs: for each classifier a place, the bin and what it says,
+in two bytes, and the digest of the id. The numbers are those of memory, to the last bit.
 """
 
 import os

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from assay.core.bins import CURVES, ScoreBins
 from assay.core.curve import DRAWS, THRESHOLDS, CurveBands, curve_bands
 from assay.core.design import Design, fitted
 from assay.core.goal import Goal
-from assay.core.score_bins import CURVES, ScoreBins
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError
 from assay.simulation.population import Population

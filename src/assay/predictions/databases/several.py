@@ -6,10 +6,10 @@ import numpy as np
 
 from assay.errors import PredictionsError
 from assay.predictions.databases.check import refuse_other_arithmetic
+from assay.predictions.databases.database import find_database
 from assay.predictions.databases.rows import DatabaseRows, find_rows
 from assay.predictions.databases.scanner import DatabaseScanner, bin_sql
 from assay.predictions.databases.translate import Query
-from assay.predictions.databases.which import find_database
 from assay.predictions.databases.words import Words
 from assay.predictions.engine import Survey
 from assay.predictions.roles import Roles

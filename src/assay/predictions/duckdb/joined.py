@@ -5,7 +5,7 @@ from glob import escape
 from pathlib import Path
 
 from assay.errors import PredictionsError
-from assay.predictions.databases.which import find_database
+from assay.predictions.databases.database import find_database
 from assay.predictions.duckdb.databases import is_database, is_query
 from assay.predictions.duckdb.readable import identifier
 from assay.predictions.keys import key_parts

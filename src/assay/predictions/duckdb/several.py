@@ -1,22 +1,23 @@
 """Several classifiers that DuckDB reads where they lie: once, to count them all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from tempfile import TemporaryFile
-from typing import IO
+from typing import IO, Any
 
 import duckdb
 import numpy as np
 import pyarrow as pa
 
-from assay.core.bins import Rule
+from assay.core.bins import STEPS, Rule, pieces
 from assay.core.deck import Id
 from assay.core.error_model import RANK as MEAN_RANK
 from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells
+from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
-from assay.predictions.code_cells import find_cells
+from assay.predictions.code_cells import Tally, find_cells, joined_cells, tally_of
 from assay.predictions.doubts import Doubt
 from assay.predictions.duckdb.cell_keys import refuse_other_bins
 from assay.predictions.duckdb.loading import fetch_shown
@@ -27,8 +28,7 @@ from assay.predictions.duckdb.values import BITS as BITS_SQL
 from assay.predictions.duckdb.values import DuckSlices, find_slices
 from assay.predictions.engine import Listed, Survey
 from assay.predictions.fingerprint import by_model
-from assay.predictions.judgements import about
-from assay.predictions.rank_counts import Ranked
+from assay.predictions.judgements import NO_SCORE, about
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.sql.checks import refuse_bad_rows
@@ -42,11 +42,15 @@ from assay.predictions.streamed import (
     BITS,
     DIGEST,
     LISTED,
+    PIECE,
     WEIGHT,
     FirstIds,
     FirstPass,
     Judge,
+    Kept,
     UnusableError,
+    in_threads,
+    workers,
 )
 from assay.predictions.values import slice_columns
 
@@ -315,3 +319,55 @@ class DuckSeveral(DuckScanner):
 
 def _changed(source: str) -> PredictionsError:
     return PredictionsError(f"{source} has changed while it was read")
+
+
+# The second pass, by mean rank and code: the ranks of all bins are known after the first
+# (`assay.predictions.streamed`), and what that kept of the rows is all that is read.
+
+
+class Ranked:
+    """The mean rank and the code of rows, from what was kept of them.
+
+    `steps`: of each classifier what its cells tell; `scored`: whether each has a score.
+    """
+
+    def __init__(self, steps: Sequence[Steps], scored: Sequence[bool]) -> None:
+        self._tables: list[Floats | None] = []
+        for step, has_score in zip(steps, scored, strict=True):
+            cells = step.cells
+            table = np.zeros(2 * (2 * STEPS[cells.rule] + 1))
+            table[2 * (cells.bin + STEPS[cells.rule]) + cells.said] = step.rank
+            self._tables.append(table if has_score else None)
+
+    def of(self, kept: Kept) -> tuple[Floats, Ints]:
+        """Return the mean ranks and the codes."""
+        total, scored = np.zeros(kept.size), 0
+        # Fewer bytes are faster; classifiers are 40 at most.
+        code: Any = np.zeros(kept.size, np.uint16 if len(self._tables) <= 16 else np.int64)
+        for place, (key, table) in enumerate(zip(kept.keys, self._tables, strict=True)):
+            said = (key & 1).astype(code.dtype, copy=False)
+            said <<= place
+            code |= said
+            if table is not None:
+                total += table.take(key, mode="clip")
+                scored += 1
+        if scored:
+            total /= scored
+        means = total if scored else np.full(total.size, NO_SCORE)
+        codes = code.astype(np.int64, copy=False)
+        return means, codes if kept.bits is None else codes | kept.bits << len(self._tables)
+
+    def count(self, kept: Iterable[Kept], n_codes: int) -> ScoreCells:
+        """Count rows by mean rank and code."""
+        tallies = [tally_of(n_codes) for _ in range(workers())]
+
+        def counter(tally: Tally) -> Callable[[Kept], None]:
+            def count(batch: Kept) -> None:
+                for rows in pieces(batch.size, PIECE):
+                    some = batch.at(rows)
+                    tally.add(*self.of(some), some.digest, some.weights)
+
+            return count
+
+        in_threads(kept, [counter(tally) for tally in tallies])
+        return joined_cells(tallies, n_codes)
