@@ -90,7 +90,7 @@ class ClickHouse(Database):
         port = "" if parts.port is None else f":{parts.port}"
         return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
 
-    def open(self) -> Any:
+    def connect(self) -> Any:
         """Connect to the server, or open the folder."""
         driver = _driver()
         parts = urlsplit(self.url)

@@ -82,8 +82,12 @@ class Database(ABC):
         return self._connection
 
     @abstractmethod
-    def open(self) -> Any:
-        """Connect to it, for reading only, and return the driver's connection."""
+    def connect(self) -> Any:
+        """Return a connection of the driver's, for reading only."""
+
+    def open(self) -> None:
+        """Connect to it."""
+        self._connection = self.connect()
 
     def close(self) -> None:
         """End the connection."""
@@ -165,7 +169,7 @@ class Database(ABC):
         """Stay connected, and let errors of the database be told as errors of what is read."""
         with self._lock, self.telling(label):
             if not self._depth:
-                self._connection = self.open()
+                self.open()
             self._depth += 1
             try:
                 yield

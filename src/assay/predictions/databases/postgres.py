@@ -99,7 +99,7 @@ class Postgres(Database):
         """Where it is, for people."""
         return address_of(self.url)
 
-    def open(self) -> Any:
+    def connect(self) -> Any:
         """Connect, and begin a transaction that only reads, and sees one state of the table."""
         psycopg = _driver()
         plain = re.sub(r"^\w+(\+\w+)?://", "postgresql://", self.url)

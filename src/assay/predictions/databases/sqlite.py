@@ -88,7 +88,7 @@ class Sqlite(Database):
         """Where it is, for people."""
         return file_of(self.url)
 
-    def open(self) -> sqlite3.Connection:
+    def connect(self) -> sqlite3.Connection:
         """Open the file, and give SQLite the functions that it lacks."""
         path = Path(file_of(self.url))
         if not path.exists():
