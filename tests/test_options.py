@@ -135,7 +135,7 @@ def test_what_was_typed(words: list[str], typed: dict[str, Any]) -> None:
     assert CliRunner().invoke(alone, words).exit_code == 0
     assert seen == ["hall", typed]
     shown = " ".join(CliRunner().invoke(alone, ["--help"], env={"COLUMNS": "200"}).output.split())
-    assert "In metres; 1.5 when left out." in shown
+    assert "In metres. Default: 1.5." in shown
     kinds = [each.kind for each in signature(command).parameters.values()]
     assert kinds[1:] == [Parameter.KEYWORD_ONLY] * 3
 

@@ -57,7 +57,7 @@ def connect(
         typer.Option(
             min=0,
             metavar="N",
-            help="Send the next ones as soon as so few are open; half a batch when left out.",
+            help="Send the next ones as soon as so few are open. Default: half a batch.",
         ),
     ] = None,
     every: Annotated[

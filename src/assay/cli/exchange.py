@@ -59,7 +59,7 @@ def import_(
     ] = None,
     column: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="With --judge: its name; judge when left out."),
+        typer.Option(metavar="COL", help="With --judge: its name. Default: judge."),
     ] = None,
     verdict_column: Annotated[
         str | None,
@@ -237,7 +237,7 @@ def export(
     ] = None,
     hold: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="For how long, such as 90m, 8h or 2d; 1d when left out."),
+        typer.Option(metavar="TIME", help="For how long, such as 90m, 8h or 2d. Default: 1d."),
     ] = None,
     output: Annotated[
         Path | None,

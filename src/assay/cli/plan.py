@@ -40,7 +40,7 @@ def plan(
         list[str] | None,
         typer.Option(
             help=f"{', '.join(METRICS)}; repeatable. Of more classes: accuracy, macro_f1, "
-            "recall:CLASS, ... Left out: precision, or of more classes accuracy."
+            "recall:CLASS, ... Default: precision, or accuracy for more classes."
         ),
     ] = None,
     asked: Typed,
@@ -73,7 +73,7 @@ def plan(
         float | None,
         typer.Option(
             metavar="R",
-            help="Correlation of verdict and outcome at one score; 0.5, 0.7 and 0.9 when left out.",
+            help="Correlation of verdict and outcome at one score. Default: 0.5, 0.7 and 0.9.",
         ),
     ] = None,
     replications: Annotated[

@@ -48,10 +48,10 @@ def takes(**groups: Iterable[Option]) -> Callable[[Callable[..., None]], Callabl
 
 def _parameter(option: Option) -> Parameter:
     told, is_flag = option.told, option.told.typed is bool
-    left_out = f"; {option.default} when left out." if option.default else "."
+    default = f" Default: {option.default}." if option.default else ""
     info = typer.Option(
         option.flag,
-        help=told.help.removesuffix(".") + left_out,
+        help=told.help + default,
         metavar=told.metavar,
         rich_help_panel=told.panel,
     )

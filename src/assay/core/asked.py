@@ -14,14 +14,17 @@ from assay.options import Told
 _goal = partial(Told, panel="Goal")
 _number = partial(_goal, typed=float)
 _METRICS = (
-    f"{', '.join(METRICS)}; repeatable. Of several classifiers: precision:cnn, 'recall:cnn within "
-    "0.05', 'f1:new - f1:old'; a bare name is of each. Left out: precision."
+    f"{', '.join(METRICS)}; repeatable. For several classifiers: precision:cnn, 'recall:cnn within "
+    "0.05', 'f1:new - f1:old'; a bare name applies to each. Default: precision."
 )
 _FLOORS = (
-    'Find the threshold that keeps a floor: "precision >= 0.95", "recall >= 0.9", or several with '
-    "and."
+    'Find the threshold that meets a floor: "precision >= 0.95", "recall >= 0.9", or several '
+    "joined by and."
 )
-_ALL = "The predictions are a random sample of so many items: the answer is about all."
+_WITHIN = "Stop at this half-width of the interval; 0.02 is ±2 points."
+_AT_LEAST = "Stop when it is clear whether the metric is at least this."
+_GAIN = "With --threshold-for: stop when no threshold can be better by this share."
+_ALL = "The predictions are a random sample of this many items; the result is for all of them."
 
 
 @dataclass(frozen=True)
@@ -33,19 +36,15 @@ class Asked:
     ] = None
     # As `metric`, of several: what that is when it is no single name.
     metrics: Iterable[str] | Mapping[str, float] | None = None
-    within: Annotated[float | None, _number("Stop at this half-width; 0.02 is ±2 points.")] = None
-    budget: Annotated[int | None, _goal("Stop after so many answers.", typed=int)] = None
-    confidence: Annotated[float, _number("How sure the answer must be.")] = 0.95
+    within: Annotated[float | None, _number(_WITHIN)] = None
+    budget: Annotated[int | None, _goal("Stop after this many labels.", typed=int)] = None
+    confidence: Annotated[float, _number("Confidence of the interval.")] = 0.95
     simultaneous: Annotated[
-        bool, _goal("Be so sure of all metrics at once, not of each.", typed=bool)
+        bool, _goal("Apply the confidence to all metrics together, not to each.", typed=bool)
     ] = False
-    at_least: Annotated[float | None, _number("Stop at a sure yes or no: is it at least this?")] = (
-        None
-    )
+    at_least: Annotated[float | None, _number(_AT_LEAST)] = None
     threshold_for: Annotated[str | None, _goal(_FLOORS, "FLOOR")] = None
-    gain: Annotated[
-        float, _number("With --threshold-for: over when no other has so much more.", "SHARE")
-    ] = 0.05
+    gain: Annotated[float, _number(_GAIN, "SHARE")] = 0.05
     sample_of: Annotated[int | None, _goal(_ALL, "N", int)] = None
 
     def __post_init__(self) -> None:

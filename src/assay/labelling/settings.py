@@ -243,17 +243,18 @@ class Before:
 
 
 _judging = partial(Told, panel="Reviewing")
-_PER_ITEM = "So many reviewers judge each item of the share."
-_SHARE = "The share of items, drawn at random, for K reviewers."
+_QUESTION = "Question that reviewers answer for every item."
+_PER_ITEM = "Number of reviewers for each item of the share."
+_SHARE = "Share of items, drawn at random, that K reviewers label."
 
 
 @dataclass(frozen=True)
 class Reviewing:
     """How people judge."""
 
-    question: Annotated[str | None, _judging("What reviewers are asked of every item.", "TEXT")] = (
-        None
-    )
+    question: Annotated[
+        str | None, _judging("Question that reviewers answer for every item.", "TEXT")
+    ] = None
     per_item: Annotated[int, _judging(_PER_ITEM, "K", int, keyword="reviewers_per_item")] = 1
     share: Annotated[
         float,
@@ -262,7 +263,7 @@ class Reviewing:
     # What is stored stays yes and no.
     answers: Annotated[
         tuple[str, str] | None,
-        _judging('What yes and no are called: "Spam,Not spam".', "YES,NO"),
+        _judging('Names of yes and no: "Spam,Not spam".', "YES,NO"),
     ] = None
 
     def __post_init__(self) -> None:

@@ -23,30 +23,30 @@ and `guideline`; or the path of a file that holds one of these."""
 OF_ONE = ("score", "predicted", "threshold", "positive", "score_of", "scale", "probabilities")
 """What is said of each of several classifiers."""
 
-_ID = "The ids' column, or several: day,user,rank. Left out: the row number."
-_WEIGHT = "The weights' column (traffic, impressions); every item counts once without."
-_SLICE = "A column of slices, for status --by; unseen by reviewers; repeatable."
+_ID = "Column with the item ids, or several: day,user,rank. Default: the row number."
+_WHOSE = f"Class that the score is of: {', '.join(SCORES_OF)}. Default: positive."
+_SCALE = f"{', '.join(SCORE_SCALES)}. Default: inferred from the range of the scores."
+_WEIGHT = "Column with item weights (traffic, impressions). Default: every item counts once."
+_SLICE = "Column to slice by, for status --by; hidden from reviewers; repeatable."
 _AUX = (
-    "A second opinion (score, verdict, metadata) that says where labels go; unseen by reviewers; "
-    "repeatable."
+    "Column with a second opinion (a score, a verdict, metadata) that guides where labels go; "
+    "hidden from reviewers; repeatable."
 )
 _CLASSIFIER = (
-    "One of several classifiers; repeatable. NAME=,PREDICTED has no score, NAME=SCORE>=0.5 says "
-    "yes from 0.5 on, 'NAME=p_*' has the classes' probabilities."
+    "One of several classifiers; repeatable. NAME=,PREDICTED has no score, NAME=SCORE>=0.5 "
+    "predicts yes from 0.5 up, 'NAME=p_*' has the class probabilities."
 )
 _CLASSES = (
-    "Classes with aliases and guidelines: a .json, .csv or .tsv. Left out: the values of "
-    "--predicted, where these are three or more."
+    "File of classes with aliases and guidelines: .json, .csv or .tsv. Default: the values of "
+    "--predicted, if there are three or more."
 )
 _PROBABILITIES = (
-    "In place of --predicted and --score: the columns with the classes' probabilities, as in 'p_*'."
+    "Columns with the class probabilities, such as 'p_*'; replaces --predicted and --score."
 )
 _SEVERAL = (
-    "An item may have several classes: of --probabilities 'p_*' --threshold, --predicted 'is_*', "
-    "a column of lists, or one --classifier for each class."
+    "Items can have several classes: use --probabilities 'p_*' with --threshold, --predicted "
+    "'is_*', a column of lists, or one --classifier per class."
 )
-_WHOSE = f"Whose score it is: {', '.join(SCORES_OF)} class; positive when left out."
-_SCALE = f"{', '.join(SCORE_SCALES)}; told by their range when left out."
 
 
 @dataclass(frozen=True)
@@ -54,10 +54,10 @@ class Columns:
     """What is said of the columns of predictions."""
 
     id: Annotated[IdColumns | None, Told(_ID, "COL")] = None
-    score: Annotated[str | None, Told("The scores' column.", "COL")] = None
-    predicted: Annotated[str | None, Told("The predicted labels' column.", "COL")] = None
+    score: Annotated[str | None, Told("Column with the scores.", "COL")] = None
+    predicted: Annotated[str | None, Told("Column with the predicted labels.", "COL")] = None
     threshold: Annotated[
-        float | None, Told("The score from which on the label is yes.", "SCORE", float)
+        float | None, Told("Scores from this value up are predicted yes.", "SCORE", float)
     ] = None
     positive: Annotated[
         str | float | None, Told("The predicted label that means yes.", "VALUE")
@@ -66,7 +66,7 @@ class Columns:
     scale: Annotated[ScoreScale | None, Told(_SCALE, "SCALE")] = None
     sample_weight: Annotated[str | None, Told(_WEIGHT, "COL")] = None
     show: Annotated[
-        Sequence[str], Told("A column that reviewers see; repeatable.", "COL", list[str])
+        Sequence[str], Told("Column that reviewers see; repeatable.", "COL", list[str])
     ] = ()
     slices: Annotated[Sequence[str], Told(_SLICE, "COL", list[str], flag="--slice")] = ()
     aux: Annotated[Sequence[str], Told(_AUX, "COL", list[str])] = ()

@@ -29,7 +29,7 @@ class Scan:
         ``postgresql://``, ``clickhouse://`` or ``sqlite:///`` URL; a DataFrame of pandas, polars,
         Arrow or Spark. With `spark` and `table`, none.
     table : str, optional
-        The table of a database, or of Spark's catalog.
+        Table of a database or of Spark's catalog.
     where : str, optional
         An SQL condition on the rows that make up the population: ``lang = 'en'``.
     engine : {"memory", "duckdb", "spark", "database"}, optional
@@ -53,21 +53,21 @@ class Scan:
     """
 
     source: object = None
-    table: Annotated[
-        str | None, Told("The table of a database, or of Spark's catalog.", "TABLE")
+    table: Annotated[str | None, Told("Table of a database or of Spark's catalog.", "TABLE")] = None
+    where: Annotated[
+        str | None, Told("Use only rows that meet this condition: \"lang = 'en'\".", "SQL")
     ] = None
-    where: Annotated[str | None, Told("Only rows that fulfil it: \"lang = 'en'\".", "SQL")] = None
     engine: Annotated[
-        Engine | None, Told(f"{', '.join(ENGINES)}; by the input when left out.", "ENGINE")
+        Engine | None, Told(f"{', '.join(ENGINES)}. Default: chosen by the input.", "ENGINE")
     ] = None
     spark: Annotated[
         object, Told("Read with this Spark: spark://host:7077, sc://host:15002.", "URL")
     ] = None
     check_ids: Annotated[
-        bool, Told("Look at every id for repetitions, not at those drawn only.", typed=bool)
+        bool, Told("Check every id for duplicates, not only those drawn.", typed=bool)
     ] = False
     encoding: Annotated[
-        str | None, Told("Of CSV files: latin-1, windows-1252; UTF-8 when left out.", "NAME")
+        str | None, Told("Encoding of CSV files, such as latin-1. Default: UTF-8.", "NAME")
     ] = None
 
     def __post_init__(self) -> None:
