@@ -184,7 +184,7 @@ class Several(Procedure):
 
 
 @dataclass(frozen=True, eq=False)
-class Climb(Procedure):
+class ThresholdSearch(Procedure):
     """The search for a threshold that keeps floors."""
 
     run: "ThresholdRun"
@@ -234,4 +234,4 @@ def procedure_of(
     run = ThresholdRun(
         goal.question, parts.size, confidence=goal.confidence, budget=goal.budget, gain=goal.gain
     )
-    return Climb(views, parts.size, run)
+    return ThresholdSearch(views, parts.size, run)
