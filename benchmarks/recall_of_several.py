@@ -16,10 +16,10 @@ import numpy as np
 from scipy.special import ndtri
 
 from assay.core.goal import Goal
+from assay.core.recycling.route import Route
+from assay.core.recycling.sizes import covariance_of_hits
 from assay.core.targets import parse_targets
 from assay.simulation import Population, expected_savings, sample_size, simulate
-from assay.simulation.recycling.designs import covariance_of_hits
-from assay.simulation.recycling.route import Route
 
 NAMES = ("mve", "bilstm", "cnn", "logreg")  # the parent first
 WITHIN, CONFIDENCE = 0.03, 0.95
@@ -61,8 +61,8 @@ def route_labels(ensemble: Population, strata: int, *, best: bool) -> float:
     total; otherwise they are of the published size, scaled up if that is too small.
     """
     goal = Goal(targets=parse_targets(METRICS, ensemble.classifiers, within=WITHIN))
-    route = Route.of(ensemble, goal, parent=NAMES[0])
-    cells, yes = ensemble.by_cell, ensemble.yes_cells(route.names)
+    route = Route.of(ensemble.by_cell, goal, parent=NAMES[0])
+    cells, yes = ensemble.by_cell, ensemble.by_cell.yes(route.names)
     sizes, hits = yes @ cells.sizes, yes @ cells.positives
     p = hits / sizes
     start = np.full(p.size, float(sample_size(WITHIN, 1 - CONFIDENCE)))
@@ -75,7 +75,7 @@ def route_labels(ensemble: Population, strata: int, *, best: bool) -> float:
     least = np.inf
     for factor in 1.02 ** np.arange(0 if not best else -60, 200):
         n = np.ceil(factor * start)
-        covariance = covariance_of_hits(ensemble, "recycle-shuffle", route.names, n)
+        covariance = covariance_of_hits(ensemble.by_cell, "recycle-shuffle", route.names, n)
         needed = 0.0
         for metric in route.metrics:
             slope = metric.gradient(totals)

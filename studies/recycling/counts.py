@@ -2,7 +2,7 @@
 
 Algorithm 1 draws its places with replacement, so the places that fall into one part of a set are
 independent of each other, and their positives are binomial. Each function draws from the same
-distribution as `recycle` or `coordinated_sample` of `assay.simulation.recycling` would.
+distribution as `recycle` or `coordinated_sample` of `assay.core.recycling` would.
 """
 
 from dataclasses import dataclass

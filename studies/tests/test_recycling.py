@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
-from assay.core.types import Ints
-from assay.errors import InputError
-from assay.simulation.recycling.samples import (
+from assay.core.recycling.samples import (
     Option,
     coordinated_sample,
     overlap,
     recycle,
     uniform_sample,
 )
+from assay.core.types import Ints
+from assay.errors import InputError
 from studies.recycling import study as recycling
 from studies.recycling.counts import Pair, coordinated_savings, recycled
 from studies.recycling.ensembles import deal, measure, pair_of

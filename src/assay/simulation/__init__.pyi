@@ -1,3 +1,8 @@
+from assay.core.recycling.samples import Option as Option
+from assay.core.recycling.samples import expected_savings as expected_savings
+from assay.core.recycling.samples import mixed_size as mixed_size
+from assay.core.recycling.samples import sample_size as sample_size
+from assay.core.recycling.sizes import Sizes as Sizes
 from assay.simulation.figures import COLOURS as COLOURS
 from assay.simulation.figures import draw as draw
 from assay.simulation.figures import new_figure as new_figure
@@ -13,11 +18,6 @@ from assay.simulation.planning.result import Planning as Planning
 from assay.simulation.planning.result import TextTable as TextTable
 from assay.simulation.population import Ensemble as Ensemble
 from assay.simulation.population import Population as Population
-from assay.simulation.recycling.designs import Sizes as Sizes
-from assay.simulation.recycling.samples import Option as Option
-from assay.simulation.recycling.samples import expected_savings as expected_savings
-from assay.simulation.recycling.samples import mixed_size as mixed_size
-from assay.simulation.recycling.samples import sample_size as sample_size
 from assay.simulation.rows import Row as Row
 from assay.simulation.rows import Simulation as Simulation
 from assay.simulation.rows import TargetRow as TargetRow

@@ -7,7 +7,7 @@ from typing import cast
 from assay.core.cut_methods import METHODS
 from assay.core.design import MODES, Allocation, Design
 from assay.errors import DesignError, InputError, did_you_mean
-from assay.simulation.recycling.designs import FIXED
+from assay.simulation.shared_samples import FIXED
 
 _PAPER_1 = [f"{strata}-{how}" for strata in ("equal", "perc") for how in ("uni", "pps", "opt")]
 _PAPER_2 = [

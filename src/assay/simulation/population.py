@@ -7,7 +7,7 @@ simulation asks of it costs the same whatever its size.
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from warnings import warn
 
 import numpy as np
@@ -27,6 +27,7 @@ from assay.core.limits import LabelLimit, honest_limit
 from assay.core.metrics import asks_for_top, canonical_metric, sides
 from assay.core.profile import Profile, cells_of, profile_of
 from assay.core.ranking import InTop
+from assay.core.recycling.route import Venn
 from assay.core.strata import Side, Strata
 from assay.core.stratify import joint_of, random_strata, sides_to_cut
 from assay.core.tallies import Tallies
@@ -58,14 +59,6 @@ def all_labelled(
     whole = replace(joint.begin(), tallies=known, by_class=outcomes, in_top=in_top)
     mine, metric = joint.views[0].seen(whole)
     return mine.tallies, metric
-
-
-class CellCounts(NamedTuple):
-    """The cells that occur, ascending: their codes, items, and positives; arrays of shape (C,)."""
-
-    codes: Ints
-    sizes: Floats
-    positives: Floats
 
 
 class Population:
@@ -275,10 +268,11 @@ class Population:
     # By cell of what all classifiers say, and by mean rank.
 
     @cached_property
-    def by_cell(self) -> CellCounts:
+    def by_cell(self) -> Venn:
         """The items and the positives of each cell."""
         every, positive = self.cells(), count_cells(self._labelled.codes[self.truth])
-        return CellCounts(
+        return Venn(
+            self.classifiers,
             np.array(list(every)),
             np.array(list(every.values()), dtype=np.float64),
             np.array([positive.get(code, 0) for code in every], dtype=np.float64),
@@ -287,11 +281,6 @@ class Population:
     def cells(self) -> dict[int, int]:
         """Return the number of items with each code that occurs."""
         return count_cells(self._labelled.codes)
-
-    def yes_cells(self, names: Sequence[str]) -> Floats:
-        """Return 1 where a classifier says yes to a cell's items, else 0; shape (K, C)."""
-        bits = np.array([self.classifiers.index(name) for name in names], dtype=np.int64)
-        return (self.by_cell.codes >> bits[:, None] & 1).astype(np.float64)
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
         """Return the distribution of the mean rank among the items with each heap's codes."""

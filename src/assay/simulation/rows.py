@@ -10,9 +10,9 @@ import numpy as np
 from assay.core.forecast import labels_needed
 from assay.core.goal import Goal
 from assay.core.limits import LabelLimit
+from assay.core.recycling.sizes import Sizes
 from assay.core.stopping import Reason
 from assay.results import html_block, html_remarks, html_table, text_table
-from assay.simulation.recycling.designs import Sizes
 from assay.simulation.runs import Runs
 from assay.simulation.thresholds import TOLD, ThresholdRuns
 

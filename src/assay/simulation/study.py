@@ -10,6 +10,8 @@ from assay.core.design import Design, check_together, fitted
 from assay.core.floors import refuse_beside
 from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.limits import LabelLimit
+from assay.core.recycling.route import Route, choose_parent
+from assay.core.recycling.sizes import Sizes, plan_sizes
 from assay.core.stratify import cell_strata, joint_of, random_strata
 from assay.core.targets import Target, parse_targets
 from assay.core.types import between, one_of, whole
@@ -22,10 +24,9 @@ from assay.simulation.named_designs import (
     usual_designs,
 )
 from assay.simulation.population import Population
-from assay.simulation.recycling.designs import SharedSamples, Sizes, plan_sizes
-from assay.simulation.recycling.route import Route, choose_parent
 from assay.simulation.rows import Simulation, Wanted, summarise
 from assay.simulation.second_opinion import AUX, RecutTask
+from assay.simulation.shared_samples import SharedSamples
 from assay.simulation.threshold_study import simulate_thresholds
 from assay.simulation.workers import JointTask, Replayed, Task, run_tasks
 
@@ -190,10 +191,10 @@ def simulate(
             for each in budgets
         ]
         goal = several[0]
-        parent = choose_parent(population, goal) if parent is None else parent
+        parent = choose_parent(population.by_cell, goal) if parent is None else parent
         one_of("parent", parent, population.classifiers)
         between("assume", assume, 0.0, 1.0, hint="0.9 says that every precision is at least 0.9")
-        samples = _Samples(population, goal, Route.of(population, goal, parent), assume)
+        samples = _Samples(population, goal, Route.of(population.by_cell, goal, parent), assume)
         entries = list(_of_several(samples, several, designs, bins, batch))
         said = {name: int(population.says_yes(name).sum()) for name in population.classifiers}
         facts |= {"predicted_positives": said, "parent": parent}
@@ -346,7 +347,9 @@ class _Samples:
 
     def of(self, design: str) -> tuple[SharedSamples, Sizes]:
         """Return a design, ready to be drawn, and the sizes of its samples."""
-        sizes = plan_sizes(self.population, self.goal, self.route, design, assume=self.assume)
+        sizes = plan_sizes(
+            self.population.by_cell, self.goal, self.route, design, assume=self.assume
+        )
         return SharedSamples(self.population, self.route, design, sizes), sizes
 
 

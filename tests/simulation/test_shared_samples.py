@@ -9,18 +9,13 @@ import pytest
 from scipy.special import ndtri
 
 from assay.core.goal import Goal
+from assay.core.recycling.route import Route, choose_parent
+from assay.core.recycling.samples import expected_savings
+from assay.core.recycling.sizes import Sizes, covariance_of_hits, plan_sizes
 from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.simulation import Population
-from assay.simulation.recycling.designs import (
-    FIXED,
-    SharedSamples,
-    Sizes,
-    covariance_of_hits,
-    plan_sizes,
-)
-from assay.simulation.recycling.route import Route, choose_parent
-from assay.simulation.recycling.samples import expected_savings
+from assay.simulation.shared_samples import FIXED, SharedSamples
 
 NAMES = ("a", "b", "c")
 LINEAR = ["precision:a", "precision:b", "precision:c", "accuracy:c", "prevalence",
@@ -63,20 +58,20 @@ def check_unbiased(found: Population, design: SharedSamples, wanted: Goal) -> No
 def test_every_design_is_unbiased(design: str) -> None:
     """7 checks of 4 designs; sizes that make S of Algorithm 1 be cut, filled up, and neither."""
     found, wanted = ensemble(1500), goal(*LINEAR)
-    route, sizes = Route.of(found, wanted, "a"), Sizes({"a": 60, "b": 30, "c": 90}, 40)
+    route, sizes = Route.of(found.by_cell, wanted, "a"), Sizes({"a": 60, "b": 30, "c": 90}, 40)
     check_unbiased(found, SharedSamples(found, route, design, sizes), wanted)
 
 
 def test_recycling_without_the_rest_of_a_child_is_told_apart() -> None:
     found, wanted = ensemble(1500), goal(*LINEAR)
-    route, sizes = Route.of(found, wanted, "a"), Sizes({"a": 60, "b": 30, "c": 90}, 40)
+    route, sizes = Route.of(found.by_cell, wanted, "a"), Sizes({"a": 60, "b": 30, "c": 90}, 40)
     with pytest.raises(AssertionError):
         check_unbiased(found, OnlyRecycled(found, route, "recycle-shuffle", sizes), wanted)
 
 
 def check_savings(found: Population, design: str, n: dict[str, int]) -> None:
     wanted = goal("precision:a", "precision:b")
-    drawn = SharedSamples(found, Route.of(found, wanted, "a"), design, Sizes(n, 0))
+    drawn = SharedSamples(found, Route.of(found.by_cell, wanted, "a"), design, Sizes(n, 0))
     rng = np.random.default_rng(3)
     reused = np.zeros(400)
     for run in range(reused.size):
@@ -111,10 +106,12 @@ def check_covariance(found: Population, drawn_as: str, said: str) -> None:
     """The covariance of R draws has a variance of (c_ii c_jj + c_ij^2) / R."""
     n = {"a": 60, "b": 40, "c": 80}
     wanted = goal("precision:a", "precision:b", "precision:c")
-    route = Route.of(found, wanted, "a")
+    route = Route.of(found.by_cell, wanted, "a")
     runs = SharedSamples(found, route, drawn_as, Sizes(n, 0)).replay(4000, key=[2])
     seen = np.cov(runs.value * route.yes, rowvar=False)
-    told = covariance_of_hits(found, said, NAMES, np.array(list(n.values()), dtype=np.float64))
+    told = covariance_of_hits(
+        found.by_cell, said, NAMES, np.array(list(n.values()), dtype=np.float64)
+    )
     own = np.diag(told)
     doubt = DOUBT * np.sqrt((np.outer(own, own) + told**2) / 4000)
     assert (np.abs(seen - told) <= doubt).all()
@@ -144,8 +141,8 @@ def variances(found: Population, route: Route, sizes: Sizes) -> Floats:
 def test_sizes_are_the_least_that_do(within: float) -> None:
     found = ensemble(6000)
     wanted = goal("recall:a", "recall:b", "recall:c", within=within)
-    route = Route.of(found, wanted, "a")
-    sizes = plan_sizes(found, wanted, route, "independent", assume=0.5)
+    route = Route.of(found.by_cell, wanted, "a")
+    sizes = plan_sizes(found.by_cell, wanted, route, "independent", assume=0.5)
     bound = (within / ndtri(0.975)) ** 2
     assert variances(found, route, sizes).max() <= bound
     fewer = Sizes(sizes.samples, sizes.omission - 1)
@@ -155,9 +152,9 @@ def test_sizes_are_the_least_that_do(within: float) -> None:
 def test_samples_grow_where_no_false_omission_rate_is_exact_enough() -> None:
     """With p0 = 0.99 the published size is far too small for the difference of two precisions."""
     found, wanted = ensemble(6000), goal("precision:a - precision:b")
-    route = Route.of(found, wanted, "a")
+    route = Route.of(found.by_cell, wanted, "a")
     sizes = {
-        design: plan_sizes(found, wanted, route, design, assume=0.99)
+        design: plan_sizes(found.by_cell, wanted, route, design, assume=0.99)
         for design in ("independent", "coordinated")
     }
     assert sizes["independent"].omission == 0
@@ -171,25 +168,25 @@ def test_samples_grow_where_no_false_omission_rate_is_exact_enough() -> None:
 def test_precisions_alone_get_the_published_sizes_and_nothing_else() -> None:
     found, wanted = ensemble(1500), goal("precision:a", "precision:c", within=0.03)
     for assume, n in ((0.5, 1068), (0.9, 385)):
-        route = Route.of(found, wanted, "a")
-        sizes = plan_sizes(found, wanted, route, "coordinated", assume=assume)
+        route = Route.of(found.by_cell, wanted, "a")
+        sizes = plan_sizes(found.by_cell, wanted, route, "coordinated", assume=assume)
         assert sizes == Sizes({"a": n, "c": n}, 0)
 
 
 def test_a_parent_that_nobody_asks_about_is_sampled_only_to_be_recycled() -> None:
     found, wanted = ensemble(1500), goal("precision:a", "precision:c", within=0.03)
-    route = Route.of(found, wanted, "b")
-    recycled = plan_sizes(found, wanted, route, "recycle-sample", assume=0.5)
+    route = Route.of(found.by_cell, wanted, "b")
+    recycled = plan_sizes(found.by_cell, wanted, route, "recycle-sample", assume=0.5)
     assert recycled == Sizes({"b": 1068, "a": 1068, "c": 1068}, 0)
-    alone = plan_sizes(found, wanted, route, "independent", assume=0.5)
+    alone = plan_sizes(found.by_cell, wanted, route, "independent", assume=0.5)
     assert alone == Sizes({"a": 1068, "c": 1068}, 0)
 
 
 def test_the_parents_false_omission_rate_takes_no_precision() -> None:
     found, wanted = ensemble(1500), goal("false_omission_rate:a")
-    route = Route.of(found, wanted, "a")
+    route = Route.of(found.by_cell, wanted, "a")
     for design in FIXED:
-        sizes = plan_sizes(found, wanted, route, design, assume=0.5)
+        sizes = plan_sizes(found.by_cell, wanted, route, design, assume=0.5)
         assert (dict(sizes.samples), sizes.omission > 0) == ({}, True)
         runs = SharedSamples(found, route, design, sizes).replay(5, key=[1])
         assert (runs.counted[:, 0] == runs.labels).all()
@@ -198,13 +195,13 @@ def test_the_parents_false_omission_rate_takes_no_precision() -> None:
 def test_the_parent_is_among_those_asked_about() -> None:
     said = {"a": [1, 0, 0, 0], "b": [1, 1, 1, 0], "c": [0, 1, 1, 1]}
     found = Population(y_true=[1, 1, 0, 0], y_pred=said)
-    assert choose_parent(found, goal("prevalence")) == "b"
-    assert choose_parent(found, goal("precision:a", "recall:c")) == "c"
+    assert choose_parent(found.by_cell, goal("prevalence")) == "b"
+    assert choose_parent(found.by_cell, goal("precision:a", "recall:c")) == "c"
 
 
 def test_a_coordinated_sample_of_everything_is_exact() -> None:
     found, wanted = ensemble(300), goal("recall:b", "f1:c", "accuracy:a", "precision:a")
-    route, sizes = Route.of(found, wanted, "a"), Sizes(dict.fromkeys(NAMES, 300), 300)
+    route, sizes = Route.of(found.by_cell, wanted, "a"), Sizes(dict.fromkeys(NAMES, 300), 300)
     runs = SharedSamples(found, route, "coordinated", sizes).replay(2, key=[1])
     assert runs.labels.tolist() == [300, 300]
     truth = [found.value(target) for target in wanted.targets]

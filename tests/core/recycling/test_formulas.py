@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from assay.errors import DesignError, InputError
-from assay.simulation.recycling.samples import (
+from assay.core.recycling.samples import (
     expected_savings,
     sample_size,
 )
+from assay.errors import DesignError, InputError
 
 # Sample size
 

@@ -5,9 +5,9 @@ import pytest
 from numpy.typing import ArrayLike
 
 from assay.core.metrics import METRICS
+from assay.core.recycling.route import Route
 from assay.core.targets import Target
 from assay.core.types import Floats
-from assay.simulation.recycling.route import Route
 from tests.sklearn_metrics import SKLEARN
 
 YES, N = np.array([1000.0, 1400.0, 300.0]), 10_000.0

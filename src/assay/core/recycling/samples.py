@@ -37,8 +37,8 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaln, ndtri, xlog1py, xlogy
 
+from assay.core.special import z_of
 from assay.core.types import Bools, Ints, Words
 from assay.errors import DesignError, InputError, PredictionsError, did_you_mean
 
@@ -279,7 +279,7 @@ def sample_size(epsilon: float, delta: float, p0: float = 0.5) -> int:
             raise DesignError(f"{name} {value!r} cannot be used", details="above 0, below 1")
     if not 0 <= p0 < 1:
         raise DesignError(f"p0 {p0!r} cannot be used", details="at least 0, below 1")
-    z = -ndtri(delta / 2)
+    z = z_of(1 - delta)
     p = max(p0, 0.5)
     return math.ceil(z**2 * p * (1 - p) / epsilon**2)
 
@@ -290,6 +290,8 @@ def expected_savings(n_P: int, n_C: int, pir: float, cir: float) -> float:
     >>> round(expected_savings(1100, 1100, pir=0.85, cir=0.85), 2)
     930.28
     """
+    from scipy.special import gammaln, xlog1py, xlogy  # takes long to load, and few need it
+
     if not (0 <= pir <= 1 and 0 <= cir <= 1):
         raise InputError(f"ratios {pir!r} and {cir!r} cannot be used", details="0 to 1 is needed")
     n_P, n_C = whole_number("n_P", n_P, least=0), whole_number("n_C", n_C, least=0)

@@ -33,8 +33,7 @@ from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.targets import Target
-from assay.core.types import Bools, Floats
-from assay.simulation.population import Population
+from assay.core.types import Bools, Floats, Ints
 
 
 def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
@@ -56,18 +55,33 @@ def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
     return replace(form, a=form.a @ called, b=form.b @ called)
 
 
-def choose_parent(population: Population, goal: Goal) -> str:
+@dataclass(frozen=True, eq=False)
+class Venn:
+    """The cells of what classifiers say that occur, ascending; arrays of shape (C,)."""
+
+    classifiers: tuple[str, ...]
+    codes: Ints  # bit k is set where classifier k says yes
+    sizes: Floats
+    positives: Floats  # as far as they are known
+
+    def yes(self, names: Sequence[str]) -> Floats:
+        """Return 1 where a classifier says yes to a cell's items, else 0; shape (K, C)."""
+        bits = np.array([self.classifiers.index(name) for name in names], dtype=np.int64)
+        return (self.codes >> bits[:, None] & 1).astype(np.float64)
+
+
+def choose_parent(cells: Venn, goal: Goal) -> str:
     """Return the classifier of the goal whose yes-set has most in common with the others'.
 
-    >>> said = {"a": [1, 0, 0, 0], "b": [1, 1, 1, 0], "c": [0, 1, 1, 1]}
+    >>> codes, sizes = np.array([0b011, 0b100, 0b110]), np.array([1.0, 1.0, 2.0])
     >>> goal = Goal(targets=(Target("prevalence", ""),), budget=1)
-    >>> choose_parent(Population(y_true=[1, 1, 0, 0], y_pred=said), goal)
+    >>> choose_parent(Venn(("a", "b", "c"), codes, sizes, 0 * sizes), goal)
     'b'
     """
     named = [name for target in goal.targets for name in _whose(target)]
-    names = list(dict.fromkeys(named)) or list(population.classifiers)
-    yes = population.yes_cells(names)
-    both = (yes * population.by_cell.sizes) @ yes.T
+    names = list(dict.fromkeys(named)) or list(cells.classifiers)
+    yes = cells.yes(names)
+    both = (yes * cells.sizes) @ yes.T
     own = np.diag(both)
     # Of sets that have nothing in common the largest: it is not empty, unless all are.
     return names[max(range(len(names)), key=lambda k: (both[k].sum() - own[k], own[k]))]
@@ -91,11 +105,10 @@ class Route:
     targets: tuple[Target, ...]
 
     @classmethod
-    def of(cls, population: Population, goal: Goal, parent: str) -> Self:
+    def of(cls, cells: Venn, goal: Goal, parent: str) -> Self:
         """Return the route of a goal by the false omission rate of `parent`."""
-        names = (parent, *(name for name in population.classifiers if name != parent))
-        yes = population.yes_cells(names) @ population.by_cell.sizes
-        return cls(names, yes, population.truth.size, goal.targets)
+        names = (parent, *(name for name in cells.classifiers if name != parent))
+        return cls(names, cells.yes(names) @ cells.sizes, int(cells.sizes.sum()), goal.targets)
 
     @property
     def no(self) -> float:

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from assay.core.deck import numbers
-from assay.core.types import Ints
-from assay.errors import DesignError, InputError, PredictionsError
-from assay.simulation.recycling.samples import (
+from assay.core.recycling.samples import (
     Option,
     Overlap,
     coordinated_sample,
@@ -22,6 +20,8 @@ from assay.simulation.recycling.samples import (
     recycle,
     uniform_sample,
 )
+from assay.core.types import Ints
+from assay.errors import DesignError, InputError, PredictionsError
 
 OPTIONS: tuple[Option, ...] = get_args(Option)
 T = TypeVar("T")
