@@ -12,6 +12,7 @@ import pytest
 
 from assay.core.deck import numbers
 from assay.core.recycling.samples import (
+    Items,
     Option,
     Overlap,
     coordinated_sample,
@@ -86,8 +87,8 @@ def as_published(
 def s_plus_alone(
     S_P: Ints, sets: Overlap, n_C: int, option: Option, rng: np.random.Generator
 ) -> Ints:
-    S_plus = mix_sequence(S_P[np.isin(S_P, sets.child)], option, rng)
-    return np.concatenate([S_plus, uniform_sample(sets.child, n_C, rng)])[:n_C]
+    S_plus = mix_sequence(S_P[sets.child.hold(S_P)], option, rng)
+    return np.concatenate([S_plus, sets.child.draw(n_C, rng)])[:n_C]
 
 
 def assembled(wrong: str) -> Algorithm:
@@ -96,12 +97,12 @@ def assembled(wrong: str) -> Algorithm:
     def algorithm(
         S_P: Ints, sets: Overlap, n_C: int, option: Option, rng: np.random.Generator
     ) -> Ints:
-        S_plus = S_P[np.isin(S_P, sets.child)]
+        S_plus = S_P[sets.child.hold(S_P)]
         size = sets.child_only.size * S_plus.size // sets.both.size
-        S = np.concatenate([S_plus, uniform_sample(sets.child_only, size, rng)])
+        S = np.concatenate([S_plus, sets.child_only.draw(size, rng)])
         if wrong != "not mixed":
             S = mix_sequence(S, option, rng)
-        S_C = np.concatenate([S, uniform_sample(sets.child, max(0, n_C - S.size), rng)])
+        S_C = np.concatenate([S, sets.child.draw(max(0, n_C - S.size), rng)])
         return S_C if wrong == "not truncated" else S_C[:n_C]
 
     return algorithm
@@ -111,7 +112,7 @@ def child_samples(
     algorithm: Algorithm, sets: Overlap, n_P: int, n_C: int, option: Option
 ) -> list[tuple[Ints, Fraction]]:
     def experiment(rng: np.random.Generator) -> Ints:
-        return algorithm(uniform_sample(sets.parent, n_P, rng), sets, n_C, option, rng)
+        return algorithm(sets.parent.draw(n_P, rng), sets, n_C, option, rng)
 
     return list(outcomes(experiment))
 
@@ -127,7 +128,7 @@ def check_places_are_uniform(
             chances[place, item] += chance
     assert chances == {
         (place, item): Fraction(1, sets.child.size)
-        for place, item in itertools.product(range(n_C), sets.child.tolist())
+        for place, item in itertools.product(range(n_C), sets.child.starts.tolist())
     }
 
 
@@ -143,7 +144,7 @@ def check_no_item_is_favoured(
     algorithm: Algorithm, sets: Overlap, n_P: int, n_C: int, option: Option
 ) -> None:
     """The precision is unbiased, whatever the labels, just if all items are expected alike."""
-    expected = dict.fromkeys(sets.child.tolist(), Fraction(n_C, sets.child.size))
+    expected = dict.fromkeys(sets.child.starts.tolist(), Fraction(n_C, sets.child.size))
     assert expected_counts(child_samples(algorithm, sets, n_P, n_C, option)) == expected
 
 
@@ -191,7 +192,7 @@ def test_sets_apart_and_sets_within(parent: list[int], child: list[int], option:
 
 def mean_savings(sets: Overlap, n_P: int, n_C: int, option: Option) -> Fraction:
     def experiment(rng: np.random.Generator) -> int:
-        S_P = uniform_sample(sets.parent, n_P, rng)
+        S_P = sets.parent.draw(n_P, rng)
         return recycle(S_P, sets, n_C, option=option, rng=rng).savings
 
     return sum((saved * chance for saved, chance in outcomes(experiment)), Fraction(0))
@@ -239,7 +240,7 @@ def test_uniform_sample_doubles_the_variance() -> None:
     for option in OPTIONS:
         shares = []
         for _ in range(3000):
-            S_P = np.concatenate([np.arange(60), uniform_sample(sets.both, 60, rng)])  # |S+| = 60
+            S_P = np.concatenate([np.arange(60), sets.both.draw(60, rng)])  # |S+| = 60
             shares.append(positive[as_published(S_P, sets, 120, option, rng)].mean())
         variance[option] = np.var(shares) / (0.25 / 120)
     standard_error = np.sqrt(2 / 3000)
@@ -343,3 +344,15 @@ def test_bad_members_and_numbers_are_refused() -> None:
         coordinated_sample(members, numbers(members[:1], 1), 1)
     with pytest.raises(InputError, match="n must be a whole number of at least 0, got -1"):
         coordinated_sample(members, numbers(members, 1), -1)
+
+
+def test_a_set_of_ranges_is_the_set_of_its_ids() -> None:
+    ranges = Items(np.array([3, 10, 40]), np.array([4, 1, 7]))
+    ids = np.concatenate([np.arange(3, 7), [10], np.arange(40, 47)])
+    listed, every = Items.of(ids), np.arange(60)
+    assert ranges.size == listed.size == ids.size
+    np.testing.assert_array_equal(ranges.hold(every), np.isin(every, ids))
+    np.testing.assert_array_equal(listed.hold(every), np.isin(every, ids))
+    drawn = [each.draw(500, np.random.default_rng(2)) for each in (ranges, listed)]
+    np.testing.assert_array_equal(drawn[0], drawn[1])
+    assert set(drawn[0].tolist()) == set(ids.tolist())

@@ -33,7 +33,8 @@ References
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from functools import cached_property
+from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -92,13 +93,58 @@ def whole_number(name: str, value: int, *, least: int) -> int:
 
 
 @dataclass(frozen=True, eq=False)
-class Overlap:
-    """Two sets of ids and where they meet, each array sorted: made once, used for many samples."""
+class Items:
+    """A set of ids as ranges of them, ascending: billions take as little room as a few cells."""
 
-    parent: Ints
-    child: Ints
-    both: Ints
-    child_only: Ints
+    starts: Ints
+    lengths: Ints
+
+    @classmethod
+    def of(cls, ids: Ints) -> Self:
+        """Return the set of these ids, which ascend."""
+        return cls(ids, np.ones_like(ids))
+
+    @cached_property
+    def _ends(self) -> Ints:
+        return np.cumsum(self.lengths)
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self._ends[-1]) if self.lengths.size else 0
+
+    def draw(self, size: int, rng: np.random.Generator) -> Ints:
+        """Return that many of them at random, with replacement.
+
+        >>> Items(np.array([5, 20]), np.array([2, 1])).draw(4, np.random.default_rng(1))
+        array([ 6,  6, 20, 20])
+        """
+        size = whole_number("size", size, least=0)
+        if size == 0:
+            return self.starts[:0]
+        if self.size == 0:
+            raise InputError(f"{size} ids cannot be drawn from an empty set")
+        places = rng.integers(self.size, size=size)
+        which = np.searchsorted(self._ends, places, side="right")
+        return np.asarray(self.starts[which] + places - self._ends[which] + self.lengths[which])
+
+    def hold(self, ids: Ints) -> Bools:
+        """Tell which ids are in the set."""
+        if self.starts.size == 0:
+            return np.zeros(ids.size, dtype=np.bool_)
+        which = np.maximum(np.searchsorted(self.starts, ids, side="right") - 1, 0)
+        beyond = ids - self.starts[which]
+        return np.asarray((beyond >= 0) & (beyond < self.lengths[which]))
+
+
+@dataclass(frozen=True, eq=False)
+class Overlap:
+    """Two sets of ids and where they meet: made once, used for many samples."""
+
+    parent: Items
+    child: Items
+    both: Items
+    child_only: Items
 
     @property
     def pir(self) -> float:
@@ -125,12 +171,12 @@ def overlap(parent: Ints, child: Ints) -> Overlap:
     A_P and A_C hold distinct ids in any order, at least one each.
 
     >>> sets = overlap(np.array([1, 2, 3, 4]), np.array([5, 4, 3]))
-    >>> sets.both, sets.child_only, sets.pir
+    >>> sets.both.starts, sets.child_only.starts, sets.pir
     (array([3, 4]), array([5]), 0.5)
     """
-    A_P, A_C = _set("parent", parent), _set("child", child)
-    is_shared = _among(A_C, A_P)
-    return Overlap(A_P, A_C, A_C[is_shared], A_C[~is_shared])
+    A_P, A_C = Items.of(_set("parent", parent)), _set("child", child)
+    is_shared = A_P.hold(A_C)
+    return Overlap(A_P, Items.of(A_C), Items.of(A_C[is_shared]), Items.of(A_C[~is_shared]))
 
 
 def recycle(
@@ -156,20 +202,20 @@ def recycle(
     """
     n_C = whole_number("n_C", n_C, least=1)
     S_P = _ids("S_P", S_P)
-    stray = S_P[~_among(S_P, sets.parent)]
+    stray = S_P[~sets.parent.hold(S_P)]
     if stray.size:
         raise PredictionsError(
             f"S_P holds id {stray[0]}, which is not of the parent's set",
             details=f"{stray.size} of its {S_P.size} ids are not",
         )
-    S_plus = S_P[_among(S_P, sets.both)]
+    S_plus = S_P[sets.both.hold(S_P)]
     X = np.array([S_plus.size])
     size = int(mixed_size(X, sets.both.size, sets.child.size, n_C, rng)[0])
-    S_minus = uniform_sample(sets.child_only, size - S_plus.size, rng)
+    S_minus = sets.child_only.draw(size - S_plus.size, rng)
     S = mix_sequence(np.concatenate([S_plus, S_minus]), option, rng)
-    S_remain = uniform_sample(sets.child, max(0, n_C - size), rng)
+    S_remain = sets.child.draw(max(0, n_C - size), rng)
     S_C = np.concatenate([S, S_remain])[:n_C]
-    reused = S_plus.size if size <= n_C else int(_among(S_C, sets.both).sum())
+    reused = S_plus.size if size <= n_C else int(sets.both.hold(S_C).sum())
     return Recycled(S_C, reused)
 
 
@@ -189,14 +235,6 @@ def mixed_size(X: Ints, both: int, child: int, n_C: int, rng: np.random.Generato
     chances = np.where(is_filled_up, rest, rest * (whole + 1))
     outcomes = np.where(rest == 0, 1, np.where(is_filled_up, both, X * child))
     return np.asarray(whole + (rng.integers(outcomes) < chances))
-
-
-def _among(ids: Ints, members: Ints) -> Bools:
-    """Which ids are members; the members are sorted."""
-    if members.size == 0:
-        return np.zeros(ids.size, dtype=np.bool_)
-    places = np.minimum(np.searchsorted(members, ids), members.size - 1)
-    return np.asarray(members[places] == ids)
 
 
 def _set(name: str, value: ArrayLike) -> Ints:
