@@ -17,8 +17,9 @@ from assay.core.design import Design, check_together, default_design, fitted, pr
 from assay.core.error_model import Model
 from assay.core.floors import EVERY_SCORE, refuse_beside
 from assay.core.goal import Goal, refuse_yes_or_no
+from assay.core.procedures import procedure_of
 from assay.core.strata import Strata
-from assay.core.stratify import cell_strata, joint_of, sides_to_cut, stratify
+from assay.core.stratify import cell_strata, sides_to_cut, stratify
 from assay.core.targets import ALONE, Target, parse_targets, slices_in
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import DesignError, did_you_mean
@@ -182,8 +183,8 @@ def _checked(setup: Setup, labels: object) -> Setup:
     if isinstance(found, Weighing) and found.weighted:
         _refuse_with_weights(labels, goal.sample_of)
         strata = found.weighed(strata, scale=setup.scale)
-    if not goal.single:
-        joint_of(design, goal, strata)  # raises where the design serves one metric only
+    if not goal.single or design.recycles:
+        procedure_of(design, goal, strata, None, 0)  # raises where the design cannot serve it
     for each in goal.goals:
         check_together(design, each, strata.n_strata)
     cautions = [price_of_peeking(design, goal)] if goal.single else []
@@ -387,9 +388,10 @@ def refuse_unfit_for_model(design: Design, columns: Mapping[str, Any]) -> None:
             "from before strata were cut anew would count too often",
             hint="leave out aux=, or sample_weight=",
         )
-    if design.variable != "score":
+    if design.variable != "score" or design.recycles:
+        by = "what is predicted" if design.recycles else design.variable
         raise DesignError(
-            f"aux={aux!r} is given for a design that cuts by {design.variable}",
+            f"aux={aux!r} is given for a design that cuts by {by}",
             details="a model of the outcome takes the place of the score",
             hint="leave out aux=, or take a design that cuts by the score",
         )
@@ -412,6 +414,12 @@ def _known_scale(scale: str) -> Scale:
 
 
 def _refuse_labels_with_bets(design: Design) -> None:
+    if design.recycles:
+        raise DesignError(
+            "recycled samples cannot go on from labels that were there before",
+            details="their sizes are fixed, and so is what is drawn for each of them",
+            hint="leave out labels=, or the design",
+        )
     if design.bets:
         raise DesignError(
             "a guaranteed campaign cannot go on from labels that were there before",

@@ -21,7 +21,7 @@ from assay.labelling import Reviewing
 from assay.options import options_of
 from assay.predictions import Columns, Scan
 
-_PRESETS = ("default", "bennett-carvalho", "kumar-raj", "random")
+_PRESETS = ("default", "bennett-carvalho", "kumar-raj", "recycle", "recycle-sample", "random")
 
 
 def _sampling(text: str, metavar: str | None = None) -> Any:
@@ -135,6 +135,14 @@ def _design(preset: str, mode: str, **choices: str | int | None) -> Design:
             return Design.bennett_carvalho(**given)
         case "kumar-raj":
             return Design.kumar_raj(**given)
+        case "recycle" | "recycle-sample":
+            if given:
+                raise DesignError(
+                    f"recycled samples have no --{next(iter(given))}",
+                    hint="leave it out, or choose another --design",
+                )
+            option: Any = "sample" if preset.endswith("sample") else "shuffle"
+            return Design.recycle(option=option)
         case "random" if given:
             raise DesignError(
                 f"simple random sampling has no strata, so --{next(iter(given))} means nothing",

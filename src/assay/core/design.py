@@ -13,14 +13,18 @@ from assay.core.estimate import ESTIMATORS, Estimator
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS
 from assay.core.metrics import METRICS
-from assay.core.types import known_names, one_of, parse, whole
+from assay.core.types import between, known_names, one_of, parse, whole
 from assay.errors import DesignError
 
-Allocation = Literal["explore", "chance", "uni", "pps", "opt", "pro", "equ", "opt-a1", "opt-a2"]
+Allocation = Literal[
+    "explore", "chance", "uni", "pps", "opt", "pro", "equ", "opt-a1", "opt-a2",
+    "recycle-shuffle", "recycle-sample",
+]  # fmt: skip
 ALLOCATIONS: tuple[str, ...] = get_args(Allocation)
 Stop = Literal["width", "centred", "budget"]
 STOPS: tuple[str, ...] = get_args(Stop)
 
+_PAPER_3 = ("assume", "parent")
 LABELS_A_STRATUM = 12  # at the worst rate, for as many strata as a goal can carry
 
 
@@ -44,7 +48,8 @@ class Design:
     allocation : str
         ``explore``, ours: where the errors are, and never quite nowhere else; ``chance``, the same
         drawn at random, for the ``betting`` interval. Paper 1: ``uni``, ``pps``, ``opt`` (drawn at
-        random). Paper 2: ``pro``, ``equ``, ``opt-a1``, ``opt-a2``.
+        random). Paper 2: ``pro``, ``equ``, ``opt-a1``, ``opt-a2``. Paper 3, for several:
+        ``recycle-shuffle``, ``recycle-sample``.
     estimator : {"smoothed", "unbiased"}
         Paper 1's m-estimate, or paper 2's Eqs. 4 and 6.
     interval : {"stratified", "betting", "wilson", "normal", "jeffreys"}
@@ -64,6 +69,11 @@ class Design:
     stop : {"width", "centred", "budget"}
         What the ``stratified`` interval is made for: to stop when it is narrow enough; when both
         its ends are near enough to the estimate; or at a budget alone, after one look.
+    assume : float, optional
+        Paper 3: what every precision is taken to be at least, which decides its sizes; else 0.5.
+    parent : str, optional
+        Paper 3: the classifier whose labels are used again for the others. Otherwise that whose
+        yes-set has most in common with theirs.
 
     Examples
     --------
@@ -84,6 +94,8 @@ class Design:
     round_size: int | None = None
     rounds_in_a_row: int = 1
     stop: Stop = "width"
+    assume: float | None = None
+    parent: str | None = None
 
     def __post_init__(self) -> None:
         set_ = partial(object.__setattr__, self)
@@ -100,6 +112,14 @@ class Design:
             if getattr(self, name) is not None:
                 set_(name, whole(name, getattr(self, name), 1))
         set_("rounds_in_a_row", whole("rounds_in_a_row", self.rounds_in_a_row, 1))
+        if self.assume is not None:
+            between("assume", self.assume, 0.0, 1.0, hint="0.9 says that every precision is that")
+        for name in ("assume", "parent"):
+            if getattr(self, name) is not None and not self.recycles:
+                raise DesignError(
+                    f"{name}={getattr(self, name)!r} is paper 3's, and this design is not",
+                    hint=f"Design.recycle({name}={getattr(self, name)!r})",
+                )
         if self.allocation.startswith("opt-a") and self.first_per_stratum is None:
             raise DesignError(
                 f"allocation {self.allocation!r} estimates the strata's spread from a first round",
@@ -121,6 +141,11 @@ class Design:
     def bets(self) -> bool:
         """Whether its interval comes from bets on every card."""
         return self.interval == "betting"
+
+    @property
+    def recycles(self) -> bool:
+        """Whether labels of one classifier are used again for others, as paper 3 does it."""
+        return self.allocation.startswith("recycle")
 
     @property
     def anytime(self) -> bool:
@@ -246,6 +271,45 @@ class Design:
         )
 
     @classmethod
+    def recycle(
+        cls,
+        *,
+        option: Literal["shuffle", "sample"] = "shuffle",
+        assume: float | None = None,
+        parent: str | None = None,
+    ) -> Self:
+        """Paper 3 as published: the labels of one classifier's sample, used again for others.
+
+        The paper gives sizes and no interval; the normal one is reported.
+
+        Parameters
+        ----------
+        option : {"shuffle", "sample"}
+            How a sample mixes what it uses again with what it adds (Algorithm 2). With ``sample``
+            items are drawn twice over, and the interval is wider.
+        assume : float, optional
+            What every precision is taken to be at least (section 3.2); otherwise 0.5, the worst.
+        parent : str, optional
+            The classifier that is sampled first.
+
+        Examples
+        --------
+        >>> Design.recycle(option="sample", assume=0.9).allocation
+        'recycle-sample'
+        """
+        one_of("option", option, ("shuffle", "sample"))
+        allocation: Allocation = "recycle-sample" if option == "sample" else "recycle-shuffle"
+        return cls(
+            strata="perc",
+            bins=1,
+            allocation=allocation,
+            interval="normal",
+            replacement=True,
+            assume=assume,
+            parent=parent,
+        )
+
+    @classmethod
     def simple_random(cls) -> Self:
         """Label items at random, whatever their score: what most people do today."""
         return cls(
@@ -256,8 +320,9 @@ class Design:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the design as plain values."""
-        return asdict(self)
+        """Return the design as plain values; what is paper 3's alone is left out of others."""
+        values = asdict(self)
+        return {k: v for k, v in values.items() if v is not None or k not in _PAPER_3}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

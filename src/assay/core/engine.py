@@ -75,6 +75,8 @@ class State:
     # (..., C, M): of the labels of each part, those with each of the M outcomes that targets of
     # top-k accuracy count (`core.ranking`)
     in_top: Floats | None = None
+    # The cards of complete rounds as `fold` takes them, where the procedure reads every one.
+    cards: Ints | None = None
     spent: Bools | None = None  # (...): whether the budget is spent (`at_budget`). None: no.
 
     @classmethod

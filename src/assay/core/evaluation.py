@@ -72,14 +72,19 @@ class Evaluation:
     """
 
     def __init__(
-        self, design: Design, goal: Goal, strata: Strata, prior: Prior | None = None
+        self,
+        design: Design,
+        goal: Goal,
+        strata: Strata,
+        prior: Prior | None = None,
+        seed: int = 0,
     ) -> None:
         self._design, self._goal, self._strata = design, goal, strata
         self._parts = parts_of(strata)
         self._items = strata.part_size.astype(np.float64)
         self._tops = () if goal.single else tops_of(goal.targets, strata.classifiers)
         before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
-        self._does = procedure_of(design, goal, strata, before)
+        self._does = procedure_of(design, goal, strata, before, seed)
         named = (*strata.classes, NONE_OF_THESE) if strata.of_classes else strata.classes
         self._numbers = {name: number for number, name in enumerate(named)}
         self._sets: dict[Answer, int] = {}
@@ -153,9 +158,9 @@ class Evaluation:
         return self._does.begin()
 
     @property
-    def bets(self) -> bool:
-        """Whether every card of a round is bet on."""
-        return self._design.bets
+    def reads_cards(self) -> bool:
+        """Whether every card of a round matters, and not only how many are of a kind."""
+        return self._design.bets or self._does.reads_cards
 
     def fold(self, before: State, after: State, kinds: Ints, first: Ints) -> State:
         """Return the state after a round with the bets on its cards settled, if there are any."""
@@ -251,7 +256,8 @@ class Evaluation:
             named = (there, state.by_class.ravel()[there])
         if state.in_top is not None:
             named = (*named, state.in_top)
-        every = (*told, *climb, *once, *named)
+        cards = () if state.cards is None else (state.cards,)
+        every = (*told, *climb, *once, *named, *cards)
         return (state.rounds, state.elsewhere, *(each.tobytes() for each in every))
 
     # Where items have weights.

@@ -11,7 +11,7 @@ look than for a plan.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, ClassVar, cast
 
 import numpy as np
 
@@ -59,6 +59,8 @@ class Procedure(ABC):
 
     views: Sequence[View]
     sizes: Floats  # (C,): the items of each part, or what they count for
+
+    reads_cards: ClassVar[bool] = False  # whether it wants to know every card of a round
 
     @abstractmethod
     def begin(self) -> State:
@@ -218,9 +220,14 @@ def procedure_of(
     goal: Goal,
     strata: Strata,
     prior: tuple[Floats, Floats] | None,  # labels of the period before, and positives among them
+    seed: int,
 ) -> Procedure:
     """Return what a goal asks for over strata."""
     parts = parts_of(strata)
+    if design.recycles:
+        from assay.core.recycling.procedure import recycle_of  # few need it
+
+        return recycle_of(design, goal, strata, seed)
     joint = None if goal.single else joint_of(design, goal, strata, prior)
     views = [whole_view(goal, strata.says_yes, parts)] if joint is None else joint.views
     if design.replacement:  # nothing is ever known in full

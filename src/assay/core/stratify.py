@@ -83,6 +83,8 @@ def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = Fa
     single metric.
     """
     every = found.cells()
+    if design.recycles:  # samples are of cells, whatever the rank
+        return _uncut(found, [[code] for code in sorted(every)])
     if found.classes != YES_OR_NO.names and not found.multilabel:
         return _class_strata(found, goal, design, every)
     share = _shares(every, goal, found)
@@ -190,13 +192,18 @@ def _needed(found: Cells, goal: Goal, every: Mapping[int, int]) -> list[int]:
 
 def random_strata(found: Cells) -> Strata:
     """Return a single stratum of all items, whatever they are called: a random sample of them."""
-    every = found.cells()
-    whole = Heap(tuple(sorted(every)), Cuts(method="perc", points=(), owner=(0,)))
+    return _uncut(found, [sorted(found.cells())])
+
+
+def _uncut(found: Cells, heaps: Sequence[Sequence[int]]) -> Strata:
+    """Return strata of whole heaps, each with these codes."""
+    every, whole = found.cells(), Cuts(method="perc", points=(), owner=(0,))
     return Strata(
         found.classifiers,
-        (whole,),
-        tuple((0, code, every[code]) for code in sorted(every)),
+        tuple(Heap(tuple(codes), whole) for codes in heaps),
+        tuple((h, code, every[code]) for h, codes in enumerate(heaps) for code in codes),
         items=sum(every.values()),
+        groups=found.groups,
         classes=found.classes,
         multilabel=found.multilabel,
     )

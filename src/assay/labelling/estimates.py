@@ -129,7 +129,12 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
     design = labelling.settings.design
     if ends_with_budget(design, goal) and labelling.rounds.reason is Reason.GO_ON:
         notes.append(holds(design, goal, spent=False))
-    if moments.defined and not design.may_stop:
+    if design.recycles:
+        notes.append(
+            "paper 3 gives the sizes of its samples and no interval: this is the normal one "
+            "(docs/several.md)"
+        )
+    elif moments.defined and not design.may_stop:
         if goal.within is not None:
             notes.append(
                 "the interval assumes one look; stopping on its width makes it hold less often "

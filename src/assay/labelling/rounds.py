@@ -338,10 +338,10 @@ class Rounds:
             after = self._evaluation.fold(
                 self._complete,
                 self._state(self._seen, self._seen_first, self._looked),
-                # Only bets want to know every card of it.
+                # Bets, and samples with repetitions, are of every card.
                 *(
                     self._kinds(latest, answers)
-                    if self._evaluation.bets and not known
+                    if self._evaluation.reads_cards and not known
                     else _NO_CARDS
                     for answers in (self._answers, self._first_answers)
                 ),

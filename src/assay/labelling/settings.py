@@ -418,7 +418,7 @@ class Settings:
 
     def evaluation(self) -> Evaluation:
         """Return what a campaign with these settings runs, before its first answer."""
-        return Evaluation(self.design, self.goal, self.strata, self.prior)
+        return Evaluation(self.design, self.goal, self.strata, self.prior, self.draw_seed)
 
     def rounds(
         self, evaluation: Evaluation | None = None, elsewhere: Callable[[], int] | None = None

@@ -1,0 +1,326 @@
+"""Recycle: paper 3 as a procedure, the same in a campaign and in a simulation [1]_.
+
+The parent's yes-set is sampled first, with replacement; every other classifier's sample uses its
+labels again, and is topped up (Algorithm 1). Where a target is more than a precision, a sample of
+the parent's no-set follows for its false omission rate (section 6), which grows until the targets
+are near enough. All draws follow from the seed and the sizes of the cells, before any answer: they
+are of places within cells, and the first place of a cell to be drawn is the first card of its deck.
+
+What the paper leaves open, and what is done here
+-------------------------------------------------
+- *An interval.* The paper has the size for ±epsilon, and no interval. The normal one is shown, with
+  Agresti and Coull's rate (two of each answer added) in its spread, so that it is not of width 0
+  where no error was drawn. ``sample`` draws a child's items twice over, so its spread is larger
+  (`samples`). There is none before a sample is complete.
+- *Sizes for other metrics.* Half of the variance that `within` allows is for the hits, at
+  whichever recall of the parent from 0.5 on is worst, and the sample of the no-set grows until the
+  rest is met. It is looked at while it grows, which paper 1's rule does, too.
+
+References
+----------
+.. [1] RecycleSamplesForPrecision (``papers/recycle-samples-for-precision.txt``).
+"""
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from assay.core.design import Design
+from assay.core.engine import Look, State
+from assay.core.estimate import Moments
+from assay.core.goal import Goal
+from assay.core.joint import JointLook
+from assay.core.metrics import METRICS
+from assay.core.procedures import Answered, Procedure, Wanted
+from assay.core.recycling.route import Route, Venn, choose_parent
+from assay.core.recycling.samples import Items, Option, Overlap, recycle
+from assay.core.recycling.sizes import covariance_of_hits, sizes_ahead
+from assay.core.special import z_of
+from assay.core.stopping import Reason, hold_back
+from assay.core.strata import Strata
+from assay.core.stratify import parts_of
+from assay.core.tallies import Tallies
+from assay.core.types import Bools, Floats, Ints, one_of
+from assay.core.unjudged import movement
+from assay.core.views import views_of
+from assay.errors import DesignError
+
+_BLOCK = 1000  # draws of the no-set that are made at a time
+_FIRST = 100  # of them before their rate is believed
+_AGAIN = 10  # draws an item of the no-set, at most: hardly one is left out
+_ADDED = 2.0  # answers of each kind, in an interval's spread
+
+
+@dataclass(frozen=True, eq=False)
+class Queue:
+    """Cards in the order in which they are dealt, and the draws that they are of."""
+
+    cells: Ints  # (cards,): the cell that each is from
+    samples: tuple[Ints, ...]  # of each classifier, the parent first: the card of every draw
+    omission: Ints  # the same of the parent's no-set
+    hits: int  # the cards that the classifiers' samples take
+
+
+@dataclass(frozen=True, eq=False)
+class Recycle(Procedure):
+    """Paper 3: samples of fixed sizes, each used again for the classifiers that follow."""
+
+    design: Design
+    goal: Goal
+    cells: Venn  # one a stratum
+    seed: int
+    _queues: dict[int, Queue] = field(default_factory=dict, init=False, repr=False)
+
+    reads_cards = True
+
+    @cached_property
+    def route(self) -> Route:
+        """How targets are read off the hits of every classifier and what the parent misses."""
+        parent = self.design.parent or choose_parent(self.cells, self.goal)
+        return Route.of(self.cells, self.goal, parent)
+
+    @cached_property
+    def n(self) -> Ints:
+        """The size of each classifier's sample, the parent first; 0 where no target needs it."""
+        return sizes_ahead(self.goal, self.route, assume=self.design.assume or 0.5)
+
+    def begin(self) -> State:
+        """Return the state before the first round."""
+        none = np.zeros_like(self.sizes)
+        start, tallies = np.zeros((), dtype=np.int64), Tallies.start(self.sizes)
+        return State(tallies, none, self.sizes, 0, start, cards=np.zeros(0, dtype=np.int64))
+
+    def plan(self, state: State, wanted: Wanted) -> Ints:
+        """Return how many cards of each stratum the next round deals."""
+        dealt = int(state.dealt.sum())
+        cards = wanted.cards if wanted.budget is None else min(wanted.cards, wanted.budget - dealt)
+        queue = self.queue(0)
+        if dealt < queue.hits or not self._misses_count:
+            cells = queue.cells[: queue.hits]
+        else:
+            cells = self._longer_than(dealt + cards).cells
+        return np.bincount(cells[dealt : dealt + max(cards, 0)], minlength=self.sizes.size)
+
+    def fold(self, round: Answered) -> State:
+        """Return the state after a round, with its cards behind those before."""
+        before = np.zeros(0, dtype=np.int64) if round.before.cards is None else round.before.cards
+        return replace(round.after, cards=np.concatenate([before, round.kinds]))
+
+    def look(self, state: State, budget: int | None) -> JointLook:
+        """Estimate every target, and decide whether there is a reason to stop."""
+        known = _Known.of(self, state)
+        looks = tuple(self._look(t, known, state) for t in range(len(self.views)))
+        near = all(each.reason != Reason.GO_ON for each in looks)
+        reason = max((int(each.reason) for each in looks), default=0) if near else Reason.GO_ON
+        if not near and budget is not None and state.tallies.answers >= budget:
+            reason = Reason.BUDGET_SPENT
+        elif not near and known.is_all:
+            reason = Reason.EXHAUSTED
+        return JointLook(looks, np.asarray(int(reason)))
+
+    def streak(self, state: State, _: JointLook, /) -> Ints:
+        """Return the streak as it was: one look decides."""
+        return state.streak
+
+    def deals_ahead(self, _: int, /) -> bool:
+        """Tell that a round may always be dealt before the last is answered."""
+        return True
+
+    def queue(self, blocks: int) -> Queue:
+        """Return the cards of all samples, with so many blocks of the no-set's."""
+        if blocks not in self._queues:
+            self._queues[blocks] = self._queue(blocks)
+        return self._queues[blocks]
+
+    def _longer_than(self, cards: int) -> Queue:
+        """Return the cards with as much of the no-set's as so many take, or all there is."""
+        blocks = 0
+        most = -(-_AGAIN * int(self.route.no) // _BLOCK) if self._misses_count else 0
+        while (queue := self.queue(blocks)).cells.size <= cards and blocks < most:
+            blocks = min(2 * blocks + 1, most)
+        return queue
+
+    def _queue(self, blocks: int) -> Queue:
+        no = self._items(self.cells.yes(self.route.names)[0] == 0)
+        omission = [
+            no.draw(_BLOCK, np.random.default_rng([self.seed, 2, number]))
+            for number in range(blocks)
+        ]
+        drawn = [*self._samples, np.concatenate([*omission, np.zeros(0, dtype=np.int64)])]
+        ids, first, place = np.unique(np.concatenate(drawn), return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        number = np.empty_like(order)
+        number[order] = np.arange(order.size)
+        cards = np.split(number[place], np.cumsum([each.size for each in drawn])[:-1])
+        cells = np.searchsorted(self._ends, ids[order], side="right")
+        hits = max((int(each.max()) + 1 for each in cards[:-1] if each.size), default=0)
+        return Queue(cells, tuple(cards[:-1]), cards[-1], hits)
+
+    @cached_property
+    def _samples(self) -> list[Ints]:
+        """Every classifier's sample, the parent first."""
+        rng = np.random.default_rng([self.seed, 1])
+        yes, found = self.cells.yes(self.route.names) > 0, list[Ints]()
+        twice = self.design.allocation == "recycle-sample"
+        option: Option = "UniformSample" if twice else "UniformShuffle"
+        for says, n in zip(yes, self.n.tolist(), strict=True):
+            child = self._items(says)
+            if not n:
+                found.append(np.zeros(0, dtype=np.int64))
+            elif not found:
+                found.append(child.draw(n, rng))
+            else:
+                both, only = self._items(says & yes[0]), self._items(says & ~yes[0])
+                sets = Overlap(self._items(yes[0]), child, both, only)
+                found.append(recycle(found[0], sets, n, option=option, rng=rng).sample)
+        return found
+
+    def _items(self, which: Bools) -> Items:
+        """Return the items of some cells: those of a cell follow on each other."""
+        lengths = self.cells.sizes.astype(np.int64)
+        return Items((self._ends - lengths)[which], lengths[which])
+
+    @cached_property
+    def _ends(self) -> Ints:
+        return np.cumsum(self.cells.sizes.astype(np.int64))
+
+    @cached_property
+    def _misses_count(self) -> bool:
+        """Whether some target depends on what the parent misses."""
+        return bool(self.route.needs[:, -1].any()) and self.route.no > 0
+
+    def _look(self, t: int, known: "_Known", state: State) -> Look:
+        goal, target, metric = self.views[t].goal, self.goal.targets[t], self.route.metrics[t]
+        needs, lowest = self.route.needs[t], METRICS[target.metric].lowest
+        least, most = (lowest, 1.0) if target.minus is None else (lowest - 1.0, 1.0 - lowest)
+        z, defined = z_of(goal.confidence), bool(known.complete[needs].all())
+        value, variance, is_near = (least + most) / 2, np.inf, False
+        if defined:
+            value = float(self.route.values(known.totals)[t])
+            slope = metric.gradient(known.totals)
+            by_hits = float(slope[:-1] @ known.hits @ slope[:-1])
+            by_misses = float(slope[-1] ** 2 * known.misses)
+            variance = by_hits + by_misses
+            left = (goal.within or 0.0) ** 2 / z**2 - by_hits
+            is_near = not needs[-1] or self.route.no == 0 or by_misses <= max(left, by_hits)
+        reach = z * np.sqrt(variance)
+        reason = np.asarray(int(Reason.GOAL_MET if is_near else Reason.GO_ON))
+        mine, form = self.views[t].seen(state)
+        if mine.tallies.u.any():
+            moved = movement(mine.tallies, form)
+            reason = hold_back(reason, could_move=moved, within=goal.within, unsettled=None)
+        told = (np.asarray(value), np.asarray(min(variance, 1e9)), np.asarray(defined))
+        low, high = np.asarray(max(value - reach, least)), np.asarray(min(value + reach, most))
+        bounded = np.zeros(mine.tallies.N.shape, dtype=np.bool_)
+        return Look(Moments(*told, bounded), low, high, state.streak, reason, told[0])
+
+
+@dataclass(frozen=True, eq=False)
+class _Known:
+    """What the complete rounds tell of the samples."""
+
+    totals: Floats  # (K + 1,): the hits of every classifier, and last what the parent misses
+    complete: Bools  # (K + 1,): which of them a whole sample tells
+    hits: Floats  # (K, K): their covariance
+    misses: float  # the variance of what the parent misses
+    is_all: bool  # whether there is nothing more to draw
+
+    @classmethod
+    def of(cls, recycled: Recycle, state: State) -> "_Known":
+        """Return it; answers of cards that could not be judged are left out of their samples."""
+        kinds = np.zeros(0, dtype=np.int64) if state.cards is None else state.cards
+        queue, route = recycled._longer_than(kinds.size), recycled.route
+        answer = _by_card(queue.cells[: kinds.size], kinds)
+        shares, labels = np.zeros((2, route.yes.size + 1))
+        complete = np.zeros(route.yes.size + 1, dtype=np.bool_)
+        for k, draws in enumerate(queue.samples):
+            complete[k] = draws.size == 0 or int(draws.max()) < kinds.size
+            if complete[k]:
+                shares[k], labels[k] = _share(answer, draws)
+        beyond = np.flatnonzero(queue.omission >= kinds.size)
+        draws = queue.omission[: beyond[0]] if beyond.size else queue.omission
+        shares[-1], labels[-1] = _share(answer, draws)
+        complete[-1] = draws.size >= min(_FIRST, route.no) or not route.no
+        scale = np.append(route.yes, route.no)
+        rate = (shares * labels + _ADDED) / (labels + 2 * _ADDED)
+        spread = scale * np.sqrt(rate * (1 - rate) / np.maximum(labels, 1.0))
+        hits = recycled_hits(recycled, state, spread[:-1])
+        is_all = kinds.size >= queue.cells.size
+        return cls(shares * scale, complete, hits, float(spread[-1]) ** 2, is_all)
+
+
+def _by_card(cells: Ints, kinds: Ints) -> Floats:
+    """Return the answer of every card of the queue: 1 or 0, NaN where it could not be judged.
+
+    `kinds`, as `engine.fold` takes them, have the cards of each round in another order: the first
+    of a cell is its first card in the queue.
+    """
+    stratum = np.where(kinds < 0, -2 - kinds, kinds // 2)
+    said = np.where(kinds < 0, np.nan, kinds % 2)
+    found = np.empty(cells.size)
+    found[np.argsort(cells, kind="stable")] = said[np.argsort(stratum, kind="stable")]
+    return found
+
+
+def _share(answer: Floats, draws: Ints) -> tuple[float, int]:
+    """Return the share of yes among draws that could be judged, and how many these are."""
+    told = answer[draws]
+    told = told[~np.isnan(told)]
+    return (float(told.mean()), told.size) if told.size else (0.0, 0)
+
+
+def recycled_hits(recycled: Recycle, state: State, spread: Floats) -> Floats:
+    """Return the covariance of hits whose standard deviations are these, by the labels they share.
+
+    The correlations are those of the cells' own rates. With ``sample`` a child's places show the
+    same draw again, with the variance of half as many.
+    """
+    taken = np.flatnonzero(recycled.n)
+    found = np.zeros((spread.size, spread.size))
+    if not taken.size:
+        return found
+    known, cells = state.tallies, recycled.cells
+    rates = (known.x + 0.5) / (known.n + 1.0)
+    names = tuple(recycled.route.names[k] for k in taken)
+    told = replace(cells, positives=rates * cells.sizes)
+    shared = covariance_of_hits(told, "recycle", names, recycled.n[taken].astype(np.float64))
+    sd = np.sqrt(np.diag(shared))
+    twice = np.full(taken.size, recycled.design.allocation.endswith("sample") and np.sqrt(2.0))
+    scale = spread[taken] * np.where((taken > 0) & (twice > 0), twice, 1.0)
+    found[np.ix_(taken, taken)] = shared / np.outer(sd, sd) * np.outer(scale, scale)
+    return found
+
+
+def recycle_of(design: Design, goal: Goal, strata: Strata, seed: int) -> Recycle:
+    """Return what paper 3 does for a goal, with a stratum for every cell of what is said."""
+    _refuse_unfit(goal, strata)
+    parts = parts_of(strata)
+    cells = Venn(strata.classifiers, strata.part_code, parts.size, np.zeros_like(parts.size))
+    if design.parent is not None:
+        one_of("parent", design.parent, strata.classifiers)
+    views = views_of(goal, strata.classifiers, parts)
+    return Recycle(views, parts.size, design, goal, cells, seed)
+
+
+def _refuse_unfit(goal: Goal, strata: Strata) -> None:
+    """Raise where something is asked for that paper 3 has no samples for."""
+    unfit = {
+        "one classifier without a name": goal.single,
+        "more classes than yes and no": strata.of_classes,
+        "slices, or classifiers that were applied to some items only": bool(strata.groups),
+        "items that have weights": strata.weighted,
+    }
+    for what, is_so in unfit.items():
+        if is_so:
+            raise DesignError(
+                f"recycled samples are not made for {what}",
+                details="paper 3 has samples of what each of several classifiers calls yes",
+                hint="leave the design out",
+            )
+    open_ = [target.name for target in goal.targets if target.within is None]
+    if open_:
+        raise DesignError(
+            f"recycled samples have the size that `within` asks for, and {open_[0]} has none",
+            hint="give within=0.03, or leave the design out",
+        )
