@@ -31,7 +31,7 @@ def main() -> None:
             goals = [(Design.guaranteed(), question)]
             goals += [(Design(), Goal("precision", within=within)) for within in WIDTHS]
             tasks = [
-                Task(f"{precision} {shape}", population.frame(design), design, goal)
+                Task.of_one(f"{precision} {shape}", population.frame(design), design, goal)
                 for design, goal in goals
             ]
             asked, *intervals = run_tasks(tasks, replications=200, seed=1)

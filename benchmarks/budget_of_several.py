@@ -23,7 +23,7 @@ from assay.core.joint_allocation import compromise_allocation
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import parse_targets
 from assay.core.types import Floats
-from assay.simulation import Population, replay_jointly
+from assay.simulation import Population, of_several, replay
 
 NAMES = ("bilstm", "cnn", "logreg")
 PRECISIONS = [f"precision:{name}" for name in NAMES]
@@ -66,8 +66,8 @@ def measure(ensemble: Population, metrics: list[str], labels: int, power: float,
     with patch(
         "assay.core.joint.compromise_allocation", partial(compromise_allocation, power=power)
     ):
-        found = replay_jointly(
-            joint, outcomes=outcomes, replications=runs, rng=np.random.default_rng(1)
+        found = replay(
+            *of_several(joint, outcomes), replications=runs, rng=np.random.default_rng(1)
         )
     truth = np.array([ensemble.value(target) for target in targets])
     own = np.array([of_a_random_sample(joint, view, outcomes, labels) for view in joint.views])

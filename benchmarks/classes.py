@@ -41,11 +41,12 @@ from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.predictions import Predictions, from_arrays
 from assay.simulation import Population
+from assay.simulation.oracle import of_several
 from assay.simulation.planning.advice import Costs
 from assay.simulation.planning.classes import ClassPlanner, goal_of_classes
 from assay.simulation.planning.plan import supposed_classes
 from assay.simulation.population import all_labelled
-from assay.simulation.runs import replay_jointly
+from assay.simulation.runs import replay
 
 NAMES = ("news20_classes", "cifar10_classes", "arxiv15")
 SEED = 20261117
@@ -121,8 +122,8 @@ class Cell:
         for block, start in enumerate(range(0, runs, _BLOCK)):
             size = min(_BLOCK, runs - start)
             rng = np.random.default_rng([seed, block])
-            ended = replay_jointly(
-                self.joint, outcomes=self.truth, replications=size, rng=rng, ended=self._end
+            ended = replay(
+                *of_several(self.joint, self.truth), replications=size, rng=rng, ended=self._end
             )
             labels.append(ended.labels)
             for t, value in enumerate(self.values):

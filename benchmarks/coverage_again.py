@@ -26,21 +26,22 @@ def main(path: str, runs: int = 16_000, below: float = 0.945) -> None:
     low = [
         row for row in rows if int(row["replications"]) == most and float(row["coverage"]) < below
     ]
+    frames = [of_shape(row["population"], float(row["value"])).frame(Design()) for row in low]
     tasks = [
-        Task(
+        Task.of_one(
             f"{row['population']}, {row['value']} ±{row['delta']}",
-            of_shape(row["population"], float(row["value"])).frame(Design()),
+            frame,
             Design(),
             Goal("precision", within=float(row["delta"])),
         )
-        for row in low
+        for row, frame in zip(low, frames, strict=True)
     ]
     print(f"| cell | coverage, {most:,} runs | again, {runs:,} runs |\n|---|---|---|")
-    for row, task, found in zip(
-        low, tasks, run_tasks(tasks, replications=runs, seed=SEED), strict=True
+    for row, frame, task, found in zip(
+        low, frames, tasks, run_tasks(tasks, replications=runs, seed=SEED), strict=True
     ):
         if found is not None:
-            held = (found.low <= task.frame.value) & (task.frame.value <= found.high)
+            held = (found.low <= frame.value) & (frame.value <= found.high)
             print(f"| {task.name} | {float(row['coverage']):.4f} | {held.mean():.4f} |")
 
 

@@ -20,7 +20,8 @@ from assay.core.goal import Goal
 from assay.core.stratify import cell_strata, joint_of, random_strata
 from assay.core.targets import parse_targets
 from assay.simulation import Population
-from assay.simulation.runs import replay_jointly
+from assay.simulation.oracle import of_several
+from assay.simulation.runs import replay
 
 SEED = 20261117
 METRICS = ("precision", "recall")
@@ -51,9 +52,11 @@ def measured(
     )
     goal = Goal(targets=targets)
     strata = random_strata(found) if random else cell_strata(found, goal, Design())
-    ended = replay_jointly(
-        joint_of(Design(), goal, strata),
-        outcomes=found.sets(strata) if found.multilabel else found.outcomes(strata),
+    ended = replay(
+        *of_several(
+            joint_of(Design(), goal, strata),
+            found.sets(strata) if found.multilabel else found.outcomes(strata),
+        ),
         replications=runs,
         rng=np.random.default_rng(SEED),
         asked=_ROUND,

@@ -41,6 +41,7 @@ from assay.core.goal import Goal
 from assay.core.types import Floats, Ints
 from assay.simulation import Population
 from assay.simulation.opined import OpinedItems
+from assay.simulation.oracle import of_one
 from assay.simulation.runs import replay
 from assay.simulation.second_opinion import RecutRun
 from benchmarks.peers import seed_globals
@@ -143,11 +144,7 @@ def assay_without(items: Items, runs: int) -> Run:
     design = fitted(Design(), goal)
     frame = items.population.frame(design, items.pair.metric)
     found = replay(
-        design,
-        goal,
-        frame.metric,
-        sizes=frame.sizes,
-        outcomes=frame.outcomes,
+        *of_one(design, goal, frame.metric, frame.sizes, frame.outcomes),
         replications=runs,
         rng=np.random.default_rng([SEED, runs]),
     )

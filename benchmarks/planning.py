@@ -92,7 +92,7 @@ def case(name: str, score: Floats, said: Ints, truth: Ints) -> Case:
 
 def labels(frame: Frame, goal: Goal, runs: int, seed: int) -> Ints:
     """Replay evaluations of the design by default, and return their labels."""
-    return Task("case", frame, Design(), goal).replay(runs, key=[seed]).labels
+    return Task.of_one("case", frame, Design(), goal).replay(runs, key=[seed]).labels
 
 
 def campaigns(frame: Frame, goal: Goal) -> list[tuple[Ints, Ints]]:
@@ -104,7 +104,7 @@ def campaigns(frame: Frame, goal: Goal) -> list[tuple[Ints, Ints]]:
         tallies = state.tallies
         ended.extend(zip(tallies.n[over].astype(int), tallies.x[over].astype(int), strict=True))
 
-    Task("before", frame, Design(), goal).replay(CAMPAIGNS, key=[3], watch=watch)
+    Task.of_one("before", frame, Design(), goal).replay(CAMPAIGNS, key=[3], watch=watch)
     return ended
 
 

@@ -41,6 +41,7 @@ from assay.core.goal import Goal
 from assay.core.types import Floats
 from assay.simulation import Population
 from assay.simulation.opined import OpinedItems
+from assay.simulation.oracle import of_one
 from assay.simulation.runs import replay
 from assay.simulation.second_opinion import RecutRun, run_together
 
@@ -189,9 +190,10 @@ def at_budget(population: Population, pair: Pair, labels: int, runs: int) -> Ite
         outcomes = np.bincount(stratum, items.positive, minlength=sizes.size).astype(np.float64)
         form = ratio(pair.metric, sizes, strata.says_yes)
         found = replay(
-            design, goal, form, sizes=sizes, outcomes=outcomes, replications=runs,
+            *of_one(design, goal, form, sizes, outcomes),
+            replications=runs,
             rng=np.random.default_rng([20261117, runs]),
-        )  # fmt: skip
+        )
         error = np.sqrt(np.mean((found.value - truth) ** 2))
         holds = np.mean((found.low <= truth) & (truth <= found.high))
         rate, slope = outcomes / sizes, np.abs(form.gradient(outcomes)) * sizes
@@ -208,9 +210,10 @@ def without(population: Population, pair: Pair, design: Design, runs: int) -> st
     design, truth = fitted(design, goal), population.value(pair.metric)
     frame = population.frame(design, pair.metric)
     found = replay(
-        design, goal, frame.metric, sizes=frame.sizes, outcomes=frame.outcomes, replications=runs,
+        *of_one(design, goal, frame.metric, frame.sizes, frame.outcomes),
+        replications=runs,
         rng=np.random.default_rng([20261117, runs]),
-    )  # fmt: skip
+    )
     holds = np.mean((found.low - 1e-12 <= truth) & (truth <= found.high + 1e-12))
     return f"{found.labels.mean():,.0f} labels; covers {holds:.3f}"
 

@@ -17,7 +17,7 @@ from assay.core.goal import Goal
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import parse_targets
 from assay.core.types import Floats
-from assay.simulation import Population, Runs, replay_jointly
+from assay.simulation import Population, Runs, of_several, replay
 
 WITHIN = 0.03
 ITEMS = 100_000
@@ -103,9 +103,8 @@ def evaluate(
     targets = parse_targets(metrics, ensemble.classifiers, within=WITHIN)
     goal = Goal(targets=targets, simultaneous=simultaneous)
     strata = cell_strata(ensemble, goal, Design())
-    found = replay_jointly(
-        joint_of(Design(), goal, strata),
-        outcomes=ensemble.outcomes(strata),
+    found = replay(
+        *of_several(joint_of(Design(), goal, strata), ensemble.outcomes(strata)),
         replications=runs,
         rng=np.random.default_rng(1),
     )

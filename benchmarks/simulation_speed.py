@@ -19,7 +19,7 @@ import numpy as np
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.types import Bools, Floats
-from assay.simulation import Frame, Population, Runs, replay
+from assay.simulation import Frame, Population, Runs, of_one, replay
 from tests.simulation.reference import (
     Rule,
     evaluate,
@@ -50,11 +50,7 @@ def frame_of(score: Floats, outcome: Bools, design: Design) -> Frame:
 def replayed(frame: Frame, design: Design) -> Runs:
     """Run `REPLICATIONS` evaluations on counts."""
     return replay(
-        design,
-        Goal("precision", within=DELTA),
-        frame.metric,
-        sizes=frame.sizes,
-        outcomes=frame.outcomes,
+        *of_one(design, Goal("precision", within=DELTA), frame.metric, frame.sizes, frame.outcomes),
         replications=REPLICATIONS,
         rng=np.random.default_rng(1),
     )

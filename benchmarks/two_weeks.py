@@ -30,7 +30,7 @@ from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.demo import make_population
 from assay.predictions import read_compared
-from assay.simulation import Runs, replay_jointly
+from assay.simulation import Runs, of_several, replay
 
 ITEMS = 100_000
 DROP = 0.03
@@ -125,9 +125,8 @@ class Comparison:
     def run(self, within: float, runs: int, seed: int) -> Runs:
         """Return how runs to a half-width ended."""
         goal, strata = self._strata(within)
-        return replay_jointly(
-            joint_of(Design(), goal, strata),
-            outcomes=self._outcomes(strata),
+        return replay(
+            *of_several(joint_of(Design(), goal, strata), self._outcomes(strata)),
             replications=runs,
             rng=np.random.default_rng(seed),
         )

@@ -20,7 +20,7 @@ def main() -> None:
     for precision in (0.5, 0.7, 0.9):
         frame = of_shape("no signal", precision).frame(Design())
         for within in (0.2, 0.15, 0.1, 0.07):
-            task = Task(f"{precision}", frame, Design(), Goal("precision", within=within))
+            task = Task.of_one(f"{precision}", frame, Design(), Goal("precision", within=within))
             runs = task.replay(2000, key=[1])
             held = np.mean((runs.low <= frame.value) & (frame.value <= runs.high))
             print(f"| {precision} | {within} | {runs.labels.mean():.0f} | {held:.3f} |")

@@ -13,7 +13,7 @@ from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.types import Bools, Floats, Ints
 from assay.results import Estimate, StratumRow
-from assay.simulation import replay
+from assay.simulation import of_one, replay
 
 # A population with known truth: generated messages, and a real classifier's scores for them.
 #
@@ -189,12 +189,10 @@ def run(seed: int, watcher: Watcher | None = None) -> DemoResult:
 def _mean_labels(design: Design, stratum: Ints, truth: Bools, seed: int) -> float:
     """Return the mean number of labels at the stop, over many evaluations."""
     sizes = np.bincount(stratum).astype(np.float64)
+    precision = ratio(GOAL.metric, sizes, np.ones(sizes.size, dtype=np.bool_))
+    outcomes = np.bincount(stratum, weights=truth).astype(np.float64)
     runs = replay(
-        design,
-        GOAL,
-        ratio(GOAL.metric, sizes, np.ones(sizes.size, dtype=np.bool_)),
-        sizes=sizes,
-        outcomes=np.bincount(stratum, weights=truth).astype(np.float64),
+        *of_one(design, GOAL, precision, sizes, outcomes),
         replications=REPLICATIONS,
         rng=np.random.default_rng(seed),
         asked=BATCH,

@@ -63,12 +63,12 @@ def measure(
     mislead.
     """
     jobs = [
-        (name, category, _task(name, category, delta))
+        (name, category, delta, _task(name, category, delta))
         for delta in deltas
         for name in DESIGNS
         for category in categories
     ]
-    tasks = [task for _, _, task in jobs]
+    tasks = [task for *_, task in jobs]
     found = run_tasks(
         tasks, replications=replications, seed=seed, workers=workers, progress=progress
     )
@@ -76,13 +76,13 @@ def measure(
     if len(runs) < len(jobs):
         raise KeyboardInterrupt
     random = {
-        (category.name, task.goal.within): float(ended.labels.mean())
-        for (name, category, task), ended in zip(jobs, runs, strict=True)
+        (category.name, delta): float(ended.labels.mean())
+        for (name, category, delta, _), ended in zip(jobs, runs, strict=True)
         if name == RANDOM
     }
     return [
-        _cell(name, category, task, ended, random[category.name, task.goal.within])
-        for (name, category, task), ended in zip(jobs, runs, strict=True)
+        _cell(name, category, delta, ended, random[category.name, delta])
+        for (name, category, delta, _), ended in zip(jobs, runs, strict=True)
     ]
 
 
@@ -90,19 +90,20 @@ def _task(design: str, category: NamedPopulation, delta: float) -> Task:
     frame = category.population.frame(DESIGNS[design], "precision")
     # The name chooses the random stream, so it must tell the tasks apart.
     name = f"{category.name} {design} {delta}"
-    return Task(name, frame, DESIGNS[design], Goal("precision", within=delta))
+    return Task.of_one(name, frame, DESIGNS[design], Goal("precision", within=delta))
 
 
 def _cell(
-    design: str, category: NamedPopulation, task: Task, runs: Runs, random_labels: float
+    design: str, category: NamedPopulation, delta: float, runs: Runs, random_labels: float
 ) -> Cell:
-    frame, spread = task.frame, category.population.random_variance("precision")
-    wanted = Wanted("precision", frame.value, task.goal, spread, frame.least_variance)
+    goal, spread = Goal("precision", within=delta), category.population.random_variance("precision")
+    frame = category.population.frame(DESIGNS[design], "precision")
+    wanted = Wanted("precision", frame.value, goal, spread, frame.least_variance)
     return Cell(
         category=category.name,
         items=category.population.predicted_positives,
         precision=frame.value,
-        delta=task.goal.within or 0.0,
+        delta=delta,
         oracle=wanted.oracle or 0.0,
         row=summarise(design, runs, [wanted], baseline=random_labels),
     )

@@ -22,7 +22,7 @@ from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError
-from assay.simulation import BLOCK, Frame, JointTask, Population, Runs, named_design, replay
+from assay.simulation import BLOCK, Frame, Population, Runs, Task, named_design, of_one, replay
 from studies.coverage.cells import Cell, Subject, design_of, goal_of, needed, task_name
 from studies.coverage.extent import LeftOut, Part, Scope
 from studies.coverage.pairs import Pair, rare_pairs, real_pairs
@@ -71,12 +71,14 @@ class UnjudgedTask:
             low[which, 0], high[which, 0] = worst
 
         runs = replay(
-            self.design,
-            self.goal,
-            frame.metric,
-            sizes=frame.sizes,
-            outcomes=frame.outcomes - hidden,
-            unjudged=hidden + np.round(self.no * negatives),
+            *of_one(
+                self.design,
+                self.goal,
+                frame.metric,
+                frame.sizes,
+                frame.outcomes - hidden,
+                unjudged=hidden + np.round(self.no * negatives),
+            ),
             replications=replications,
             rng=np.random.default_rng([seed, crc32(self.name.encode()), *rest]),
             asked=self.asked,
@@ -184,13 +186,15 @@ class Several:
     def beside(self) -> None:
         """Return nothing: one random sample for several targets has no size of its own."""
 
-    def task(self) -> JointTask:
+    def task(self) -> Task:
         """Return what is to be replayed."""
         first = self.rows[0]
         design = design_of(first)
         strata = cell_strata(self.population, self.goal, design)
         joint = joint_of(design, self.goal, strata)
-        return JointTask(task_name(first), joint, self.population.outcomes(strata), first.batch)
+        return Task.of_several(
+            task_name(first), joint, self.population.outcomes(strata), first.batch
+        )
 
 
 def joint_cells(scope: Scope) -> Iterator[Cell | LeftOut]:

@@ -132,7 +132,9 @@ class Single:
         """Return what is to be replayed."""
         wanted, goal = self.settings, goal_of(self.settings)
         design = fitted(design_of(wanted), goal)
-        return Task(task_name(wanted), self.subject.frame(design), design, goal, wanted.batch)
+        return Task.of_one(
+            task_name(wanted), self.subject.frame(design), design, goal, wanted.batch
+        )
 
 
 def task_name(settings: Settings) -> str:

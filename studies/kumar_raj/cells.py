@@ -135,13 +135,13 @@ def measure(
             frames[key] = populations[cell.population].frame(cell.design, "accuracy")
         name = f"{cell.population} {cell.strata} {cell.setting}"
         goal = Goal("accuracy", budget=cell.labels)
-        tasks.append(Task(name, frames[key], cell.design, goal, asked=cell.labels))
+        tasks.append(Task.of_one(name, frames[key], cell.design, goal, asked=cell.labels))
     found = run_tasks(
         tasks, replications=replications, seed=seed, workers=workers, progress=progress
     )
     rows = [
-        _row(cell, task.frame, runs)
-        for cell, task, runs in zip(cells, tasks, found, strict=True)
+        _row(cell, frames[cell.population, cell.strata, cell.bins], runs)
+        for cell, runs in zip(cells, found, strict=True)
         if runs is not None and runs.labels.size == replications
     ]
     if len(rows) < len(cells):

@@ -16,7 +16,7 @@ from assay.core.targets import Target
 from assay.core.types import Floats, Ints
 from assay.core.views import views_of
 from assay.simulation import Runs as JointRuns
-from assay.simulation import expected_savings, replay_jointly
+from assay.simulation import expected_savings, of_several, replay
 from studies.recycling.counts import Pair
 from studies.recycling.ensembles import Ensembles, Runs, percent_errors
 from studies.recycling.populations import ENSEMBLE, MODELS, Trial
@@ -169,7 +169,7 @@ def evaluate(
     def ended(which: Ints, state: State) -> None:
         answers[which] = state.tallies.n
 
-    runs = replay_jointly(joint, outcomes=outcomes, replications=replications, rng=rng, ended=ended)
+    runs = replay(*of_several(joint, outcomes), replications=replications, rng=rng, ended=ended)
     return CellRuns(**vars(runs), answers=answers)
 
 

@@ -60,7 +60,7 @@ def test_a_row_holds_what_the_runs_were(tiny: Result) -> None:
     subject = of_shape("uniform", 0.9)
     name = " ".join(str(value) for value in asdict(row.settings).values())
     goal = Goal("precision", within=0.05)
-    task = Task(name, subject.frame(Design()), Design(), goal, 20)
+    task = Task.of_one(name, subject.frame(Design()), Design(), goal, 20)
     runs = task.replay(10, key=[1, 0])
     assert row.labels == runs.labels.mean()
     assert row.labels_se == pytest.approx(runs.labels.std(ddof=1) / np.sqrt(10))

@@ -15,6 +15,7 @@ from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats
+from assay.simulation.oracle import of_one
 from assay.simulation.runs import replay
 from studies.coverage.extent import FULL, QUICK, Part, Scope
 from studies.coverage.pairs import Pair, made_pairs, real_pairs
@@ -113,11 +114,7 @@ def test_a_difference_is_exact_once_everything_is_labelled(better: int) -> None:
     one, other = (ratio("accuracy", sizes, said[each]) for each in (better, 1 - better))
     metric = difference(one, other)
     runs = replay(
-        Design(),
-        Goal("accuracy", budget=200),
-        metric,
-        sizes=sizes,
-        outcomes=positives,
+        *of_one(Design(), Goal("accuracy", budget=200), metric, sizes, positives),
         replications=20,
         rng=np.random.default_rng(1),
     )
@@ -133,11 +130,13 @@ def test_strata_without_weight_get_no_cards_after_the_first_round() -> None:
     metric = difference(*(ratio("accuracy", sizes, each) for each in said))
     dealt = []
     runs = replay(
-        Design(),
-        Goal("accuracy", within=0.05),
-        metric,
-        sizes=sizes,
-        outcomes=np.array([2800.0, 2000.0, 300.0, 600.0]),
+        *of_one(
+            Design(),
+            Goal("accuracy", within=0.05),
+            metric,
+            sizes,
+            np.array([2800.0, 2000.0, 300.0, 600.0]),
+        ),
         replications=50,
         rng=np.random.default_rng(1),
         watch=lambda state, _: dealt.append(state.dealt.copy()),

@@ -17,7 +17,8 @@ from assay.core.types import Bools
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, DesignError, LabelError, PredictionsError
 from assay.simulation import Population
-from assay.simulation.runs import replay_jointly
+from assay.simulation.oracle import of_several
+from assay.simulation.runs import replay
 from tests.kinds import finish
 from tests.sklearn_metrics import SKLEARN
 
@@ -265,8 +266,8 @@ def test_intervals_hold_as_often_as_they_say_and_not_if_another_class_is_read(wr
         ]
         joint = replace(joint, views=views)
     runs = RUNS // 5 if wrong else RUNS
-    ended = replay_jointly(
-        joint, outcomes=found.sets(strata), replications=runs, rng=np.random.default_rng(5)
+    ended = replay(
+        *of_several(joint, found.sets(strata)), replications=runs, rng=np.random.default_rng(5)
     )
     truth = np.array([found.value(target) for target in targets])
     held = ((ended.low <= truth) & (truth <= ended.high)).sum(axis=0)

@@ -14,7 +14,7 @@ from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats
 from assay.predictions.read import read_predictions
-from assay.simulation import replay_jointly
+from assay.simulation import of_several, replay
 from tests.kinds import finish, shallow
 
 RUNS = 300
@@ -108,9 +108,8 @@ def test_intervals_of_slices_hold_as_often_as_they_say() -> None:
     for stratum, deck in enumerate(decks):
         for card in deck:
             outcomes[strata.part_of(stratum, int(card.predicted))] += made.truth[int(card.id)]
-    runs = replay_jointly(
-        joint_of(Design(), goal, strata),
-        outcomes=outcomes,
+    runs = replay(
+        *of_several(joint_of(Design(), goal, strata), outcomes),
         replications=RUNS,
         rng=np.random.default_rng(3),
     )

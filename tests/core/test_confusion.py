@@ -21,7 +21,8 @@ from assay.core.targets import ALONE, parse_targets
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError
 from assay.simulation import Population
-from assay.simulation.runs import replay_jointly
+from assay.simulation.oracle import of_several
+from assay.simulation.runs import replay
 
 K = 4
 
@@ -150,7 +151,7 @@ def test_labels_that_follow_what_errors_cost_hide_those_that_cost_much() -> None
         wrong.append(look(once, view.goal, plain, mine).moments.value - so)
 
     outcomes = found.outcomes(strata)
-    replay_jointly(joint, outcomes=outcomes, replications=1_000, rng=rng, ended=end)
+    replay(*of_several(joint, outcomes), replications=1_000, rng=rng, ended=end)
     values = np.concatenate(ours)
     se = values.std() / np.sqrt(1_000)
     assert abs(values.mean()) < 4 * se

@@ -12,7 +12,7 @@ from assay.core.engine import State, begin, fold, look, plan
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.types import Bools, Floats, Ints
-from assay.simulation.runs import shuffled_kinds
+from assay.simulation.oracle import shuffled_kinds
 
 DESIGN = Design.guaranteed()
 

@@ -11,6 +11,7 @@ from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.tallies import Tallies
 from assay.errors import DesignError
+from assay.simulation.oracle import of_one
 from assay.simulation.runs import replay
 
 # All items by stratum: what the classifier says of them, and what they are.
@@ -87,9 +88,16 @@ def test_intervals_hold_for_all_items(*, allows_for_it: bool) -> None:
     sizes, rng = np.array([float(part)]), np.random.default_rng(3)
     outcomes = rng.hypergeometric(right, items - right, part, size=1_000)[:, None]
     runs = replay(
-        Design(), goal, ratio("precision", sizes, np.array([True])), sizes=sizes,
-        outcomes=outcomes.astype(np.float64), replications=1_000, rng=rng,
-    )  # fmt: skip
+        *of_one(
+            Design(),
+            goal,
+            ratio("precision", sizes, np.array([True])),
+            sizes,
+            outcomes.astype(np.float64),
+        ),
+        replications=1_000,
+        rng=rng,
+    )
     holds = float(((runs.low <= 0.8) & (runs.high >= 0.8)).mean())
     assert (runs.high - runs.low).max() <= 0.05 + 1e-9
     assert (holds >= 0.93) == allows_for_it

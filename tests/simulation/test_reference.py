@@ -15,7 +15,7 @@ import pytest
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.types import Floats
-from assay.simulation import Population, replay
+from assay.simulation import Population, of_one, replay
 from assay.simulation import Runs as Replayed
 from tests.simulation.reference import (
     Rule,
@@ -83,11 +83,13 @@ def by_counts(name: str, rule: Rule) -> Replayed:
     design = replace(DESIGNS[name], replacement=rule.replacement)
     frame = POPULATION.frame(design, "precision")
     return replay(
-        design,
-        Goal("precision", within=rule.within, budget=rule.budget),
-        frame.metric,
-        sizes=frame.sizes,
-        outcomes=frame.outcomes,
+        *of_one(
+            design,
+            Goal("precision", within=rule.within, budget=rule.budget),
+            frame.metric,
+            frame.sizes,
+            frame.outcomes,
+        ),
         replications=REPLAYED,
         rng=np.random.default_rng(2),
         asked=RANDOM_ROUND,

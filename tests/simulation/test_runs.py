@@ -17,7 +17,7 @@ from assay.core.stopping import Reason
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
-from assay.simulation import Runs, replay, replay_jointly
+from assay.simulation import Runs, of_one, of_several, replay
 from tests.joint_population import Made, make
 
 SIZES = np.array([3000.0, 2000.0])
@@ -35,11 +35,13 @@ def run(
     positives: Floats = POSITIVES,
 ) -> Runs:
     return replay(
-        design,
-        goal,
-        ratio("precision", sizes, np.ones(len(sizes), dtype=bool)),
-        sizes=sizes,
-        outcomes=positives,
+        *of_one(
+            design,
+            goal,
+            ratio("precision", sizes, np.ones(len(sizes), dtype=bool)),
+            sizes,
+            positives,
+        ),
         replications=replications,
         rng=np.random.default_rng(seed),
     )
@@ -98,12 +100,14 @@ def test_items_that_nobody_can_judge_are_counted_apart(design: Design) -> None:
         ended.update(dict.fromkeys(which.tolist(), state))
 
     runs = replay(
-        design,
-        Goal("precision", budget=1000),
-        ratio("precision", sizes, np.ones(2, dtype=bool)),
-        sizes=sizes,
-        outcomes=outcomes,
-        unjudged=unjudged,
+        *of_one(
+            design,
+            Goal("precision", budget=1000),
+            ratio("precision", sizes, np.ones(2, dtype=bool)),
+            sizes,
+            outcomes,
+            unjudged=unjudged,
+        ),
         replications=5,
         rng=np.random.default_rng(3),
         ended=keep,
@@ -133,12 +137,14 @@ def test_cards_that_nobody_can_judge_come_as_often_as_there_are_such_items(
         counts.append(np.stack([state.tallies.u, state.tallies.x, state.tallies.n], axis=-1))
 
     replay(
-        replace(Design.simple_random(), replacement=replacement),
-        Goal("precision", budget=50),
-        ratio("precision", np.array([200.0]), np.ones(1, dtype=bool)),
-        sizes=np.array([200.0]),
-        outcomes=np.array([90.0]),
-        unjudged=np.array([60.0]),
+        *of_one(
+            replace(Design.simple_random(), replacement=replacement),
+            Goal("precision", budget=50),
+            ratio("precision", np.array([200.0]), np.ones(1, dtype=bool)),
+            np.array([200.0]),
+            np.array([90.0]),
+            unjudged=np.array([60.0]),
+        ),
         replications=4000,
         rng=np.random.default_rng(4),
         ended=keep,
@@ -158,11 +164,8 @@ TARGETS = ["precision:a", "f1:b", "accuracy:a - accuracy:c"]
 
 
 def replayed(made: Made, joint: Joint, runs: int, *, seed: int) -> Runs:
-    return replay_jointly(
-        joint,
-        outcomes=made.outcomes,
-        replications=runs,
-        rng=np.random.default_rng(seed),
+    return replay(
+        *of_several(joint, made.outcomes), replications=runs, rng=np.random.default_rng(seed)
     )
 
 
@@ -188,12 +191,11 @@ def test_cards_fall_into_parts_as_from_an_urn() -> None:
     def ended(which: Ints, state: State) -> None:
         answers[which] = state.tallies.n
 
-    runs = replay_jointly(
-        joint,
-        outcomes=np.array([2.0, 0, 4, 3, 1, 1]),
+    runs = replay(
+        *of_several(joint, np.array([2.0, 0, 4, 3, 1, 1])),
         replications=20_000,
         rng=np.random.default_rng(0),
-        asked=12,  # one round, so that every run deals the same cards
+        asked=12,
         ended=ended,
     )
     assert (runs.labels == 12).all()

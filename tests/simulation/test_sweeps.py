@@ -81,7 +81,7 @@ def test_the_band_holds_nine_runs_in_ten() -> None:
     """Against the normal interval of simple random samples, whose labels are binomial."""
     items = QUESTION.population
     design = replace(Design.simple_random(), replacement=True, interval="normal")
-    task = Task("x", items.frame(design, "precision"), design, Goal("precision", budget=200))
+    task = Task.of_one("x", items.frame(design, "precision"), design, Goal("precision", budget=200))
     path = half_widths(task, replications=4000, seed=1)
     p = np.random.default_rng(2).binomial(200, items.value("precision"), 4000) / 200
     widths = 1.959964 * np.sqrt(p * (1 - p) / 199)

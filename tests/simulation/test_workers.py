@@ -31,7 +31,9 @@ def population() -> Population:
 def tasks(*names: str, budgets: tuple[int, ...] = (30,)) -> list[Task]:
     items = population()
     return [
-        Task(name, items.frame(design, "precision"), design, Goal("precision", budget=budget))
+        Task.of_one(
+            name, items.frame(design, "precision"), design, Goal("precision", budget=budget)
+        )
         for budget in budgets
         for name in names
         for design in [named_design(name) if name in ("random", "perc-opt") else Design(bins=2)]
@@ -87,7 +89,9 @@ def test_blocks_budgets_and_designs_have_streams_of_their_own() -> None:
     (runs,) = run_tasks(tasks("random"), replications=2 * BLOCK, seed=SEED, workers=1)
     assert runs is not None
     assert runs.value[:BLOCK].tolist() != runs.value[BLOCK:].tolist()
-    streams = {task.stream for task in tasks("random", "perc-opt", "ours", budgets=(20, 30))}
+    streams = {
+        (task.name, task.stream) for task in tasks("random", "perc-opt", "ours", budgets=(20, 30))
+    }
     assert len(streams) == 6
 
 

@@ -7,7 +7,7 @@ from assay.core.design import Design
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.types import Floats
-from assay.simulation import replay
+from assay.simulation import of_one, replay
 
 RUNS = 700
 SIZES = np.array([1500.0, 1500.0, 1500.0, 500.0, 1500.0, 8000.0, 25_000.0])
@@ -31,11 +31,7 @@ def test_the_interval_holds_the_truth_at_the_stop(name: str, rates: Floats, with
     metric, positives = ratio(name, SIZES, SAYS_YES), np.round(SIZES * rates)
     truth = float(metric.value(positives))
     runs = replay(
-        Design(),
-        Goal(name, within=within),
-        metric,
-        sizes=SIZES,
-        outcomes=positives,
+        *of_one(Design(), Goal(name, within=within), metric, SIZES, positives),
         replications=RUNS,
         rng=np.random.default_rng(17),
         asked=20,

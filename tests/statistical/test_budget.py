@@ -23,7 +23,7 @@ from assay.core.joint_allocation import joint_allocation
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import Target, parse_targets
 from assay.core.types import Floats, Ints
-from assay.simulation import Population, replay_jointly
+from assay.simulation import Population, of_several, replay
 
 MOST = 1.05
 
@@ -82,9 +82,10 @@ def relative_errors(
     goal = Goal(targets=targets, budget=labels)
     strata = cell_strata(ensemble, goal, Design())
     joint = joint_of(Design(), goal, strata)
-    found = replay_jointly(
-        kind(joint.design, joint.parts, joint.views, joint.budget),
-        outcomes=ensemble.outcomes(strata),
+    found = replay(
+        *of_several(
+            kind(joint.design, joint.parts, joint.views, joint.budget), ensemble.outcomes(strata)
+        ),
         replications=runs,
         rng=np.random.default_rng([labels, 1]),
         asked=asked,

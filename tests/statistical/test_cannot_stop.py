@@ -12,7 +12,7 @@ from assay.core.engine import State, cannot_stop
 from assay.core.forms import Metric, ratio
 from assay.core.goal import Goal
 from assay.core.types import Bools, Floats
-from assay.simulation import Runs, replay
+from assay.simulation import Runs, of_one, replay
 
 SIZES = np.array([400.0, 400.0, 300.0, 500.0, 4000.0])
 YES = np.array([True, True, False, False, False])
@@ -29,11 +29,7 @@ Skip = Callable[[Design, Goal, Metric, State, Floats], Bools]
 
 def runs_of(metric: str, within: float, design: Design, *, every_look: bool = False) -> Runs:
     return replay(
-        design,
-        Goal(metric, within=within),
-        ratio(metric, SIZES, YES),
-        sizes=SIZES,
-        outcomes=OUTCOMES,
+        *of_one(design, Goal(metric, within=within), ratio(metric, SIZES, YES), SIZES, OUTCOMES),
         replications=60 if within > 0.2 else 30,
         rng=np.random.default_rng(4),
         asked=20,
@@ -47,7 +43,7 @@ def check_same(one: Runs, other: Runs) -> None:
 
 
 def use(skip: Skip, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(import_module("assay.simulation.runs"), "cannot_stop", skip)
+    monkeypatch.setattr(import_module("assay.core.procedures"), "cannot_stop", skip)
 
 
 def counted(skip: Skip, seen: list[Bools]) -> Skip:

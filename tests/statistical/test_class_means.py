@@ -11,7 +11,8 @@ from assay.core.stratify import cell_strata, joint_of, random_strata
 from assay.core.targets import parse_targets
 from assay.core.types import Floats
 from assay.simulation import Population
-from assay.simulation.runs import replay_jointly
+from assay.simulation.oracle import of_several
+from assay.simulation.runs import replay
 
 WITHIN, RUNS = 0.1, 200
 
@@ -42,7 +43,7 @@ def test_the_interval_holds_the_truth_when_it_stops(
 
     def held() -> tuple[int, float]:
         rng = np.random.default_rng(3)
-        runs = replay_jointly(joint, outcomes=outcomes, replications=RUNS, rng=rng)
+        runs = replay(*of_several(joint, outcomes), replications=RUNS, rng=rng)
         inside = (runs.low[:, 0] <= value) & (value <= runs.high[:, 0])
         return int(inside.sum()), float(runs.value.mean())
 

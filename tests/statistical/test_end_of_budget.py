@@ -15,7 +15,7 @@ from assay.core.engine import State, look
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.types import Bools, Floats, Ints
-from assay.simulation import replay, replay_jointly
+from assay.simulation import of_one, of_several, replay
 from tests.joint_population import make as population
 
 RUNS = 1_000
@@ -47,11 +47,7 @@ def test_at_the_end_it_is_right_and_narrower_than_it_was(metric: str) -> None:
         before[which] = early.high - early.low
 
     runs = replay(
-        Design(),
-        goal,
-        form,
-        sizes=sizes,
-        outcomes=positives,
+        *of_one(Design(), goal, form, sizes, positives),
         replications=RUNS,
         rng=np.random.default_rng(5),
         ended=ended,
@@ -117,9 +113,8 @@ def test_simulated_runs_of_several_targets_end_so_too() -> None:
         protected[which] = np.stack([now.high - now.low for now in looks], axis=-1)
 
     ours, once = (
-        replay_jointly(
-            joint,
-            outcomes=made.outcomes,
+        replay(
+            *of_several(joint, made.outcomes),
             replications=100,
             rng=np.random.default_rng(7),
             ended=told,

@@ -36,7 +36,7 @@ def half_way(items: int) -> tuple[Floats, Floats, Floats, float]:
         drawn_from.append(float(state.tallies.N[0].sum()))
 
     goal = Goal("precision", budget=min(900, items // 2))
-    Task("default", frame, Design(), goal).replay(RUNS, key=[3], watch=watch)
+    Task.of_one("default", frame, Design(), goal).replay(RUNS, key=[3], watch=watch)
     n, width = np.array(labels), np.array(widths)
     assert (width <= WITHIN).any(axis=0).all()
     final = n[(width <= WITHIN).argmax(axis=0)]

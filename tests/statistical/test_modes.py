@@ -11,7 +11,7 @@ from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats
-from assay.simulation import Population, Runs, replay, simulate
+from assay.simulation import Population, Runs, of_one, replay, simulate
 
 SIZES = np.full(4, 250_000.0)
 PRECISION = ratio("precision", SIZES, np.ones(4, dtype=bool))
@@ -27,11 +27,7 @@ def run(
     watch: Callable[[State, Look], None] | None = None,
 ) -> Runs:
     return replay(
-        design,
-        goal,
-        PRECISION,
-        sizes=SIZES,
-        outcomes=np.round(SIZES * rates),
+        *of_one(design, goal, PRECISION, SIZES, np.round(SIZES * rates)),
         replications=replications,
         rng=np.random.default_rng(9),
         watch=watch,

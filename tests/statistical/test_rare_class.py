@@ -10,7 +10,7 @@ from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence, Interval
 from assay.core.types import Bools, Floats
-from assay.simulation import Runs, replay
+from assay.simulation import Runs, of_one, replay
 
 ITEMS, CALLED, FOUND, MISSED = 469_240, 1100, 880, 120
 SIZES = np.array([float(CALLED), float(ITEMS - CALLED)])
@@ -56,11 +56,13 @@ def test_a_campaign_does_not_stop_because_nothing_has_been_missed_yet() -> None:
 
 def run(replications: int, asked: int, *, every_look: bool = False) -> Runs:
     return replay(
-        Design.simple_random(),
-        Goal("recall", within=0.1),
-        RECALL,
-        sizes=SIZES,
-        outcomes=np.array([FOUND, MISSED]),
+        *of_one(
+            Design.simple_random(),
+            Goal("recall", within=0.1),
+            RECALL,
+            SIZES,
+            np.array([FOUND, MISSED]),
+        ),
         replications=replications,
         rng=np.random.default_rng(7),
         asked=asked,

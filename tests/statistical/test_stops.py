@@ -9,7 +9,7 @@ from assay.core.engine import State
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.types import Floats
-from assay.simulation import replay
+from assay.simulation import of_one, replay
 
 FOUR, EIGHT = np.full(4, 50_000.0), np.full(8, 20_000.0)
 BOTH = np.array([2000.0, 2000.0, 4000.0, 36_000.0])
@@ -43,11 +43,7 @@ def test_the_value_leans_by_a_tenth_of_the_half_width_at_most(cell: str) -> None
         plain.append(metric.value(known.N * known.x / known.n))
 
     runs = replay(
-        Design(),
-        Goal(name, within=within),
-        metric,
-        sizes=sizes,
-        outcomes=np.round(outcomes),
+        *of_one(Design(), Goal(name, within=within), metric, sizes, np.round(outcomes)),
         replications=replications,
         rng=np.random.default_rng(5),
         ended=ended,
@@ -64,11 +60,13 @@ def test_a_budget_alone_moves_no_value() -> None:
     """
     sizes = np.array([1e6])
     runs = replay(
-        Design.simple_random(),
-        Goal("precision", budget=60),
-        ratio("precision", sizes, np.array([True])),
-        sizes=sizes,
-        outcomes=0.9 * sizes,
+        *of_one(
+            Design.simple_random(),
+            Goal("precision", budget=60),
+            ratio("precision", sizes, np.array([True])),
+            sizes,
+            0.9 * sizes,
+        ),
         replications=20_000,
         rng=np.random.default_rng(6),
     )
@@ -89,11 +87,7 @@ def coverage(items: int, dirty: float, rate: float, within: float) -> float:
     errors[0] = np.round(sizes[0] * dirty)
     metric = ratio("precision", sizes, np.ones(16, dtype=bool))
     runs = replay(
-        Design(),
-        Goal("precision", within=within),
-        metric,
-        sizes=sizes,
-        outcomes=sizes - errors,
+        *of_one(Design(), Goal("precision", within=within), metric, sizes, sizes - errors),
         replications=500,
         rng=np.random.default_rng(3),
     )

@@ -7,7 +7,7 @@ from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import parse_targets
-from assay.simulation import Population, replay_jointly
+from assay.simulation import Population, of_several, replay
 
 SIZE, RUNS, WITHIN = 20_000, 700, 0.04
 NAMES = np.array(list("abcd"))
@@ -50,9 +50,8 @@ def test_the_interval_holds_the_truth_at_the_stop(both: Population, metric: str)
     goal = Goal(targets=targets)
     strata = cell_strata(both, goal, Design())
     joint = joint_of(Design(), goal, strata)
-    runs = replay_jointly(
-        joint,
-        outcomes=both.sets(strata, joint.tops),
+    runs = replay(
+        *of_several(joint, both.sets(strata, joint.tops)),
         replications=RUNS,
         rng=np.random.default_rng(17),
         asked=50,

@@ -16,15 +16,25 @@ from typing import TYPE_CHECKING, ClassVar, cast
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.engine import State, begin, fold, follows_request, look, plan
+from assay.core.engine import (
+    Look,
+    State,
+    begin,
+    cannot_stop,
+    fold,
+    follows_request,
+    look,
+    plan,
+)
 from assay.core.forecast import least_variance
 from assay.core.forms import Ratio
 from assay.core.goal import Goal
 from assay.core.joint import Joint, JointLook, Seen, View
+from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.stratify import joint_of, parts_of
 from assay.core.tallies import Tallies
-from assay.core.types import Floats, Ints
+from assay.core.types import Bools, Floats, Ints
 from assay.core.views import whole_view
 
 if TYPE_CHECKING:
@@ -39,6 +49,21 @@ class Wanted:
     budget: int | None
     rng: np.random.Generator
     look: Callable[[], JointLook]  # at the state that it follows: it may take long, and few need it
+
+
+@dataclass(frozen=True, eq=False)
+class Decided:
+    """Which of several evaluations side by side are over, and what was seen of them."""
+
+    reason: Ints  # (...)
+    streak: Ints  # (...)
+    seen: Bools  # (...): those that were looked at; the others cannot be over
+    looks: tuple[Look, ...]  # one a target, of these
+    middle: Floats  # (...): about where the middles of their intervals are, if that is known
+
+    def look(self) -> JointLook:
+        """Return what was seen, where every one was looked at."""
+        return JointLook(self.looks, self.reason)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,10 +86,33 @@ class Procedure(ABC):
     sizes: Floats  # (C,): the items of each part, or what they count for
 
     reads_cards: ClassVar[bool] = False  # whether it wants to know every card of a round
+    # Whether a simulation plans the next round of evaluations that are over, too: plans by chance
+    # would be others otherwise, and simulated numbers are the same by seed.
+    plans_ended: ClassVar[bool] = True
+
+    @property
+    @abstractmethod
+    def budget(self) -> int | None:
+        """The labels that there can be."""
 
     @abstractmethod
-    def begin(self) -> State:
-        """Return the state before the first round."""
+    def begin(self, shape: tuple[int, ...] = ()) -> State:
+        """Return the state before the first round; `shape` for evaluations side by side."""
+
+    def decide(self, state: State, middle: Floats, *, every: bool = False) -> Decided:
+        """Tell which of many evaluations are over; it may leave out looks that tell nothing.
+
+        `middle`: as the last decision has it; `every`: whether all are to be looked at.
+        """
+        del every
+        now = self.look(state, self.budget)
+        seen = np.ones(state.streak.shape, dtype=np.bool_)
+        return Decided(now.reason, self.streak(state, now), seen, now.looks, middle)
+
+    def counted(self, state: State) -> Ints:
+        """Return the labels that each target is read off, (..., T)."""
+        own = [state.tallies.n[..., view.parts].sum(axis=-1) for view in self.views]
+        return np.stack(own, axis=-1)
 
     @abstractmethod
     def look(self, state: State, budget: int | None) -> JointLook:
@@ -112,21 +160,51 @@ class Single(Procedure):
     goal: Goal
     weighted: bool = False  # whether items have weights
 
-    def begin(self) -> State:
-        """Return the state before the first round."""
-        return begin(self.design, self.goal, self.sizes)
+    @property
+    def budget(self) -> int | None:
+        """The labels that there can be."""
+        return self.goal.budget
+
+    def begin(self, shape: tuple[int, ...] = ()) -> State:
+        """Return the state before the first round; `shape` for evaluations side by side."""
+        sizes = np.broadcast_to(self.sizes, (*shape, self.sizes.size))
+        return begin(self.design, self.goal, sizes)
+
+    def decide(self, state: State, middle: Floats, *, every: bool = False) -> Decided:
+        """Tell which of many evaluations are over.
+
+        Looks that would not stop an evaluation are left out where that is known for certain: they
+        change nothing, and take most of the time.
+        """
+        mine, metric = self.views[0].seen(state)
+        seen = np.ones(state.streak.shape, dtype=np.bool_)
+        if not every:
+            seen = ~cannot_stop(self.design, self.goal, metric, mine, middle)
+        now = look(self.design, self.goal, metric, mine.take(seen))
+        reason, streak = np.full_like(state.streak, Reason.GO_ON), np.zeros_like(state.streak)
+        reason[seen], streak[seen] = now.reason, now.streak
+        where = middle.copy()
+        where[seen] = (now.low + now.high) / 2
+        return Decided(reason, streak, seen, (now,), where)
+
+    def counted(self, state: State) -> Ints:
+        """Return all answers: every one is about the metric."""
+        return np.asarray(state.tallies.answers[..., None])
 
     def look(self, state: State, budget: int | None) -> JointLook:
         """Estimate the metric, and decide whether there is a reason to stop."""
         mine, metric = self.views[0].seen(state)
-        now = look(self.design, replace(self.goal, budget=budget), metric, mine)
+        now = look(self.design, self._with_budget(budget), metric, mine)
         return JointLook((now,), now.reason)
 
     def plan(self, state: State, wanted: Wanted) -> Ints:
         """Return how many cards of each stratum the next round deals."""
         mine, metric = self.views[0].seen(state)
-        goal, form = replace(self.goal, budget=wanted.budget), cast(Ratio, metric)
+        goal, form = self._with_budget(wanted.budget), cast(Ratio, metric)
         return plan(self.design, goal, form, mine, rng=wanted.rng, asked=wanted.cards)
+
+    def _with_budget(self, budget: int | None) -> Goal:
+        return self.goal if budget == self.goal.budget else replace(self.goal, budget=budget)
 
     def fold(self, round: Answered) -> State:
         """Return the state after a round with the bets on its cards settled, if there are any."""
@@ -155,9 +233,14 @@ class Several(Procedure):
 
     joint: Joint
 
-    def begin(self) -> State:
-        """Return the state before the first round."""
-        return self.joint.begin()
+    @property
+    def budget(self) -> int | None:
+        """The labels that there can be."""
+        return self.joint.budget
+
+    def begin(self, shape: tuple[int, ...] = ()) -> State:
+        """Return the state before the first round; `shape` for evaluations side by side."""
+        return self.joint.begin(shape)
 
     def look(self, state: State, budget: int | None) -> JointLook:
         """Estimate every target, and decide whether there is a reason to stop."""
@@ -191,9 +274,27 @@ class ThresholdSearch(Procedure):
 
     run: "ThresholdRun"
 
-    def begin(self) -> State:
-        """Return the state before the first round."""
-        return self.run.begin()
+    reads_cards = True
+    plans_ended = False
+
+    @property
+    def budget(self) -> int | None:
+        """The labels that there can be."""
+        return self.run.budget
+
+    def begin(self, shape: tuple[int, ...] = ()) -> State:
+        """Return the state before the first round; `shape` for evaluations side by side."""
+        return self.run.begin(shape)
+
+    def decide(self, state: State, middle: Floats, *, every: bool = False) -> Decided:
+        """Tell which of many evaluations are over: for that alone no interval is needed."""
+        del every
+        seen = np.ones(state.streak.shape, dtype=np.bool_)
+        return Decided(self.run.reasons(state), state.streak, seen, (), middle)
+
+    def counted(self, state: State) -> Ints:
+        """Return all answers: every one is about the threshold."""
+        return np.asarray(state.tallies.answers[..., None])
 
     def look(self, state: State, budget: int | None) -> JointLook:
         """Look at the first floor's metric, and decide whether there is a reason to stop."""

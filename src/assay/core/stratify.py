@@ -6,6 +6,7 @@ References
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isqrt
 from typing import Protocol
 
@@ -84,23 +85,21 @@ def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = Fa
     """
     every = found.cells()
     if design.recycles:  # samples are of cells, whatever the rank
-        return _uncut(found, [[code] for code in sorted(every)])
+        return replace(
+            _uncut(found, [[code] for code in sorted(every)]), yes_items=_yes_items(found)
+        )
     if found.classes != YES_OR_NO.names and not found.multilabel:
         return _class_strata(found, goal, design, every)
     share = _shares(every, goal, found)
     heaps = merge_cells({code: part for code, part in share.items() if part > 0})
     cut_by = _cut_by_model if by_model else _cut_by_rank
     heaped = cut_by(found, goal, design, heaps, every)
-    yes = [
-        sum(items for code, items in every.items() if code >> bit & 1)
-        for bit in range(_bits(found))
-    ]
     return Strata(
         found.classifiers,
         tuple(heaped),
         found.count_parts(heaped),
         items=sum(every.values()),
-        yes_items=tuple(yes),
+        yes_items=_yes_items(found),
         groups=found.groups,
         rest=tuple(item for item in every.items() if not share[item[0]])
         if found.groups or found.multilabel
@@ -116,6 +115,15 @@ def _bits(found: Cells) -> int:
     Where an item may have several classes, each class is a question of yes and no.
     """
     return len(found.classifiers) * (len(found.classes) if found.multilabel else 1)
+
+
+def _yes_items(found: Cells) -> tuple[int, ...]:
+    """Return how many items each classifier says yes to, or says each class of."""
+    every = found.cells()
+    return tuple(
+        sum(items for code, items in every.items() if code >> bit & 1)
+        for bit in range(_bits(found))
+    )
 
 
 def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, int]) -> Strata:

@@ -57,7 +57,7 @@ class ThresholdRun:
         gain: float,
     ) -> None:
         self._question, self._confidence, self._gain = question, confidence, gain
-        self._budget = budget
+        self.budget = budget
         descending, alpha = sizes[::-1].copy(), (1 - confidence) / len(question.floors)
         pilot = _PILOT
         if budget is not None:
@@ -68,7 +68,7 @@ class ThresholdRun:
     def with_budget(self, budget: int | None) -> "ThresholdRun":
         """Return the same with another budget; the pilot stays as it was."""
         other = object.__new__(type(self))
-        other.__dict__ = {**self.__dict__, "_budget": budget}
+        other.__dict__ = {**self.__dict__, "budget": budget}
         return other
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
@@ -80,8 +80,8 @@ class ThresholdRun:
 
     def _horizon(self, labels: float) -> int:
         """Return the labels by which an answer is wanted."""
-        if self._budget is not None:
-            return self._budget
+        if self.budget is not None:
+            return self.budget
         horizon = _FIRST_HORIZON
         while horizon <= 1.2 * labels:
             horizon *= 2
@@ -90,7 +90,7 @@ class ThresholdRun:
     def plan(self, state: State, *, rng: np.random.Generator, asked: int) -> Ints:
         """Return how many cards of each stratum the next round deals, (..., H)."""
         dealt = state.dealt.sum(axis=-1)
-        left = np.inf if self._budget is None else np.maximum(self._budget - dealt, 0.0)
+        left = np.inf if self.budget is None else np.maximum(self.budget - dealt, 0.0)
         size = np.minimum(np.full_like(dealt, asked), left)
         return engine.draw_by_chance(lambda most: self._chances(state, most), state, size, rng)
 
@@ -171,7 +171,7 @@ class ThresholdRun:
             state.streak + self.settled(state),
             rounds_in_a_row=1,
             answers=state.tallies.answers,
-            budget=self._budget,
+            budget=self.budget,
             room=state.room + state.dealt - state.tallies.n - state.tallies.u,
         )
 

@@ -13,6 +13,11 @@ from assay.simulation.frames import frame_of as frame_of
 from assay.simulation.named_designs import DESIGN_NAMES as DESIGN_NAMES
 from assay.simulation.named_designs import SEVERAL_DESIGNS as SEVERAL_DESIGNS
 from assay.simulation.named_designs import named_design as named_design
+from assay.simulation.oracle import PartsOracle as PartsOracle
+from assay.simulation.oracle import SetCounts as SetCounts
+from assay.simulation.oracle import StrataOracle as StrataOracle
+from assay.simulation.oracle import of_one as of_one
+from assay.simulation.oracle import of_several as of_several
 from assay.simulation.planning.plan import plan as plan
 from assay.simulation.planning.result import Planning as Planning
 from assay.simulation.planning.result import TextTable as TextTable
@@ -26,7 +31,6 @@ from assay.simulation.rows import Wanted as Wanted
 from assay.simulation.rows import summarise as summarise
 from assay.simulation.runs import Runs as Runs
 from assay.simulation.runs import replay as replay
-from assay.simulation.runs import replay_jointly as replay_jointly
 from assay.simulation.score_curves import CurveRow as CurveRow
 from assay.simulation.score_curves import CurveSimulation as CurveSimulation
 from assay.simulation.score_curves import simulate_curves as simulate_curves
@@ -36,7 +40,6 @@ from assay.simulation.sweeps import AtThreshold as AtThreshold
 from assay.simulation.sweeps import Question as Question
 from assay.simulation.threshold_study import THRESHOLD_DESIGNS as THRESHOLD_DESIGNS
 from assay.simulation.workers import BLOCK as BLOCK
-from assay.simulation.workers import JointTask as JointTask
 from assay.simulation.workers import Replayed as Replayed
 from assay.simulation.workers import Task as Task
 from assay.simulation.workers import run_tasks as run_tasks

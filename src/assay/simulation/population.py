@@ -39,7 +39,7 @@ from assay.errors import InputError
 from assay.predictions import Classifiers, Given, Labelled, read_labelled, score_name
 from assay.simulation.frames import Frame, Truth, frame_of
 from assay.simulation.opined import OpinedItems
-from assay.simulation.runs import SetCounts
+from assay.simulation.oracle import SetCounts
 from assay.simulation.thresholds import Thresholds
 
 Arrays = ArrayLike | Mapping[str, ArrayLike]

@@ -17,6 +17,7 @@ from assay.core.design import Design, fitted
 from assay.core.goal import Goal
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError
+from assay.simulation.oracle import of_one
 from assay.simulation.population import Population
 from assay.simulation.runs import replay
 
@@ -166,11 +167,7 @@ def simulate_curves(
 
     rng = np.random.default_rng(seed)
     replay(
-        design,
-        goal,
-        frame.metric,
-        sizes=frame.sizes,
-        outcomes=frame.outcomes,
+        *of_one(design, goal, frame.metric, frame.sizes, frame.outcomes),
         replications=replications,
         rng=rng,
         ended=ended,

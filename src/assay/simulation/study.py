@@ -28,7 +28,7 @@ from assay.simulation.rows import Simulation, Wanted, summarise
 from assay.simulation.second_opinion import AUX, RecutTask
 from assay.simulation.shared_samples import SharedSamples
 from assay.simulation.threshold_study import simulate_thresholds
-from assay.simulation.workers import JointTask, Replayed, Task, run_tasks
+from assay.simulation.workers import Replayed, Task, run_tasks
 
 # Designs that leave out the finite population correction, as the papers' do, are compared with
 # random sampling that does so too; that row is not shown.
@@ -278,7 +278,7 @@ def _of_one(
             place += 1
             yield _Entry(
                 label,
-                Task(label, frame, design, goal, batch),
+                Task.of_one(label, frame, design, goal, batch),
                 (Wanted(name, frame.value, goal, spread, frame.least_variance, limit),),
                 at[compared],
             )
@@ -382,7 +382,7 @@ def _of_several(
                 strata = cell_strata(population, goal, design)
                 joint = joint_of(design, goal, strata)
                 outcomes = population.outcomes(strata)
-                task = JointTask(name, joint, outcomes, batch, _BLOCK_OF_SEVERAL)
+                task = Task.of_several(name, joint, outcomes, batch, _BLOCK_OF_SEVERAL)
                 yield _Entry(name, task, wanted, against)
                 if opined is not None:
                     recut = RecutTask(name + AUX, opined, design, goal, batch)
@@ -441,7 +441,10 @@ def _of_classes(
             )
             place += 1
             yield _Entry(
-                name, JointTask(name, joint, outcomes, batch, _BLOCK_OF_SEVERAL), wanted, against
+                name,
+                Task.of_several(name, joint, outcomes, batch, _BLOCK_OF_SEVERAL),
+                wanted,
+                against,
             )
 
 

@@ -7,7 +7,7 @@ from math import ceil
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.engine import Look, State, look
+from assay.core.engine import Look, State
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.targets import parse_targets
@@ -46,7 +46,7 @@ def half_widths(task: Task, *, replications: int, seed: int, goes_on: bool = Fal
     >>> score = rng.beta(4, 1, 5000)
     >>> population = Population(y_true=rng.random(5000) < score, y_score=score, threshold=0.5)
     >>> frame = population.frame(Design(), "precision")
-    >>> task = Task("default", frame, Design(), Goal("precision", budget=100))
+    >>> task = Task.of_one("default", frame, Design(), Goal("precision", budget=100))
     >>> path = half_widths(task, replications=50, seed=1)
     >>> path.labels, bool((np.diff(path.mean) < 0).all())
     (array([ 20.,  40.,  60.,  80., 100.]), True)
@@ -56,8 +56,8 @@ def half_widths(task: Task, *, replications: int, seed: int, goes_on: bool = Fal
 
     def watch(state: State, now: Look) -> None:
         answers = float(state.tallies.answers[0])  # the same in every run
-        if goes_on and answers >= (task.goal.budget or 0):
-            now = look(task.design, task.goal, task.frame.metric, state)
+        if goes_on and answers >= (task.procedure.budget or 0):
+            (now,) = task.procedure.look(state, task.procedure.budget).looks
         if answers > 0:
             labels.append(answers)
             widths.append(now.half_width)
@@ -276,7 +276,9 @@ def widths_by_labels(question: Question, budget: int) -> dict[str, Trajectory]:
     paths = {}
     for name, design in {"random": Design.simple_random(), **question.designs}.items():
         if design.allocation != "opt-a1" and question.fits(design, budget):
-            task = Task(name, question.population.frame(design, question.metric), design, goal)
+            task = Task.of_one(
+                name, question.population.frame(design, question.metric), design, goal
+            )
             runs, seed, to_width = question.runs, question.seed, question.within is not None
             paths[name] = half_widths(task, replications=runs, seed=seed, goes_on=to_width)
     return paths

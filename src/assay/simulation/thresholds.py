@@ -13,12 +13,13 @@ import numpy as np
 
 from assay.core.engine import State
 from assay.core.floors import ThresholdQuestion
+from assay.core.procedures import ThresholdSearch
 from assay.core.rungs import Rungs
-from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.thresholds import ThresholdRun
 from assay.core.types import Bools, Floats, Ints
-from assay.simulation.runs import Runs, label_cards, shuffled_kinds
+from assay.simulation.oracle import StrataOracle
+from assay.simulation.runs import Runs, replay
 
 TOLD = ("precision", "recall")  # of the certified threshold, with an interval each
 _INTERVALS = 20
@@ -147,26 +148,20 @@ class ThresholdTask:
         """Run the task so many times on the random stream of `key` and its own."""
         seed, *rest = key
         rng = np.random.default_rng([seed, crc32(self.name.encode()), self.budget, *rest])
-        runs, state = ThresholdRuns.start(replications), self.run.begin((replications,))
-        running = np.arange(replications)
-        while running.size:
-            reason = self.run.reasons(state)
-            over = (reason != Reason.GO_ON) | (state.tallies.answers >= self.budget)
-            if over.any():
-                runs.reason[running[over]] = reason[over]
-                self._end(runs, running[over], state.take(over))
-                running, state = running[~over], state.take(~over)
-                continue
-            counts = self.run.plan(state, rng=rng, asked=self.asked)
-            positives = np.broadcast_to(self.truth.take(running).positives, counts.shape)
-            after, judged, found = label_cards(state, counts, positives[..., ::-1], None, rng)
-            kinds = shuffled_kinds(counts, judged, found, rng)
-            state = self.run.fold(before=state, after=after, kinds=kinds, first=kinds)
-        return runs
+        runs = ThresholdRuns.start(replications)
+        found = replay(
+            ThresholdSearch((), self.truth.sizes, self.run),
+            StrataOracle(self.truth.positives[..., ::-1], reads_cards=True),
+            replications=replications,
+            rng=rng,
+            asked=self.asked,
+            ended=lambda which, state: self._end(runs, which, state),
+            until=self.budget,
+        )
+        return replace(runs, reason=found.reason, labels=found.labels)
 
     def _end(self, runs: ThresholdRuns, which: Ints, state: State) -> None:
         """Write down how some of them ended."""
-        runs.labels[which] = state.tallies.answers
         runs.counted[which] = state.tallies.answers[:, None]
         truth = self.truth.take(which)
         runs.wrong[which] = (self.run.shown(state) & ~truth.keep(self.question)).any(axis=-1)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from numbers import Integral
-from typing import Protocol
+from typing import Protocol, Self
 from zlib import crc32
 
 import numpy as np
@@ -23,16 +23,18 @@ import numpy as np
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.joint import Joint
+from assay.core.procedures import Procedure
 from assay.core.types import Floats
 from assay.errors import InputError
 from assay.simulation.frames import Frame
-from assay.simulation.runs import Runs, SetCounts, Watch, replay, replay_jointly
+from assay.simulation.oracle import Oracle, SetCounts, of_one, of_several
+from assay.simulation.runs import Runs, Watch, replay
 
 BLOCK = 1000  # replications; large enough for numpy, small enough to share out
 
 
 class Replayed(Protocol):
-    """What can be run many times: a `Task`, a `JointTask`, or something else that ends in `Runs`.
+    """What can be run many times: a `Task`, or something else that ends in `Runs`.
 
     Its replications are run in blocks of so many, each with a random stream of its own.
     """
@@ -47,62 +49,47 @@ class Replayed(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """One design for one goal on one population.
+    """One procedure on one population; `asked` is that of `replay`.
 
-    `name` and the goal's budget choose the random stream, so a task's numbers do not depend on
-    what runs beside it. `asked` is that of `replay`.
+    `name` and `stream` choose the random stream, so a task's numbers do not depend on what runs
+    beside it.
     """
 
     name: str
-    frame: Frame
-    design: Design
-    goal: Goal
+    procedure: Procedure
+    oracle: Oracle
+    stream: tuple[int, ...] = ()
     asked: int = 20
     block: int = BLOCK
 
-    @property
-    def stream(self) -> tuple[int, int]:
-        """The part of the random key that is the task's own."""
-        return crc32(self.name.encode()), self.goal.budget or 0
+    @classmethod
+    def of_one(cls, name: str, frame: Frame, design: Design, goal: Goal, asked: int = 20) -> Self:
+        """Return one design for one metric."""
+        told = (design, goal, frame.metric, frame.sizes, frame.outcomes)
+        return cls(name, *of_one(*told), (goal.budget or 0,), asked)
+
+    @classmethod
+    def of_several(
+        cls,
+        name: str,
+        joint: Joint,
+        outcomes: Floats | SetCounts,
+        asked: int = 20,
+        block: int = BLOCK,
+    ) -> Self:
+        """Return one design for several targets; `outcomes` are those of `PartsOracle`."""
+        return cls(name, *of_several(joint, outcomes), asked=asked, block=block)
 
     def replay(self, replications: int, *, key: Sequence[int], watch: Watch | None = None) -> Runs:
         """Run the task so many times on the random stream of `key` and its own."""
         seed, *rest = key
         return replay(
-            self.design,
-            self.goal,
-            self.frame.metric,
-            sizes=self.frame.sizes,
-            outcomes=self.frame.outcomes,
+            self.procedure,
+            self.oracle,
             replications=replications,
-            rng=np.random.default_rng([seed, *self.stream, *rest]),
+            rng=np.random.default_rng([seed, crc32(self.name.encode()), *self.stream, *rest]),
             asked=self.asked,
             watch=watch,
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class JointTask:
-    """One design for several targets.
-
-    `name` chooses the random stream; `outcomes` and `asked` are those of `replay_jointly`.
-    """
-
-    name: str
-    joint: Joint
-    outcomes: Floats | SetCounts
-    asked: int = 20
-    block: int = BLOCK
-
-    def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
-        """Run the task so many times on the random stream of `key` and its own."""
-        seed, *rest = key
-        return replay_jointly(
-            self.joint,
-            outcomes=self.outcomes,
-            replications=replications,
-            rng=np.random.default_rng([seed, crc32(self.name.encode()), *rest]),
-            asked=self.asked,
         )
 
 

@@ -9,7 +9,7 @@ from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.types import Floats
 from assay.predictions import from_arrays
-from assay.simulation import Population, replay
+from assay.simulation import Population, of_one, replay
 from assay.simulation.planning.assumed import Supposed, rate_curve
 
 RNG = np.random.default_rng(11)
@@ -90,9 +90,7 @@ def test_each_evaluation_may_have_a_truth_of_its_own() -> None:
 
     def values(outcomes: Floats) -> Floats:
         rng = np.random.default_rng(1)
-        runs = replay(
-            design, goal, metric, sizes=sizes, outcomes=outcomes, replications=10, rng=rng
-        )
+        runs = replay(*of_one(design, goal, metric, sizes, outcomes), replications=10, rng=rng)
         return runs.value
 
     alike, other = np.array([1500.0, 2700.0]), np.array([0.0, 300.0])

@@ -20,6 +20,7 @@ from assay.core.thresholds import ThresholdRun
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError
 from assay.simulation import Population, simulate
+from assay.simulation.oracle import StrataOracle
 from assay.simulation.planning.assumed import Supposed, calibrated
 from assay.simulation.planning.result import Planning, ThresholdRow
 from assay.simulation.thresholds import Thresholds, ThresholdTask
@@ -204,10 +205,12 @@ def test_every_replication_has_its_own_truth() -> None:
 def test_the_truths_of_others_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """The wrong variant: an odd replication has the truth of the one before it."""
 
-    def before(self: Thresholds, which: Ints) -> Thresholds:
-        return Thresholds(self.sizes, self.positives[which // 2 * 2])
+    label = StrataOracle.label
 
-    monkeypatch.setattr(Thresholds, "take", before)
+    def before(self: StrataOracle, state: Any, counts: Ints, running: Ints, rng: Any) -> Any:
+        return label(self, state, counts, running // 2 * 2, rng)
+
+    monkeypatch.setattr(StrataOracle, "label", before)
     assert task_of_two_truths().replay(20, key=[1]).certified[1::2].all()
 
 

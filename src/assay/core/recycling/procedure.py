@@ -85,8 +85,14 @@ class Recycle(Procedure):
         """The size of each classifier's sample, the parent first; 0 where no target needs it."""
         return sizes_ahead(self.goal, self.route, assume=self.design.assume or 0.5)
 
-    def begin(self) -> State:
-        """Return the state before the first round."""
+    @property
+    def budget(self) -> int | None:
+        """The labels that there can be."""
+        return self.goal.budget
+
+    def begin(self, shape: tuple[int, ...] = ()) -> State:
+        """Return the state before the first round; of one evaluation: each has its own draws."""
+        del shape
         none = np.zeros_like(self.sizes)
         start, tallies = np.zeros((), dtype=np.int64), Tallies.start(self.sizes)
         return State(tallies, none, self.sizes, 0, start, cards=np.zeros(0, dtype=np.int64))

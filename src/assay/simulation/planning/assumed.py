@@ -88,7 +88,7 @@ class OfLabels:
         frame = self.frame
         if frame.outcomes.ndim > 1:  # a truth for each replication
             frame = replace(frame, outcomes=frame.outcomes[:runs])
-        return Task(PLAN, frame, design, goal, asked)
+        return Task.of_one(PLAN, frame, design, goal, asked)
 
     def at_one_half(self) -> Self:
         """Return it with half of the items positive in every stratum."""

@@ -26,7 +26,7 @@ from assay.core.types import Floats, Ints
 from assay.predictions import ClassScores, Predictions
 from assay.simulation.planning.assumed import PLAN
 from assay.simulation.population import all_labelled
-from assay.simulation.workers import JointTask
+from assay.simulation.workers import Task
 
 _DOUBT = 0.1  # the share of items that have nothing to do with what is said of them
 _DIGITS = 9  # of shares: engines add in another order
@@ -61,10 +61,10 @@ class OfClasses:
         spread = metric.gradient(known.x) ** 2 * known.x * (known.N - known.x) / known.N
         return float(spread.sum() * self.items)
 
-    def task(self, design: Design, goal: Goal, asked: int, runs: int) -> JointTask:
+    def task(self, design: Design, goal: Goal, asked: int, runs: int) -> Task:
         """Return what is replayed."""
         del runs
-        return JointTask(PLAN, self._joint(design, goal), self.outcomes, asked)
+        return Task.of_several(PLAN, self._joint(design, goal), self.outcomes, asked)
 
     def _joint(self, design: Design, goal: Goal) -> Joint:
         return joint_of(design, goal, self.strata)
