@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from assay.audit.books import Books, Checked, Row, checked
+from assay.audit.recycled import recycled_values
 from assay.audit.values import NEITHER, Counts, called, is_applied, values_of
 from assay.core.answers import Answer
 from assay.core.deck import number
@@ -77,6 +78,8 @@ def check_values(books: Books, labelling: Labelling) -> Checked:
                 counts.weigh(card["stratum"], card["predicted"], story.now, card["weight"])
     estimates = estimates_of(labelling)
     values = values_of(books.settings, counts)
+    if books.settings.design.recycles:
+        values = recycled_values(books.settings, _complete_answers(books, stories))
     findings = []
     for name, estimate in estimates.items():
         if (told := estimate.value) is None or name not in values:
@@ -85,10 +88,21 @@ def check_values(books: Books, labelling: Labelling) -> Checked:
         if not abs(value - told) < _NEAR:
             findings.append(f"{name} is {value!r} by the log, and {told!r} as told")
     left = [name for name in estimates if name not in values]
-    notes = (
-        [f"{', '.join(left)}: of all classes, worked out again only with all else"] if left else []
-    )
+    notes = [f"{', '.join(left)}: worked out again only with all else"] if left else []
     return checked("metrics follow from the counts", len(values), findings, notes)
+
+
+def _complete_answers(books: Books, stories: Mapping[str, _Story]) -> list[list[str]]:
+    """Return the answers of each stratum in the order of its cards, as rounds are complete."""
+    found: list[list[str]] = [[] for _ in range(books.settings.strata.n_strata)]
+    for cards in books.dealt:
+        ids = {card["item_id"] for card, _ in cards}
+        told = {id: story.now for id in ids if (story := stories.get(id)) and story.now}
+        if len(told) < len(ids):
+            break
+        for card, _ in sorted(cards, key=lambda dealt: _shown_at(books, *dealt)):
+            found[card["stratum"]].append(told[card["item_id"]])
+    return found
 
 
 def check_estimates(books: Books, labelling: Labelling) -> Checked:

@@ -17,6 +17,7 @@ class Reason(IntEnum):
     AT_LEAST = 4
     BELOW = 5
     UNJUDGED = 6
+    SAMPLED = 7
 
     def told(self, at_least: float | None = None) -> str:
         """Return the reason in words; `at_least` is what was asked about, if anything was.
@@ -32,6 +33,7 @@ class Reason(IntEnum):
             Reason.AT_LEAST: f"yes: at least {at_least}",
             Reason.BELOW: f"no: below {at_least}",
             Reason.UNJUDGED: "more labels do not help: too much could not be judged",
+            Reason.SAMPLED: "the samples are complete, and wider intervals than asked for remain",
         }[self]
         if at_least is None or self.verdict is not None:
             return words

@@ -57,13 +57,17 @@ def named_design(name: str, *, bins: int | None = None) -> Design:
 
 
 def design_of_several(name: str, *, bins: int | None = None) -> Design | None:
-    """Return the design of a name for several targets; None for one of paper 3's.
+    """Return the design of a name for several targets; None for one of paper 3's as published.
+
+    ``recycle`` is what a campaign by paper 3 does, which does not know its rates beforehand.
 
     >>> design_of_several("joint", bins=4) == Design(bins=4), design_of_several("coordinated")
     (True, None)
     """
     if name in FIXED:
         return None
+    if name == "recycle":
+        return Design.recycle()
     if name == "joint" or name in MODES:
         return named_design("default" if name == "joint" else name, bins=bins)
     raise DesignError(

@@ -10,6 +10,7 @@ from assay.core.design import Design, check_together, fitted
 from assay.core.floors import refuse_beside
 from assay.core.goal import Goal, refuse_yes_or_no
 from assay.core.limits import LabelLimit
+from assay.core.recycling.procedure import recycle_of
 from assay.core.recycling.route import Route, choose_parent
 from assay.core.recycling.sizes import Sizes, plan_sizes
 from assay.core.stratify import cell_strata, joint_of, random_strata
@@ -24,6 +25,7 @@ from assay.simulation.named_designs import (
     usual_designs,
 )
 from assay.simulation.population import Population
+from assay.simulation.recycled import RecycleTask
 from assay.simulation.rows import Simulation, Wanted, summarise
 from assay.simulation.second_opinion import AUX, RecutTask
 from assay.simulation.shared_samples import SharedSamples
@@ -378,7 +380,12 @@ def _of_several(
             for target, value, each in zip(targets, truth, goal.goals, strict=True)
         )
         for name, design in chosen.items():
-            if design is not None:
+            if design is not None and design.recycles:
+                strata = cell_strata(population, goal, design)
+                recycled = recycle_of(design, goal, strata, 0)
+                alone = RecycleTask(name, recycled, population.outcomes(strata), batch)
+                yield _Entry(name, alone, wanted, against)
+            elif design is not None:
                 strata = cell_strata(population, goal, design)
                 joint = joint_of(design, goal, strata)
                 outcomes = population.outcomes(strata)

@@ -12,9 +12,9 @@ What the paper leaves open, and what is done here
   Agresti and Coull's rate (two of each answer added) in its spread, so that it is not of width 0
   where no error was drawn. ``sample`` draws a child's items twice over, so its spread is larger
   (`samples`). There is none before a sample is complete.
-- *Sizes for other metrics.* Half of the variance that `within` allows is for the hits, at
-  whichever recall of the parent from 0.5 on is worst, and the sample of the no-set grows until the
-  rest is met. It is looked at while it grows, which paper 1's rule does, too.
+- *Sizes for other metrics.* The classifiers' samples have the size of a precision's, and the sample
+  of the no-set grows until the targets are near enough, or until the hits alone are what keeps them
+  from it. It is looked at while it grows, as paper 1's rule is.
 
 References
 ----------
@@ -35,7 +35,7 @@ from assay.core.metrics import METRICS
 from assay.core.procedures import Answered, Procedure, Wanted
 from assay.core.recycling.route import Route, Venn, choose_parent
 from assay.core.recycling.samples import Items, Option, Overlap, recycle
-from assay.core.recycling.sizes import covariance_of_hits, sizes_ahead
+from assay.core.recycling.sizes import covariance_of_hits, published_sizes
 from assay.core.special import z_of
 from assay.core.stopping import Reason, hold_back
 from assay.core.strata import Strata
@@ -83,7 +83,9 @@ class Recycle(Procedure):
     @cached_property
     def n(self) -> Ints:
         """The size of each classifier's sample, the parent first; 0 where no target needs it."""
-        return sizes_ahead(self.goal, self.route, assume=self.design.assume or 0.5)
+        return published_sizes(
+            self.goal, self.route, self.design.assume or 0.5, recycles=True
+        ).astype(np.int64)
 
     @property
     def budget(self) -> int | None:
@@ -105,7 +107,7 @@ class Recycle(Procedure):
         if dealt < queue.hits or not self._misses_count:
             cells = queue.cells[: queue.hits]
         else:
-            cells = self._longer_than(dealt + cards).cells
+            cells = self.longer_than(dealt + cards).cells
         return np.bincount(cells[dealt : dealt + max(cards, 0)], minlength=self.sizes.size)
 
     def fold(self, round: Answered) -> State:
@@ -139,7 +141,7 @@ class Recycle(Procedure):
             self._queues[blocks] = self._queue(blocks)
         return self._queues[blocks]
 
-    def _longer_than(self, cards: int) -> Queue:
+    def longer_than(self, cards: int) -> Queue:
         """Return the cards with as much of the no-set's as so many take, or all there is."""
         blocks = 0
         most = -(-_AGAIN * int(self.route.no) // _BLOCK) if self._misses_count else 0
@@ -211,7 +213,8 @@ class Recycle(Procedure):
             left = (goal.within or 0.0) ** 2 / z**2 - by_hits
             is_near = not needs[-1] or self.route.no == 0 or by_misses <= max(left, by_hits)
         reach = z * np.sqrt(variance)
-        reason = np.asarray(int(Reason.GOAL_MET if is_near else Reason.GO_ON))
+        met = Reason.GOAL_MET if reach <= (goal.within or 0.0) else Reason.SAMPLED
+        reason = np.asarray(int(met if is_near else Reason.GO_ON))
         mine, form = self.views[t].seen(state)
         if mine.tallies.u.any():
             moved = movement(mine.tallies, form)
@@ -236,7 +239,7 @@ class _Known:
     def of(cls, recycled: Recycle, state: State) -> "_Known":
         """Return it; answers of cards that could not be judged are left out of their samples."""
         kinds = np.zeros(0, dtype=np.int64) if state.cards is None else state.cards
-        queue, route = recycled._longer_than(kinds.size), recycled.route
+        queue, route = recycled.longer_than(kinds.size), recycled.route
         answer = _by_card(queue.cells[: kinds.size], kinds)
         shares, labels = np.zeros((2, route.yes.size + 1))
         complete = np.zeros(route.yes.size + 1, dtype=np.bool_)

@@ -17,7 +17,7 @@ References
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, inf, sqrt
+from math import ceil, inf
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from assay.core.goal import Goal
 from assay.core.recycling.route import Route, Venn
 from assay.core.recycling.samples import sample_size
 from assay.core.special import z_of
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 
 _GROWTH = 1.1
@@ -51,7 +51,7 @@ def plan_sizes(cells: Venn, goal: Goal, route: Route, design: str, *, assume: fl
     >>> plan_sizes(cells, goal, route, "independent", assume=0.5)
     Sizes(samples={'new': 1068, 'old': 1068}, omission=1065)
     """
-    start = _published(goal, route, assume, recycles=design.startswith("recycle"))
+    start = published_sizes(goal, route, assume, recycles=design.startswith("recycle"))
     others = np.array([t.metric != "precision" or t.minus is not None for t in goal.targets])
     grows = route.needs[others, :-1].any(axis=0)
     names = tuple(name for name, n in zip(route.names, start, strict=True) if n)
@@ -71,39 +71,7 @@ def plan_sizes(cells: Venn, goal: Goal, route: Route, design: str, *, assume: fl
         factor *= _GROWTH
 
 
-_RECALLS = (0.5, 0.67, 0.8, 0.9, 0.95)  # of the parent, where sizes are for whichever is worst
-
-
-def sizes_ahead(goal: Goal, route: Route, *, assume: float) -> Ints:
-    """Return the size of each classifier's sample before any label is known, (K,).
-
-    For a precision it is that of section 3.2. Of any other target, the hits of all classifiers in
-    it are to have the variance that `within` allows, or half of it where misses count, too.
-
-    >>> from assay.core.targets import parse_targets
-    >>> targets = parse_targets(["precision:new", "f1:old"], ["new", "old"], within=0.03)
-    >>> route = Route(("new", "old"), np.array([1000.0, 1050.0]), 11_000, targets)
-    >>> sizes_ahead(Goal(targets=targets), route, assume=0.9)
-    array([ 556, 1232])
-    """
-    n, hits = _published(goal, route, assume, recycles=True), max(assume, 0.5) * route.yes
-    for t, target in enumerate(goal.targets):
-        needed = route.needs[t]
-        if target.metric == "precision" and target.minus is None:
-            continue
-        missed = [min(hits[0] * (1 / each - 1), route.no) for each in _RECALLS]
-        slopes = [np.abs(route.metrics[t].gradient(np.append(hits, each))) for each in missed]
-        steepest = np.where(needed[:-1], np.max(slopes, axis=0)[:-1] * route.yes, 0.0)
-        # The variance is the sum of s^2 p (1 - p) / n, which takes fewest labels with n as s.
-        parts = 2.0 if needed[-1] and route.no else 1.0
-        for k in np.flatnonzero(steepest):
-            squared = (target.within or 0.0) ** 2 / (parts * steepest[k] * steepest.sum())
-            if squared < 1:
-                n[k] = max(n[k], sample_size(sqrt(squared), _delta(goal), assume))
-    return np.asarray(np.ceil(n), dtype=np.int64)
-
-
-def _published(goal: Goal, route: Route, assume: float, *, recycles: bool) -> Floats:
+def published_sizes(goal: Goal, route: Route, assume: float, *, recycles: bool) -> Floats:
     """Return the sizes of section 3.2, shape (K,); 0 for a classifier that no target needs."""
     widths = np.array([target.within for target in goal.targets], dtype=np.float64)
     needed = route.needs[:, :-1] & (route.yes > 0)
