@@ -213,16 +213,18 @@ class Recycle(Procedure):
             left = (goal.within or 0.0) ** 2 / z**2 - by_hits
             is_near = not needs[-1] or self.route.no == 0 or by_misses <= max(left, by_hits)
         reach = z * np.sqrt(variance)
-        met = Reason.GOAL_MET if reach <= (goal.within or 0.0) else Reason.SAMPLED
+        low, high = max(value - reach, least), min(value + reach, most)
+        is_met = (high - low) / 2 <= (goal.within or 0.0)
+        met = Reason.GOAL_MET if is_met else Reason.SAMPLED
         reason = np.asarray(int(met if is_near else Reason.GO_ON))
         mine, form = self.views[t].seen(state)
         if mine.tallies.u.any():
             moved = movement(mine.tallies, form)
             reason = hold_back(reason, could_move=moved, within=goal.within, unsettled=None)
         told = (np.asarray(value), np.asarray(min(variance, 1e9)), np.asarray(defined))
-        low, high = np.asarray(max(value - reach, least)), np.asarray(min(value + reach, most))
         bounded = np.zeros(mine.tallies.N.shape, dtype=np.bool_)
-        return Look(Moments(*told, bounded), low, high, state.streak, reason, told[0])
+        ends = np.asarray(low), np.asarray(high)
+        return Look(Moments(*told, bounded), *ends, state.streak, reason, told[0])
 
 
 @dataclass(frozen=True, eq=False)
