@@ -113,6 +113,19 @@ def several(url: str) -> None:
 
 
 @once
+def recycled(url: str) -> None:
+    """Paper 3: some samples are complete, and that of the no-set has begun."""
+    classifiers = {name: {"score": name, "threshold": 0.5} for name in "pq"}
+    metrics = ["precision:p", "recall:q"]
+    asked: dict[str, Any] = {
+        "within": 0.2,
+        "budget": None,
+        "design": assay.Design.recycle(option="sample"),
+    }
+    label(create(url, classifiers=classifiers, metric=metrics, **asked), 6)
+
+
+@once
 def from_before(url: str) -> None:
     label(create(url, metric="accuracy", labels={name: TRUTH[name] for name in NAMES[:40]}), 1)
 
@@ -196,6 +209,7 @@ def followed(url: str) -> None:
 KINDS = [
     revised,
     several,
+    recycled,
     from_before,
     rebased,
     extended,

@@ -2,7 +2,6 @@ from assay.campaign.arrays import evaluate as evaluate
 from assay.campaign.campaign import Campaign as Campaign
 from assay.campaign.classes import classes_of as classes_of
 from assay.campaign.classes import read_of_any as read_of_any
-from assay.campaign.classes import refuse_of_yes_or_no as refuse_of_yes_or_no
 from assay.campaign.compare import compare_campaign as compare_campaign
 from assay.campaign.create import create_campaign as create_campaign
 from assay.campaign.exchange import MISTAKE_FORMATS as MISTAKE_FORMATS

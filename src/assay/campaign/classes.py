@@ -5,7 +5,6 @@ from contextlib import suppress
 from typing import Any, TypeVar
 
 from assay.core.confusion import is_matrix_metric
-from assay.core.design import Design
 from assay.core.metrics import METRICS, asks_for_top
 from assay.core.ranking import tops_of_target
 from assay.core.targets import ALONE, Target
@@ -250,45 +249,3 @@ def refuse_unranked(targets: Sequence[Target], found: Predictions) -> None:
                     if name == ALONE
                     else f"classifiers={{{name!r}: {{'probabilities': '{name}_*'}}, ...}}",
                 )
-
-
-def refuse_beside_more_classes(
-    columns: Mapping[str, Any],  # what predictions are read with
-    design: Design | None,
-    at_least: float | None,
-    threshold_for: str | None,
-    *,
-    multilabel: bool = False,
-) -> None:
-    """Raise where something is asked for that there is for yes and no alone."""
-    bets = design if design is not None and design.bets else None
-    of_one = {} if multilabel else {"threshold": columns.get("threshold")}
-    given = {
-        "positive": columns.get("positive"),
-        **of_one,
-        "score_of": columns.get("score_of"),
-        "sample_weight": columns.get("sample_weight"),
-        "aux": columns.get("aux"),
-        "at_least": at_least,
-        "threshold_for": threshold_for,
-        "mode": None if bets is None else "guaranteed",
-    }
-    refuse_of_yes_or_no(given)
-
-
-def refuse_of_yes_or_no(given: Mapping[str, object]) -> None:
-    """Raise for the first argument, by name, that has a value: there are more classes.
-
-    >>> refuse_of_yes_or_no({"aux": None, "at_least": 0.9})
-    Traceback (most recent call last):
-    assay.errors.DesignError: at_least=0.9 is given where items are of more classes than yes and no
-    it is there for campaigns of yes and no
-    hint: leave out at_least=; or ask of one class: say positive= its name
-    """
-    for name, value in given.items():
-        if value is not None:
-            raise DesignError(
-                f"{name}={value!r} is given where items are of more classes than yes and no",
-                details="it is there for campaigns of yes and no",
-                hint=f"leave out {name}=; or ask of one class: say positive= its name",
-            )

@@ -12,6 +12,7 @@ from assay.campaign.create import settings_of
 from assay.campaign.setup import set_up
 from assay.core.asked import Asked
 from assay.core.design import Design
+from assay.core.rules import refuse
 from assay.core.targets import written
 from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, InputError
@@ -136,8 +137,7 @@ looked at
     sources = [labels_from] if isinstance(labels_from, str) else list(labels_from)
     # Without labels of campaigns that are there already, it is in memory as any new one is.
     store = open_storage(storage) if sources else open_store(storage)
-    if aux and sources:
-        _refuse_known_order(aux, sources)
+    refuse({"aux": list(aux), "labels_from": sources[0] if sources else None})
     before = _formers(store, sources)
     vocabularies = [each.classes for each in before]
     refuse_of_weeks([metric or ""], vocabularies)
@@ -241,15 +241,6 @@ def comparison_settings(
     )
     return settings_of(
         setup, scans, name=name, seed=setup.seed, reviewing=reviewing, slices=slices, scores=scores
-    )
-
-
-def _refuse_known_order(aux: Sequence[str], sources: Sequence[str]) -> None:
-    raise DesignError(
-        f"aux={list(aux)!r} is given beside labels of campaign {sources[0]!r}",
-        details="to use labels again, items come in the order of that campaign; with second "
-        "opinions the order is a new one, so that no column can have been made for it",
-        hint="leave out aux=, or labels_from=",
     )
 
 

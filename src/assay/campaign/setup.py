@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from assay.campaign.classes import (
     classes_of,
     of_any,
-    refuse_beside_more_classes,
     refuse_unranked,
 )
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
@@ -15,9 +14,10 @@ from assay.core.asked import Asked
 from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
 from assay.core.error_model import Model
-from assay.core.floors import EVERY_SCORE, refuse_beside
-from assay.core.goal import Goal, refuse_yes_or_no
+from assay.core.floors import EVERY_SCORE
+from assay.core.goal import Goal
 from assay.core.procedures import procedure_of
+from assay.core.rules import refuse
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, sides_to_cut, stratify
 from assay.core.targets import ALONE, Target, parse_targets, slices_in
@@ -106,15 +106,18 @@ def set_up(
     )
     several = known is not None and known.multilabel
     if known is not None:
-        refuse_beside_more_classes(
-            columns, design, asked.at_least, asked.threshold_for, multilabel=several
-        )
+        one = {} if several else {"threshold": columns.get("threshold")}
+        names = ("positive", "score_of", "sample_weight", "aux")
+        named_of_one = {**one, **{name: columns.get(name) for name in names}}
+        mode = "guaranteed" if design is not None and design.bets else None
+        goal = {"at_least": asked.at_least, "threshold_for": asked.threshold_for, "mode": mode}
+        refuse({**named_of_one, **goal}, {"classes": True})
     metric = metric or ("precision" if known is None or several else "accuracy")
     given = _Given(predictions, columns, design, seed, bind)
     if classifiers is None and metrics is None and "[" not in metric and known is None:
         cut = given.cut_for_one(asked.goal_of(metric), scale)
     else:
-        _refuse_of_several(asked.at_least, asked.sample_of)
+        refuse({"at_least": asked.at_least, "sample_of": asked.sample_of, "several": True})
         wanted = [metric] if metrics is None else metrics
         cut = given.cut_for_several(wanted, asked, classifiers, known)
     for doubt in cut.doubts if doubted else ():
@@ -140,7 +143,7 @@ class _Given:
         if goal.sample_of is not None:
             goal = replace(goal, sample_size=found.size)
         kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
-        refuse_unfit_for_model(design, self.columns)
+        self._refuse_unfit(design)
         strata = strata_of_one(found, goal, design, kind)
         beside = self._beside(found, self.columns)
         return Setup(found, self.columns, design, goal, strata, kind, scores=scores, **beside)
@@ -154,7 +157,7 @@ class _Given:
     ) -> Setup:
         """Cut the predictions of named classifiers by the rank, for several targets."""
         design = _design(Design() if self.design is None else self.design)
-        refuse_unfit_for_model(design, self.columns)
+        self._refuse_unfit(design)
         slices = () if known else slices_in(wanted)
         columns = _columns_of_several(self.columns, classifiers, slices)
         read, scores = _with_scores(self.predictions, columns)
@@ -171,6 +174,12 @@ class _Given:
         beside = self._beside(found, columns)
         return Setup(found, columns, design, goal, strata, kind, scores=scores, **beside)
 
+    def _refuse_unfit(self, design: Design) -> None:
+        """Raise where strata cannot be cut anew by a model of the outcome, and one is wanted."""
+        cut = "what is predicted" if design.recycles else str(design.variable)
+        aux, weight = list(self.columns.get("aux") or ()), self.columns.get("sample_weight")
+        refuse({"aux": aux, "sample_weight": weight, "cut": None if cut == "score" else cut})
+
     def _beside(self, found: Predictions, columns: Mapping[str, Any]) -> dict[str, Any]:
         seed, opinions = _bound(found, columns, self.seed) if self.bind else (self.seed, None)
         return {"doubts": found.doubts, "seed": seed, "opinions": opinions}
@@ -180,8 +189,9 @@ def _checked(setup: Setup, labels: object) -> Setup:
     """Return a setup whose design, goal and labels from before fit together."""
     found, design, goal, strata = setup.predictions, setup.design, setup.goal, setup.strata
     sides: list[bool | None] = strata.sides if goal.single else [None]
+    given = {"labels": labels is not None, "sample_of": goal.sample_of}
     if isinstance(found, Weighing) and found.weighted:
-        _refuse_with_weights(labels, goal.sample_of)
+        refuse(given, {"sample_weight": True})
         strata = found.weighed(strata, scale=setup.scale)
     if not goal.single or design.recycles:
         procedure_of(design, goal, strata, None, 0)  # raises where the design cannot serve it
@@ -190,7 +200,7 @@ def _checked(setup: Setup, labels: object) -> Setup:
     cautions = [price_of_peeking(design, goal)] if goal.single else []
     prior_labels = None
     if labels is not None:
-        _refuse_labels_with_bets(design)
+        refuse(given, {"bets": design.bets, "recycled": design.recycles})
         prior_labels = find_prior_labels(
             labels,
             found,
@@ -256,7 +266,7 @@ def _columns_for_threshold(
     threshold = None if columns.get("threshold") == EVERY_SCORE else columns.get("threshold")
     given = {name: columns.get(name) for name in ("predicted", "sample_weight", "aux")}
     given |= {"threshold": threshold, "classifiers": classifiers, "metrics": metrics}
-    refuse_beside(wanted, given)
+    refuse(given, {"threshold_for": wanted})
     if columns.get("score") is None:
         raise DesignError(
             f"threshold_for={wanted!r} needs scores",
@@ -327,18 +337,10 @@ def by_lessons(setup: Setup, lessons: Lessons | None) -> Setup:
     """Return a setup with strata by what an earlier campaign has learned, in place of the score."""
     if lessons is None:
         return setup
-    if not setup.goal.single or not isinstance(setup.predictions, Opinionated):
-        raise DesignError(
-            f"learned_from={lessons.campaign!r} goes with one metric of one classifier",
-            hint="leave it out, or make a campaign for that metric alone",
-        )
-    if setup.prior_labels is not None:
-        raise DesignError(
-            f"learned_from={lessons.campaign!r} is given beside labels=",
-            details="labels from before are put into strata by the score",
-            hint="leave one of the two out",
-        )
-    found = setup.predictions.with_model(Model.from_dict(lessons.model))
+    opinions = setup.predictions if isinstance(setup.predictions, Opinionated) else None
+    several, labels = not setup.goal.single or opinions is None, setup.prior_labels is not None
+    refuse({"learned_from": lessons.campaign, "several": several, "labels": labels})
+    found = cast(Opinionated, opinions).with_model(Model.from_dict(lessons.model))
     return replace(
         setup,
         predictions=found,
@@ -376,27 +378,6 @@ def _columns_of_several(
     return found
 
 
-def refuse_unfit_for_model(design: Design, columns: Mapping[str, Any]) -> None:
-    """Raise where strata cannot be cut anew by a model of the outcome, and such a one is wanted."""
-    aux = list(columns.get("aux") or ())
-    if not aux:
-        return
-    if columns.get("sample_weight") is not None:
-        raise DesignError(
-            f"aux={aux!r} is given for items that have weights",
-            details="where items arrive by weight, an item may be drawn several times, and answers "
-            "from before strata were cut anew would count too often",
-            hint="leave out aux=, or sample_weight=",
-        )
-    if design.variable != "score" or design.recycles:
-        by = "what is predicted" if design.recycles else design.variable
-        raise DesignError(
-            f"aux={aux!r} is given for a design that cuts by {by}",
-            details="a model of the outcome takes the place of the score",
-            hint="leave out aux=, or take a design that cuts by the score",
-        )
-
-
 def _design(design: object) -> Design:
     if not isinstance(design, Design):
         raise DesignError(f"design must be a Design, got {design!r}")
@@ -411,49 +392,6 @@ def _known_scale(scale: str) -> Scale:
             hint=did_you_mean(str(scale), SCORE_SCALES),
         )
     return "margin" if scale == "margin" else "probability"  # percentages are read as these
-
-
-def _refuse_labels_with_bets(design: Design) -> None:
-    if design.recycles:
-        raise DesignError(
-            "recycled samples cannot go on from labels that were there before",
-            details="their sizes are fixed, and so is what is drawn for each of them",
-            hint="leave out labels=, or the design",
-        )
-    if design.bets:
-        raise DesignError(
-            "a guaranteed campaign cannot go on from labels that were there before",
-            details="its theorem is about bets that are placed before each card is drawn",
-            hint="leave out the labels, or go on from them with another design",
-        )
-
-
-def _refuse_of_several(at_least: float | None, sample_of: int | None) -> None:
-    """Raise where several metrics are asked for, and something that goes with one alone."""
-    if at_least is not None:
-        refuse_yes_or_no(at_least)
-    if sample_of is not None:
-        raise DesignError(
-            f"sample_of={sample_of} goes with one metric of one classifier without a name",
-            hint="leave it out, or make a campaign for that metric alone",
-        )
-
-
-def _refuse_with_weights(labels: object, sample_of: int | None) -> None:
-    """Raise where items have weights, and something is given that does not go with that."""
-    if sample_of is not None:
-        raise DesignError(
-            f"sample_of={sample_of} is given beside sample_weight=",
-            details="what a sample of weighted items says of all is not worked out here",
-            hint="leave one of the two out",
-        )
-    if labels is not None:
-        raise DesignError(
-            "labels from before are given for items that have weights",
-            details="with weights, items are drawn in proportion to weight; labels of items that "
-            "were drawn in another way would bend the estimate",
-            hint="leave out labels=, or sample_weight=",
-        )
 
 
 def _all_alike(prior_labels: PriorLabels, strata: Strata) -> str:

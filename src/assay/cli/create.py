@@ -14,7 +14,7 @@ from assay.cli.taking import Typed, takes
 from assay.core.asked import Asked
 from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
-from assay.core.floors import refuse_beside
+from assay.core.rules import refuse
 from assay.core.types import one_of
 from assay.errors import DesignError, did_you_mean
 from assay.labelling import Reviewing
@@ -71,9 +71,8 @@ def create(
             chosen = _design(design, mode, **details)
         else:
             named = {"metric": asked.get("metric"), "mode": mode, "design": design, **details}
-            refuse_beside(
-                asked["threshold_for"], {k: None if v == "default" else v for k, v in named.items()}
-            )
+            others = {k: None if v == "default" else v for k, v in named.items()}
+            refuse(others, {"threshold_for": asked["threshold_for"]})
         make = partial(
             create_campaign,
             options.scan_of(file, source),

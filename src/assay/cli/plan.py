@@ -12,8 +12,8 @@ from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import new_table, note_lines
 from assay.cli.taking import Typed, but, only, takes
 from assay.core.asked import Asked
-from assay.core.floors import refuse_beside
 from assay.core.metrics import METRICS
+from assay.core.rules import refuse
 from assay.options import options_of
 from assay.predictions import Columns, Scan
 from assay.results import printable
@@ -93,7 +93,7 @@ def plan(
         predictions: object = scan
         threshold_for = asked.get("threshold_for")
         if threshold_for is not None:
-            refuse_beside(threshold_for, {"metric": metric})
+            refuse({"metric": metric}, {"threshold_for": threshold_for})
         else:
             with options.reading(file or source["table"]):
                 read = read_of_any(scan, metrics=metric or (), **columns)

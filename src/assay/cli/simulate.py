@@ -28,8 +28,9 @@ from assay.cli.output import (
 from assay.cli.render import facts
 from assay.cli.taking import Typed, but, only, takes
 from assay.core.asked import Asked
-from assay.core.floors import EVERY_SCORE, refuse_beside
+from assay.core.floors import EVERY_SCORE
 from assay.core.goal import Goal
+from assay.core.rules import refuse
 from assay.errors import DesignError
 from assay.predictions import Columns, read_labelled
 from assay.results import metric_name, printable
@@ -222,7 +223,7 @@ def _columns_for_threshold(
     """
     if threshold_for is None:
         return {}
-    refuse_beside(threshold_for, others)
+    refuse(others, {"threshold_for": threshold_for})
     for name, example in (("score", "p"), ("budget", "1000")):
         if needed[name] is None:
             raise DesignError(

@@ -2,7 +2,6 @@
 
 import re
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -68,27 +67,6 @@ class ThresholdQuestion:
         outward = self.floors[0][0] in OUTWARD
         usual = "recall" if outward else "precision"
         return floors if self.most == usual else f"{floors} and the most {self.most}"
-
-
-def refuse_beside(threshold_for: str, given: Mapping[str, object]) -> None:
-    """Raise where something is given that a question for a threshold does not go with.
-
-    `given`: arguments by name; None where they are not given.
-
-    >>> refuse_beside("recall >= 0.9", {"aux": None, "bins": 8})
-    Traceback (most recent call last):
-    assay.errors.DesignError: bins=8 is given beside threshold_for='recall >= 0.9'
-    the threshold of one classifier is to be found from its scores, by a design of its own
-    hint: leave out bins=, or threshold_for=
-    """
-    for name, value in given.items():
-        if value is not None:
-            raise DesignError(
-                f"{name}={value!r} is given beside threshold_for={threshold_for!r}",
-                details="the threshold of one classifier is to be found from its scores, by a "
-                "design of its own",
-                hint=f"leave out {name}=, or threshold_for=",
-            )
 
 
 def _metric(name: str) -> str:

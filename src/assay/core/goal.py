@@ -4,28 +4,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import ceil
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 from assay.core.floors import ThresholdQuestion
+from assay.core.rules import refuse
 from assay.core.special import z_of
 from assay.core.targets import Target
 from assay.core.types import between, known_names, whole
 from assay.errors import DesignError
-
-BETS_ARE_ON_ONE = (
-    "cards are drawn with the chances that make the bets on one metric fair; drawn for several, "
-    "they are fair for none"
-)
-"""Why what rests on bets is refused for several metrics."""
-
-
-def refuse_yes_or_no(at_least: float) -> NoReturn:
-    """Refuse a question with a yes or no about several metrics, or one of a named classifier."""
-    raise DesignError(
-        f"at_least={at_least!r} goes with one metric of one classifier",
-        details=f"a sure yes or no rests on bets: {BETS_ARE_ON_ONE}",
-        hint="leave out at_least=, or ask it of that metric alone",
-    )
 
 
 @dataclass(frozen=True, init=False)
@@ -127,8 +113,7 @@ class Goal:
             self._refuse_beside_threshold()
         if self.at_least is None:
             return
-        if not self.single or len(names) > 1:
-            refuse_yes_or_no(self.at_least)
+        refuse({"at_least": self.at_least, "several": not self.single or len(names) > 1})
         if (within := self.targets[0].within) is not None:
             raise DesignError(
                 f"at_least={self.at_least:g} and within={within} are two questions",
@@ -154,19 +139,8 @@ class Goal:
     def _refuse_bad_sample(self) -> None:
         if self.sample_of is None:
             return
-        given = f"sample_of={self.sample_of}"
-        if not self.single:
-            raise DesignError(
-                f"{given} goes with one metric of one classifier without a name",
-                hint="leave it out, or make a campaign for that metric alone",
-            )
-        if self.at_least is not None or self.threshold_for is not None:
-            raise DesignError(
-                f"{given} goes with within= or budget=",
-                details="a yes or no, and a threshold, rest on bets that are about the items that "
-                "are there, not about those they were drawn from",
-                hint="leave it out: the answer is then about the sample",
-            )
+        bet = self.at_least is not None or self.threshold_for is not None
+        refuse({"sample_of": self.sample_of, "several": not self.single, "bet": bet})
         if self.sample_size is not None and self.sample_size > self.sample_of:
             raise DesignError(
                 f"{self.sample_size:,} items cannot be a sample of {self.sample_of:,}",

@@ -7,12 +7,12 @@ from warnings import warn
 
 from assay.core.asked import Asked
 from assay.core.design import Design, check_together, fitted
-from assay.core.floors import refuse_beside
-from assay.core.goal import Goal, refuse_yes_or_no
+from assay.core.goal import Goal
 from assay.core.limits import LabelLimit
 from assay.core.recycling.procedure import recycle_of
 from assay.core.recycling.route import Route, choose_parent
 from assay.core.recycling.sizes import Sizes, plan_sizes
+from assay.core.rules import refuse
 from assay.core.stratify import cell_strata, joint_of, random_strata
 from assay.core.targets import Target, parse_targets
 from assay.core.types import between, one_of, whole
@@ -137,7 +137,8 @@ def simulate(
         raise InputError("budget is an empty list", hint="budget=[100, 200, 500]")
     if threshold_for is not None:
         of_several = {"metrics": metrics, "simultaneous": simultaneous or None, "parent": parent}
-        refuse_beside(threshold_for, {"within": within, "at_least": at_least, **of_several})
+        given = {"within": within, "at_least": at_least, **of_several}
+        refuse(given, {"threshold_for": threshold_for})
         return simulate_thresholds(
             population,
             threshold_for,
@@ -166,7 +167,7 @@ def simulate(
     # Paper 3's designs are for any number of targets, and are compared with independent samples.
     shared = set(names_of(designs or ())) & set(SEVERAL_DESIGNS)
     if population.of_classes:
-        _refuse_beside_classes(at_least, parent)
+        refuse({"at_least": at_least, "parent": parent}, {"several": True, "classes": parent})
         of_all = [
             Goal(targets=targets, budget=size, confidence=confidence, simultaneous=simultaneous)
             for size in budgets
@@ -181,8 +182,7 @@ def simulate(
         entries = list(_of_one(population, one, designs, bins, batch))
         facts |= _facts_of_one(population, goal)
     else:
-        if at_least is not None:
-            refuse_yes_or_no(at_least)
+        refuse({"at_least": at_least, "several": True})
         several = [
             Goal(
                 targets=targets,
@@ -397,18 +397,6 @@ def _of_several(
             elif goal is goals[0]:
                 drawn, sizes = samples.of(name)
                 yield _Entry(name, drawn, wanted, against, sizes)
-
-
-def _refuse_beside_classes(at_least: float | None, parent: str | None) -> None:
-    """Raise where something is given that is not for more classes than yes and no."""
-    if at_least is not None:
-        refuse_yes_or_no(at_least)
-    if parent is not None:
-        raise DesignError(
-            f"parent={parent!r} is given for more classes than yes and no",
-            details="labels are recycled from one classifier of yes and no to another",
-            hint="leave out parent=",
-        )
 
 
 def _of_classes(

@@ -10,11 +10,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from assay.campaign import read_of_any, refuse_of_yes_or_no
+from assay.campaign import read_of_any
 from assay.core.bins import Scale, scale_of
 from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS, canonical_metric
+from assay.core.rules import refuse
 from assay.core.types import one_of, whole
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import DesignError, InputError, did_you_mean
@@ -184,7 +185,7 @@ def plan(
     if found.classes != YES_OR_NO.names:
         given = {"threshold_for": threshold_for, "labels": labels, "aux": aux or None, "rho": rho}
         given |= {"judge_cost": judge_cost, "label_cost": label_cost}
-        refuse_of_yes_or_no({**given, "like": None if like is None else like.name})
+        refuse({**given, "like": None if like is None else like.name}, {"classes": True})
         goal = goal_of_classes(found, metric, within, budget, confidence)
         planning = ClassPlanner(goal, costs, supposed_classes(found, scale, seed)).planning()
     else:

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.floors import EVERY_SCORE, ThresholdQuestion, refuse_beside
+from assay.core.floors import EVERY_SCORE, ThresholdQuestion
 from assay.core.goal import Goal
+from assay.core.rules import refuse
 from assay.core.stopping import Reason
 from assay.core.thresholds import ThresholdRun
 from assay.core.types import Floats
@@ -43,7 +44,7 @@ def check_columns(
 
     `given`: arguments by name.
     """
-    refuse_beside(question, {name: None if value == () else value for name, value in given.items()})
+    refuse(given, {"threshold_for": question})
     if score is None and not isinstance(predictions, Predictions):
         raise DesignError(
             f"threshold_for={question!r} needs scores",

@@ -1,0 +1,200 @@
+"""Rules: which options exclude each other, and why. What is refused for its value is not here."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from assay.errors import DesignError
+
+BETS_ARE_ON_ONE = (
+    "cards are drawn with the chances that make the bets on one metric fair; drawn for several, "
+    "they are fair for none"
+)
+"""Why what rests on bets is refused for several metrics."""
+_FOUND = "the threshold of one classifier is to be found from its scores, by a design of its own"
+_ONE_DRAW = (
+    "a yes or no, and a threshold, rest on bets that are about the items that are there, not about "
+    "those they were drawn from"
+)
+_AGAIN = (
+    "to use labels again, items come in the order of that campaign; with second opinions the order "
+    "is a new one, so that no column can have been made for it"
+)
+_BOTH_PERIODS = "leave it out: a change within ±0.02 takes both periods within=0.014"
+_OUT, _ALONE = "leave one of the two out", "or make a campaign for that metric alone"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """An option that something else which is given excludes.
+
+    In the words, `{option}` is the option with its value, `{other}` what excludes it with its own,
+    and `{name}` the option's name.
+    """
+
+    option: str
+    beside: str  # another option, or what follows from some
+    words: str = "{option} is given beside {other}"
+    why: str = ""
+    hint: str = _OUT
+
+
+def _threshold(*options: str) -> Iterator[Rule]:
+    for option in options:
+        yield Rule(option, "threshold_for", why=_FOUND, hint="leave out {name}=, or threshold_for=")
+
+
+def _classes(*options: str) -> Iterator[Rule]:
+    words = "{option} is given where items are of more classes than yes and no"
+    hint = "leave out {name}=; or ask of one class: say positive= its name"
+    for option in options:
+        yield Rule(option, "classes", words, "it is there for campaigns of yes and no", hint)
+
+
+RULES: tuple[Rule, ...] = (
+    *_threshold("predicted", "sample_weight", "aux", "threshold", "classifiers", "metrics"),
+    *_threshold("within", "at_least", "simultaneous", "parent", "metric", "mode", "design"),
+    *_threshold("strata", "bins", "allocation", "labels", "like", "rho", "judge_cost"),
+    *_threshold("label_cost", "classifier", "positive", "probabilities", "multilabel", "classes"),
+    *_threshold("score_of", "assume", "curve"),
+    *_classes("positive", "threshold", "score_of", "sample_weight", "aux", "at_least"),
+    *_classes("threshold_for", "mode", "labels", "rho", "judge_cost", "label_cost", "like"),
+    Rule(
+        "at_least",
+        "several",
+        "{option} goes with one metric of one classifier",
+        f"a sure yes or no rests on bets: {BETS_ARE_ON_ONE}",
+        "leave out at_least=, or ask it of that metric alone",
+    ),
+    Rule(
+        "sample_of",
+        "several",
+        "{option} goes with one metric of one classifier without a name",
+        hint=f"leave it out, {_ALONE}",
+    ),
+    Rule(
+        "sample_of",
+        "bet",
+        "{option} goes with within= or budget=",
+        _ONE_DRAW,
+        "leave it out: the answer is then about the sample",
+    ),
+    Rule(
+        "sample_of",
+        "sample_weight",
+        "{option} is given beside sample_weight=",
+        "what a sample of weighted items says of all is not worked out here",
+    ),
+    Rule(
+        "labels",
+        "sample_weight",
+        "labels from before are given for items that have weights",
+        "with weights, items are drawn in proportion to weight; labels of items that were drawn in "
+        "another way would bend the estimate",
+        "leave out labels=, or sample_weight=",
+    ),
+    Rule(
+        "labels",
+        "bets",
+        "a guaranteed campaign cannot go on from labels that were there before",
+        "its theorem is about bets that are placed before each card is drawn",
+        "leave out the labels, or go on from them with another design",
+    ),
+    Rule(
+        "labels",
+        "recycled",
+        "recycled samples cannot go on from labels that were there before",
+        "their sizes are fixed, and so is what is drawn for each of them",
+        "leave out labels=, or the design",
+    ),
+    Rule(
+        "aux",
+        "sample_weight",
+        "{option} is given for items that have weights",
+        "where items arrive by weight, an item may be drawn several times, and answers from before "
+        "strata were cut anew would count too often",
+        "leave out aux=, or sample_weight=",
+    ),
+    Rule(
+        "aux",
+        "cut",
+        "{option} is given for a design that cuts by {other}",
+        "a model of the outcome takes the place of the score",
+        "leave out aux=, or take a design that cuts by the score",
+    ),
+    Rule(
+        "aux",
+        "labels_from",
+        "{option} is given beside labels of campaign {other}",
+        _AGAIN,
+        "leave out aux=, or labels_from=",
+    ),
+    Rule(
+        "learned_from",
+        "several",
+        "{option} goes with one metric of one classifier",
+        hint=f"leave it out, {_ALONE}",
+    ),
+    Rule(
+        "learned_from",
+        "labels",
+        "{option} is given beside labels=",
+        "labels from before are put into strata by the score",
+    ),
+    Rule(
+        "change_within",
+        "aux",
+        "{option} is given beside aux=",
+        "with second opinions each period has labels of its own, and the change is as sure as both "
+        "periods' values are",
+        _BOTH_PERIODS,
+    ),
+    Rule(
+        "change_within",
+        "sample_weight",
+        "{option} is given beside sample_weight=",
+        "an item has another weight in each period, and the change is as sure as both periods' "
+        "values are",
+        _BOTH_PERIODS,
+    ),
+    Rule(
+        "parent",
+        "classes",
+        "{option} is given for more classes than yes and no",
+        "labels are recycled from one classifier of yes and no to another",
+        "leave out parent=",
+    ),
+)
+
+
+def refuse(given: Mapping[str, object], beside: Mapping[str, object] | None = None) -> None:
+    """Raise for the first rule that is broken.
+
+    `given`: options by name, and what follows from some; `beside`: what excludes them, where that
+    is not among them. A value of None, False or nothing in it is not given.
+
+    >>> refuse({"aux": ["judge"], "sample_weight": None})
+    >>> refuse({"sample_of": 100, "several": True})
+    Traceback (most recent call last):
+    assay.errors.DesignError: sample_of=100 goes with one metric of one classifier without a name
+    hint: leave it out, or make a campaign for that metric alone
+    """
+    others = given if beside is None else beside
+    for rule in RULES:
+        option, other = given.get(rule.option), others.get(rule.beside)
+        if _is_given(option) and _is_given(other):
+            said = {"option": f"{rule.option}={option!r}", "name": rule.option}
+            told = repr(other) if rule.beside == "labels_from" else f"{rule.beside}={other!r}"
+            said["other"] = str(other) if rule.beside == "cut" else told
+            raise DesignError(
+                rule.words.format(**said),
+                details=rule.why,
+                hint=rule.hint.format(**said),
+            )
+
+
+def _is_given(value: object) -> bool:
+    return (
+        value is not None
+        and value is not False
+        and not (isinstance(value, list | tuple) and not value)
+    )
