@@ -256,7 +256,7 @@ class _Known:
         scale = np.append(route.yes, route.no)
         rate = (shares * labels + _ADDED) / (labels + 2 * _ADDED)
         spread = scale * np.sqrt(rate * (1 - rate) / np.maximum(labels, 1.0))
-        hits = recycled_hits(recycled, state, spread[:-1])
+        hits = _hits(recycled, state, spread[:-1])
         is_all = kinds.size >= queue.cells.size
         return cls(shares * scale, complete, hits, float(spread[-1]) ** 2, is_all)
 
@@ -281,7 +281,7 @@ def _share(answer: Floats, draws: Ints) -> tuple[float, int]:
     return (float(told.mean()), told.size) if told.size else (0.0, 0)
 
 
-def recycled_hits(recycled: Recycle, state: State, spread: Floats) -> Floats:
+def _hits(recycled: Recycle, state: State, spread: Floats) -> Floats:
     """Return the covariance of hits whose standard deviations are these, by the labels they share.
 
     The correlations are those of the cells' own rates. With ``sample`` a child's places show the
@@ -297,8 +297,8 @@ def recycled_hits(recycled: Recycle, state: State, spread: Floats) -> Floats:
     told = replace(cells, positives=rates * cells.sizes)
     shared = covariance_of_hits(told, "recycle", names, recycled.n[taken].astype(np.float64))
     sd = np.sqrt(np.diag(shared))
-    twice = np.full(taken.size, recycled.design.allocation.endswith("sample") and np.sqrt(2.0))
-    scale = spread[taken] * np.where((taken > 0) & (twice > 0), twice, 1.0)
+    twice = recycled.design.allocation == "recycle-sample"
+    scale = spread[taken] * np.where(twice & (taken > 0), np.sqrt(2.0), 1.0)
     found[np.ix_(taken, taken)] = shared / np.outer(sd, sd) * np.outer(scale, scale)
     return found
 
