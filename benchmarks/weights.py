@@ -49,7 +49,7 @@ def run(seed: int, sigma: float) -> Run:
     endless = uneven * 1.96**2 * right * (1 - right) / WITHIN**2
     return Run(
         labels=estimate.labels,
-        draws=float(campaign._labelling.rounds.state.tallies.answers),
+        draws=float(campaign.desk.labelling.rounds.state.tallies.answers),
         holds=estimate.low <= right <= estimate.high,
         holds_plain=estimate.low <= plain <= estimate.high,
         uniform=endless / (1 + endless / yes.sum()),

@@ -182,8 +182,8 @@ def growing(url: str) -> None:
         campaign = create(url)
     n_strata = campaign.settings.strata.n_strata
     label(campaign, 3)
-    with campaign.store.read() as session:
-        assert sum(session.reserve(campaign._labelling.key, n_strata)) > 2 * n_strata
+    with campaign.desk.store.read() as session:
+        assert sum(session.reserve(campaign.desk.labelling.key, n_strata)) > 2 * n_strata
 
 
 @once

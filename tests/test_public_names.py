@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import textwrap
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -65,6 +66,30 @@ PROMISED = [
 def test_the_exported_names_are_those_promised() -> None:
     assert sorted(assay.__all__) == sorted(PROMISED)
     assert all(hasattr(assay, name) for name in PROMISED)
+
+
+LABELLING = "agreement answers ask disputes events review rule tell to_frame widget"
+FINDINGS = """bundle by_class confusion curve done errors estimate estimates judge judges name
+    outlook report savings settings slices strata threshold unjudged"""
+
+
+def test_a_campaign_has_the_names_promised_and_one_more_for_servers() -> None:
+    campaign = assay.create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
+    public = [name for name in dir(campaign) if not name.startswith("_")]
+    assert public == sorted([*LABELLING.split(), *FINDINGS.split(), "desk"])
+    for name in ("put_off_recut", "soon_short", "is_current", "_labelling"):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+            getattr(campaign, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "now"), [("history", "to_frame"), ("record", "desk.record"), ("store", "desk.store")]
+)
+def test_names_of_a_campaign_that_go_away_say_so(name: str, now: str) -> None:
+    campaign = assay.create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
+    with pytest.deprecated_call(match=f"Campaign.{name} is now {now}"):
+        value = getattr(campaign, name)
+    assert value() == {} if name == "history" else value == attrgetter(now)(campaign)
 
 
 def test_names_that_go_away_say_so() -> None:

@@ -23,7 +23,7 @@ def made(folder: Path) -> assay.Campaign:
 
 
 def found(campaign: assay.Campaign) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    verified = assay.verify_campaign(storage=campaign.store.name)
+    verified = assay.verify_campaign(storage=campaign.desk.store.name)
     (check,) = (each for each in verified.checks if each.check == CHECK)
     return check.findings, check.notes
 
@@ -76,7 +76,7 @@ def test_spare_answers_that_take_no_lease_are_not_wrong(
     campaign.review([Label(str(item.id), "no", key="late")], reviewer="late")
     monkeypatch.undo()
     campaign.review([Label(str(item.id), "yes", key="next")], reviewer="next")
-    campaign.record([Label(str(item.id), "yes", "from a file")])
+    campaign.desk.record([Label(str(item.id), "yes", "from a file")])
     campaign.rule(item.id, "no", reviewer="eve", key="ruling")
     labels = campaign.events()
     assert [(label.late, label.ruling) for label in labels] == [

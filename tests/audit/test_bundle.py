@@ -77,7 +77,7 @@ def test_a_stranger_with_the_zip_alone(tmp_path: Path) -> None:
     home.mkdir()
     campaign.bundle(home / "audit.zip")
     right = campaign.estimate()
-    campaign.store.close()
+    campaign.desk.store.close()
     storage.unlink()
     script = (
         "import assay, json, zipfile; print(assay.verify_bundle('audit.zip').clean); "

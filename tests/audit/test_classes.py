@@ -42,7 +42,7 @@ def reviewed(url: str, table: dict[str, Any], truth: Callable[[int], str], **opt
                 if who == "bob" and item % 5 == 0:
                     word = other
                 labels.append(assay.Label(str(item), word, who))
-            campaign.record(labels)
+            campaign.desk.record(labels)
     assert campaign.disputes()
 
 

@@ -73,7 +73,7 @@ def test_campaigns_that_are_gone_leave_a_gap(tmp_path: Path) -> None:
     url, path = f"sqlite:///{tmp_path / 'a.db'}", tmp_path / "audit.zip"
     create(url, name="tried", seed=1)
     shown = label(create(url, name="shown", seed=2))
-    with shown.store.write() as session:
+    with shown.desk.store.write() as session:
         for table in ("item", "stratum", "round", "label_event"):
             session._connection.exec_driver_sql(f"DELETE FROM {table} WHERE campaign_id = 1")
         session._connection.exec_driver_sql("DELETE FROM campaign WHERE id = 1")

@@ -33,7 +33,7 @@ def house(open_house: Callable[..., House]) -> House:
     campaign = house.campaign()
     said = (("bob", Answer.YES), ("eve", Answer.NO))
     item = campaign.ask(1, reviewer="bob")[0].id
-    campaign.record([Label(str(item), answer, who) for who, answer in said])
+    campaign.desk.record([Label(str(item), answer, who) for who, answer in said])
     return house
 
 

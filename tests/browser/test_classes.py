@@ -285,7 +285,7 @@ def test_rulings_among_many_classes(
     campaign = house.campaign()
     items = [str(item.id) for item in campaign.ask(2, reviewer="bob")]
     for who, word in (("bob", "algebra 1"), ("eve", "algebra 2")):
-        campaign.record([Label(item, Answer(word), who) for item in items])
+        campaign.desk.record([Label(item, Answer(word), who) for item in items])
     page = enter(house, "ann", role="owner").open("/owner/disputes")
     expect(page.locator("#queue")).to_contain_text("Dispute 1 of 2")
     page.wait_for_timeout(SETTLED)

@@ -158,7 +158,7 @@ def test_a_ruling_has_several_classes_too(
     campaign = house.campaign()
     [item] = [str(item.id) for item in campaign.ask(1, reviewer="bob")]
     for who, word in (("bob", "fraud|spam"), ("eve", "spam")):
-        campaign.record([Label(item, Answer(word), who)])
+        campaign.desk.record([Label(item, Answer(word), who)])
     page = enter(house, "ann", role="owner").open("/owner/disputes")
     expect(page.locator("#case")).to_contain_text("fraud, spam")
     page.wait_for_timeout(SETTLED)

@@ -266,7 +266,7 @@ def test_answers_that_are_not_taken_are_shown_and_keep_nothing_back(
         {"key": "k2", "item": good, "answer": "perhaps", "turn": 2, "sent": False},
         {"key": "k3", "item": good, "answer": "no", "turn": 3, "sent": False},
     ]
-    whose = [house.name, house.campaign().identity, "ann"]
+    whose = [house.name, house.campaign().desk.identity, "ann"]
     page.evaluate(PLANT, [whose, planted])
     page.reload()
     notice = page.locator("#aside")

@@ -44,7 +44,8 @@ class Kernel:
     """Answers messages, but not while it is `busy`."""
 
     def __init__(self, campaign: assay.Campaign) -> None:
-        self._labeller, self.busy, self.messages = Labeller(campaign, "ann"), False, list[Any]()
+        self._labeller, self.busy = Labeller(campaign.desk, "ann"), False
+        self.messages = list[Any]()
 
     def __call__(self, message: Any) -> dict[str, Any] | None:
         self.messages.append(message)

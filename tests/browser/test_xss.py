@@ -159,7 +159,9 @@ def hostile(open_house: Callable[..., House]) -> House:
     item = campaign.ask(1, reviewer=CORPUS[0])[0].id
     answers = [Answer.YES, *[Answer.NO] * (len(CORPUS) - 1)]
     pairs = zip(CORPUS, answers, strict=True)
-    campaign.record([Label(str(item), answer, name, comment=ALL[:2_000]) for name, answer in pairs])
+    campaign.desk.record(
+        [Label(str(item), answer, name, comment=ALL[:2_000]) for name, answer in pairs]
+    )
     keys = [Label(str(item), "cannot judge", key=key) for key in CORPUS if len(key) <= 100]
     campaign.review(keys, reviewer=WHO)
     return house

@@ -92,13 +92,13 @@ def test_many_processes_may_write_while_the_predictions_are_read(
     """The predictions are read outside of a transaction: another may write meanwhile."""
     campaign = _create(path, "duckdb", storage)
     waiting = campaign.ask(5)
-    source = campaign._labelling._reserve.source
+    source = campaign.desk.labelling._reserve.source
 
     def slow(store: Store) -> assay.Predictions:
         assay.load_campaign(storage=storage).tell({waiting[0].id: True})
         return source(store)
 
-    monkeypatch.setattr(campaign._labelling._reserve, "source", slow)
+    monkeypatch.setattr(campaign.desk.labelling._reserve, "source", slow)
     assert len(campaign.ask(1_500)) == 1_500
     assert campaign.answers() == {waiting[0].id: assay.Answer.YES}
 

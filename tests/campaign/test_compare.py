@@ -14,6 +14,7 @@ from sklearn import metrics as sk
 import assay
 from assay.audit.values import Counts, values_of
 from assay.core.targets import Groups
+from assay.labelling import waiting_in
 from assay.predictions.read_pair import read_compared
 from assay.storage import open_store
 from tests.kinds import finish, shallow
@@ -227,7 +228,8 @@ def test_a_comparison_is_rebased_on_both_and_not_on_one(
 def _is_recounted(campaign: assay.Campaign, recounted: Mapping[str, Sequence[float]]) -> None:
     """Check that every metric's value is one that the recount allows, to the last digits."""
     told = {
-        each.name: float(each.look.moments.value) for each in campaign._labelling.rounds.standings
+        each.name: float(each.look.moments.value)
+        for each in campaign.desk.labelling.rounds.standings
     }
     assert told.keys() == recounted.keys()
     for name, value in told.items():
@@ -300,7 +302,7 @@ def test_of_two_campaigns_the_later_answer_counts_whichever_is_named_first(stora
     right = assay.Answer.NO if said(one) else assay.Answer.YES
     for name, order in (("ab", ["a", "b"]), ("ba", ["b", "a"])):
         both = compare(WEEKS, budget=1, labels_from=order, storage=storage, name=name)
-        known = {**both.answers(), **both.waiting_answers()}
+        known: dict[Any, assay.Answer] = {**both.answers(), **waiting_in(both.desk.current())}
         assert known[one] is right
         assert both.settings.before is not None
         assert both.settings.before.judged == len({*first.answers(), *again.answers()})
@@ -315,5 +317,5 @@ def test_a_small_budget_is_not_spent_on_what_is_known(storage: str) -> None:
     label(first)
     both = compare(WEEKS, budget=10, labels_from="a", storage=storage)
     assert len(both.answers()) > 100  # far more than the reserve of so small a budget would hold
-    waiting = len(both.waiting_answers())
+    waiting = len(waiting_in(both.desk.current()))
     assert max(10 - waiting, 1) <= len(label(both)) <= 10

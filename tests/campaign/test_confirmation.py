@@ -160,7 +160,7 @@ def test_on_another_machine_all_goes_on_but_reading(
     assert f"source: {place.path}" in said
     assert "shown: text" in said
     assert f"assay confirm campaign --storage {place.storage}" in said
-    assert "nobody has confirmed" in campaign.trouble
+    assert "nobody has confirmed" in campaign.desk.labelling.trouble
     agreed = assay.load_campaign(storage=place.storage, confirm=True)
     assert len(agreed.ask(MANY)) > 150
     assert len(assay.load_campaign(storage=place.storage).ask(MANY)) > 150

@@ -9,6 +9,7 @@ import pytest
 
 import assay
 from assay.core.types import Bools, Floats, Ints
+from assay.labelling import waiting_in
 from assay.labelling.reserve import depth, more_cards
 from assay.labelling.settings import Part, Settings
 from assay.labelling.shown import sealed
@@ -58,7 +59,7 @@ def label(campaign: assay.Campaign, rounds: int = 10**6) -> list[str]:
     for _ in range(rounds):
         if campaign.done:
             break
-        batch = campaign.ask(len(campaign._labelling.rounds.outstanding) or 20)
+        batch = campaign.ask(len(campaign.desk.labelling.rounds.outstanding) or 20)
         told = answers(batch)
         asked += told
         campaign.tell(told)
@@ -67,11 +68,11 @@ def label(campaign: assay.Campaign, rounds: int = 10**6) -> list[str]:
 
 def reserve(campaign: assay.Campaign) -> list[list[Card]]:
     settings = campaign.settings
-    with campaign._labelling._store.read() as session:
+    with campaign.desk.labelling._store.read() as session:
         return [
             [
                 Card(row.item_id, row.predicted, {"text": row.shown})
-                for row in session.cards(campaign._labelling.key, stratum, 0, 10**6)
+                for row in session.cards(campaign.desk.labelling.key, stratum, 0, 10**6)
             ]
             for stratum in range(settings.strata.n_strata)
         ]
@@ -171,7 +172,7 @@ def test_the_old_file_may_go_and_parts_are_read_together_when_the_reserve_is_use
     assert "predictions=[..., ..., ...]" in caught.value.hint
     write(files[0], MONDAY)
     campaign = assay.load_campaign(storage=storage)
-    counted, waiting = len(campaign.answers()), len(campaign.waiting_answers())
+    counted, waiting = len(campaign.answers()), len(waiting_in(campaign.desk.current()))
     asked = campaign.ask(2500)
     remembered = len(campaign.answers()) - counted
     assert 0 < remembered <= waiting
@@ -292,4 +293,4 @@ def test_items_that_had_gone_come_back(storage: str) -> None:
     back = assay.extend_campaign(table(TUESDAY), storage=storage)
     assert back.settings.before is not None
     assert back.settings.before.gone == 0
-    assert {str(item) for item in [*back.answers(), *back.waiting_answers()]} == set(asked)
+    assert {str(item) for item in [*back.answers(), *waiting_in(back.desk.current())]} == set(asked)

@@ -19,7 +19,7 @@ from assay.audit import recompute
 from assay.campaign.widget import Labeller
 from assay.core.deck import numbers
 from assay.errors import DesignError
-from assay.labelling import TurnRequest, epoch_seed, more_cards
+from assay.labelling import TurnRequest, epoch_seed, history_in, more_cards
 from assay.results import Turn
 from assay.web.queue import Counter
 from tests.campaign.test_recut import Truth, create, population
@@ -52,7 +52,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
     file, truth = file_of(folder)
     campaign = make(str(file), f"sqlite:///{folder}/cut.db", within=0.03, slices=["lang"])
     label(campaign, truth, until=200)
-    assert campaign.recut()
+    assert campaign.desk.recut()
     assert [epoch.judged for epoch in campaign.settings.epochs] == [100, 200]
     return folder / "cut.db", truth
 
@@ -76,7 +76,7 @@ def test_the_chances_of_its_cards_are_in_the_bundle(cut: Cut, tmp_path: Path) ->
     judged = campaign.settings.epochs[-1].judged
     assert chances.count(1.0) == judged >= 200
     assert sum(1 / chance for chance in chances) == pytest.approx(len(truth))
-    labels = [point.labels for point in campaign.history()["accuracy"]]
+    labels = [point.labels for point in history_in(campaign.desk.current())["accuracy"]]
     assert labels == sorted(labels)
     assert labels[0] == 20
     assert f"a model of the outcome that {judged} labels taught" in campaign.report().markdown
@@ -150,12 +150,12 @@ def test_strata_are_cut_between_rounds_only(tmp_path: Path) -> None:
     file, truth = file_of(tmp_path)
     campaign = make(str(file))
     label(campaign, truth, until=100)
-    campaign.put_off_recut()
+    campaign.desk.put_off_recut()
     batch = campaign.ask(20)
-    assert not campaign.recut()
+    assert not campaign.desk.recut()
     assert not campaign.settings.epochs
     campaign.tell({item.id: truth[item.id] for item in batch})
-    assert campaign.recut()
+    assert campaign.desk.recut()
     assert campaign.settings.epochs[0].judged == 120
 
 
@@ -167,17 +167,17 @@ def test_a_cut_that_somebody_outruns_is_not_made(
     campaign = make(str(file), storage)
     label(campaign, truth, until=100)
     other = assay.load_campaign(storage=storage)
-    other.put_off_recut()
+    other.desk.put_off_recut()
 
     def while_another_asks(*given: Any) -> Any:
         other.ask(20)
         return more_cards(*given)
 
     monkeypatch.setattr("assay.campaign.recut.more_cards", while_another_asks)
-    assert not campaign.recut()
+    assert not campaign.desk.recut()
     monkeypatch.undo()
     assert len(campaign.ask(20)) == 20
-    assert campaign.recut_is_due
+    assert campaign.desk.recut_is_due
     label(campaign, truth, until=140)
     assert campaign.settings.epochs[0].judged == 120
     assert assay.verify_campaign(storage=storage).clean
@@ -186,7 +186,7 @@ def test_a_cut_that_somebody_outruns_is_not_made(
 def test_a_notebook_deals_no_round_until_the_strata_are_cut(tmp_path: Path) -> None:
     file, truth = file_of(tmp_path)
     campaign = make(str(file))
-    labeller, sent = Labeller(campaign, "ann"), 0
+    labeller, sent = Labeller(campaign.desk, "ann"), 0
     items = labeller.reply({"submits": []})["items"]
     while not campaign.settings.epochs:
         assert sent < 140

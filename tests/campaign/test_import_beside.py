@@ -17,7 +17,7 @@ import assay
 from assay import Campaign, Label
 from assay.campaign import import_labels
 from assay.core.answers import Answer
-from assay.labelling import kinds_of
+from assay.labelling import history_in, kinds_of
 from assay.labelling.rounds import Rounds
 from assay.storage.chain import _CHAINED, label_content
 
@@ -46,7 +46,7 @@ def held(monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[tuple[Event, Ev
             assert go_on.wait(60)
         return kinds_of(*given, **options)
 
-    monkeypatch.setattr("assay.campaign.campaign.kinds_of", check)
+    monkeypatch.setattr("assay.campaign.desk.kinds_of", check)
     try:
         yield reached, go_on
     finally:
@@ -106,7 +106,7 @@ def test_a_file_is_few_statements(tmp_path: Path) -> None:
     def note(_connection: Any, _cursor: Any, text: str, *_: Any) -> None:
         told.append(text)
 
-    sa.event.listen(campaign.store._backend.engine, "before_cursor_execute", note)
+    sa.event.listen(campaign.desk.store._backend.engine, "before_cursor_execute", note)
     assert import_labels(campaign, csv_of(items)).new == ITEMS
     assert len(told) < 20, told
     assert len(campaign.answers()) == ITEMS
@@ -117,7 +117,7 @@ def test_many_labels_are_stored_as_few_are(storage_url: str, count: int) -> None
     """Those of a file are inserted by another way; links and rows are the same."""
     campaign = create(storage_url, ITEMS)
     items = campaign.ask(count)
-    campaign.record([Label(str(items[0].id), "no", "ann", comment="'; ümläut 🜚")])
+    campaign.desk.record([Label(str(items[0].id), "no", "ann", comment="'; ümläut 🜚")])
     assert import_labels(campaign, csv_of(items)).new == count
     events = campaign.events()
     assert [event.item_id for event in events[1:]] == [str(item.id) for item in items]
@@ -141,14 +141,14 @@ def test_first_answers_counted_together_are_those_counted_one_by_one() -> None:
     ]
     for campaign, size in ((one, 1), (other, 100)):
         for start in range(0, len(said), size):
-            with campaign._labelling.write() as session:
-                campaign._labelling.add(session, said[start : start + size])
-    rounds: list[Rounds] = [each._labelling.rounds for each in (one, other)]
+            with campaign.desk.labelling.write() as session:
+                campaign.desk.labelling.add(session, said[start : start + size])
+    rounds: list[Rounds] = [each.desk.labelling.rounds for each in (one, other)]
     assert rounds[0].answers == rounds[1].answers
     for name in ("_total", "_total_first"):
         np.testing.assert_array_equal(getattr(rounds[0], name), getattr(rounds[1], name))
     assert one.estimate() == other.estimate()
-    assert one.history() == other.history()
+    assert history_in(one.desk.current()) == history_in(other.desk.current())
 
 
 @pytest.mark.parametrize(

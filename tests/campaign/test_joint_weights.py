@@ -18,6 +18,7 @@ from sklearn.metrics import (
 import assay
 from assay.core.strata import Strata
 from assay.errors import DesignError, LabelError
+from assay.labelling import history_in
 from tests.kinds import finish
 
 RNG = np.random.default_rng(17)
@@ -141,7 +142,7 @@ def test_where_a_few_items_are_most_of_the_weight_it_still_ends() -> None:
     estimates = label(campaign)
     for name, estimate in estimates.items():
         assert estimate.low - 0.001 <= exact(name, WEIGHT**2) <= estimate.high + 0.001
-    assert len(campaign.history()["recall:cnn"]) < 100
+    assert len(history_in(campaign.desk.current())["recall:cnn"]) < 100
 
 
 def test_what_is_refused_says_why() -> None:

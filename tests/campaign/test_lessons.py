@@ -136,7 +136,7 @@ def test_an_item_of_both_weeks_is_placed_by_the_fold_that_its_label_did_not_teac
     It moves items of the other fold; by folds of another key, it would move itself in every second
     case.
     """
-    with assay.load_campaign("w0", storage=storage).store.read() as session:
+    with assay.load_campaign("w0", storage=storage).desk.store.read() as session:
         settings = find_campaign(session, "w0")[1]
     table, _ = week(0)
     last = assay.load_campaign("w0", storage=storage)

@@ -10,6 +10,7 @@ import pytest
 
 import assay
 from assay.errors import InputError, MissingDependencyError, StorageError
+from assay.labelling import history_in
 from tests.kinds import finish
 
 mlflow = pytest.importorskip("mlflow")
@@ -61,7 +62,9 @@ def test_the_estimate_is_in_a_run_of_its_own_with_its_history_and_report(tmp_pat
     logged = {
         (point.step, point.value) for point in client.get_metric_history(run_id, "precision_ci_low")
     }
-    assert logged == {(point.labels, point.low) for point in campaign.history()["precision"]}
+    assert logged == {
+        (point.labels, point.low) for point in history_in(campaign.desk.current())["precision"]
+    }
     assert len(logged) == 4
     params = run.data.params
     assert params["assay.goal"] == "±0.02 at 95% confidence"

@@ -10,6 +10,7 @@ import pytest
 import assay
 from assay.campaign.carry_over import replace_campaign
 from assay.core.types import Bools, Floats, Ints
+from assay.labelling import waiting_in
 from assay.labelling.settings import Settings
 from assay.storage import open_store
 from tests.kinds import finish
@@ -84,7 +85,7 @@ def test_on_the_same_predictions_nothing_changes(storage: str, kind: str, rounds
     after = rebased.estimates().to_dict(), rebased.strata(), rebased.answers(), rebased.done
     assert after == before
     assert rebased.settings.goal == old.settings.goal
-    assert rebased.waiting_answers() == {}
+    assert waiting_in(rebased.desk.current()) == {}
     assert rebased.ask(20) == outstanding
 
 
@@ -103,7 +104,7 @@ def test_most_labels_are_used_again(storage: str) -> None:
         assert not set(asked) & judged
 
     rebased = assay.rebase_campaign(storage=storage, predictions=table(NEW))
-    now, outstanding = rebased.estimate(), len(rebased._labelling.rounds.outstanding)
+    now, outstanding = rebased.estimate(), len(rebased.desk.labelling.rounds.outstanding)
     assert now.labels > 5  # it is told at once
     assert any(note.startswith(f"{outstanding} drawn items have no") for note in now.notes)
     check(label(rebased))
@@ -176,7 +177,7 @@ def test_labels_of_items_that_are_gone_stay_in_the_log_and_come_back(storage: st
     assert before.gone == sum(row % 10 in (0, 1) for row in judged) > 0
     assert all(int(row) % 10 > 1 for row in rebased.answers())
     assert [(e.item_id, e.answer, e.reviewer, e.told_at) for e in rebased.events()] == log
-    everyone = [*rebased.answers(), *rebased.waiting_answers()]
+    everyone = [*rebased.answers(), *waiting_in(rebased.desk.current())]
     assert sorted(map(int, everyone)) == sorted(judged)
     again = assay.rebase_campaign(storage=storage, predictions=table(OLD))
     assert again.settings.before is not None
@@ -229,8 +230,8 @@ def test_two_who_rebase_at_once_do_not_undo_each_other(storage: str) -> None:
     assay.rebase_campaign(storage=storage, predictions=table(NEW))
     with pytest.raises(assay.StorageError, match="somebody else has rebased"):
         replace_campaign(
-            old.store,
-            old._labelling.key,
+            old.desk.store,
+            old.desk.labelling.key,
             old.settings,
             [],
             gone=0,
@@ -247,7 +248,7 @@ def test_several_classifiers_are_rebased(storage: str) -> None:
     rebased = assay.rebase_campaign(storage=storage, predictions=table(NEW))
     assert rebased.settings.strata == create(None, NEW, **SEVERAL).settings.strata
     assert rebased.answers()
-    assert rebased.waiting_answers()
+    assert waiting_in(rebased.desk.current())
     assert not set(label(rebased)) & set(old.answers())
     with pytest.raises(assay.PredictionsError, match="in a list of 2"):
         assay.rebase_campaign(storage=storage, predictions=[table(OLD), table(NEW[5000:])])
@@ -329,7 +330,7 @@ def test_a_disk_that_fills_up_half_way_leaves_everything_as_it_was(
     """All is one transaction: no name is lost, and no campaign is without its labels."""
     old = create(storage)
     label(old, rounds=2)
-    with old._store.read() as session:
+    with old.desk.store.read() as session:
         pages = session._connection.exec_driver_sql("PRAGMA page_count").scalar_one()
     small = open_store(storage)
     with small.read() as session:

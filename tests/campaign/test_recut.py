@@ -16,7 +16,7 @@ from assay.core.error_model import Model
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, PredictionsError
-from assay.labelling import find_campaign, listed_names
+from assay.labelling import find_campaign, listed_names, waiting_in
 from assay.predictions import Opinionated, fold_of, read_predictions
 from assay.predictions.scan import Engine
 from tests.kinds import finish
@@ -163,7 +163,7 @@ def test_what_second_opinions_save_is_told(
         assert model is not None
         placed = plain.with_model(model).find(ids, variable="score", scale="margin")
         odds = np.array([each.value for each in placed if each is not None])
-        with campaign.store.read() as session:
+        with campaign.desk.store.read() as session:
             first = find_campaign(session, session.names()[0])[1].strata
         told.append(savings.share)
         true.append(
@@ -181,7 +181,7 @@ def test_a_budget_is_what_people_are_asked_in_all(kind: str) -> None:
     campaign = create(kind, table, within=None, budget=240)
     assert len(finish(campaign, truth, 20)) == 240
     assert campaign.settings.source.model is not None
-    assert len(campaign.answers()) + len(campaign.waiting_answers()) == 240
+    assert len(campaign.answers()) + len(waiting_in(campaign.desk.current())) == 240
     assert campaign.estimate().stopped == "the budget is spent"
     assert campaign.savings() is not None
 
@@ -251,14 +251,14 @@ def test_two_who_label_at_once_go_on_when_one_has_cut_the_strata_anew(
         for campaign, batch, name in zip(both, batches, "ab", strict=True):
             campaign.tell({item.id: truth[item.id] for item in batch}, reviewer=name)
             asked += len(batch)
-        assert all(campaign.is_current for campaign in both)
+        assert all(campaign.desk.is_current for campaign in both)
     assert both[1].done
     assert both[0].settings == both[1].settings
     assert both[0].settings.source.model is not None
     assert both[0].estimates().to_dict() == both[1].estimates().to_dict()
     assert len(both[0].events()) == asked
     assert assay.verify_campaign(storage=storage).clean
-    with both[0].store.read() as session:
+    with both[0].desk.store.read() as session:
         assert len(session.names()) > 1
         assert listed_names(session) == ["campaign"]
 
@@ -269,17 +269,21 @@ def test_who_has_an_item_before_the_strata_are_cut_anew_may_answer_after_it(
     truth = started("one", tmp_path, storage)
     campaign, other = (assay.load_campaign(storage=storage) for _ in range(2))
     finish(campaign, truth, most=100)
-    campaign.put_off_recut()  # as where a page's server does it, meanwhile
+    campaign.desk.put_off_recut()  # as where a page's server does it, meanwhile
     batch = campaign.ask(50)
     assert campaign.settings.source.model is None
-    assert other.recut()
+    assert other.desk.recut()
     campaign.tell({item.id: truth[item.id] for item in batch[:20]})
     assert campaign.settings == other.settings
     file = assay.Label(str(batch[20].id), "yes", "ann")
-    assert other.record([file]).new == 1
+    assert other.desk.record([file]).new == 1
     with pytest.raises(assay.LabelError, match="not asked for"):
         other.tell({next(url for url in truth if url not in {i.id for i in batch}): True})
-    assert len(other.events()) == len(campaign.answers()) + len(campaign.waiting_answers()) == 121
+    assert (
+        len(other.events())
+        == len(campaign.answers()) + len(waiting_in(campaign.desk.current()))
+        == 121
+    )
 
 
 def test_the_first_labels_teach_whenever_somebody_looks(tmp_path: Path, storage: str) -> None:
@@ -288,11 +292,11 @@ def test_the_first_labels_teach_whenever_somebody_looks(tmp_path: Path, storage:
     models: list[Model | None] = []
     for batch in (50, 50, 50, 40):
         finish(campaign, truth, batch, most=batch)
-        campaign.put_off_recut()
+        campaign.desk.put_off_recut()
         backup = tmp_path / f"copy {len(models)}.db"
         assay.backup_storage(backup, storage=storage)
         copy = assay.load_campaign(storage=f"sqlite:///{backup}")
-        assert copy.recut() is (len(campaign.answers()) >= 100)
+        assert copy.desk.recut() is (len(campaign.answers()) >= 100)
         models.append(copy.settings.source.model)
     assert models[0] is None
     assert models[1] is not None
@@ -338,7 +342,7 @@ def test_predictions_that_have_changed_do_not_cut_the_strata(
         assert campaign.settings.source.model is None
         campaign.tell({item.id: truth[item.id] for item in batch})
     pq.write_table(table, file)
-    assert assay.load_campaign(storage=storage).recut()
+    assert assay.load_campaign(storage=storage).desk.recut()
     with pytest.raises(PredictionsError, match="is not what campaign"):
         assay.load_campaign(storage=storage, predictions=changed)
 

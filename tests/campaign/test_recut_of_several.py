@@ -152,11 +152,11 @@ def test_the_rank_that_strata_were_cut_by_is_kept_beside_the_model() -> None:
 
 def least_labels(campaign: assay.Campaign, ids: list[str], truth: Bools) -> tuple[float, float]:
     """Return the fewest labels of the strata now and of those before, by the rates of all items."""
-    found = campaign._labelling.predictions()
+    found = campaign.desk.labelling.predictions()
     assert isinstance(found, Opinionated)
     cards = [each for each in found.find(ids, variable="rank", scale="margin") if each is not None]
     codes = np.array([each.card.predicted for each in cards])
-    with campaign.store.read() as session:
+    with campaign.desk.store.read() as session:
         first = find_campaign(session, session.names()[0])[1]
     told = []
     for settings, by in (

@@ -67,7 +67,7 @@ def test_a_full_disk_is_told_and_loses_nothing(storage: str) -> None:
     )
 
     def allow_pages(more: int) -> None:
-        with campaign._labelling.read() as session:
+        with campaign.desk.labelling.read() as session:
             pragma = session._connection.exec_driver_sql
             pages = pragma("PRAGMA page_count").scalar_one()
             pragma(f"PRAGMA max_page_count = {pages + more}")

@@ -159,7 +159,7 @@ def test_no_estimate_rests_on_the_labels_of_items_that_are_gone(world: World, st
     assert campaign.settings.prior is not None
     assert sum(campaign.settings.prior.labels) > 10
     without = replace(campaign.settings, prior=None)
-    again = Campaign(campaign.store, campaign._labelling.key, without, None)
+    again = Campaign(campaign.desk.store, campaign.desk.labelling.key, without, None)
     assert again.estimates().to_dict() == campaign.estimates().to_dict()
 
 

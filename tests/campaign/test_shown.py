@@ -75,7 +75,7 @@ def test_one_text_of_those_that_lie_is_enough(path: Path, storage: str) -> None:
 def test_what_was_never_dealt_is_not_sealed(path: Path, storage: str) -> None:
     """This is said, too: of such an item nothing is known but its id, score and label."""
     campaign = _create(path, storage)
-    with campaign.store.read() as session:
+    with campaign.desk.store.read() as session:
         lying = {card.item_id for stratum in range(3) for card in session.cards(1, stratum, 0, 50)}
     texts = [text if str(number) in lying else "other" for number, text in enumerate(TEXTS)]
     _table(texts).to_parquet(path)

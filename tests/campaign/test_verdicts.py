@@ -15,6 +15,7 @@ from assay.campaign import Campaign, import_verdicts, write_unjudged
 from assay.cli import app
 from assay.core.deck import number
 from assay.errors import AssayError, DesignError, InputError
+from assay.labelling import waiting_in
 from tests.kinds import finish
 
 SIZE = 1_600
@@ -139,7 +140,7 @@ def test_after_new_strata_verdicts_are_learned_from_anew() -> None:
     taken = import_verdicts("spam", "rest.jsonl", storage="sqlite:///assay.db")
     source = taken.campaign.settings.source
     assert source.model is None and source.scale == "probability"
-    assert taken.campaign.recut_is_due
+    assert taken.campaign.desk.recut_is_due
 
 
 def test_a_query_and_a_condition_stay_what_they_are(folder: Path) -> None:
@@ -218,7 +219,7 @@ def test_verdicts_are_taken_by_a_campaign_of_several_metrics() -> None:
     Path("verdicts.csv").write_text("\n".join(["id,verdict", *rows]))
     taken = import_verdicts("spam", "verdicts.csv", storage="sqlite:///assay.db")
     assert taken.new == SIZE
-    assert len(taken.campaign.answers()) + len(taken.campaign.waiting_answers()) == 120
+    assert len(taken.campaign.answers()) + len(waiting_in(taken.campaign.desk.current())) == 120
     label(taken.campaign, SIZE)
     assert taken.campaign.settings.source.model is not None
     assert "judge" in taken.campaign.settings.source.model.columns

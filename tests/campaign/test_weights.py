@@ -18,6 +18,7 @@ import assay
 from assay.cli import app
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, LabelConflictError
+from assay.labelling import history_in, waiting_in
 from assay.predictions import from_arrays
 from assay.storage import Label
 from tests.kinds import finish, shallow
@@ -106,7 +107,7 @@ def test_a_budget_is_of_answers_and_draws_that_come_again_are_free() -> None:
     estimate = label(campaign)
     assert estimate.stopped == "the budget is spent"
     assert estimate.labels == len(campaign.answers()) == len(campaign.events()) == 60
-    draws = campaign._labelling.rounds.state.tallies.answers
+    draws = campaign.desk.labelling.rounds.state.tallies.answers
     assert draws > 60
     assert f"{draws:,.0f} draws met 60 items" in str(estimate)
     assert sum(row.labels for row in campaign.strata()) == 60
@@ -130,7 +131,7 @@ def test_items_that_are_most_of_the_weight_settle_it() -> None:
     assert estimate.stopped == "the goal is met"
     assert estimate.low <= right <= estimate.high
     assert estimate.labels < (SCORE[:40] >= 0.5).sum()
-    assert campaign._labelling.rounds.state.tallies.answers < 2000
+    assert campaign.desk.labelling.rounds.state.tallies.answers < 2000
     heavy = np.where(np.arange(40) == 39, 1e12, 1.0)
     campaign = create(40, heavy, within=0.002, metric="prevalence", design=assay.Design(bins=1))
     while items := campaign.ask(50):  # the one that is nearly all cannot be judged
@@ -146,7 +147,7 @@ def test_resumed_revised_and_withdrawn_answers_count_every_time(
     for _ in range(3):
         batch = campaign.ask(10, reviewer="ann")
         campaign.tell({item.id: bool(TRUTH[int(item.id)]) for item in batch}, reviewer="ann")
-    rounds = campaign._labelling.rounds
+    rounds = campaign.desk.labelling.rounds
     often = max(rounds._dealt_in, key=lambda item_id: len(rounds._dealt_in[item_id]))
     assert len(rounds._dealt_in[often]) > 1
     assert assay.load_campaign(storage=storage_url).estimate() == campaign.estimate()
@@ -173,7 +174,8 @@ def test_resumed_revised_and_withdrawn_answers_count_every_time(
     again.tell({int(often): bool(TRUTH[int(often)])}, reviewer="ann")
     done = label(again)
     assert assay.load_campaign(storage=storage_url).estimate() == done
-    assert assay.load_campaign(storage=storage_url).history() == again.history()
+    loaded = assay.load_campaign(storage=storage_url)
+    assert history_in(loaded.desk.current()) == history_in(again.desk.current())
     assert assay.verify_campaign(storage=storage_url).findings == ()
 
 
@@ -202,10 +204,10 @@ def test_a_reserve_that_runs_out_grows(monkeypatch: pytest.MonkeyPatch, storage:
     whole = label(create(budget=60))
     shallow(monkeypatch, 2)
     campaign = create(budget=60, storage=storage)
-    with campaign.store.read() as session:
+    with campaign.desk.store.read() as session:
         laid = session.reserve(1, len(campaign.strata()))
     assert label(campaign) == whole
-    with campaign.store.read() as session:
+    with campaign.desk.store.read() as session:
         assert session.reserve(1, len(laid)) > laid
     assert assay.verify_campaign(storage=storage).clean
 
@@ -216,7 +218,7 @@ def test_a_rebase_goes_on_with_most_labels(storage: str) -> None:
     data = {"id": np.arange(SIZE), "p": SCORE, "views": drift}
     campaign = assay.rebase_campaign(storage=storage, predictions=data)
     kept = campaign.estimate().labels
-    assert kept + len(campaign.waiting_answers()) == before.labels
+    assert kept + len(waiting_in(campaign.desk.current())) == before.labels
     assert kept > 0.5 * before.labels
     assert label(campaign).labels == 60
     assert assay.verify_campaign(storage=storage).clean

@@ -31,7 +31,7 @@ def _stored(folder: Path) -> list[tuple[str, str, str]]:
 
 def test_an_answer_is_stored_at_once_and_sent_again_it_changes_nothing(tmp_path: Path) -> None:
     campaign = _campaign(tmp_path)
-    labeller = Labeller(campaign, "ann")
+    labeller = Labeller(campaign.desk, "ann")
     first = labeller.reply({"turn": 1, "submits": []})
     assert (first["turn"], first["state"], len(first["items"])) == (1, "go on", 3)
     item = first["items"][0]
@@ -51,7 +51,7 @@ def test_an_answer_is_stored_at_once_and_sent_again_it_changes_nothing(tmp_path:
 
 def test_undo_and_the_other_answers(tmp_path: Path) -> None:
     campaign = _campaign(tmp_path)
-    labeller = Labeller(campaign, "ann")
+    labeller = Labeller(campaign.desk, "ann")
     said: list[tuple[str, str, str]] = []
     for number, word in enumerate(("yes", "withdrawn", "cannot judge", "no")):
         item = labeller.reply({"submits": []})["items"][0]
@@ -79,7 +79,7 @@ def test_nothing_tells_what_the_classifier_said(storage: str) -> None:
     campaign = assay.create_campaign(
         columns, id="id", score="p", storage=storage, **{**said, **shown}
     )
-    labeller = Labeller(campaign, "ann")
+    labeller = Labeller(campaign.desk, "ann")
     words = json.dumps(labeller.words)
     for number in range(12):
         reply = labeller.reply({"submits": []})
@@ -96,7 +96,7 @@ def test_nothing_tells_what_the_classifier_said(storage: str) -> None:
 def test_a_complete_round_is_closed_as_on_the_page(tmp_path: Path) -> None:
     """Whoever saw that the campaign goes on cannot try another answer."""
     campaign = _campaign(tmp_path, budget=2)
-    labeller = Labeller(campaign, "ann")
+    labeller = Labeller(campaign.desk, "ann")
     items = labeller.reply({"submits": []})["items"]
     for item in items:
         reply = labeller.reply(_answer(item, "yes", f"k{item['id']}"))
@@ -118,7 +118,7 @@ def test_hostile_texts_are_carried_as_texts(tmp_path: Path) -> None:
         question=HOSTILE[:-1],
         storage=f"sqlite:///{tmp_path / 'hostile.db'}",
     )
-    labeller = Labeller(campaign, "ann")
+    labeller = Labeller(campaign.desk, "ann")
     reply = labeller.reply({"submits": []})
     ((name, value),) = reply["items"][0]["fields"]
     assert name == labeller.words["question"] == HOSTILE[:-1]
@@ -141,7 +141,7 @@ NO_MESSAGES: list[object] = [
 
 
 def test_what_is_no_message_is_told_and_stores_nothing(tmp_path: Path) -> None:
-    labeller = Labeller(_campaign(tmp_path), "ann")
+    labeller = Labeller(_campaign(tmp_path).desk, "ann")
     for message in NO_MESSAGES:
         reply = labeller.reply(message)
         assert reply["error"] and "items" not in reply
@@ -149,19 +149,19 @@ def test_what_is_no_message_is_told_and_stores_nothing(tmp_path: Path) -> None:
     assert [receipt["status"] for receipt in receipts] == ["refused"]  # it was never given
     assert _stored(tmp_path) == []
     with pytest.raises(InputError):
-        Labeller(labeller._campaign, " ")
+        Labeller(labeller._desk, " ")
 
 
 def test_where_items_run_out_nothing_is_told_of_the_predictions(tmp_path: Path) -> None:
     campaign = make_campaign_without_predictions(f"sqlite:///{tmp_path / 'short.db'}")
-    labeller = Labeller(campaign, "ann")
+    labeller = Labeller(campaign.desk, "ann")
     for number in range(60):
         reply = labeller.reply({"submits": []})
         if "error" in reply:
             break
         labeller.reply(_answer(reply["items"][0], "yes", f"k{number}"))
-    assert reply["error"] == "there are no more items just now; campaign.trouble says why"
-    assert campaign.trouble
+    assert reply["error"] == "there are no more items just now; campaign.ask() says why"
+    assert campaign.desk.labelling.trouble
 
 
 def test_the_widget_answers_its_page_and_keeps_no_item_in_its_state(tmp_path: Path) -> None:
@@ -175,7 +175,7 @@ def test_the_widget_answers_its_page_and_keeps_no_item_in_its_state(tmp_path: Pa
     assert replies[1]["receipts"][0]["status"] == "saved"
     assert _stored(tmp_path) == [(item["id"], "no", "ann")]
     state = widget.get_state()
-    assert state["words"] == Labeller(campaign, "ann").words
+    assert state["words"] == Labeller(campaign.desk, "ann").words
     assert "export default" in state["_esm"] and ".assay-label" in state["_css"]
     saved = {name: value for name, value in state.items() if name not in ("_esm", "_css")}
     assert item["id"] not in repr(saved) and "subject" not in repr(saved)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from assay.campaign import load_campaign
+from assay.labelling import reviewers_in
 
 Fixture = Callable[..., Any]
 PROMPT = "q quit"
@@ -214,7 +215,9 @@ def test_a_reviewer_has_a_name_and_items_may_be_broken(create: Fixture, run: Fix
     assert "3 judged in this sitting, all saved." in shown
     assert "3 judged" in run("label", "spam", "--reviewer", "bob", input="y\nb\nn\nq\n").stdout
     campaign = load_campaign("spam", storage="sqlite:///assay.db")
-    assert [(row.name, row.answers, row.broken) for row in campaign.reviewers()] == [
+    assert [
+        (row.name, row.answers, row.broken) for row in reviewers_in(campaign.desk.current())
+    ] == [
         ("ann", 3, 2),
         ("bob", 3, 1),
     ]

@@ -24,7 +24,7 @@ def test_real_responses_are_read() -> None:
     once = import_labels(campaign, FLAT)
     # A draft and a record without responses say nothing yet.
     assert once == Imported(4, 0, 0, without_label=2, skipped=1, format="argilla")
-    assert {item: review.answers for item, review in campaign.reviews().items()} == {
+    assert {item: review.answers for item, review in campaign.desk.reviews().items()} == {
         "007": {ANN: Answer.YES, BOB: Answer.NO},
         "NA": {ANN: Answer.NO},
         "=1+1": {BOB: Answer.CANNOT_JUDGE},

@@ -13,6 +13,7 @@ from assay.core.answers import Answer, answers_to
 from assay.core.vocabulary import Vocabulary
 from assay.errors import InputError, LabelError
 from assay.exchange import LabelStudio, read_map
+from assay.labelling import reviewers_in
 from tests.exchange.campaigns import campaign_of, campaign_of_classes, campaign_of_sets
 from tests.exchange.fake_label_studio import faking
 from tests.exchange.test_round_trip import CLASSES as TOPICS
@@ -223,7 +224,7 @@ def test_reviewers_agree_by_the_class() -> None:
     # By hand: two of four agree; chance (2 * 1 + 1 * 1) / 16, of math and of cannot judge.
     assert (agreement.raw, agreement.kind) == (0.5, "Cohen")
     assert agreement.kappa == pytest.approx((0.5 - 3 / 16) / (1 - 3 / 16))
-    [bob] = [row for row in campaign.reviewers() if row.name == "bob"]
+    [bob] = [row for row in reviewers_in(campaign.desk.current()) if row.name == "bob"]
     assert (bob.answers, bob.broken, bob.cannot_judge) == (4, 1, 0)
     campaign.rule("b", "mathematics", reviewer="eve", key="k")
     assert campaign.answers()["b"] is Answer("math")

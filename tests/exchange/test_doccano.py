@@ -37,7 +37,7 @@ def test_a_zip_of_users_names_its_reviewers() -> None:
     content = zipped(ann=f"{line('a', 'yes')}\n{line('b')}\n", bob=line("a", "no"))
     imported = import_labels(campaign, content)
     assert imported == Imported(2, 0, 0, without_label=1, format="doccano")
-    assert campaign.reviews()["a"].answers == {
+    assert campaign.desk.reviews()["a"].answers == {
         "doccano:ann": Answer.YES,
         "doccano:bob": Answer.NO,
     }

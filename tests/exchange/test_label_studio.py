@@ -26,7 +26,7 @@ def test_a_real_export_is_read() -> None:
     once = import_labels(campaign, EXPORT)
     assert once == Imported(6, 0, 0, without_label=1, skipped=1, format="label-studio")
     one, two = "label-studio:1", "label-studio:2"
-    assert {item: review.answers for item, review in campaign.reviews().items()} == {
+    assert {item: review.answers for item, review in campaign.desk.reviews().items()} == {
         "null": {one: Answer.NO, two: Answer.CANNOT_JUDGE},
         "None": {one: Answer.NO, two: Answer.NO},
         "two\r\nlines": {one: Answer.NO},

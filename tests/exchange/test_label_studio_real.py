@@ -104,7 +104,7 @@ def check(campaign: Campaign, exported: bytes) -> None:
     )
     assert import_labels(campaign, exported).unchanged == told
     _, _, disputed, agreed, *others = AWKWARD
-    reviews = campaign.reviews()
+    reviews = campaign.desk.reviews()
     assert set(reviews) == {disputed, agreed, *others}
     assert reviews[disputed].answers == {
         "label-studio:1": Answer.NO,

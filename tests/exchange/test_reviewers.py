@@ -13,6 +13,7 @@ from assay.campaign.extend import rebase_campaign
 from assay.core.answers import Answer, answers_to
 from assay.core.deck import Id
 from assay.errors import InputError, LabelConflictError, LabelError
+from assay.labelling import reviewers_in, waiting_in
 from assay.storage import Label
 from tests.exchange.campaigns import campaign_of
 
@@ -70,10 +71,10 @@ def test_labels_in_a_fresh_copy_give_the_same_estimate(format: str) -> None:
     work(source)
     content = write_labels(source, format=format).content
     assert import_labels(copy, content).new == len(labels_sheet(source).rows)
-    assert copy.reviews().keys() >= source.answers().keys()
+    assert copy.desk.reviews().keys() >= source.answers().keys()
     assert said(copy) == said(source)
     assert copy.estimate() == source.estimate()
-    assert [row.name for row in copy.reviewers()] == ["ann", "bob", "eve", "zoë"]
+    assert [row.name for row in reviewers_in(copy.desk.current())] == ["ann", "bob", "eve", "zoë"]
     assert strip(labels_sheet(copy).rows) == strip(labels_sheet(source).rows)
     assert import_labels(copy, content).unchanged == len(labels_sheet(source).rows)
 
@@ -106,7 +107,7 @@ def said(campaign: Campaign) -> dict[object, object]:
     """Return what counts in the end: without who skipped, which no export has."""
     return {
         item: (list(review.answers.items()), review.ruling)
-        for item, review in campaign.reviews().items()
+        for item, review in campaign.desk.reviews().items()
         if review.answers or review.ruling
     }
 
@@ -253,7 +254,7 @@ def test_answers_that_wait_after_a_rebase_are_no_labels_yet(storage: str) -> Non
     campaign.tell({item.id: True for item in campaign.ask(3)}, reviewer="ann")
     new = {"url": ["a", "b", "c", "d"], "p": [0.9, 0.1, 0.7, 0.8]}
     campaign = rebase_campaign(storage=storage, predictions=new)
-    waiting = set(campaign.waiting_answers())
+    waiting = set(waiting_in(campaign.desk.current()))
     assert waiting  # 'b' at least: the metric needs no label of it any more
     assert {row[0] for row in labels_sheet(campaign).rows} == {"a", "b", "c"} - waiting
     assert {event.item_id for event in campaign.events()} == {"a", "b", "c"}

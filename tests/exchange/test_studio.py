@@ -286,7 +286,7 @@ def test_items_for_two_people_have_tasks_for_two(there: tuple[Fake, str]) -> Non
     for who in (1, 2):
         talk.fake.annotate(talk.fake.of(item)[0], "yes", who=who)
     talk.step()
-    assert made.reviews()[int(item)].answers.keys() == {"label-studio:1", "ann"}
+    assert made.desk.reviews()[int(item)].answers.keys() == {"label-studio:1", "ann"}
 
 
 def test_nothing_is_made_for_a_campaign_that_has_stopped(there: tuple[Fake, str]) -> None:

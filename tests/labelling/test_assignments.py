@@ -9,6 +9,7 @@ import pytest
 
 import assay
 from assay.core.answers import Answer
+from assay.labelling import reviewers_in
 from assay.labelling.assignments import Assignments
 from assay.labelling.review_rule import Review
 from assay.storage import Label
@@ -60,7 +61,9 @@ class Game:
 
     def dealt(self, assignments: assay.Campaign) -> list[int]:
         assignments.answers()  # catches up
-        return sorted(int(item) for ids in assignments._labelling.items_of_rounds for item in ids)
+        return sorted(
+            int(item) for ids in assignments.desk.labelling.items_of_rounds for item in ids
+        )
 
     def some_items(self, assignments: assay.Campaign, most: int) -> list[int]:
         dealt = self.dealt(assignments)
@@ -143,7 +146,7 @@ class Game:
         ]
         expected = self.model.record(told, revise=revise)
         try:
-            found = assignments.record(
+            found = assignments.desk.record(
                 [Label(str(item), Answer(answer), name) for item, answer, name in told],
                 revise=revise,
             )
@@ -190,7 +193,7 @@ class Game:
         assert self.tallies(assignments) == [
             (row.labels, row.positives, row.cannot_judge) for row in assignments.strata()
         ]
-        rows = {row.name: row for row in assignments.reviewers()}
+        rows = {row.name: row for row in reviewers_in(assignments.desk.current())}
         for name in PEOPLE:
             said = [self.model.answers(item).get(name) for item in self.model.items()]
             if name in rows:

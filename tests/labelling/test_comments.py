@@ -58,13 +58,17 @@ def test_a_first_comment_replaces_nothing_and_another_one_needs_revise() -> None
 def test_several_reviewers_likewise() -> None:
     campaign = team()
     item = str(campaign.ask(1, reviewer="nobody")[0].id)
-    first = campaign.record([Label(item, "yes", "ann"), Label(item, "no", "bob", comment="dull")])
+    first = campaign.desk.record(
+        [Label(item, "yes", "ann"), Label(item, "no", "bob", comment="dull")]
+    )
     assert (first.new, first.revised) == (2, 0)
-    more = campaign.record([Label(item, "yes", "ann", comment="lively"), Label(item, "no", "bob")])
+    more = campaign.desk.record(
+        [Label(item, "yes", "ann", comment="lively"), Label(item, "no", "bob")]
+    )
     assert (more.new, more.revised, more.unchanged) == (0, 1, 1)
     with pytest.raises(assay.LabelConflictError, match="'no' with another comment"):
-        campaign.record([Label(item, "no", "bob", comment="not so dull")])
-    again = campaign.record([Label(item, "no", "bob", comment="not so dull")], revise=True)
+        campaign.desk.record([Label(item, "no", "bob", comment="not so dull")])
+    again = campaign.desk.record([Label(item, "no", "bob", comment="not so dull")], revise=True)
     assert again.revised == 1
     (dispute,) = campaign.disputes()
     assert {who: label.comment for who, label in dispute.labels.items()} == {
@@ -113,7 +117,7 @@ def test_whoever_rules_may_write_and_the_frame_has_what_counts() -> None:
         (item, "yes", "page 3 of the guidelines")
     ]
     campaign.rule(item, "withdrawn", reviewer="eve", key="w")
-    campaign.record([Label(str(item), "yes", "bob", comment="right")], revise=True)
+    campaign.desk.record([Label(str(item), "yes", "bob", comment="right")], revise=True)
     frame = campaign.to_frame(backend="polars")
     assert frame["comment"].to_list() == ["ann thinks so\nright"]
 
@@ -133,7 +137,7 @@ def test_comments_that_cannot_be_kept_are_refused_and_nothing_is_recorded() -> N
     with pytest.raises(assay.LabelError, match="and no answer"):
         campaign.tell({item: True}, comments={other: "lost"})
     with pytest.raises(assay.LabelError, match="2,001 characters"):
-        campaign.record([Label(str(item), "yes", "ann", comment=most + "x")])
+        campaign.desk.record([Label(str(item), "yes", "ann", comment=most + "x")])
     with pytest.raises(assay.LabelError, match="2,001 characters"):
         campaign.review([Label(str(item), "yes", key="1", comment=most + "x")], reviewer="ann")
     assert campaign.events() == []
@@ -150,7 +154,7 @@ def test_comments_go_with_their_labels_to_a_rebased_campaign(storage: str) -> No
     after = assay.rebase_campaign(storage=storage, predictions=scores)
     assert written(after) == written(campaign)
     assert assay.verify_campaign(storage=storage).clean
-    with after.store.write() as session:
+    with after.desk.store.write() as session:
         session._connection.exec_driver_sql("UPDATE label_event SET comment = '' WHERE id > 3")
     wrong = assay.verify_campaign(storage=storage).findings
     assert "from before is not as it was" in " ".join(wrong)

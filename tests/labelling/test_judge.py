@@ -108,7 +108,7 @@ def test_labels_count_for_their_strata(half_way: assay.Campaign) -> None:
     assert quality.kappa.value == pytest.approx(kappa)
     assert quality.agreement.value != pytest.approx(sk.accuracy_score(TRUTH[at], VERDICT[at]))
     assert quality.sensitivity.counted + quality.specificity.counted == len(frame)
-    people = half_way._labelling.rounds.standings[0].look.plain
+    people = half_way.desk.labelling.rounds.standings[0].look.plain
     assert quality.gaps[0].by_people == pytest.approx(float(people))
 
 

@@ -10,6 +10,7 @@ import pytest
 import assay
 from assay.core.stopping import Reason
 from assay.core.types import Bools
+from assay.labelling import history_in
 from assay.report.report import Report
 from assay.web.dashboard import dashboard_of
 from tests.kinds import finish
@@ -51,7 +52,7 @@ def every_page_tells(campaign: assay.Campaign, told: assay.Estimate) -> None:
     plain = json.loads(report.json)["metrics"]["precision"]
     assert (plain["low"], plain["high"]) == (told.low, told.high) == told.worst_case
     assert plain["like_rest"] == list(told.like_rest or ())
-    last = campaign.history()["precision"][-1]
+    last = history_in(campaign.desk.current())["precision"][-1]
     assert (last.low, last.high) == (told.low, told.high)
 
 
@@ -98,7 +99,7 @@ def test_several_targets_end_with_what_could_not_be_judged() -> None:
     hard = (SCORE >= 0.5) & (np.arange(SIZE) % 3 == 0)  # only what `a` says yes to
     finish(campaign, lambda id: "cannot judge" if hard[id] else TRUTH[id], 60)
     told = campaign.estimates()
-    assert campaign._reason() is Reason.UNJUDGED
+    assert campaign.desk.current().rounds.reason is Reason.UNJUDGED
     assert "could move precision:a by" in (told["precision:a"].stopped or "")
     assert told["precision:b"].could_move == 0
     assert told["precision:a"].like_rest is not None
@@ -127,7 +128,9 @@ def test_items_that_wait_are_told_and_taken_at_their_worst(tmp_path: Path) -> No
     assert told.value == 1.0
     assert told.low < TRUTH.mean() < told.high
     plain = (
-        campaign._labelling.evaluation.decide(campaign._labelling.rounds.state).standings[0].look
+        campaign.desk.labelling.evaluation.decide(campaign.desk.labelling.rounds.state)
+        .standings[0]
+        .look
     )
     assert float(plain.low) > TRUTH.mean()  # as it was shown before
     assert assay.verify_campaign(campaign.name, storage=f"sqlite:///{tmp_path / 'a.db'}").clean

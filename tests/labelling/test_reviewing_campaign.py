@@ -10,6 +10,7 @@ import pytest
 
 import assay
 from assay.core.deck import number
+from assay.labelling import history_in, reviewers_in, waiting_in
 from assay.storage import Label
 from tests.clock import Clock, movable_clock
 from tests.kinds import TRUTH, create, table
@@ -74,7 +75,7 @@ def test_a_late_answer_is_flagged_and_counts(storage_url: str, clock: Clock) -> 
     (receipt,) = campaign.review([submit(item, "no", "b")], reviewer="bob").receipts
     assert (receipt.status, receipt.late) == ("saved", False)
     assert campaign.answers() == {item.id: "yes"}  # the first to answer, as it wants one reviewer
-    ann, bob = campaign.reviewers()
+    ann, bob = reviewers_in(campaign.desk.current())
     assert (ann.late, ann.spare, bob.late, bob.spare) == (1, 0, 0, 1)
     (receipt,) = campaign.review([submit(item, "yes", "a")], reviewer="ann").receipts
     assert (receipt.status, receipt.late) == ("again", True)
@@ -140,7 +141,7 @@ def test_items_for_several_reviewers_are_a_random_share() -> None:
     campaign = assay.create_campaign(
         scores, score="p", threshold=0.0, budget=5, seed=12, reviewers_per_item=2, overlap=0.3
     )
-    wanted = campaign._labelling.wanted
+    wanted = campaign.desk.labelling.wanted
     assert independence(lambda item: wanted(str(item))) < 5
 
     def by_the_deck(item: int) -> int:  # the same draw as the deck: those dealt first have two
@@ -188,12 +189,12 @@ def test_answers_in_a_browser_outlive_a_rebase(storage_url: str) -> None:
     receipts = after.review([again, *answers], reviewer="bob").receipts
     assert [receipt.status for receipt in receipts] == ["again"] + ["saved"] * len(rest)
     assert not any(receipt.late for receipt in receipts)
-    told = {**after.answers(), **after.waiting_answers()}
+    told: dict[Any, assay.Answer] = {**after.answers(), **waiting_in(after.desk.current())}
     assert {item.id: told[item.id] for item in held} == {
         first.id: "yes",
         **dict.fromkeys((item.id for item in rest), "no"),
     }
-    assert after.waiting_answers()
+    assert waiting_in(after.desk.current())
     stranger = submit(assay.Item("0299"), "yes", "stranger")
     (refused,) = after.review([stranger], reviewer="kim").receipts
     assert refused.status == "refused"
@@ -214,8 +215,8 @@ def test_objects_that_lived_through_it_and_fresh_ones_agree(storage_url: str) ->
     fresh = assay.load_campaign(storage=storage_url)
     for each in (after, other):
         assert each.estimates().to_dict() == fresh.estimates().to_dict()
-        assert (each.answers(), each.waiting_answers()) == (
+        assert (each.answers(), waiting_in(each.desk.current())) == (
             fresh.answers(),
-            fresh.waiting_answers(),
+            waiting_in(fresh.desk.current()),
         )
-        assert each.history() == fresh.history()
+        assert history_in(each.desk.current()) == history_in(fresh.desk.current())

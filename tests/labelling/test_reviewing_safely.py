@@ -7,6 +7,7 @@ import pytest
 
 import assay
 from assay.core.deck import Id
+from assay.labelling import reviewers_in
 from assay.labelling.reserve import ShortReserveError
 from assay.labelling.state import Labelling
 from assay.results.progress import Turn
@@ -56,7 +57,7 @@ def test_what_was_sent_is_saved_even_if_there_are_no_more_items(
     sent = [Label(str(item.id), "yes", key=str(item.id)) for item in items]
     turn = campaign.review(sent, reviewer="ann", want=20)
     assert [receipt.status for receipt in turn.receipts] == ["saved"] * 5
-    assert campaign.trouble == "the predictions are not at hand"
+    assert campaign.desk.labelling.trouble == "the predictions are not at hand"
     assert len(campaign.events()) == 5
     assert turn.items  # what lies on the table can be judged
     left = [Label(str(item.id), "yes", key=str(item.id)) for item in turn.items]
@@ -92,22 +93,22 @@ def test_one_person_in_two_spellings_is_one_reviewer() -> None:
     campaign = create(reviewers_per_item=2, overlap=1.0)
     (item,) = campaign.ask(1, reviewer="Zoë")
     campaign.tell({item.id: True}, reviewer=unicodedata.normalize("NFD", " Zoë "))
-    again = campaign.record([Label(str(item.id), assay.Answer.YES, "Zoë\t")])
+    again = campaign.desk.record([Label(str(item.id), assay.Answer.YES, "Zoë\t")])
     assert (again.new, again.unchanged) == (0, 1)
-    assert [row.name for row in campaign.reviewers()] == ["Zoë"]
+    assert [row.name for row in reviewers_in(campaign.desk.current())] == ["Zoë"]
 
 
 def test_what_is_told_frees_the_claim() -> None:
     campaign = create(reviewers_per_item=2, overlap=1.0)
     items = campaign.ask(5, reviewer="ann")
-    campaign.record([Label(str(item.id), assay.Answer.YES, "ann") for item in items])
+    campaign.desk.record([Label(str(item.id), assay.Answer.YES, "ann") for item in items])
     assert {item.id for item in campaign.ask(5, reviewer="bob")} == {item.id for item in items}
 
 
 def test_campaigns_of_one_name_in_two_storages_are_told_apart() -> None:
     one, other = create(), create()
     assert one.name == other.name
-    assert one.identity != other.identity
+    assert one.desk.identity != other.desk.identity
 
 
 @pytest.mark.parametrize("overlap", ["0.1", True, None, 1.5, float("nan")])

@@ -75,7 +75,7 @@ def test_slices_add_up_to_the_whole(more: dict[str, Any]) -> None:
     weights = np.random.default_rng(1).lognormal(0, 1, SIZE)
     campaign = label(create({**TABLE, "w": weights}, design=assay.Design(bins=4), **more))
     slices = campaign.slices("lang")
-    whole = float(campaign._labelling.rounds.standings[0].look.plain)
+    whole = float(campaign.desk.labelling.rounds.standings[0].look.plain)
     rows = list(slices.values())
     assert sum(row.share for row in rows) == pytest.approx(1)
     if "metrics" not in more:  # whose estimate takes each cell of a stratum by itself

@@ -44,7 +44,7 @@ def labelled(unjudged: int = -1, **more: Any) -> assay.Campaign:
 
 def draws(campaign: assay.Campaign, which: np.ndarray[Any, Any]) -> dict[int, int]:
     """Return how often each of these items was drawn, for the variants that count that."""
-    rounds = campaign._labelling.rounds
+    rounds = campaign.desk.labelling.rounds
     return {int(item): rounds.times(item) for item in rounds.answers if which[int(item)]}
 
 

@@ -161,9 +161,9 @@ def test_several_reviewers() -> None:
     made = make(reviewers_per_item=2, overlap=1.0, budget=30)
     campaign = made.campaign
     batch = campaign.ask(10, reviewer="zoe")
-    campaign.record([Label(str(item.id), assay.Answer.YES, "zoe") for item in batch[:6]])
-    campaign.record([Label(str(item.id), assay.Answer.YES, "ann") for item in batch[:3]])
-    campaign.record([Label(str(item.id), assay.Answer.NO, "ann") for item in batch[3:5]])
+    campaign.desk.record([Label(str(item.id), assay.Answer.YES, "zoe") for item in batch[:6]])
+    campaign.desk.record([Label(str(item.id), assay.Answer.YES, "ann") for item in batch[:3]])
+    campaign.desk.record([Label(str(item.id), assay.Answer.NO, "ann") for item in batch[3:5]])
     campaign.rule(batch[3].id, "no", reviewer="Ruthven", key="r1")
     campaign.review(
         [Label(str(campaign.ask(1, reviewer="bob")[0].id), "skip", key="k")], reviewer="bob"
@@ -193,7 +193,7 @@ def test_a_rebase_is_told(tmp_path: Path) -> None:
     judged = {int(event.item_id) for event in old.campaign.events()}
     assert told["before"]["judged"] == 40
     assert told["before"]["gone"] == sum(item >= 200 for item in judged) > 0
-    assert told["waiting"] == 40 - len(campaign.reviews()) > 0
+    assert told["waiting"] == 40 - len(campaign.desk.reviews()) > 0
     assert "that wait to be drawn" in campaign.report().markdown
     assert f"Took the place of | {told['before']['campaign']}: 40 judged" in plain(campaign)
 

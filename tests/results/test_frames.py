@@ -13,6 +13,7 @@ import pytest
 import assay
 from assay.audit.books import Verification
 from assay.errors import InputError, MissingDependencyError
+from assay.labelling import history_in
 from assay.results.frames import BACKENDS, Backend, frame_of
 
 RNG = np.random.default_rng(3)
@@ -85,7 +86,7 @@ def test_a_campaigns_frames_say_what_its_methods_say(backend: Backend) -> None:
     ]
     assert [judged.count(name) for name in strata["stratum"]] == strata["labels"]
     history = _columns(CAMPAIGN.to_frame("history", backend=backend))
-    for metric, points in CAMPAIGN.history().items():
+    for metric, points in history_in(CAMPAIGN.desk.current()).items():
         rows = [row for row, name in enumerate(history["metric"]) if name == metric]
         assert [history["low"][row] for row in rows] == [point.low for point in points]
         assert [history["labels"][row] for row in rows] == [point.labels for point in points]

@@ -8,6 +8,7 @@ import pytest
 
 import assay
 from assay import Campaign, Design
+from assay.labelling import history_in
 from assay.results.estimates import Estimates
 from assay.results.progress import HistoryPoint, thinned
 
@@ -62,16 +63,16 @@ def test_the_history_is_what_was_told_on_the_way(goal: dict[str, Any]) -> None:
     campaign = make(**goal)
     trail = run(campaign)
     assert min(map(len, trail.values())) > 1
-    assert same(campaign.history(), trail)
+    assert same(history_in(campaign.desk.current()), trail)
     # The wrong variant: one answer off, a round late.
     off = {name: [*points[1:], points[-1]] for name, points in trail.items()}
-    assert not same(campaign.history(), off)
+    assert not same(history_in(campaign.desk.current()), off)
 
 
 def test_it_is_the_same_when_read_from_the_storage(tmp_path: Any) -> None:
     url = f"sqlite:///{tmp_path / 'labels.db'}"
     trail = run(make(budget=90, name="kept", storage=url))
-    assert same(assay.load_campaign("kept", storage=url).history(), trail)
+    assert same(history_in(assay.load_campaign("kept", storage=url).desk.current()), trail)
 
 
 def test_a_revised_answer_changes_the_past() -> None:
@@ -83,8 +84,10 @@ def test_a_revised_answer_changes_the_past() -> None:
     slip.tell({item: answer(item) for item in wrong}, revise=True)
     never = make(budget=90, design=proportional)
     after = run(never)
-    assert same(slip.history(), after)
-    assert not same(slip.history(), before)  # as it would be if it kept what it had seen
+    assert same(history_in(slip.desk.current()), after)
+    assert not same(
+        history_in(slip.desk.current()), before
+    )  # as it would be if it kept what it had seen
 
 
 def test_unfinished_rounds_are_looked_at_by_what_is_there() -> None:
@@ -94,14 +97,14 @@ def test_unfinished_rounds_are_looked_at_by_what_is_there() -> None:
         told += [item.id for item in campaign.ask(size) if item.id not in told]
         # The first item of all is left open: no round is ever complete.
         campaign.tell({item: answer(item) for item in told[1:]})
-    assert campaign.history() == {}
-    ((_, points),) = campaign.history(unfinished=30).items()
+    assert history_in(campaign.desk.current()) == {}
+    ((_, points),) = history_in(campaign.desk.current(), unfinished=30).items()
     judged = [item % 17 != 0 for item in told]
     assert [point.labels for point in points] == [sum(judged[1 : 10 * k]) for k in (1, 2, 3)]
-    assert len(campaign.history(unfinished=2)["precision"]) == 2
+    assert len(history_in(campaign.desk.current(), unfinished=2)["precision"]) == 2
     campaign.tell({told[0]: answer(told[0])})
-    assert len(campaign.history()["precision"]) == 4
-    assert campaign.history(unfinished=30) == campaign.history()
+    assert len(history_in(campaign.desk.current())["precision"]) == 4
+    assert history_in(campaign.desk.current(), unfinished=30) == history_in(campaign.desk.current())
 
 
 def test_looking_costs_no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,7 +115,7 @@ def test_looking_costs_no_second_look(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("the history looked again")
 
     monkeypatch.setattr("assay.core.procedures.look", looked)
-    assert len(campaign.history()["precision"]) == 9
+    assert len(history_in(campaign.desk.current())["precision"]) == 9
 
 
 def test_thinning_keeps_the_end_and_the_spacing() -> None:

@@ -15,6 +15,7 @@ from assay.core.engine import State, look
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.types import Bools, Floats, Ints
+from assay.labelling import history_in
 from assay.simulation import of_one, of_several, replay
 from tests.joint_population import make as population
 
@@ -98,7 +99,7 @@ def test_campaigns_of_every_kind_end_with_the_interval_for_one_look(
         assert early[name].half_width > unprotected[name].half_width
         assert early[name].holds == "95% if you stop now; at the budget of 120 it is narrower"
         assert early[name].holds in early[name].notes
-        assert ours.history()[name][-1].high == last.high
+        assert history_in(ours.desk.current())[name][-1].high == last.high
 
 
 def test_simulated_runs_of_several_targets_end_so_too() -> None:

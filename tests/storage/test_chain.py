@@ -102,14 +102,14 @@ def test_a_turn_takes_no_statement_more(storage_url: str) -> None:
 
     for number, item in enumerate(items[:3]):
         if number == 1:
-            sa.event.listen(campaign.store._backend.engine, "before_cursor_execute", note)
+            sa.event.listen(campaign.desk.store._backend.engine, "before_cursor_execute", note)
         label = Label(str(item.id), "yes", key=str(number))
         campaign.review([label], reviewer="ann", want=0)
     asked = [text for text in sent if text.startswith("SELECT") and "chain" in text]
     alone = [text for text in asked if "campaign.name" not in text]
     assert sent
     assert alone == []
-    stored, right = links(campaign.store, 1)
+    stored, right = links(campaign.desk.store, 1)
     assert stored == right
 
 

@@ -98,13 +98,13 @@ def test_what_only_reads_works_and_what_writes_says_why_not(tmp_path: Path) -> N
     """
     media, cut_off, old = (tmp_path / name for name in ("media", "cut off", "old"))
     campaign = filled(media)
-    campaign.store.close()
+    campaign.desk.store.close()
     before = {path.name: path.read_bytes() for path in media.iterdir()}
     live = filled(tmp_path / "live")
     cut_off.mkdir()
     for name in (NAME, f"{NAME}-wal"):
         shutil.copyfile(tmp_path / "live" / name, cut_off / name)
-    live.store.close()
+    live.desk.store.close()
     old.mkdir()
     shutil.copyfile(Path(__file__).parent / "data" / "schema_5.db", old / NAME)
     with sqlite3.connect(old / NAME) as connection:
@@ -131,7 +131,7 @@ def test_with_somebody_who_writes_their_labels_are_read(
 ) -> None:
     """Where the log and its index are there, SQLite reads them."""
     campaign = filled(tmp_path / "live")
-    url = campaign.store.name
+    url = campaign.desk.store.name
     monkeypatch.setattr(store, "_cannot_be_written", lambda _: "for a test")
     (item,) = campaign.ask(1)
     campaign.tell({item.id: True})
@@ -143,4 +143,4 @@ def test_with_somebody_who_writes_their_labels_are_read(
     with pytest.raises(sqlite3.OperationalError, match="no such table"):
         alone.execute("SELECT * FROM label_event")
     alone.close()
-    campaign.store.close()
+    campaign.desk.store.close()

@@ -91,7 +91,7 @@ class Rebase(Job):
         self.model = database.storage()
         campaign = labelled(self.model)
         self.told, self.states = said(campaign), [campaign.estimate()]
-        campaign.store.close()
+        campaign.desk.store.close()
         peaceful = rebase(database.copy(self.model), REBASED)
         self.states.append(peaceful.estimate())
 
@@ -102,14 +102,14 @@ class Rebase(Job):
     def is_done(self) -> bool:
         campaign = assay.load_campaign("spam", storage=self.storage)
         estimate, labels = campaign.estimate(), said(campaign)
-        campaign.store.close()
+        campaign.desk.store.close()
         if estimate not in self.states or labels != self.told:
             raise LostError(f"{len(labels)} of {len(self.told)} labels; {estimate}")
         return estimate == self.states[1]
 
     def redo(self, was_done: bool) -> None:
         if not was_done:
-            rebase(self.storage, REBASED).store.close()
+            rebase(self.storage, REBASED).desk.store.close()
         assert self.is_done()
         assert assay.verify_campaign("spam", storage=self.storage).clean
         self.database.drop(self.storage)

@@ -93,7 +93,7 @@ def check_sent(log: list[Row], sent: Iterable[Sent], names: Iterable[str]) -> Co
 
 def check_tallies(campaign: Campaign, book: Book, items: dict[str, Said]) -> None:
     """Fail unless the campaign's answers and strata are those of a recount."""
-    reviews = campaign.reviews()
+    reviews = campaign.desk.reviews()
     settled = {
         item: answer
         for item, said in items.items()

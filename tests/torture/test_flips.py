@@ -31,7 +31,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     for item in campaign.review([], reviewer="ann", want=25).items:
         label = assay.Label(str(item.id), truth(str(item.id)), key=f"key of {item.id}")
         campaign.review([label], reviewer="ann", want=0)
-    campaign.store.close()
+    campaign.desk.store.close()
     connection = sqlite3.connect(path)
     connection.execute("PRAGMA journal_mode=DELETE")  # the log's pages into the file
     connection.close()

@@ -19,7 +19,7 @@ def review_all(storage: str, *, own_isolation: bool) -> int:
     """Let reviewers judge at once, each with a store of their own; return how many turns failed."""
     campaigns = [assay.load_campaign("spam", storage=storage) for _ in range(REVIEWERS)]
     for campaign in campaigns if not own_isolation else ():
-        campaign.store._backend = replace(campaign.store._backend, writing={})
+        campaign.desk.store._backend = replace(campaign.desk.store._backend, writing={})
 
     def work(number: int) -> int:
         campaign, name, failed = campaigns[number], f"reviewer {number}", 0

@@ -47,7 +47,7 @@ def said(campaign: Campaign) -> list[tuple[str, ...]]:
 
 def names_in(campaign: Campaign) -> list[str]:
     """Return the names of all campaigns beside one."""
-    with campaign.store.read() as session:
+    with campaign.desk.store.read() as session:
         return session.names()
 
 
@@ -71,7 +71,7 @@ def rebase_until_there_is_room(storage: str, room: Room, step: int) -> int:
         assert said(campaign) == before
         for name in names_in(campaign):
             assert assay.verify_campaign(name, storage=storage).clean
-        campaign.store.close()
+        campaign.desk.store.close()
     campaign = assay.load_campaign("spam", storage=storage)
     assert said(campaign) == before
     assert failed > 0
@@ -98,7 +98,7 @@ def pages_left(file: Path, bytes_: int) -> Iterator[None]:
 def test_sqlite_may_not_grow_during_a_rebase(tmp_path: Path) -> None:
     file = tmp_path / "labels.db"
     storage, peaceful = f"sqlite:///{file}", f"sqlite:///{tmp_path / 'peaceful.db'}"
-    labelled(storage).store.close()
+    labelled(storage).desk.store.close()
     shutil.copy(file, tmp_path / "peaceful.db")
     failed = rebase_until_there_is_room(
         storage, lambda bytes_: pages_left(file, bytes_), STEP * PAGE
@@ -125,7 +125,7 @@ def test_disk_full_during_a_rebase_under_sqlite(tmp_path: Path) -> None:
     disk.mkdir()
     with small_disk(disk, 16):
         storage = f"sqlite:///{disk / 'labels.db'}"
-        labelled(storage).store.close()
+        labelled(storage).desk.store.close()
         failed = rebase_until_there_is_room(
             storage, lambda bytes_: bytes_left(disk, bytes_), 4 * PAGE
         )
@@ -136,7 +136,7 @@ def test_disk_full_during_a_rebase_under_sqlite(tmp_path: Path) -> None:
 def test_disk_full_during_a_rebase_under_postgresql() -> None:
     with postgres_on_small_disk() as (server, disk):
         storage = server.database("full")
-        labelled(storage).store.close()
+        labelled(storage).desk.store.close()
         failed = rebase_until_there_is_room(
             storage, lambda bytes_: bytes_left(disk, bytes_), 16 * PAGE
         )
@@ -155,7 +155,7 @@ def rebase_and_die(database: Database, places: Iterable[int], fault: str = "") -
     model = database.storage()
     campaign = labelled(model)
     before, states = said(campaign), [campaign.estimate()]
-    campaign.store.close()
+    campaign.desk.store.close()
     states.append(rebase(database.copy(model), ITEMS).estimate())
     found: list[int] = []
     for at in places:
@@ -170,7 +170,7 @@ def rebase_and_die(database: Database, places: Iterable[int], fault: str = "") -
         found.append(states.index(campaign.estimate()))
         for name in names_in(campaign) if FULL else ():
             assert assay.verify_campaign(name, storage=storage).clean
-        campaign.store.close()
+        campaign.desk.store.close()
         database.drop(storage)
         if not killed:
             break

@@ -116,7 +116,7 @@ def test_disputes_show_classes_and_take_them(make_web: MakeWeb) -> None:
     web = make_web(**of_classes(SIX), reviewers_per_item=2, overlap=1.0)
     items = [item.id for item in web.campaign.ask(2, reviewer="bob")]
     for who, word in (("bob", "law"), ("eve", "Ökonomie")):
-        web.campaign.record([Label(str(item), Answer(word), who) for item in items])
+        web.campaign.desk.record([Label(str(item), Answer(word), who) for item in items])
     owner = web.client("owner")
     page = owner.get("/owner/disputes").text
     assert [key for key, _ in buttons(page)] == [*"123456", "0", "c", "b"]

@@ -14,7 +14,7 @@ from threading import Event
 
 import pytest
 
-from assay import Campaign
+from assay.campaign import Campaign, Desk
 from assay.web.connections import Limits
 from assay.web.middleware import LimitedHandler
 from tests.web.serving import PATIENCE, add_token, in_thread, make_campaign
@@ -152,13 +152,13 @@ def test_the_slowest_makes_room(campaign: Campaign) -> None:
 def all_busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
     """Let requests for the page wait until somebody says so."""
     go_on = Event()
-    is_current = getattr_static(Campaign, "is_current").fget
+    is_current = getattr_static(Desk, "is_current").fget
 
-    def wait(self: Campaign) -> bool:
+    def wait(self: Desk) -> bool:
         assert go_on.wait(PATIENCE)
         return bool(is_current(self))
 
-    monkeypatch.setattr(Campaign, "is_current", property(wait))
+    monkeypatch.setattr(Desk, "is_current", property(wait))
     yield go_on
     go_on.set()
 
@@ -166,7 +166,7 @@ def all_busy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Event]:
 def test_where_all_are_at_work_the_next_is_told_so(
     campaign: Campaign, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    token = add_token(campaign.store.name, "reviewer", "ann").encode()
+    token = add_token(campaign.desk.store.name, "reviewer", "ann").encode()
     page = b"GET /review" + HOST + b"Authorization: Bearer " + token + b"\r\n\r\n"
     limits = replace(QUICK, connections=3)
     with (

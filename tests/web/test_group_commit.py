@@ -15,7 +15,7 @@ import sqlalchemy as sa
 import assay
 from assay import Campaign, Label
 from assay.errors import PredictionsError, StorageError
-from assay.labelling import Labelling, ShortReserveError, checked_request
+from assay.labelling import Assignments, Labelling, ShortReserveError, checked_request
 from assay.results import Turn
 from assay.web.queue import Counter
 from tests.campaign.test_import_beside import csv_of
@@ -160,11 +160,11 @@ def test_a_storage_that_fails_slowly_is_not_asked_by_each(
 ) -> None:
     calls = []
 
-    def fails(_campaign: Campaign, requests: Any) -> Any:
+    def fails(_assignments: Assignments, requests: Any) -> Any:
         calls.append(len(requests))
         raise StorageError("another program has held its lock")
 
-    monkeypatch.setattr(Campaign, "review_together", fails)
+    monkeypatch.setattr(Assignments, "turns", fails)
     monkeypatch.setattr("assay.web.queue._SOON", 0.0)
     turns = all_at_once(counter, {who: [] for who in PEOPLE})
     assert all(isinstance(turn, StorageError) for turn in turns)
@@ -261,7 +261,7 @@ def test_the_reserve_grows_before_it_runs_short(
     )
     counter, held, turns = Counter(campaign), session_sizes(campaign), 0
     waited: list[ShortReserveError] = []
-    monkeypatch.setattr(Campaign, "grow", lambda _campaign, short: waited.append(short))
+    monkeypatch.setattr(Labelling, "grow", lambda _labelling, short: waited.append(short))
     while True:
         (turn,) = all_at_once(counter, {"ann": []}, want=20)
         if turn.state == "done":
@@ -280,5 +280,5 @@ def test_the_reserve_grows_before_it_runs_short(
 
 def session_sizes(campaign: Campaign) -> int:
     """Return how many cards are in reserve."""
-    with campaign.store.read() as session:
+    with campaign.desk.store.read() as session:
         return sum(session.reserve(1, campaign.settings.strata.n_strata))

@@ -75,7 +75,7 @@ def test_a_rebase_does_not_need_a_new_server(web: Web) -> None:
         "subject": ["changed"] * 80,
     }
     assay.rebase_campaign("spam", storage=web.storage, predictions=changed)
-    assert not web.campaign.is_current
+    assert not web.campaign.desk.is_current
     told = reviewer.post("/api/review", json={"submits": submits[:2], "want": 20}).json()
     assert {each["status"] for each in told["receipts"]} == {"again"}
     assert "changed" in str(told["items"])

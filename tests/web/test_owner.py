@@ -17,6 +17,7 @@ from starlette.testclient import TestClient
 import assay
 from assay import Campaign
 from assay.core.answers import Answer
+from assay.labelling import history_in, reviewers_in
 from assay.results.estimates import StratumRow
 from assay.results.progress import HistoryPoint, Pace
 from assay.storage import Label
@@ -98,13 +99,16 @@ def test_the_numbers_are_the_campaigns(team: Web) -> None:
     unjudged = [answer for answer in campaign.answers().values() if not answer.judged]
     assert shown.texts["unjudged"] == str(len(unjudged)) != "0"
     assert shown.texts["disputes"] == str(len(campaign.disputes())) != "0"
-    begun = [review for review in campaign.reviews().values() if 0 < len(review.answers) < 2]
+    begun = [review for review in campaign.desk.reviews().values() if 0 < len(review.answers) < 2]
     begun = [review for review in begun if review.wanted == 2]
     assert shown.texts["begun"] == str(len(begun)) != "0"
     assert shown.texts["agreement"].lower() == f"{campaign.agreement()}.".lower()
     assert "at 95% confidence" in shown.words
     assert shown.tables["strata stacked"][1:] == [stratum_cells(row) for row in campaign.strata()]
-    reviewers = [list(map(str, list(vars(row).values())[:-1])) for row in campaign.reviewers()]
+    reviewers = [
+        list(map(str, list(vars(row).values())[:-1]))
+        for row in reviewers_in(campaign.desk.current())
+    ]
     assert [row[:-1] for row in shown.tables["reviewers stacked"][1:-1]] == reviewers
 
 
@@ -125,7 +129,7 @@ def test_the_picture_is_also_a_table(team: Web) -> None:
         team.campaign.rule(dispute.item.id, "yes", reviewer="eve", key=next(KEYS))
     shown, campaign = page(team), as_stored(team)
     rows = shown.tables[""][1:]
-    points, now = campaign.history()["precision"], campaign.estimate()
+    points, now = history_in(campaign.desk.current())["precision"], campaign.estimate()
     assert len(points) > 1
     for point in (*points, HistoryPoint(now.labels, now.value, now.low, now.high)):
         told = [point.labels, *(f"{n:.3f}" for n in (point.value or 0.0, point.low, point.high))]

@@ -14,6 +14,7 @@ from starlette.testclient import TestClient
 
 from assay.campaign.extend import rebase_campaign
 from assay.core.answers import Answer
+from assay.labelling import reviewers_in
 from assay.storage import Label
 from assay.web import Options
 from assay.web import items as shown
@@ -117,9 +118,9 @@ def test_no_more_items_is_said_without_a_hint_and_the_owner_hears_why(tmp_path: 
     assert answer.json()["error"].startswith("there are no more items just now")
     assert hints(web, answer.text) == []
     # A wrong page that passes on what the library says is noticed.
-    assert "predict" in hints(web, web.campaign.trouble)
+    assert "predict" in hints(web, web.campaign.desk.labelling.trouble)
     told_owner = owner.get("/owner/live", headers={"if-none-match": before.headers["etag"]})
-    for word in (*web.campaign.trouble.split(), "600"):
+    for word in (*web.campaign.desk.labelling.trouble.split(), "600"):
         assert word in unescape(told_owner.text)
     known = {"if-none-match": told_owner.headers["etag"]}
     assert owner.get("/owner/live", headers=known).status_code == 304
@@ -218,7 +219,7 @@ def bodies(web: Web) -> dict[str, str]:
 def test_nothing_that_would_sway_a_reviewer_leaves_the_server(make_web: MakeWeb) -> None:
     web = make_web(**planted(reviewers_per_item=2, overlap=1.0))
     said = [Label(str(item.id), Answer.YES, OTHER) for item in web.campaign.ask(20, reviewer=OTHER)]
-    web.campaign.record(said)
+    web.campaign.desk.record(said)
     sent = bodies(web)
     assert {"GET /review", "POST /api/review"} <= set(sent)
     assert len(json.loads(sent["POST /api/review"])["items"]) == 20
@@ -239,7 +240,7 @@ def test_a_page_that_shows_what_the_classifier_said_is_noticed(
     web.campaign.tell(
         {item.id: str(item.id)[-1] > "2" for item in web.campaign.ask(20)}, reviewer=OTHER
     )
-    assert OTHER in hints(web, str(web.campaign.reviewers()))
+    assert OTHER in hints(web, str(reviewers_in(web.campaign.desk.current())))
     assert any(hint.startswith("0.") for hint in hints(web, f"{web.campaign.estimate().value:.9f}"))
     assert hints(web, web.campaign.strata()[0].stratum)
 

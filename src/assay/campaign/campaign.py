@@ -2,50 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from numbers import Integral
-from typing import TYPE_CHECKING, Any, TypeVar
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 from warnings import warn
 
+from assay.campaign.desk import Desk
 from assay.campaign.findings import Findings
-from assay.core.answers import parse_answer, parse_answers
+from assay.core.answers import Agreement, Answer, parse_answer, parse_answers
 from assay.core.deck import Id
-from assay.core.stopping import Reason
-from assay.errors import (
-    AssayWarning,
-    InputError,
-    LabelError,
-    PredictionsError,
-)
+from assay.errors import InputError, LabelError
 from assay.labelling import (
     LEASE_SECONDS,
     WITHDRAWN,
-    ReplacedError,
-    ShortReserveError,
-    TurnReply,
-    TurnRequest,
+    Frame,
+    Settings,
+    agreement_in,
+    campaign_frame,
     check_lease,
     check_sent,
-    check_told,
     checked_request,
     comment_of,
-    kinds_of,
+    history_in,
     reviewer_of,
+    reviewers_in,
     told_by_one,
 )
-from assay.results import (
-    Estimate,
-    Item,
-    Receipt,
-    Recorded,
-    Turn,
-)
-from assay.storage import Label, Session
+from assay.results import Backend, Dispute, Estimate, Item, Receipt, Turn
+from assay.storage import Label, Store, StoredLabel
 
 if TYPE_CHECKING:
-    pass
-
-T = TypeVar("T")
+    from assay.predictions import Predictions
 
 
 class Campaign(Findings):
@@ -53,7 +42,27 @@ class Campaign(Findings):
 
     Every method first takes in what other processes have added to the storage, so several may work
     on one campaign; every `tell` is on disk when it returns.
+
+    Attributes
+    ----------
+    desk : Desk
+        What servers and tools need beyond this: to record for several reviewers, and to choose when
+        strata are cut anew.
     """
+
+    def __init__(
+        self, store: Store, key: int, settings: Settings, predictions: Predictions | None
+    ) -> None:
+        self.desk = Desk(store, key, settings, predictions)
+
+    if not TYPE_CHECKING:  # for which these names are gone
+
+        def __getattr__(self, name: str) -> Any:
+            if name not in _FORMER:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            now, value = _FORMER[name]
+            warn(f"Campaign.{name} is now {now}; the old name goes away", DeprecationWarning, 2)
+            return value(self)
 
     def ask(
         self, n: int = 20, *, reviewer: str | None = None, lease: float = LEASE_SECONDS
@@ -82,89 +91,17 @@ class Campaign(Findings):
         check_lease(lease)
         if reviewer is not None:
             reviewer = reviewer_of(reviewer)
-        elif self._settings.reviewing.per_item > 1:
+        elif self.settings.reviewing.per_item > 1:
             raise InputError(
                 f"campaign {self.name!r} wants several reviewers for some items, and nobody says "
                 "who asks",
                 hint="ask(..., reviewer='ann') and tell(..., reviewer='ann')",
             )
-        self._catch_up()
-        if self.recut_is_due and not self._labelling.rounds.outstanding:
-            self._recut_or_warn()
-        return self._following(
-            lambda: self._assignments.ask(int(n), reviewer=reviewer, lease=lease)
+        self.desk.current()
+        self.desk.recut_or_warn()
+        return self.desk.following(
+            lambda: self.desk.assignments.ask(int(n), reviewer=reviewer, lease=lease)
         )
-
-    def _recut_or_warn(self) -> None:
-        try:
-            self.recut()
-        except PredictionsError as error:  # the strata as they are do, too
-            warn(f"the strata were not cut anew: {error}", AssayWarning, stacklevel=3)
-
-    @property
-    def recut_is_due(self) -> bool:
-        """Whether there are labels enough to see what the columns of `aux` tell."""
-        from assay.core.error_model import scheduled
-
-        if not self._settings.source.aux or self._labelling.rounds.reason is not Reason.GO_ON:
-            return False
-        model = self._settings.source.model
-        done = max(self._recut_tried, 0 if model is None else model.labels)
-        return scheduled(self._labelling.answered) > done
-
-    def put_off_recut(self) -> None:
-        """Let it not be due again before there are twice as many labels: somebody else does it."""
-        from assay.core.error_model import scheduled
-
-        self._recut_tried = scheduled(self._labelling.answered)
-        self._labelling.held = False
-
-    def hold_for_recut(self) -> bool:
-        """Tell whether to cut the strata anew now; where that must wait, deal no more rounds.
-
-        A campaign that bets must have settled its bets on all that was dealt. Where many label at
-        once, the next round would be dealt as the last answer to this one comes.
-        """
-        due, bets = self.recut_is_due, self._settings.design.bets
-        self._labelling.held = due and bets
-        return due and not (bets and self._labelling.rounds.outstanding)
-
-    def recut(self) -> bool:
-        """Learn from the labels what the columns of `aux` tell, and cut the strata anew by that.
-
-        `ask` does so by itself at numbers of labels that are fixed beforehand: 100, 200, 400 and so
-        on. The last of these that was reached counts, and nothing is done before the first. All
-        labels are kept, and most of them count at once. A guaranteed campaign can do so between two
-        rounds only, and then all labels count.
-
-        Returns
-        -------
-        bool
-            Whether the strata are others now. They stay where the columns tell no more than the
-            score.
-        """
-        from assay.campaign.recut import recut
-        from assay.campaign.replacement import OutrunError
-
-        self._catch_up()
-        if self._settings.design.bets and self._labelling.rounds.outstanding:
-            return False  # bets on a round are settled when all of it is known
-        self.put_off_recut()
-        try:
-            found = recut(self._labelling, self._recut_tried) if self._recut_tried else None
-        except ReplacedError:  # somebody else has done it meanwhile
-            if self._follow():
-                return True
-            raise
-        except OutrunError:  # somebody was given more items meanwhile: when these are judged
-            self._recut_tried = 0
-            return False
-        if found is None:
-            return False
-        key, settings, predictions, sizes = found
-        self._take(key, settings, predictions)
-        self.recall(sizes)
-        return True
 
     def review(
         self,
@@ -206,8 +143,8 @@ class Campaign(Findings):
         >>> campaign.review([answer], reviewer="ann").receipts[0].status
         'again'
         """
-        request = checked_request(labels, reviewer, want, lease, self._settings, blind=blind)
-        return self._following(lambda: self._assignments.turn(request))
+        request = checked_request(labels, reviewer, want, lease, self.settings, blind=blind)
+        return self.desk.following(lambda: self.desk.assignments.turn(request))
 
     def widget(self, reviewer: str) -> Any:
         """Return a widget to label in a notebook, for the last line of a cell.
@@ -223,30 +160,7 @@ class Campaign(Findings):
         """
         from assay.campaign.widget import widget_of
 
-        return widget_of(self, reviewer)
-
-    def review_together(self, requests: Sequence[TurnRequest]) -> list[TurnReply]:
-        """Do what `review` does for several reviewers at once, in one transaction: all or nothing.
-
-        It reads no predictions: a reply says where there are too few cards, and `grow` gets more.
-        """
-        return self._assignments.turns(requests)
-
-    def grow(self, short: ShortReserveError) -> None:
-        """Read the predictions, and put down more cards.
-
-        It may run in another thread while the campaign goes on.
-        """
-        self._labelling.grow(short)
-
-    @property
-    def soon_short(self) -> ShortReserveError | None:
-        """The cards that are missing when the next round is like the last one; None: none are."""
-        return self._labelling.soon_short
-
-    def grow_early(self) -> None:
-        """Put down the cards that will soon be missing, as `grow` does; a failure can wait."""
-        self._labelling.grow_early()
+        return widget_of(self.desk, reviewer)
 
     def rule(
         self, item: Id, answer: object, *, reviewer: str, key: str, comment: str = ""
@@ -265,20 +179,11 @@ class Campaign(Findings):
         comment : str
             What is written beside the ruling.
         """
-        said = answer if answer == WITHDRAWN else parse_answer(answer, self._settings.classes)
+        said = answer if answer == WITHDRAWN else parse_answer(answer, self.settings.classes)
         who = reviewer_of(reviewer)
         ruling = Label(str(item), str(said), who, ruling=True, key=key, comment=comment)
-        checked = check_sent(ruling, self._settings)
-        return self._following(lambda: self._assignments.rule(checked))
-
-    def recall(self, sizes: Sequence[int]) -> None:
-        """Deal rounds of these sizes, as long as answers from before a rebase complete them."""
-        while True:
-            try:
-                with self._labelling.write() as session:
-                    return self._labelling.recall(session, sizes)
-            except ShortReserveError as short:
-                self._labelling.grow(short)
+        checked = check_sent(ruling, self.settings)
+        return self.desk.following(lambda: self.desk.assignments.rule(checked))
 
     def tell(
         self,
@@ -316,7 +221,7 @@ class Campaign(Findings):
         >>> [(label.answer, label.comment) for label in campaign.events()]
         [('yes', ''), ('cannot judge', 'in Dutch')]
         """
-        given = parse_answers(labels, self._settings.id_kind, self._settings.classes)
+        given = parse_answers(labels, self.settings.id_kind, self.settings.classes)
         reviewer = reviewer_of(reviewer, empty=True)
         written = {str(item): comment_of(text) for item, text in (comments or {}).items()}
         if lost := [item for item in written if item not in given]:
@@ -327,71 +232,67 @@ class Campaign(Findings):
             )
 
         def tell() -> None:
-            with self._labelling.write() as session:
+            with self.desk.labelling.write() as session:
                 every = told_by_one(
-                    self._labelling, given, reviewer, comments=written, revise=revise
+                    self.desk.labelling, given, reviewer, comments=written, revise=revise
                 )
-                self._labelling.add(session, every)
-                self._free(session, {(item_id, reviewer) for item_id in given})
+                self.desk.labelling.add(session, every)
+                self.desk.free(session, {(item_id, reviewer) for item_id in given})
 
-        self._following(tell)
+        self.desk.following(tell)
         return self.estimate()
 
-    def record(self, labels: Sequence[Label], *, revise: bool = False) -> Recorded:
-        """Record answers of several reviewers, all of them or, with an error, none.
+    def answers(self) -> dict[Id, Answer]:
+        """Return the answer that counts for every judged item."""
+        rounds = self.desk.current().rounds
+        return {self.settings.item_id(each): answer for each, answer in rounds.answers.items()}
 
-        An answer that its reviewer has given before changes nothing. Answers of more reviewers than
-        an item wants are kept, and do not count (`assay.labelling.review_rule` has the rule).
+    def disputes(self) -> list[Dispute]:
+        """Return the items on which reviewers disagree, and which wait for a ruling."""
+        return self.desk.assignments.disputes()
+
+    def agreement(self) -> Agreement:
+        """Return how often reviewers agree, on the items that were meant for several of them.
+
+        Rulings do not matter here, nor do answers of more reviewers than an item wants.
+        """
+        return agreement_in(self.desk.current())
+
+    def events(self) -> list[StoredLabel]:
+        """Return every label ever told, oldest first."""
+        with self.desk.labelling.read() as session:
+            return session.labels(self.desk.labelling.key)
+
+    def to_frame(self, what: Frame = "labels", *, backend: Backend = "pandas") -> Any:
+        """Return what the campaign knows as a DataFrame.
 
         Parameters
         ----------
-        labels : sequence of Label
-            Each with its reviewer; keys are for `review`, and are left out.
-        revise : bool
-            Let a reviewer's different answer take the place of their earlier one.
+        what : {"labels", "strata", "history"}
+            The answers that count, as `answers` has them, with what each classifier said of the
+            item, its score, its sampling weight, and what it shows; `strata`; or the
+            estimates of all metrics after each complete round.
+        backend : {"pandas", "polars", "pyarrow"}
 
         Examples
         --------
         >>> import assay
         >>> campaign = assay.create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
-        >>> said = [assay.Label(item.id, "yes", "ann") for item in campaign.ask(2)]
-        >>> campaign.record(said)
-        Recorded(new=2, revised=0, unchanged=0, spare=0)
+        >>> estimate = campaign.tell({item.id: item.id > 0 for item in campaign.ask(2)})
+        >>> sorted(campaign.to_frame(backend="polars").select("id", "answer").rows())
+        [(0, 'no'), (1, 'yes')]
         """
-        checked = [check_told(label, self._settings) for label in labels]
-        return self._following(lambda: self._record(checked, revise=revise))
+        return campaign_frame(self.desk.current(), what, backend=backend)
 
-    def _record(self, labels: Sequence[Label], *, revise: bool) -> Recorded:
-        # A file may have a hundred thousand: they are checked while others go on writing, and in
-        # the transaction only those are checked again whose items others have spoken of since.
-        with self._labelling.read() as session:
-            known = self._labelling.last_label
-            prepared = session.prepare(labels)
-        kinds = kinds_of(self._labelling, labels, revise=revise)
-        answered = {(label.item_id, label.reviewer) for label in labels}
-        said = [place for place, kind in enumerate(kinds) if kind != "unchanged"]
-        waiting = [prepared[place] for place in said]
-        with self._labelling.write(waiting) as session:
-            spoken_of = {label.item_id for label in session.labels(self._labelling.key, known)}
-            if spoken_of:
-                places = [place for place, each in enumerate(labels) if each.item_id in spoken_of]
-                some = [labels[place] for place in places]
-                again = kinds_of(self._labelling, some, revise=revise)
-                for place, kind in zip(places, again, strict=True):
-                    kinds[place] = kind
-            now = [place for place, kind in enumerate(kinds) if kind != "unchanged"]
-            if now == said or set(now) < set(said):
-                left_out = {at for at, place in enumerate(said) if kinds[place] == "unchanged"}
-                session.put_waiting(self._labelling.key, waiting, left_out)
-            else:  # somebody has said something else since
-                session.put_labels(self._labelling.key, [prepared[place] for place in now])
-            self._free(session, answered)
-        spare = kinds.count("spare")
-        new, revised, unchanged = (kinds.count(kind) for kind in ("new", "revised", "unchanged"))
-        return Recorded(new + spare, revised, unchanged, spare)
 
-    def _free(self, session: Session, answered: Set[tuple[str, str]]) -> None:
-        """End the claims on items that their holders have answered: items, and who has."""
-        live = session.live_claims(self._labelling.key)
-        over = [claim for claim in live if (claim.item_id, claim.reviewer) in answered]
-        session.give_back(self._labelling.key, over)
+# Names of version 0.1.0: as they are called now, and what they stand for.
+_FORMER: dict[str, tuple[str, Callable[[Campaign], Any]]] = {
+    "mistakes": ("errors", attrgetter("errors")),
+    "history": ("to_frame('history')", lambda each: partial(history_in, each.desk.current())),
+    "record": ("desk.record", attrgetter("desk.record")),
+    "recut": ("desk.recut", attrgetter("desk.recut")),
+    "reviews": ("desk.reviews", attrgetter("desk.reviews")),
+    "reviewers": ("report", lambda each: partial(reviewers_in, each.desk.current())),
+    "store": ("desk.store", attrgetter("desk.store")),
+    "trouble": ("desk.labelling.trouble", attrgetter("desk.labelling.trouble")),
+}

@@ -57,7 +57,7 @@ def replace_campaign(
     # A reserve that does not reach so far is told of when items are asked for; the campaign is
     # stored all the same.
     with suppress(PredictionsError):
-        campaign.recall(sizes)
+        campaign.desk.recall(sizes)
     return campaign
 
 

@@ -31,7 +31,16 @@ from assay.exchange import (
     read_map,
     sheet_of,
 )
-from assay.labelling import SKIP, WITHDRAWN, contradicts, now_words, without_collection
+from assay.labelling import (
+    SKIP,
+    WITHDRAWN,
+    contradicts,
+    judged_cells,
+    judged_columns,
+    judged_items,
+    now_words,
+    without_collection,
+)
 from assay.results import Mistakes, free_names
 from assay.storage import LABEL_FIELDS, StoredLabel
 
@@ -200,7 +209,7 @@ def import_labels(
             limits=limits,
         )
         try:
-            recorded = campaign.record(found.rows, revise=revise)
+            recorded = campaign.desk.record(found.rows, revise=revise)
         except LabelConflictError:
             raise _conflict(campaign, found) from None
         except LabelError as error:
@@ -218,7 +227,7 @@ def import_labels(
 
 def _conflict(campaign: Campaign, found: Labels) -> LabelConflictError:
     """Return the error that names every answer unlike the one its reviewer gave before."""
-    reviews, id_of = campaign.reviews(), campaign.settings.item_id
+    reviews, id_of = campaign.desk.reviews(), campaign.settings.item_id
     told = []
     for row in found.rows:
         review = reviews.get(id_of(row.item_id))
@@ -384,7 +393,7 @@ def labels_sheet(campaign: Campaign) -> Sheet:
     """
     item_id = campaign.settings.item_id
     events = campaign.events()
-    reviews = campaign.reviews()
+    reviews = campaign.desk.reviews()
     # A reviewer's latest event says what and when, the first since they said nothing says where.
     began: dict[tuple[str, str, bool], int] = {}
     latest: dict[tuple[str, str, bool], StoredLabel] = {}
@@ -397,7 +406,9 @@ def labels_sheet(campaign: Campaign) -> Sheet:
         elif event.answer != SKIP:
             began.setdefault(key, event.id)
             latest[key] = event
-    further, known = campaign.judged_table(_LABELS)
+    labelling = campaign.desk.labelling
+    further = judged_columns(labelling, _LABELS)
+    known = {item.id: judged_cells(labelling, item) for item in judged_items(labelling)}
     weight, nothing = further.index("weight"), (None,) * len(further)
     rows = []
     for key in sorted(began, key=began.__getitem__):
@@ -406,7 +417,7 @@ def labels_sheet(campaign: Campaign) -> Sheet:
             counts = event.ruling or (review.ruling is None and event.reviewer in review.counted)
             _, *first = (getattr(event, name) for name in _FIRST)
             later = (getattr(event, name) for name in _LATER)
-            cells = list(known.get(item_id(event.item_id), nothing))
+            cells: list[Any] = list(known.get(item_id(event.item_id), nothing))
             if cells[weight] is not None:
                 sharing = len(review.counted) if review.ruling is None else 1
                 cells[weight] = cells[weight] / sharing if counts else None

@@ -6,44 +6,20 @@ for what draws reports, cuts strata or reads predictions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from operator import attrgetter
 from os import PathLike
-from typing import TYPE_CHECKING, Any, TypeVar
-from warnings import warn
+from typing import TYPE_CHECKING
 
-from assay.core.answers import Agreement, Answer
-from assay.core.deck import Id
+from assay.campaign.desk import Desk
 from assay.core.stopping import Reason
-from assay.errors import (
-    DesignError,
-    InputError,
-    did_you_mean,
-)
-from assay.labelling import (
-    Assignments,
-    Frame,
-    Labelling,
-    ReplacedError,
-    Review,
-    Settings,
-    agreement_in,
-    campaign_frame,
-    estimates_of,
-    reviewers_in,
-    strata_in,
-    waiting_in,
-)
+from assay.errors import DesignError, InputError, did_you_mean
+from assay.labelling import Settings, estimates_of, history_in, strata_in
 from assay.results import (
-    Backend,
-    Dispute,
     Estimate,
     Estimates,
-    HistoryPoint,
     Item,
     Outlook,
-    Pace,
-    ReviewerRow,
     StratumRow,
     html_block,
     html_headline,
@@ -51,14 +27,11 @@ from assay.results import (
     html_text,
     metric_name,
     outlook_of,
-    pace_of,
     plain_words,
 )
-from assay.storage import Store, StoredLabel
 
 if TYPE_CHECKING:
     from assay.audit import Bundle
-    from assay.predictions import Predictions
     from assay.report import Report
     from assay.results import (
         ClassTable,
@@ -71,8 +44,6 @@ if TYPE_CHECKING:
         ThresholdCurve,
     )
 
-T = TypeVar("T")
-
 _LOOKS = 20  # at rounds that wait for answers, for the picture in a notebook
 
 
@@ -82,109 +53,22 @@ class Findings:
     Every method first takes in what other processes have added to the storage.
     """
 
-    def __init__(
-        self, store: Store, key: int, settings: Settings, predictions: Predictions | None
-    ) -> None:
-        self._store = store
-        self._recut_tried = 0  # of the numbers of labels to cut strata anew at: the last
-        self._take(key, settings, predictions)
-
-    def _take(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
-        self._settings = settings
-        self._labelling = Labelling(self._store, key, settings, predictions)
-        self._assignments = Assignments(self._labelling)
-
-    def _catch_up(self) -> None:
-        """Take in what others have stored, and follow them if they have cut the strata anew."""
-        self._labelling.catch_up()
-        if self._labelling.name != self.name and self._follow():
-            self._labelling.catch_up()
-
-    def _follow(self) -> bool:
-        """Go on with what has taken this campaign's place, if only its strata were cut anew."""
-        from assay.campaign.recut import successor
-
-        found = successor(self._labelling)
-        if found is not None:
-            self._take(*found)
-        return found is not None
-
-    def _following(self, work: Callable[[], T]) -> T:
-        """Do something; once more where others have cut the strata anew meanwhile."""
-        while True:
-            try:
-                return work()
-            except ReplacedError:
-                if not self._follow():
-                    raise
+    desk: Desk
 
     @property
     def name(self) -> str:
         """The name it is stored under."""
-        return self._settings.name
+        return self.desk.name
 
     @property
     def settings(self) -> Settings:
         """All that was fixed when the campaign was made."""
-        return self._settings
-
-    @property
-    def store(self) -> Store:
-        """Where it is kept."""
-        return self._store
-
-    @property
-    def is_current(self) -> bool:
-        """Whether it still has its name, and not another campaign that took its place."""
-        with self._store.read() as session:
-            return session.name_of(self._labelling.key) == self.name
-
-    @property
-    def identity(self) -> str:
-        """What tells it from campaigns of the same name elsewhere; a rebase does not change it."""
-        return f"{self._store.uid}/{self.name}"
-
-    @property
-    def trouble(self) -> str:
-        """Why no more items could be drawn when they were last wanted; otherwise empty."""
-        return self._labelling.trouble
+        return self.desk.settings
 
     @property
     def done(self) -> bool:
         """Whether no more labels are needed."""
-        return self._reason() is not Reason.GO_ON
-
-    @property
-    def version(self) -> str:
-        """A text that changes whenever something is stored that estimates and counts rest on."""
-        self._catch_up()
-        return self._labelling.version
-
-    @property
-    def half_reviewed(self) -> int:
-        """How many items have an answer, and wait for another reviewer's."""
-        self._catch_up()
-        waiting = (
-            self._labelling.review(card.item_id) for card in self._labelling.rounds.outstanding
-        )
-        return sum(bool(review.answers) and not review.complete for review in waiting)
-
-    def disputes(self) -> list[Dispute]:
-        """Return the items on which reviewers disagree, and which wait for a ruling."""
-        return self._assignments.disputes()
-
-    def reviewers(self) -> list[ReviewerRow]:
-        """Return what each reviewer has done."""
-        self._catch_up()
-        return reviewers_in(self._labelling)
-
-    def pace(self) -> Pace | None:
-        """Return how many items were labelled an hour when people last labelled.
-
-        None where too few were to say, or where all came from files.
-        """
-        self._catch_up()
-        return pace_of(self._labelling.moments)
+        return self.desk.current().rounds.reason is not Reason.GO_ON
 
     def outlook(self) -> Outlook:
         """Return how many more answers the goal is likely to take, and how that is known.
@@ -197,13 +81,13 @@ class Findings:
         >>> campaign.outlook()
         Outlook(answers=2, words='to the end of the budget')
         """
-        estimates = self.estimates()
+        estimates, rounds = self.estimates(), self.desk.labelling.rounds
         return outlook_of(
             estimates,
-            answers=len(self._labelling.rounds.answers) + self._labelling.rounds.state.elsewhere,
-            items=int(self._settings.strata.sizes.sum()),
-            budget=self._settings.goal.budget,
-            of_sample=max(each.of_sample for each in self._labelling.rounds.standings),
+            answers=len(rounds.answers) + rounds.state.elsewhere,
+            items=int(self.settings.strata.sizes.sum()),
+            budget=self.settings.goal.budget,
+            of_sample=max(each.of_sample for each in rounds.standings),
         )
 
     def savings(self) -> Savings | None:
@@ -213,8 +97,7 @@ class Findings:
         """
         from assay.labelling import savings_of
 
-        self._catch_up()
-        return savings_of(self._labelling)
+        return savings_of(self.desk.current())
 
     def threshold(self) -> ThresholdAnswer:
         """Return what is known of the threshold that was asked for, with `threshold_for`.
@@ -236,22 +119,13 @@ class Findings:
         """
         from assay.labelling import threshold_of
 
-        self._catch_up()
-        found = threshold_of(self._labelling)
+        found = threshold_of(self.desk.current())
         if found is None:
             raise DesignError(
                 f"campaign {self.name!r} was not made for a threshold",
                 hint="make one with threshold_for='precision >= 0.95', or see Campaign.curve()",
             )
         return found
-
-    def agreement(self) -> Agreement:
-        """Return how often reviewers agree, on the items that were meant for several of them.
-
-        Rulings do not matter here, nor do answers of more reviewers than an item wants.
-        """
-        self._catch_up()
-        return agreement_in(self._labelling)
 
     def estimate(self, metric: str | None = None) -> Estimate:
         """Return what is known now of a metric.
@@ -272,13 +146,11 @@ class Findings:
 
     def estimates(self) -> Estimates:
         """Return what is known now of every metric that was asked for, by its name."""
-        self._catch_up()
-        return estimates_of(self._labelling)
+        return estimates_of(self.desk.current())
 
     def strata(self) -> list[StratumRow]:
         """Return one row a stratum: what it is, its size, and its labels so far."""
-        self._catch_up()
-        return strata_in(self._labelling)
+        return strata_in(self.desk.current())
 
     def slices(
         self,
@@ -315,9 +187,8 @@ class Findings:
         """
         from assay.labelling import slices_of
 
-        self._catch_up()
         return slices_of(
-            self._labelling,
+            self.desk.current(),
             column,
             metric=metric,
             predictions=predictions,
@@ -365,19 +236,13 @@ class Findings:
         """
         from assay.labelling import mistakes_of
 
-        self._catch_up()
         return mistakes_of(
-            self._labelling,
+            self.desk.current(),
             kind=kind,
             where=where,
             classifier=classifier,
             predictions=predictions,
         )
-
-    def mistakes(self, **asked: Any) -> Mistakes:
-        """Return `errors`, as they are called now."""
-        warn("Campaign.mistakes is now errors; the old name goes away", DeprecationWarning, 2)
-        return self.errors(**asked)
 
     def confusion(self, classifier: str | None = None) -> ConfusionMatrix:
         """Return what the items that are called each class are, where there are more than two.
@@ -398,8 +263,7 @@ class Findings:
         """
         from assay.labelling import confusion_of
 
-        self._catch_up()
-        return confusion_of(self._labelling, classifier)
+        return confusion_of(self.desk.current(), classifier)
 
     def by_class(
         self, classifier: str | None = None, *, classes: Sequence[str] | None = None
@@ -424,8 +288,7 @@ class Findings:
         """
         from assay.labelling import class_table_of
 
-        self._catch_up()
-        return class_table_of(self._labelling, classifier, classes)
+        return class_table_of(self.desk.current(), classifier, classes)
 
     def curve(self, *, predictions: object = None) -> ThresholdCurve:
         """Return precision, recall and others at every threshold of the score, with intervals.
@@ -454,8 +317,7 @@ class Findings:
         """
         from assay.labelling import threshold_curve
 
-        self._catch_up()
-        return threshold_curve(self._labelling, predictions=predictions)
+        return threshold_curve(self.desk.current(), predictions=predictions)
 
     def judge(
         self,
@@ -498,8 +360,7 @@ class Findings:
         """
         from assay.labelling import judge_of
 
-        self._catch_up()
-        return judge_of(self._labelling, column, at=at, by=by, predictions=predictions)
+        return judge_of(self.desk.current(), column, at=at, by=by, predictions=predictions)
 
     def judges(self) -> tuple[JudgeQuality, ...]:
         """Return how good every judge is among the columns of `aux`, from the labels so far.
@@ -509,8 +370,7 @@ class Findings:
         """
         from assay.labelling import judges_of
 
-        self._catch_up()
-        return judges_of(self._labelling)
+        return judges_of(self.desk.current())
 
     def unjudged(self, n: int, *, column: str | None = None) -> list[Item]:
         """Return items that a judge was not asked about yet, to have a part of all items judged.
@@ -537,118 +397,7 @@ class Findings:
         """
         from assay.campaign.unjudged import unjudged_in
 
-        self._catch_up()
-        return unjudged_in(self._labelling, n, column)
-
-    def judged_table(self, taken: Sequence[str] = ()) -> tuple[tuple[str, ...], dict[Id, Any]]:
-        """Return what is known of every item with an answer, as cells under columns.
-
-        What the classifiers said, their scores, the item's weight, and what it shows.
-
-        Parameters
-        ----------
-        taken : sequence of str
-            Names that columns of what items show must not have.
-        """
-        from assay.labelling import judged_cells, judged_columns, judged_items
-
-        self._catch_up()
-        cells = {
-            item.id: judged_cells(self._labelling, item) for item in judged_items(self._labelling)
-        }
-        return judged_columns(self._labelling, taken), cells
-
-    def events(self) -> list[StoredLabel]:
-        """Return every label ever told, oldest first."""
-        with self._labelling.read() as session:
-            return session.labels(self._labelling.key)
-
-    def history(self, *, unfinished: int = 0) -> Mapping[str, Sequence[HistoryPoint]]:
-        """Return what was known of each metric after each complete round, by what counts now.
-
-        Parameters
-        ----------
-        unfinished : int
-            At most so many points more, of rounds that still wait for answers.
-
-        Examples
-        --------
-        >>> import assay
-        >>> campaign = assay.create_campaign(
-        ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=2)
-        >>> for _ in range(2):
-        ...     estimate = campaign.tell({item.id: True for item in campaign.ask(1)})
-        >>> [point.labels for point in campaign.history()["precision"]]
-        [1, 2]
-        """
-        self._catch_up()
-        past, more = self._labelling.rounds.history, self._labelling.rounds.unfinished(unfinished)
-        return {name: (*past.get(name, ()), *more.get(name, ())) for name in {**past, **more}}
-
-    def to_frame(self, what: Frame = "labels", *, backend: Backend = "pandas") -> Any:
-        """Return what the campaign knows as a DataFrame.
-
-        Parameters
-        ----------
-        what : {"labels", "strata", "history"}
-            The answers that count, as `answers` has them, with what each classifier said of the
-            item, its score, its sampling weight, and what it shows; `strata`; or `history`, for all
-            metrics.
-        backend : {"pandas", "polars", "pyarrow"}
-
-        Examples
-        --------
-        >>> import assay
-        >>> campaign = assay.create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
-        >>> estimate = campaign.tell({item.id: item.id > 0 for item in campaign.ask(2)})
-        >>> sorted(campaign.to_frame(backend="polars").select("id", "answer").rows())
-        [(0, 'no'), (1, 'yes')]
-        """
-        return campaign_frame(self, self._labelling, what, backend=backend)
-
-    def answers(self) -> dict[Id, Answer]:
-        """Return the answer that counts for every judged item."""
-        self._reason()
-        return {
-            self._settings.item_id(item_id): answer
-            for item_id, answer in self._labelling.rounds.answers.items()
-        }
-
-    def reviews(self) -> dict[Id, Review]:
-        """Return what reviewers have said of every item that was drawn, by the rule's book."""
-        self._catch_up()
-        return {
-            self._settings.item_id(item_id): review.copy()
-            for item_id, review in self._labelling.reviews.items()
-            if self._labelling.rounds.card(item_id) is not None
-        }
-
-    def reviews_of(self, item_ids: Iterable[str]) -> dict[str, Review]:
-        """Return what has been said of some items, by their ids as text; only of those asked for.
-
-        An item of which nothing was said yet has a review that holds nothing.
-        """
-        self._catch_up()
-        asked = (each for each in item_ids if self._labelling.was_asked(each))
-        return {item_id: self._labelling.review(item_id).copy() for item_id in asked}
-
-    def is_counted(self, item_id: str) -> bool:
-        """Tell whether the stopping rule has looked at an item's round, by the item's id as text.
-
-        Whoever gave its answer has seen since whether more items came, and may not choose again.
-        """
-        return self._labelling.rounds.is_looked_at(item_id)
-
-    def waiting_answers(self) -> dict[Id, Answer]:
-        """Return answers from before a rebase to items that have not been drawn since.
-
-        They count as soon as their items are drawn, if these are still among the predictions.
-        """
-        self._catch_up()
-        return {
-            self._settings.item_id(item_id): answer
-            for item_id, answer in waiting_in(self._labelling).items()
-        }
+        return unjudged_in(self.desk.current(), n, column)
 
     def report(self, *, names: bool = False, curve: bool = False) -> Report:
         """Return all that a careful reader wants to know, as of now: HTML, Markdown and JSON.
@@ -671,7 +420,7 @@ class Findings:
         from assay.report import report_of
 
         found = self.curve() if curve else None
-        return report_of(self._labelling, names=names, curve=found)
+        return report_of(self.desk.labelling, names=names, curve=found)
 
     def bundle(
         self,
@@ -702,7 +451,7 @@ class Findings:
         from assay.audit import write_bundle
 
         keep = {"names": names, "shown": shown, "comments": comments}
-        return write_bundle(self._labelling, path, **keep)
+        return write_bundle(self.desk.labelling, path, **keep)
 
     def __str__(self) -> str:
         """Return the name, what is known in a sentence, and every metric."""
@@ -715,17 +464,13 @@ class Findings:
     def _repr_html_(self) -> str:
         from assay.report import curve_of, curve_svg
 
-        said, estimates = html_headline(self.name, self._settings.question), self.estimates()
+        said, estimates = html_headline(self.name, self.settings.question), self.estimates()
         left = html_text(self.outlook().text)
         shown = [said, html_text(plain_words(estimates)), left, estimates._repr_html_()]
         name, farthest = max(estimates.items(), key=lambda each: each[1].distance)
-        past = self.history(unfinished=_LOOKS).get(name, ())
-        if curve := curve_of(farthest, past, at_least=self._settings.goal.at_least):
+        past = history_in(self.desk.labelling, unfinished=_LOOKS).get(name, ())
+        if curve := curve_of(farthest, past, at_least=self.settings.goal.at_least):
             which = ", which is farthest from its goal" if len(estimates) > 1 else ""
             about = f"{metric_name(name)}{which}: estimate and interval against labels so far"
             shown += [html_remarks([about]), curve_svg(curve, name)]
         return html_block(*shown)
-
-    def _reason(self) -> Reason:
-        self._catch_up()
-        return self._labelling.rounds.reason

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from assay.campaign.campaign import Campaign
 from assay.errors import VERSION, InputError, MissingDependencyError, StorageError, install
+from assay.labelling import history_in
 from assay.results import Estimate, HistoryPoint, goal_words, printable, thinned
 
 _POINTS = 100  # of a metric's history, at most; a chart shows no more
@@ -75,7 +76,8 @@ def _log(campaign: Campaign, run_id: str, prefix: str) -> None:
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Param
 
-    settings, estimates, history = campaign.settings, campaign.estimates(), campaign.history()
+    settings, estimates = campaign.settings, campaign.estimates()
+    history = history_in(campaign.desk.labelling)
     now, client = int(time.time() * 1000), MlflowClient()
     params = {
         "campaign": printable(campaign.name),

@@ -130,11 +130,11 @@ class Connection:
     @property
     def mark(self) -> str:
         """What the project's description holds."""
-        return _MARK.format(sha256(self.campaign.identity.encode()).hexdigest()[:20])
+        return _MARK.format(sha256(self.campaign.desk.identity.encode()).hexdigest()[:20])
 
     def standing(self) -> Standing:
         """Return where the work stands, as of the last step."""
-        reviews = self.campaign.reviews_of(self._by_item)
+        reviews = self.campaign.desk.reviews_of(self._by_item)
         waiting = [item_id for item_id, review in reviews.items() if not review.complete]
         skipped = sum(self._is_put_aside(each) and not reviews[each].labels for each in waiting)
         sent = self._sent
@@ -201,7 +201,7 @@ class Connection:
 
     def _load_again(self) -> None:
         """Go on with the campaign that has taken this one's place."""
-        store, name = self.campaign.store, self.campaign.name
+        store, name = self.campaign.desk.store, self.campaign.name
         with store.read() as session:
             self.campaign = Campaign(store, *find_campaign(session, name), None)
         self._said.clear()
@@ -219,7 +219,7 @@ class Connection:
                 details="every answer that was taken from it is stored",
                 hint="the same command without --project makes a new one, with the open items",
             ) from None
-        reviews = self.campaign.reviews_of(self._by_item)
+        reviews = self.campaign.desk.reviews_of(self._by_item)
         done = self.campaign.done
         self._clear_up(reviews, everything=done)
         if not done:
@@ -261,12 +261,12 @@ class Connection:
 
     def _take(self, item_ids: Iterable[str | None]) -> None:
         """Record what is said of items and was not before."""
-        reviews = self.campaign.reviews_of(each for each in item_ids if each is not None)
+        reviews = self.campaign.desk.reviews_of(each for each in item_ids if each is not None)
         new: list[FileLabel] = []
         for item_id, review in reviews.items():
             new += [each for each in self._labels(item_id) if self._is_news(each, review)]
         if new:
-            recorded = self.campaign.record(new, revise=True)
+            recorded = self.campaign.desk.record(new, revise=True)
             self._sent.taken += recorded.new
             self._sent.revised += recorded.revised
 
@@ -302,7 +302,9 @@ class Connection:
             return True
         if now in (said, (before.answer, before.comment)):
             return False
-        closed = not self._revise and self.campaign.is_counted(label.item_id)
+        # Whoever gave an answer that was looked at has seen whether more items came.
+        rounds = self.campaign.desk.labelling.rounds
+        closed = not self._revise and rounds.is_looked_at(label.item_id)
         if closed and before.answer != label.answer:
             self._sent.kept.add(key)
             self._tell_once(
@@ -344,7 +346,7 @@ class Connection:
 
     def _send(self, reviews: Mapping[str, Review]) -> None:
         """Send the next batch, if it is time: so that somebody always has something to answer."""
-        known = {**self.campaign.reviews_of(self._items), **reviews}
+        known = {**self.campaign.desk.reviews_of(self._items), **reviews}
         waiting = {item_id for item_id, review in known.items() if not review.complete}
         there = {item_id for item_id in waiting if self._is_there(item_id)}
         fresh = [
@@ -357,7 +359,7 @@ class Connection:
         unsent = len(waiting) - len(there)
         version, at = self._asked
         if monotonic() < at + _RENEWED and (
-            len(fresh) > self._ahead or (version == self.campaign.version and not unsent)
+            len(fresh) > self._ahead or (version == self.campaign.desk.version and not unsent)
         ):
             return
         more = max(self._batch - unsent, 0) if len(fresh) <= self._ahead else 0
@@ -368,7 +370,7 @@ class Connection:
             self._studio.push(self._find(), write_tasks(self._batch_of(missing)))
             self._pushed = dict.fromkeys((str(item.id) for item in missing), monotonic())
             self._tell(f"sent {count(missing, 'item')}")
-        self._asked = (self.campaign.version, monotonic())
+        self._asked = (self.campaign.desk.version, monotonic())
 
     def _is_there(self, item_id: str) -> bool:
         """Tell whether an item has a task; some servers take a while to make one."""

@@ -289,7 +289,7 @@ def _carried(campaign: Campaign) -> list[StoredLabel]:
         return []
     if before.labels is not None:
         return campaign.events()[: sum(before.labels)]
-    with campaign.store.read() as session:
+    with campaign.desk.store.read() as session:
         return session.labels(session.find(before.campaign)[0])
 
 

@@ -4,23 +4,22 @@ The page and the kernel talk by messages alone. Nothing of an item is kept in th
 which notebooks save with their cells.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from importlib.resources import files
 from typing import Any
 
-from assay.campaign.campaign import Campaign
-from assay.campaign.exchange import shown_columns
+from assay.campaign.desk import Desk
 from assay.errors import AssayError, InputError, MissingDependencyError, PredictionsError, install
 from assay.exchange import as_text
-from assay.labelling import reviewer_of
-from assay.results import Item
+from assay.labelling import LEASE_SECONDS, checked_request, reviewer_of
+from assay.results import Item, Turn
 from assay.storage import Label
 
 _HELD = 3  # items that the page has at hand, so that the next appears at once
 _MOST = 500  # answers in one message
-_NO_MORE_ITEMS = "there are no more items just now; campaign.trouble says why"
+_NO_MORE_ITEMS = "there are no more items just now; campaign.ask() says why"
 
 
 class Labeller:
@@ -29,13 +28,13 @@ class Labeller:
     `reviewer`: whose labels they are.
     """
 
-    def __init__(self, campaign: Campaign, reviewer: str) -> None:
-        self._campaign, self.reviewer = campaign, reviewer_of(reviewer)
+    def __init__(self, desk: Desk, reviewer: str) -> None:
+        self._desk, self.reviewer = desk, reviewer_of(reviewer)
 
     @property
     def words(self) -> dict[str, Any]:
         """What the page shows of the campaign: the question, and the words for yes and no."""
-        settings = self._campaign.settings
+        settings = self._desk.settings
         yes, no = settings.reviewing.answers or ("Yes", "No")
         texts = {"question": settings.question, "yes": yes, "no": no, "reviewer": self.reviewer}
         return {name: _sendable(text) for name, text in texts.items()}
@@ -57,26 +56,30 @@ class Labeller:
             return about | {"error": _sendable(str(error))}
 
     def _taken(self, message: object) -> dict[str, Any]:
-        labels = _labels_in(message)
-        turn = self._campaign.review(labels, reviewer=self.reviewer, want=_HELD, blind=True)
+        turn = self._turn(_labels_in(message))
         receipts = turn.receipts
-        if self._campaign.hold_for_recut():
+        if self._desk.hold_for_recut():
             with suppress(AssayError):  # the strata as they are do, too
-                self._campaign.recut()
+                self._desk.recut()
             if not turn.items:  # none were dealt until then
-                turn = self._campaign.review([], reviewer=self.reviewer, want=_HELD, blind=True)
+                turn = self._turn([])
         return {
             "receipts": [asdict(receipt) for receipt in receipts],
             "items": [self._item(item) for item in turn.items],
             "state": turn.state,
             "yours": turn.yours,
             "team": turn.team,
-            "budget": self._campaign.settings.goal.budget,
+            "budget": self._desk.settings.goal.budget,
         }
+
+    def _turn(self, labels: Sequence[Label]) -> Turn:
+        settings, desk = self._desk.settings, self._desk
+        request = checked_request(labels, self.reviewer, _HELD, LEASE_SECONDS, settings, blind=True)
+        return desk.following(lambda: desk.assignments.turn(request))
 
     def _item(self, item: Item) -> dict[str, Any]:
         """Return an item for the page: nothing of it that would sway a reviewer."""
-        names = [name for name in shown_columns(self._campaign) if name in item.shown]
+        names = [name for name in self._desk.settings.source.seen if name in item.shown]
         fields = [[_sendable(name), _sendable(as_text(item.shown[name]))] for name in names]
         return {"id": str(item.id), "fields": fields}
 
@@ -109,14 +112,14 @@ def _sendable(text: str) -> str:
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
-def widget_of(campaign: Campaign, reviewer: str) -> Any:
+def widget_of(desk: Desk, reviewer: str) -> Any:
     """Return the widget, for the last line of a cell."""
-    if not campaign.settings.is_binary:
+    if not desk.settings.is_binary:
         raise InputError(
             "the widget asks for a yes or a no, and items are of more classes here",
             hint="label on the page (assay serve), in the terminal (assay label), or tell()",
         )
-    labeller = Labeller(campaign, reviewer)
+    labeller = Labeller(desk, reviewer)
     try:
         from anywidget import AnyWidget
         from traitlets import Dict

@@ -29,11 +29,11 @@ def confirm(
     """
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
-        before = is_confirmed(campaign.store, campaign.settings)
+        before = is_confirmed(campaign.desk.store, campaign.settings)
         told = source_text(campaign.settings.source)
         if not before and not yes:
             _ask(campaign, storage, as_json=as_json)
-        confirm_source(campaign.store, campaign.settings)
+        confirm_source(campaign.desk.store, campaign.settings)
         if as_json:
             emit({"campaign": name, "source": told, "confirmed_before": before})
             return
@@ -50,17 +50,17 @@ def ask_to_confirm(campaign: Campaign, storage: str | None, *, as_json: bool) ->
 
     Nothing is asked of a campaign that needs no more items.
     """
-    if is_confirmed(campaign.store, campaign.settings) or campaign.done:
+    if is_confirmed(campaign.desk.store, campaign.settings) or campaign.done:
         return
     _ask(campaign, storage, as_json=as_json)
-    confirm_source(campaign.store, campaign.settings)
+    confirm_source(campaign.desk.store, campaign.settings)
 
 
 def _ask(campaign: Campaign, storage: str | None, *, as_json: bool) -> None:
     if as_json or not sys.stdin.isatty():
-        refuse_unconfirmed(campaign.store, campaign.settings)
+        refuse_unconfirmed(campaign.desk.store, campaign.settings)
     screen = console(stderr=True)
-    where = printable(campaign.store.name)
+    where = printable(campaign.desk.store.name)
     screen.print(Text(f"The storage {where} says that this is to be read, with your rights:"))
     screen.print(Text(source_text(campaign.settings.source)), soft_wrap=True)
     if not typer.confirm("Is that what you want read, now and later, on this machine?", err=True):

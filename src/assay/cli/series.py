@@ -24,6 +24,7 @@ from assay.cli.summary import make_campaign
 from assay.cli.taking import Typed, but, only, takes
 from assay.core.metrics import METRICS
 from assay.errors import InputError
+from assay.labelling import waiting_in
 from assay.predictions import Columns, Scan
 from assay.results import Estimate, metric_name, printable, value_text
 
@@ -256,7 +257,7 @@ def labels_before(campaign: Campaign) -> dict[str, int]:
     """Return of how many items the labels from before count, wait, or no longer apply."""
     before, counting = campaign.settings.before, len(campaign.answers())
     judged, gone = (0, 0) if before is None else (before.judged, before.gone)
-    waiting = len(campaign.waiting_answers()) - gone
+    waiting = len(waiting_in(campaign.desk.labelling)) - gone
     return {"judged": judged, "counting": counting, "waiting": waiting, "gone": gone}
 
 

@@ -133,7 +133,7 @@ def _refuse_without_packages() -> None:
 
 
 def _refuse_without_tokens(campaign: Campaign, storage: str | None) -> None:
-    with campaign.store.read() as session:
+    with campaign.desk.store.read() as session:
         tokens = session.tokens(campaign.name)
     if all(token.revoked_at is not None for token in tokens):
         add = follow_up("token add", campaign.name, storage)
@@ -241,7 +241,7 @@ def add(
                 details=f"roles: {', '.join(ROLES)}",
                 hint=did_you_mean(role, ROLES),
             )
-        made = make_token(campaign.store, name, role, who, option="--who ")
+        made = make_token(campaign.desk.store, name, role, who, option="--who ")
         number, who, token = made.number, made.who, made.token
         if as_json:
             emit({"campaign": name, "id": number, "role": role, "who": who, "token": token})
@@ -258,7 +258,7 @@ def list_(name: CampaignName, storage: StorageUrl = None, as_json: AsJson = Fals
     """List the tokens, without what opens the page."""
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
-        with campaign.store.read() as session:
+        with campaign.desk.store.read() as session:
             rows = session.tokens(name)
         if as_json:
             emit({"campaign": name, "tokens": [asdict(row) for row in rows]})
@@ -284,7 +284,7 @@ def revoke(
     """Let a token open nothing from now on. What was answered with it stays."""
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
-        with campaign.store.write() as session:
+        with campaign.desk.store.write() as session:
             revoked = session.revoke_token(name, number)
         if not revoked:
             raise InputError(

@@ -28,6 +28,7 @@ from assay.labelling.estimates import Frame as Frame
 from assay.labelling.estimates import agreement_in as agreement_in
 from assay.labelling.estimates import campaign_frame as campaign_frame
 from assay.labelling.estimates import estimates_of as estimates_of
+from assay.labelling.estimates import history_in as history_in
 from assay.labelling.estimates import reviewers_in as reviewers_in
 from assay.labelling.estimates import strata_in as strata_in
 from assay.labelling.estimates import waiting_in as waiting_in

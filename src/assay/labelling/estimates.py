@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from math import inf, isfinite
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -363,23 +363,26 @@ Frame = Literal["labels", "strata", "history"]
 FRAMES: tuple[str, ...] = get_args(Frame)
 
 
-class _Campaign(Protocol):
-    def strata(self) -> list[StratumRow]: ...
-    def history(self) -> Mapping[str, Sequence[HistoryPoint]]: ...
+def history_in(
+    labelling: Labelling, *, unfinished: int = 0
+) -> Mapping[str, Sequence[HistoryPoint]]:
+    """Estimates of each metric after each complete round, by the answers that count now.
+
+    With at most `unfinished` points more, of rounds that still wait for answers.
+    """
+    past, more = labelling.rounds.history, labelling.rounds.unfinished(unfinished)
+    return {name: (*past.get(name, ()), *more.get(name, ())) for name in {**past, **more}}
 
 
-def campaign_frame(
-    campaign: _Campaign, labelling: Labelling, what: Frame, *, backend: Backend
-) -> Any:
+def campaign_frame(labelling: Labelling, what: Frame, *, backend: Backend) -> Any:
     """Return what `Campaign.to_frame` says it returns."""
-    strata = campaign.strata()  # brings the table up to date
     if what == "strata":
-        rows: list[dict[str, Any]] = [row.to_dict() for row in strata]
+        rows: list[dict[str, Any]] = [row.to_dict() for row in strata_in(labelling)]
         return frame_of(rows, types_of(StratumRow), backend=backend)
     if what == "history":
         rows = [
             {"metric": metric, **asdict(point)}
-            for metric, points in campaign.history().items()
+            for metric, points in history_in(labelling).items()
             for point in points
         ]
         return frame_of(rows, {"metric": str, **types_of(HistoryPoint)}, backend=backend)

@@ -153,6 +153,12 @@ class Labelling:
         """Return what has been said of an item."""
         return self.reviews.get(item_id) or Review(self.wanted(item_id))
 
+    @property
+    def half_reviewed(self) -> int:
+        """Number of items that have an answer, and wait for another reviewer's."""
+        waiting = [self.review(card.item_id) for card in self.rounds.outstanding]
+        return sum(bool(review.answers) and not review.complete for review in waiting)
+
     def wanted(self, item_id: str) -> int:
         """Return how many reviewers an item is for."""
         return self.settings.reviewers_wanted(item_id)

@@ -47,7 +47,7 @@ async def show_campaigns(request: Request) -> Response:
     options: Options = request.app.state.options
     counter: Counter = request.app.state.counter
     only = None if options.sees_all else counter.name
-    rows, count = await counter.aside(lambda campaign: _rows(campaign.store, only))
+    rows, count = await counter.aside(lambda campaign: _rows(campaign.desk.store, only))
     return render(request, "campaigns.html", rows=rows, count=count)
 
 

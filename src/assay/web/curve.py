@@ -69,7 +69,7 @@ async def show_curve(request: Request) -> Response:
     kept: dict[str, dict[str, Any]] = request.app.state.curves
 
     def look(campaign: Campaign) -> dict[str, Any]:
-        version = f"{campaign.name} {campaign.version}"
+        version = f"{campaign.name} {campaign.desk.version}"
         if version not in kept:
             found = _page(campaign)
             kept.clear()

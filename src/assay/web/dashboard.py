@@ -10,7 +10,7 @@ from assay.campaign import Campaign
 from assay.core.answers import Agreement
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
-from assay.labelling import whose_classes
+from assay.labelling import history_in, reviewers_in, whose_classes
 from assay.report import Curve, curve_of
 from assay.results import (
     ConfusionCell,
@@ -28,6 +28,7 @@ from assay.results import (
     goal_words,
     metric_name,
     notes_once,
+    pace_of,
     plain_words,
     printable,
     shortened,
@@ -177,7 +178,8 @@ def heading_of(campaign: Campaign) -> Heading:
 def dashboard_of(campaign: Campaign) -> Dashboard:
     """Return how a campaign stands."""
     settings, estimates = campaign.settings, campaign.estimates()
-    history = campaign.history(unfinished=_LOOKS // len(estimates))
+    labelling = campaign.desk.labelling
+    history = history_in(labelling, unfinished=_LOOKS // len(estimates))
     answers = Counter(campaign.answers().values())
     budget = settings.goal.budget
     stopped = next(iter(estimates.values())).stopped
@@ -195,17 +197,17 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
         answers=answers.total(),
         budget=budget,
         outlook=campaign.outlook(),
-        pace=campaign.pace(),
+        pace=pace_of(labelling.moments),
         unjudged={each.value: answers[each] for each in settings.answers if not each.judged},
         disputes=len(campaign.disputes()),
-        begun=None if settings.reviewing.per_item == 1 else campaign.half_reviewed,
-        trouble=printable(campaign.trouble),
+        begun=None if settings.reviewing.per_item == 1 else labelling.half_reviewed,
+        trouble=printable(labelling.trouble),
         strata=[_stratum_view(row) for row in shortened(campaign.strata())],
         counted=settings.strata.counted,
         confusions=_confusions(campaign),
         slices=_slices(campaign),
         confidence=settings.goal.confidence,
-        reviewers=campaign.reviewers(),
+        reviewers=reviewers_in(labelling),
         agreement=campaign.agreement(),
         saved=_saved(campaign),
         judges=[_judge_view(each) for each in campaign.judges()],

@@ -23,7 +23,7 @@ async def invite(request: Request) -> Response:
     who = text_in(await read_document(request), "who")
 
     def make(campaign: Campaign) -> MadeToken:
-        return make_token(campaign.store, campaign.name, "reviewer", who)
+        return make_token(campaign.desk.store, campaign.name, "reviewer", who)
 
     made = await counter.call(make)
     # The name that the owner's browser calls the server by is one that it answers to.

@@ -61,7 +61,8 @@ async def show_dashboard(request: Request) -> Response:
 
 def _version(campaign: Campaign) -> str:
     """Return a text that changes whenever the dashboard does."""
-    return f"{campaign.version}-{crc32(campaign.trouble.encode('utf-8', 'surrogatepass')):08x}"
+    trouble = campaign.desk.labelling.trouble.encode("utf-8", "surrogatepass")
+    return f"{campaign.desk.version}-{crc32(trouble):08x}"
 
 
 @needs("owner")
@@ -100,7 +101,7 @@ async def show_disputes(request: Request) -> Response:
         shown = _dispute_values(disputes[at - 1], campaign, options) if disputes else None
         return {
             "question": campaign.settings.question,
-            "campaign_id": campaign.identity,
+            "campaign_id": campaign.desk.identity,
             "several": campaign.settings.reviewing.per_item > 1,
             "count": len(disputes),
             "at": at,

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Generic, TypeVar, cast
 
-from assay.campaign import Campaign
+from assay.campaign import Campaign, Desk
 from assay.errors import AssayError
 from assay.labelling import ReplacedError, TurnReply, TurnRequest, find_campaign
 from assay.results import Turn
@@ -104,12 +104,12 @@ class Counter:
     @property
     def identity(self) -> str:
         """What tells the campaign from others of its name, which a rebase does not change."""
-        return self._campaign.identity
+        return self._campaign.desk.identity
 
     @property
     def store(self) -> Store:
         """Where the campaign is kept; unlike the campaign, it can be used from any thread."""
-        return self._campaign.store
+        return self._campaign.desk.store
 
     async def find_token(self, digest: str) -> TokenRow | None:
         """Return the token with this digest, as it is stored now: nobody has to wait for a turn."""
@@ -152,7 +152,7 @@ class Counter:
         return [(found.get(digest),) for digest in digests]
 
     def _call(self, function: Callable[[Campaign], T]) -> T:
-        if not self._campaign.is_current:
+        if not self._campaign.desk.is_current:
             self._campaign = self._read_anew()
         return function(self._campaign)
 
@@ -165,7 +165,7 @@ class Counter:
         try:
             results = self._do(asked)
         except ReplacedError:
-            if self._campaign.is_current:
+            if self._campaign.desk.is_current:
                 raise
             self._campaign = self._read_anew()  # what took its place has its labels
             results = self._do(asked)
@@ -193,7 +193,7 @@ class Counter:
         if not requests:
             return []
         began = monotonic()
-        replies = _result_of(self._campaign.review_together, requests)
+        replies = _result_of(self._campaign.desk.assignments.turns, requests)
         if not isinstance(replies, Exception):
             return list(replies)
         if isinstance(replies, ReplacedError):
@@ -209,27 +209,27 @@ class Counter:
     def _grow(self, replies: Sequence[TurnReply]) -> None:
         """Have the predictions read, in another thread, where cards are missing or soon will be."""
         if self._growing.done():
-            campaign = self._campaign
+            desk = self._campaign.desk
             missing = next((reply.short for reply in replies if reply.short is not None), None)
             if missing is not None:
-                self._growing = self._grower.submit(campaign.grow, missing)
-            elif campaign.soon_short is not None:
-                self._growing = self._grower.submit(campaign.grow_early)
-            elif campaign.hold_for_recut():
+                self._growing = self._grower.submit(desk.labelling.grow, missing)
+            elif desk.labelling.soon_short is not None:
+                self._growing = self._grower.submit(desk.labelling.grow_early)
+            elif desk.hold_for_recut():
                 # By another reading of the campaign: reviewers go on with this one until the new
                 # one has taken its place, or wait for that where the campaign bets.
-                if not campaign.settings.design.bets:
-                    campaign.put_off_recut()
-                self._growing = self._grower.submit(self._recut, campaign)
+                if not desk.settings.design.bets:
+                    desk.put_off_recut()
+                self._growing = self._grower.submit(self._recut, desk)
 
-    def _recut(self, campaign: Campaign) -> None:
+    def _recut(self, desk: Desk) -> None:
         """Cut the strata anew, if the labels say so; what fails is tried again with more labels."""
         try:
             with suppress(AssayError):
-                self._read_anew().recut()
+                self._read_anew().desk.recut()
         finally:
-            if campaign.settings.design.bets:
-                campaign.put_off_recut()
+            if desk.settings.design.bets:
+                desk.put_off_recut()
 
 
 def _result_of(function: Callable[..., T], *given: object) -> T | Exception:

@@ -154,11 +154,11 @@ async def show_page(request: Request) -> Response:
     """Return the page. It holds no item yet: to give one out is a change, which a GET never is."""
     counter: Counter = request.app.state.counter
     options: Options = request.app.state.options
-    identity, settings = await counter.call(lambda campaign: (campaign.identity, campaign.settings))
+    settings = await counter.call(lambda campaign: campaign.settings)
     return render(
         request,
         "review.html",
-        campaign_id=identity,
+        campaign_id=counter.identity,
         question=settings.question,
         budget=settings.goal.budget,
         lease=options.lease,
@@ -196,7 +196,7 @@ async def take_turn(request: Request) -> Response:
     try:
         content = await counter.turn(asked, told)
     except PredictionsError:
-        # Its words tell of the predictions; the owner's page has them (`Campaign.trouble`).
+        # Its words tell of the predictions; the owner's page has them (`Labelling.trouble`).
         raise HTTPException(503, _NO_MORE_ITEMS) from None
     # Escaped to ASCII: an item may hold half a surrogate pair, which UTF-8 cannot.
     return Response(json.dumps(content), media_type="application/json")

@@ -8,6 +8,7 @@ from dataclasses import asdict
 from typing import Any
 
 import assay
+from assay.labelling import reviewers_in
 from assay.storage import open_store
 
 STORAGES = ("schema_5", "from_schema_2", "from_schema_3", "from_schema_4")
@@ -27,7 +28,7 @@ def document(name: str, url: str) -> dict[str, Any]:
         "answers": campaign.answers(),
         "strata": [row.to_dict() for row in campaign.strata()],
         "events": [asdict(event) for event in campaign.events()],
-        "reviewers": [asdict(row) for row in campaign.reviewers()],
+        "reviewers": [asdict(row) for row in reviewers_in(campaign.desk.current())],
         "disputes": [str(dispute.item.id) for dispute in campaign.disputes()],
         "tokens": tokens,
     }
