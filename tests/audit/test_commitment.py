@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
 from typer.testing import CliRunner
 
 import assay
@@ -80,26 +79,6 @@ def test_campaigns_that_are_gone_leave_a_gap(tmp_path: Path) -> None:
     shown.bundle(path)
     notes = [note for each in assay.verify_bundle(path).checks for note in each.notes]
     assert notes == ["1 campaigns of its storage are gone"]
-
-
-@pytest.mark.parametrize("version", [1, 2])
-def test_a_bundle_of_before_is_clean_and_can_be_held_against_it(
-    version: int, tmp_path: Path
-) -> None:
-    campaign = label(create("sqlite://"))
-    if version == 2:
-        (item,) = campaign.ask(1, reviewer="ann")
-        campaign.review([assay.Label(str(item.id), "yes", key="k", comment="spam")], reviewer="ann")
-    files = files_of(campaign, tmp_path, comments=True)
-    del files["campaigns.json"]
-    lines = files["README.txt"].decode().splitlines(keepends=True)
-    there = next(place for place, line in enumerate(lines) if line.startswith("campaigns.json"))
-    files["README.txt"] = "".join([*lines[:there], *lines[there + 2 :]]).encode()
-    manifest = {**json.loads(files["manifest.json"]), "format_version": version}
-    files["manifest.json"] = json.dumps(manifest).encode()
-    assert verified(files, tmp_path).findings == ()
-    assert verified(files, tmp_path, commitment=campaign.settings.commitment).clean
-    assert not verified(files, tmp_path, commitment="0" * 64).clean
 
 
 def test_a_list_that_is_none_or_left_out_is_a_finding(tmp_path: Path) -> None:

@@ -1,8 +1,10 @@
 """Bundles taken apart and sealed again."""
 
 import json
+import sqlite3
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import assay
 from assay.audit.books import Verification
 from assay.audit.bundle import packed
 
+STORE = "campaign.db"
 FIGURES = ("value", "low", "high", "standard_error")
 
 
@@ -38,13 +41,35 @@ def sealed(files: Mapping[str, bytes]) -> bytes:
     return packed({"manifest.json": json.dumps(manifest).encode(), **own})
 
 
+@contextmanager
+def store_of(files: dict[str, bytes]) -> Iterator[sqlite3.Connection]:
+    """Open the store of a bundle; what is changed in it is in the files afterwards."""
+    connection = sqlite3.connect(":memory:")
+    connection.deserialize(files[STORE])
+    yield connection
+    connection.commit()
+    files[STORE] = connection.serialize()
+    connection.close()
+
+
+def stored(*statements: str) -> Callable[[dict[str, bytes]], None]:
+    """Change the store of a bundle."""
+
+    def tamper(files: dict[str, bytes]) -> None:
+        with store_of(files) as connection:
+            for statement in statements:
+                assert connection.execute(statement).rowcount  # -1 where nothing is counted
+
+    return tamper
+
+
 def check_same_bits(campaign: assay.Campaign, folder: Path) -> None:
     """See that a campaign's bundle is clean, and has its figures to the bit."""
     path = folder / "audit.zip"
     campaign.bundle(path)
     found = assay.verify_bundle(path)
     assert found.findings == ()
-    assert (found.campaign, len(found.checks)) == (campaign.name, 12)
+    assert (found.campaign, len(found.checks)) == (campaign.name, 13)
     told = json.loads(members(path)["estimate.json"])
     right = campaign.estimates()
     assert list(told) == list(right)

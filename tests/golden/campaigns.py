@@ -1,7 +1,9 @@
 """Campaigns of every kind: answers, the next items, estimates, strata, report and bundle."""
 
+import sqlite3
 import zipfile
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -119,6 +121,15 @@ KIND = {make.__name__: make for make in [*KINDS, *OWN] if make is not growing}
 _NAMES = {"followed": ("spam/one", "spam/two"), "compared": ("campaign", "comparison")}
 
 
+def _text(content: bytes) -> str:
+    """Text of a file; the rows of a database."""
+    if not content.startswith(b"SQLite format 3"):
+        return content.decode()
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.deserialize(content)
+        return "\n".join(connection.iterdump())
+
+
 def of_campaign(campaign: assay.Campaign, folder: Path) -> dict[str, Any]:
     """All results of a campaign: figures in the clear, documents by their digests."""
     report = campaign.report()
@@ -126,7 +137,7 @@ def of_campaign(campaign: assay.Campaign, folder: Path) -> dict[str, Any]:
     with zipfile.ZipFile(folder / "golden.zip") as bundle:
         # The manifest holds digests alone, and the script is code.
         names = [name for name in bundle.namelist() if not name.endswith((".py", "manifest.json"))]
-        members = {name: digest(bundle.read(name).decode(), folder) for name in names}
+        members = {name: digest(_text(bundle.read(name)), folder) for name in names}
     question = campaign.settings.goal.threshold_for
     return {
         "commitment": campaign.settings.commitment[:32],

@@ -8,6 +8,7 @@ import random
 import re
 import resource
 import signal
+import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -17,8 +18,9 @@ from typing import Any, NoReturn
 
 import assay
 from assay.audit.bundle import packed
-from assay.storage import next_link
-from tests.audit.zips import sealed
+from assay.storage import label_link, next_link
+from assay.storage.chain import first_link
+from tests.audit.zips import STORE, sealed, store_of, stored
 
 Files = dict[str, bytes]
 
@@ -32,11 +34,11 @@ def mutant(original: Files, rng: random.Random) -> tuple[str, bytes]:
     files = dict(original)
     told = []
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
-        name = rng.choice(
-            (*("settings.json",) * 8, *("rounds.json", "strata.csv", "cards.csv") * 2, *files)
-        )
+        name = rng.choice((*(STORE,) * 14, *("rounds.json", "strata.csv", "cards.csv"), *files))
         if rng.random() < 0.15:
             told.append(_everywhere(files, rng))
+        elif name == STORE and rng.random() < 0.9:
+            told.append(f"{name}: {_in_store(files, rng)}")
         elif name.endswith(".json"):
             told.append(f"{name}: {_in_document(files, name, rng)}")
         elif name.endswith(".jsonl"):
@@ -48,10 +50,18 @@ def mutant(original: Files, rng: random.Random) -> tuple[str, bytes]:
             told.append(f"{name}: cut off")
     if rng.random() < 0.5:
         _chain(files)
+    if _rows(files) == _rows(original):  # SQLite counts how often a file was written
+        files[STORE] = original[STORE]
     try:
         return "; ".join(told), sealed(files)
     except (ValueError, TypeError, RecursionError):  # the manifest itself cannot be read any more
         return "; ".join(told), packed(files)
+
+
+def _rows(files: Files) -> list[str]:
+    with suppress(sqlite3.Error), store_of(dict(files)) as store:
+        return list(store.iterdump())
+    return []
 
 
 def _hostile(value: Any, rng: random.Random) -> Any:
@@ -125,6 +135,40 @@ def _in_document(files: Files, name: str, rng: random.Random) -> str:
     return what
 
 
+_TABLES = (*("campaign",) * 8, *("round",) * 2, "stratum", "item", "label_event")
+
+
+def _in_store(files: Files, rng: random.Random) -> str:
+    """Change a cell, or have a row less; where SQLite refuses the value, another one."""
+    what = "unreadable already"
+    with suppress(sqlite3.DatabaseError), store_of(files) as store:
+        table = rng.choice(_TABLES)
+        columns = [name for _, name, *_ in store.execute(f"PRAGMA table_info({table})")]
+        rows = [row for (row,) in store.execute(f"SELECT rowid FROM {table}")]
+        if rows and rng.random() < 0.1:
+            row = rng.choice(rows)
+            store.execute(f"DELETE FROM {table} WHERE rowid = ?", [row])
+            return f"{table} {row} deleted"
+        for row in rng.choices(rows, k=20 * bool(rows)):
+            column = rng.choice((*columns, *(columns[-1:] * 9)))  # the last has most to change
+            with suppress(sqlite3.Error, OverflowError):
+                ((old,),) = store.execute(f"SELECT {column} FROM {table} WHERE rowid = ?", [row])
+                what, new = _in_cell(old, rng)
+                store.execute(f"UPDATE {table} SET {column} = ? WHERE rowid = ?", [new, row])
+                return f"{table} {row}, {column}: {what}"
+    return what
+
+
+def _in_cell(old: Any, rng: random.Random) -> tuple[str, Any]:
+    if isinstance(old, str) and old.startswith(("{", "[")):
+        with suppress(ValueError, RecursionError, IndexError):
+            document = json.loads(old)
+            return _changed(document, rng), _written(document, rng)
+    new = _hostile(old, rng)
+    new = str(new) if isinstance(new, list | dict) else new
+    return repr(new)[:60], new
+
+
 def _in_lines(files: Files, name: str, rng: random.Random) -> str:
     lines = files[name].decode().split("\n")[:-1]
     if not lines:
@@ -179,11 +223,27 @@ def _everywhere(files: Files, rng: random.Random) -> str:
     old, new = rng.choice(numbers), str(rng.choice((*HUGE, 0, 1, 3, 100, 10**6))).encode()
     for name in ("settings.json", "strata.csv", "rounds.json"):
         files[name] = re.sub(rb"(?<![\w.-])" + old + rb"(?![\w.-])", new, files[name])
+    pattern, number = rf"(?<![\w.-]){old.decode()}(?![\w.-])", new.decode()
+    with suppress(sqlite3.DatabaseError), store_of(files) as store:
+        store.create_function("changed", 1, lambda text: re.sub(pattern, number, str(text)))
+        for table, column in (("campaign", "settings"), ("round", "counts"), ("stratum", "size")):
+            with suppress(sqlite3.Error):
+                store.execute(f"UPDATE {table} SET {column} = changed({column})")
     return f"{old.decode()} is {new.decode()} everywhere"
 
 
 def _chain(files: Files) -> None:
-    """Make the chain of the log right again, as far as it can be read."""
+    """Make the chains of the log right again, as far as it can be read."""
+    with suppress(sqlite3.Error, ValueError, TypeError), store_of(files) as store:
+        store.row_factory = sqlite3.Row
+        (campaign,) = store.execute("SELECT id, created_at, settings FROM campaign")
+        before = first_link(*campaign)
+        for row in store.execute(
+            "SELECT *, submit_key AS key FROM label_event ORDER BY id"
+        ).fetchall():
+            truths = {name: bool(row[name]) for name in ("late", "ruling")}
+            before = label_link(before, {**dict(row), **truths})
+            store.execute("UPDATE label_event SET chain = ? WHERE id = ?", [before, row["id"]])
     link, lines = "", []
     for line in files["events.jsonl"].decode().split("\n")[:-1]:
         with suppress(ValueError, RecursionError, AttributeError, TypeError):
@@ -198,27 +258,43 @@ def _chain(files: Files) -> None:
 
 def bombs(original: Files) -> Iterator[tuple[str, bytes]]:
     """Yield bundles of items with weights, made to take much: by a number, or by what unpacks."""
-    settings, rounds = (json.loads(original[f"{name}.json"]) for name in ("settings", "rounds"))
-    numbered = json.dumps(settings)
-    text = numbered.replace('"owner": [0', '"owner": [10000000000', 1)
-    assert text != numbered
-    yield "a stratum's number", sealed({**original, "settings.json": text.encode()})
-    for draws in (10**6, 10**7, 10**15):
-        more = json.dumps([[draws, *counts[1:]] for counts in rounds]).encode()
-        yield f"{draws} draws", sealed({**original, "rounds.json": more})
+    rounds = json.loads(original["rounds.json"])
     nothing = json.dumps([0] * len(rounds[0]))
-    for what, content in (
-        ("lists in lists", f"[{'[],' * 20_000_000}[]]"),
-        ("objects", f"[{'{},' * 20_000_000}[]]"),
-        ("rounds of nothing", f"[{f'{nothing},' * 50_000}{nothing}]"),
-    ):
-        for name in ("rounds.json", "settings.json", "report.json", "estimate.json"):
-            yield f"{name} of {what}", sealed({**original, name: content.encode()})
+    events = "item_id, answer, reviewer, told_at, late, ruling, chain"
+    many = "WITH RECURSIVE n (i) AS (VALUES (900) UNION ALL SELECT i + 1 FROM n WHERE i < {})"
+    statements = {
+        "a stratum's number": "UPDATE campaign SET settings = "
+        "replace(settings, '\"owner\": [0', '\"owner\": [10000000000')",
+        **{
+            f"{draws} draws": f"UPDATE round SET counts = '{json.dumps([draws, *rounds[0][1:]])}'"
+            for draws in (10**6, 10**7, 10**15)
+        },
+        "rounds of nothing": f"{many.format(50_000)} INSERT INTO round "
+        f"SELECT 1, i, '{nothing}' FROM n",
+        "lists in lists": "UPDATE round SET counts = '[' || replace(hex(zeroblob(20000000)), '00', "
+        "'[],') || '0]' WHERE number = 0",
+        "settings of lists": "UPDATE campaign SET settings = '[' || "
+        "replace(hex(zeroblob(20000000)), '00', '[],') || '0]'",
+        **{
+            f"{labels} labels alike": f"{many.format(labels)} INSERT INTO label_event "
+            f"(campaign_id, {events}) SELECT 1, {events} "
+            "FROM n, (SELECT * FROM label_event LIMIT 1)"
+            for labels in (2_000, 30_000)
+        },
+        "many cards alike": f"{many.format(30_000)} INSERT INTO item "
+        "SELECT 1, 0, i, i, predicted, shown, weight FROM n, (SELECT * FROM item LIMIT 1)",
+    }
+    for what, statement in statements.items():
+        files = dict(original)
+        stored(statement)(files)
+        _chain(files)
+        yield what, sealed(files)
+    lists, objects = f"[{'[],' * 20_000_000}[]]", f"[{'{},' * 20_000_000}[]]"
+    for name in ("rounds.json", "report.json", "estimate.json"):
+        for content in (lists, objects):
+            yield f"{name} of {content[:4]}", sealed({**original, name: content.encode()})
     line, *_ = original["events.jsonl"].splitlines(keepends=True)
-    for times in (1_000, 30_000):
-        yield f"{times} labels alike", sealed({**original, "events.jsonl": line * times})
-    head, card, *_ = original["cards.csv"].splitlines(keepends=True)
-    yield "many cards alike", sealed({**original, "cards.csv": head + card * 30_000})
+    yield "lines alike", sealed({**original, "events.jsonl": line * 30_000})
 
 
 GIGABYTE = 2**30

@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from assay.audit.members import CAMPAIGNS, MANIFEST, manifest_of, tables_of
+from assay.audit.members import CAMPAIGNS, MANIFEST, STORE, manifest_of, tables_of
 from assay.audit.snapshot import Snapshot, campaigns_of, check_draws, laid_out, take
 from assay.errors import NAME, VERSION, InputError
 from assay.exchange import MOST_BYTES
@@ -52,8 +52,8 @@ To check it, on any machine, with nothing else at hand:
     pip install {release}
     assay verify audit.zip
 
-That puts the campaign together again from these files alone, counts the labels again, works out
-every estimate again, and compares every figure to the last bit. The exit code is 1 where something
+That reads campaign.db, counts the labels again, works out every estimate again, writes all other
+files again, and compares every figure to the last bit. The exit code is 1 where something
 is wrong.
 
 manifest.json   the format, the versions it was made with, and the SHA-256 of every file
@@ -68,6 +68,7 @@ events.jsonl    every label, in the order they came; "chain" is the SHA-256 of t
                 and of the line without it
 estimate.json   the estimates; "hex" has their bits
 report.json     all that Campaign.report says
+campaign.db     the store of the campaign, which all other files follow from: an SQLite database
 {more}
 A cell that begins like a formula has an apostrophe before it, so that spreadsheets leave it alone.
 Reviewers are {reviewers}. What they saw of the items is {shown}.{comments}
@@ -88,17 +89,14 @@ _MORE = {
 REPORT = "report.json"
 
 
-def members_of(
-    snapshot: Snapshot, labelling: Labelling, *, by: str | None = None, called: str = NAME
-) -> dict[str, bytes]:
-    """Return the files by their names."""
-    by = by or VERSION
+def members_of(snapshot: Snapshot, labelling: Labelling, *, by: str = VERSION) -> dict[str, bytes]:
+    """Return the files that follow from the store, by their names."""
     made = tables_of(snapshot, labelling)
     report = report_of(labelling, names=snapshot.names)
     made[REPORT] = Report(replace(report.facts, assay=by)).json.encode()
     if _is_plain(snapshot.settings):
         made[_PROGRAM] = files("assay.audit").joinpath(_PROGRAM).read_bytes()
-    return {"README.txt": _readme(snapshot, made, f"{called}=={by}"), **made}
+    return {"README.txt": _readme(snapshot, made, f"{NAME}=={by}"), **made}
 
 
 def _is_plain(settings: Settings) -> bool:
@@ -115,7 +113,6 @@ def _readme(snapshot: Snapshot, made: Mapping[str, bytes], release: str) -> byte
         more="".join(line for name, line in _MORE.items() if name in made),
         reviewers=named if snapshot.names else "numbered, and their names are not here",
         shown="in columns.jsonl" if snapshot.shown else "not here",
-        # Word for word as before where there are none: old bundles are compared with this.
         comments=" What they wrote is in events.jsonl." if written else "",
     )
     return told.encode()
@@ -183,7 +180,8 @@ def write_bundle(
             campaigns=campaigns_of(session, labelling.key, labelling.settings),
         )
     check_draws(snapshot.rounds, snapshot.settings.strata)
-    members = members_of(snapshot, laid_out(snapshot))
+    table = laid_out(snapshot)
+    members = {**members_of(snapshot, table), STORE: table.store.content()}
     if sum(map(len, members.values())) > MOST_BYTES:
         raise InputError(
             f"the bundle would hold more than {MOST_BYTES:,} bytes, and nobody could unpack it",

@@ -1,18 +1,19 @@
-"""Checks of a bundle: rebuilt from its files alone, and compared with what it says."""
+"""Checks of a bundle: its store, and every other file compared with what follows from it."""
 
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from os import PathLike
 from typing import Any
 
-from assay.audit.books import Books, Checked, Verification, checked
+from assay.audit.books import Books, Checked, Verification, checked, counts_of
 from assay.audit.bundle import REPORT, members_of
 from assay.audit.checks import (
     check_cards,
+    check_chain,
     check_commitment,
     check_events,
     check_order,
@@ -20,10 +21,10 @@ from assay.audit.checks import (
     check_strata,
     differences,
 )
-from assay.audit.members import FORMAT, FORMAT_VERSION, MANIFEST, manifest_of, versions
-from assay.audit.parsing import json_of, snapshot_of
+from assay.audit.contained import campaigns_in, contained, json_of, value_of
+from assay.audit.members import FORMAT, FORMAT_VERSION, MANIFEST, STORE, manifest_of, versions
 from assay.audit.recount import check_answers, check_estimates, check_values
-from assay.audit.snapshot import Snapshot, restore
+from assay.audit.snapshot import KEY, Snapshot, take
 from assay.errors import NAME, AssayError, InputError
 from assay.exchange import Content, is_zip, unzip
 from assay.labelling import Labelling
@@ -33,7 +34,6 @@ from assay.labelling import Labelling
 
 # It stands in a command of README.txt, and must not add another one.
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+]{0,40}")
-_FORMER = "assay"  # in the README.txt of bundles from before November 2026
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,6 @@ class Sealed:
         made = self.manifest.get("versions")
         told = made.get("assay") if isinstance(made, dict) else None
         return told if isinstance(told, str) and _VERSION.fullmatch(told) else versions()["assay"]
-
-    @property
-    def called(self) -> str:
-        """What that version is called on the package index, as its README.txt says."""
-        before = f"pip install {_FORMER}=={self.made_by}\n".encode()
-        return _FORMER if before in self.members.get("README.txt", b"") else NAME
 
     @property
     def is_ours(self) -> bool:
@@ -78,13 +72,15 @@ def unseal(content: Content) -> Sealed:
             hint="Campaign.bundle writes one",
         )
     version = manifest.get("format_version")
-    if type(version) is not int or not 1 <= version <= FORMAT_VERSION:
+    sealed = Sealed(members, manifest, tuple(name for name in often if often[name] > 1))
+    if version != FORMAT_VERSION:
         raise InputError(
-            f"{content.name} has format version {version!r}, "
-            f"and this Assay reads versions up to {FORMAT_VERSION}",
-            hint=f"check it with what it was made with: {_listed(manifest.get('versions'))}",
+            f"{content.name} has format version {version!r}, and this Assay reads version "
+            f"{FORMAT_VERSION}",
+            hint="check it with the Assay that made it (pip install "
+            f"{NAME}=={sealed.made_by}), or write the bundle again from its campaign",
         )
-    return Sealed(members, manifest, tuple(name for name in often if often[name] > 1))
+    return sealed
 
 
 def check_seal(sealed: Sealed) -> Checked:
@@ -121,7 +117,9 @@ def _listed(packages: object) -> str:
     return ", ".join(f"{name} {version}" for name, version in each)
 
 
-_OF_WHAT_IS_STORED = (check_strata, check_cards, check_order, check_rounds, check_events)
+_OF_WHAT_IS_STORED = (
+    *(check_strata, check_cards, check_order, check_rounds, check_events, check_chain),
+)
 _OF_WHAT_IS_SAID = (check_answers, check_values, check_estimates)
 # What files that somebody made up may lead to, beside errors of our own.
 _MADE_UP = (
@@ -133,10 +131,10 @@ _MADE_UP = (
 def verify_bundle(path: str | PathLike[str], *, commitment: str | None = None) -> Verification:
     """Check an audit bundle, with nothing else at hand.
 
-    The campaign is put together again in memory from the bundle's files alone, its labels are
-    counted again, and every figure that it tells is compared to the last bit. What somebody made up
-    from the first label to the last digest cannot be told from a real bundle; whoever kept the
-    SHA-256 that `Campaign.bundle` returned can.
+    The campaign's store in it is read by column, and checked as any store is. Labels are counted
+    again, all other files are written again, and every figure is compared to the last bit. What
+    somebody made up from the first label to the last digest cannot be told from a real bundle;
+    whoever kept the SHA-256 that `Campaign.bundle` returned can.
 
     Parameters
     ----------
@@ -181,41 +179,50 @@ def _unexpected(error: Exception) -> str:
 
 
 def _checks(sealed: Sealed, commitment: str | None) -> Iterator[Checked]:
-    snapshot = snapshot_of(sealed.members)
-    yield check_commitment(snapshot.settings, commitment, snapshot.campaigns)
-    books = _books(snapshot)
-    of_stored = [_check_drawn(snapshot), *(check(books) for check in _OF_WHAT_IS_STORED)]
+    store, books = contained(sealed.members)
+    settings, campaigns = books.settings, campaigns_in(sealed.members)
+    yield check_commitment(settings, commitment, campaigns)
+    of_stored = [_check_drawn(books), *(check(books) for check in _OF_WHAT_IS_STORED)]
     yield from of_stored
     if any(each.findings for each in of_stored):  # it may well be impossible to load
         return
-    store, key = restore(snapshot)
-    labelling = Labelling(store, key, snapshot.settings, None)
+    labelling = Labelling(store, KEY, settings, None)
     labelling.catch_up()
     yield from (check(books, labelling) for check in _OF_WHAT_IS_SAID)
+    with labelling.read() as session:
+        snapshot = take(session, KEY, settings, names=True, shown=True, comments=True)
+    snapshot = replace(
+        snapshot,
+        names=value_of(sealed.manifest, "names", bool, MANIFEST),
+        shown=value_of(sealed.manifest, "shown", bool, MANIFEST),
+        campaigns=campaigns,
+    )
     yield _check_content(sealed, snapshot, labelling)
 
 
-def _check_drawn(snapshot: Snapshot) -> Checked:
+def _check_drawn(books: Books) -> Checked:
     """See that no card is there that was not dealt."""
-    dealt = snapshot.drawn
+    counts = [counts_of(row) or () for row in books.rounds]
+    dealt = [sum(each) for each in zip(*counts, strict=True)]
     findings = (
-        f"item {card.item_id!r} lies at place {card.position} of stratum {card.stratum}, of which "
+        f"item {card['item_id']!r} lies at place {card['position']} of stratum {stratum}, of which "
         f"{most} were dealt"
-        for card in snapshot.cards
-        for most in dealt[card.stratum : card.stratum + 1]
-        if card.position >= most
+        for stratum, most in enumerate(dealt)
+        for card in books.decks.get(stratum, ())
+        if card["position"] >= most
     )
-    return checked("cards are those that were dealt", len(snapshot.cards), findings)
+    return checked("cards are those that were dealt", len(books.cards), findings)
 
 
 def _check_content(sealed: Sealed, snapshot: Snapshot, labelling: Labelling) -> Checked:
-    """Write every file again, and compare."""
-    again = members_of(snapshot, labelling, by=sealed.made_by, called=sealed.called)
+    """Write every file that follows from the store again, and compare."""
+    again = members_of(snapshot, labelling, by=sealed.made_by)
     # Digests have been compared; versions may differ.
     follows = json.loads(manifest_of(snapshot, again))
     own = {name: sealed.manifest.get(name) for name in ("versions", "sha256")}
     again[MANIFEST] = _json({**follows, **own})
     members = {**sealed.members, MANIFEST: _json(sealed.manifest)}
+    del members[STORE]
     findings = [f"{name} does not belong to it" for name in members if name not in again]
     for name, content in again.items():
         if name not in members:
@@ -224,29 +231,8 @@ def _check_content(sealed: Sealed, snapshot: Snapshot, labelling: Labelling) -> 
             # Whoever says that another version made it must not get more past us by that.
             words = sealed.is_ours or name != REPORT
             findings += differences(name, members[name], content, words=words)
-    return checked("files follow from the log", len(again), findings)
+    return checked("files follow from the store", len(again), findings)
 
 
 def _json(document: Mapping[str, Any]) -> bytes:
     return json.dumps(document).encode()
-
-
-def _books(snapshot: Snapshot) -> Books:
-    """Return the rows of the campaign as a storage would have them."""
-    events = [vars(event) for event in snapshot.events]
-    rebased = snapshot.settings.before is not None
-    return Books(
-        settings=snapshot.settings,
-        strata=[{"number": place, "size": size} for place, size in enumerate(snapshot.sizes)],
-        cards=[vars(card) for card in snapshot.cards],
-        rounds=[
-            {"number": place, "counts": json.dumps(counts)}
-            for place, counts in enumerate(snapshot.rounds)
-        ],
-        events=events,
-        claims=(),
-        before=None,
-        # Who was asked about what before a rebase is not in the bundle.
-        asked_before={row["item_id"] for row in events} if rebased else frozenset(),
-        lost=(),
-    )

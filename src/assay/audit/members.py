@@ -4,7 +4,7 @@ import csv
 import io
 import json
 import platform
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from hashlib import sha256
@@ -31,30 +31,16 @@ _WORDS = (
 # Where a file says it in another word than the storage.
 _KEPT = {"id": "number", "item_id": "item", "told_at": "time"}
 _STORED = tuple(field.name for field in fields(CardRow) if field.name != "shown")
-CARD_COLUMNS = tuple(_KEPT.get(name, name) for name in _STORED)
-"""What a card is by itself; the other columns of its row follow from the rest of the bundle."""
-
+_CARD = tuple(_KEPT.get(name, name) for name in _STORED)
 _CARD_FOLLOWS = ("number", "round", "drawn", "size", "probability", "answer")
 _STRATUM = (
     *("number", "stratum", "predicted", "size", "weight", "drawn"),
     *("labels", "yes", "cannot_judge"),
 )
-CHAIN = "chain"
+_CHAIN = "chain"
 _FIRST = ("id", "item_id", "answer", "reviewer", "told_at", "late", "ruling")
-_LATER = {each.name: each.default for each in fields(Label) if each.name not in (*_FIRST, "key")}
-
-
-def event_columns(told: Container[str]) -> dict[str, str]:
-    """Return what a label is called in the file of the log, by its name in the storage.
-
-    What labels did not have in version 1 of the format is there where it is `told`: a bundle of
-    then, put together again, is the same bytes.
-    """
-    return {name: _KEPT.get(name, name) for name in (*_FIRST, *filter(told.__contains__, _LATER))}
-
-
-def _later(event: StoredLabel) -> set[str]:
-    return {name for name, default in _LATER.items() if getattr(event, name) != default}
+# What few labels have is there where they have it.
+_LATER = [(each.name, each.default) for each in fields(Label) if each.name not in (*_FIRST, "key")]
 
 
 def tables_of(snapshot: Snapshot, labelling: Labelling) -> dict[str, bytes]:
@@ -126,7 +112,7 @@ def _cards(snapshot: Snapshot, labelling: Labelling) -> bytes:
         yield (card.weight or 0) / weights[card.stratum] if weights else probability(card)
         yield "" if answer is None else answer.value
 
-    return _csv((*CARD_COLUMNS, *_CARD_FOLLOWS), map(row, snapshot.cards))
+    return _csv((*_CARD, *_CARD_FOLLOWS), map(row, snapshot.cards))
 
 
 def _weights(snapshot: Snapshot) -> list[int]:
@@ -146,13 +132,13 @@ def _events(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:
     for event in snapshot.events:
         told = _told(snapshot, event)
         link = next_link(link, told)
-        yield {**told, CHAIN: link}
+        yield {**told, _CHAIN: link}
 
 
 def _told(snapshot: Snapshot, event: StoredLabel) -> dict[str, Any]:
-    columns = event_columns(_later(event))
-    told = {column: getattr(event, name) for name, column in columns.items()}
-    return {**told, columns["item_id"]: snapshot.settings.item_id(event.item_id)}
+    names = (*_FIRST, *(name for name, default in _LATER if getattr(event, name) != default))
+    told = {_KEPT.get(name, name): getattr(event, name) for name in names}
+    return {**told, _KEPT["item_id"]: snapshot.settings.item_id(event.item_id)}
 
 
 def _columns(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:
@@ -205,7 +191,8 @@ MANIFEST = "manifest.json"
 MOST_VALUES = 3_000_000
 FORMAT = "assay audit bundle"
 CAMPAIGNS = "campaigns.json"
-FORMAT_VERSION = 3  # of bundles that tell of campaigns; in version 2 labels have more than in 1
+STORE = "campaign.db"
+FORMAT_VERSION = 4  # the first with the campaign's store
 
 
 def manifest_of(snapshot: Snapshot, members: Mapping[str, bytes]) -> bytes:
@@ -213,7 +200,7 @@ def manifest_of(snapshot: Snapshot, members: Mapping[str, bytes]) -> bytes:
     settings, events = snapshot.settings, snapshot.events
     document: dict[str, Any] = {
         "format": FORMAT,
-        "format_version": _version_of(snapshot),
+        "format_version": FORMAT_VERSION,
         "versions": dict(versions()),
         "campaign": settings.name,
         "predictions": {"fingerprint": settings.source.fingerprint, "rows": settings.source.rows},
@@ -227,13 +214,6 @@ def manifest_of(snapshot: Snapshot, members: Mapping[str, bytes]) -> bytes:
         "sha256": {name: sha256(content).hexdigest() for name, content in members.items()},
     }
     return json.dumps(document, indent=1).encode() + b"\n"
-
-
-def _version_of(snapshot: Snapshot) -> int:
-    """Return the version of the format: that of the first that could have written it."""
-    if snapshot.campaigns is not None:
-        return FORMAT_VERSION
-    return 2 if any(map(_later, snapshot.events)) else 1
 
 
 @cache

@@ -12,7 +12,7 @@ from assay.predictions import RANKED
 from assay.storage import CardRow, Session, Store, StoredLabel, open_store
 
 MOST_DRAWS = 1_000_000  # of items with weights; it takes half a minute to deal them again
-_KEY = 1  # the campaign's number in a storage of its own
+KEY = 1  # the campaign's number in a storage of its own
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,7 @@ class Snapshot:
     # names, shown: whether reviewers' names, and what they saw, were kept.
     names: bool
     shown: bool
-    # The storage's campaigns over the same predictions (`campaigns_of`); bundles of before have
-    # none.
-    campaigns: Mapping[str, Any] | None = None
+    campaigns: Mapping[str, Any] | None = None  # over the same predictions (`campaigns_of`)
 
     @property
     def drawn(self) -> list[int]:
@@ -129,19 +127,20 @@ def laid_out(snapshot: Snapshot) -> Labelling:
 
 def restore(snapshot: Snapshot) -> tuple[Store, int]:
     """Put a campaign into a storage of its own in memory; return that, and its number there."""
-    store, settings = open_store(None), snapshot.settings
-    campaign: dict[str, Any] = {"id": _KEY, "name": settings.name}
+    settings = snapshot.settings
+    store = open_store(None, uid=settings.commitment)
+    campaign: dict[str, Any] = {"id": KEY, "name": settings.name}
     campaign |= {"created_at": snapshot.created_at, "settings": json.dumps(settings.to_dict())}
     with store.write() as session:
         session.put_rows("campaign", [campaign])
-        session.add_strata(_KEY, snapshot.sizes)
-        session.add_cards(_KEY, snapshot.cards)
+        session.add_strata(KEY, snapshot.sizes)
+        session.add_cards(KEY, snapshot.cards)
         for number, counts in enumerate(snapshot.rounds):
-            session.add_round(_KEY, number, counts)
+            session.add_round(KEY, number, counts)
         session.put_rows(
-            "label_event", [{"campaign_id": _KEY, **vars(event)} for event in snapshot.events]
+            "label_event", [{"campaign_id": KEY, **vars(event)} for event in snapshot.events]
         )
-    return store, _KEY
+    return store, KEY
 
 
 def _without_places(settings: Settings) -> Settings:

@@ -17,3 +17,4 @@ from assay.storage.store import Store as Store
 from assay.storage.store import open_storage as open_storage
 from assay.storage.store import open_store as open_store
 from assay.storage.store import reading_stored as reading_stored
+from assay.storage.strange import stored_rows as stored_rows

@@ -7,6 +7,7 @@ transaction with its record.
 from secrets import token_hex
 
 import sqlalchemy as sa
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from assay.errors import StorageError
 from assay.storage import schema
@@ -21,12 +22,12 @@ def is_current(connection: sa.Connection, namespace: str | None) -> bool:
     return _found(connection) == schema.SCHEMA_VERSION
 
 
-def prepare(connection: sa.Connection, namespace: str | None) -> None:
+def prepare(connection: sa.Connection, namespace: str | None, uid: str | None = None) -> None:
     """Make the tables in a new database; refuse one of somebody else or of another schema."""
     tables = sa.inspect(connection).get_table_names(schema=namespace)
     if not tables:
-        schema.metadata.create_all(connection)
-        connection.execute(schema.storage.insert(), {"uid": token_hex(16)})
+        _create_all(connection)
+        connection.execute(schema.storage.insert(), {"uid": uid or token_hex(16)})
         connection.execute(schema.version.insert(), {"version": schema.SCHEMA_VERSION})
         return
     if schema.version.name not in tables:
@@ -42,6 +43,14 @@ def prepare(connection: sa.Connection, namespace: str | None) -> None:
             details="nothing was changed",
             hint="create the campaign again, and import the labels that it exported",
         )
+
+
+def _create_all(connection: sa.Connection) -> None:
+    """Make tables and indexes, always in the same order: files with the same rows are the same."""
+    for table in schema.metadata.sorted_tables:
+        connection.execute(CreateTable(table))
+        for index in sorted(table.indexes, key=lambda each: str(each.name)):
+            connection.execute(CreateIndex(index))
 
 
 def refuse_newer(connection: sa.Connection) -> None:

@@ -37,6 +37,7 @@ IN_MEMORY = "sqlite://"
 _BESIDE = ("-wal", "-shm")  # SQLite's write-ahead log of a file, and the index of that
 
 _MOMENT = 0.05  # seconds
+_WRITTEN_BY = slice(92, 100)  # in the header of a file: which SQLite wrote it
 
 _NAMESPACE = "assay"  # a team's PostgreSQL may hold other tables called "campaign" or "item"
 _LOCK = 0x617373_6179  # "assay": what writers agree on
@@ -211,9 +212,12 @@ def _begin_postgresql(connection: sa.Connection, writes: bool) -> None:
 
 
 class Store:
-    """A database that holds campaigns."""
+    """A database that holds campaigns.
 
-    def __init__(self, url: str) -> None:
+    `uid`: what tells a new one from others; otherwise a random text.
+    """
+
+    def __init__(self, url: str, uid: str | None = None) -> None:
         self._backend = backend_of(url)
         # What is in memory has one connection for all threads.
         one_for_all = isinstance(self._backend.engine.pool, StaticPool)
@@ -229,7 +233,7 @@ class Store:
             with self._transaction(writes=True) as connection:
                 if namespace is not None:
                     connection.execute(CreateSchema(namespace, if_not_exists=True))
-                prepare(connection, namespace)
+                prepare(connection, namespace, uid)
 
     @property
     def name(self) -> str:
@@ -293,6 +297,14 @@ class Store:
         except sqlite3.Error as error:
             raise _told(self.name, error) from error
 
+    def content(self) -> bytes:
+        """Bytes of the database as a file of SQLite; the same rows give the same bytes."""
+        with self._transaction(writes=False) as connection:
+            source: Any = connection.connection.driver_connection
+            content = bytearray(source.serialize())
+        content[_WRITTEN_BY] = bytes(8)
+        return bytes(content)
+
     def _refusal(self, why: str) -> StorageError:
         return StorageError(
             f"the storage {self.name} can only be read: {why}",
@@ -328,9 +340,9 @@ def in_one_file(file: Path) -> None:
         connection.close()
 
 
-def open_store(url: str | None) -> Store:
+def open_store(url: str | None, uid: str | None = None) -> Store:
     """Open the store at a URL (``sqlite:///file.db``); None: in memory, gone with the process."""
-    return Store(IN_MEMORY if url is None else url)
+    return Store(IN_MEMORY if url is None else url, uid)
 
 
 @contextmanager

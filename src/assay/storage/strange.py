@@ -1,0 +1,95 @@
+"""Storages of strangers: rows of a SQLite file that somebody else made, read by column.
+
+A database runs what its schema says: triggers, views, expressions of indexes and constraints. So a
+file is taken only if its schema is ours, word for word. It is copied into memory, and no value is
+taken that is not of its column's type.
+"""
+
+import sqlite3
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+import sqlalchemy as sa
+
+from assay.errors import InputError
+from assay.storage import schema
+
+_SCHEMA = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
+# Functions that a schema names are not called, and nothing is written. SQLite checks what it reads.
+_CAREFUL = ("PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA query_only=ON")
+_KINDS = {sa.Boolean: bool, sa.Integer: int, sa.Double: float, sa.String: str}
+
+
+def stored_rows(content: bytes, name: str) -> dict[str, list[dict[str, Any]]]:
+    """Rows of every table of a storage, by the tables' names.
+
+    Raises InputError where it is no storage of this version, or not one that Assay has written;
+    `name` is what it calls the file.
+    """
+    connection = sqlite3.connect(":memory:")
+    try:
+        for each in _CAREFUL:
+            connection.execute(each)
+        connection.deserialize(content)
+        _refuse_other_schema(connection, name)
+        (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if found != "ok":
+            raise InputError(f"{name} is damaged: {found[:200]}")
+        tables = schema.metadata.sorted_tables
+        rows = {table.name: list(_rows(connection, table, name)) for table in tables}
+    except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+        raise InputError(f"{name} cannot be read: {str(error)[:200]}") from None
+    finally:
+        connection.close()
+    if rows[schema.version.name] != [{"version": schema.SCHEMA_VERSION}]:
+        raise InputError(f"{name} is of another schema than {schema.SCHEMA_VERSION}")
+    return rows
+
+
+def _refuse_other_schema(connection: sqlite3.Connection, name: str) -> None:
+    found = _as_words(connection.execute(_SCHEMA))
+    for kind, each in sorted(found.keys() ^ _own_schema().keys()):
+        verb = "has no" if (kind, each) in _own_schema() else "holds the"
+        raise InputError(f"{name} {verb} {kind} {each[:80]!r}, unlike a storage of Assay")
+    for key, words in found.items():
+        if words != _own_schema()[key]:
+            raise InputError(f"{name} has another {key[0]} {key[1]!r} than a storage of Assay")
+
+
+@cache
+def _own_schema() -> dict[tuple[str, str], list[str]]:
+    engine = sa.create_engine("sqlite://")
+    with engine.connect() as connection:
+        schema.metadata.create_all(connection)
+        return _as_words(connection.exec_driver_sql(_SCHEMA))
+
+
+def _as_words(rows: Any) -> dict[tuple[str, str], list[str]]:
+    """Statements that made tables and indexes, without their white space: SQLAlchemy's choice."""
+    return {(str(kind), str(name)): str(sql).split() for kind, name, sql in rows}
+
+
+def _rows(connection: sqlite3.Connection, table: sa.Table, name: str) -> Iterator[dict[str, Any]]:
+    columns = list(table.c)
+    query = sa.select(*columns).order_by(*table.primary_key.columns)
+    found = connection.execute(str(query.compile()))
+    for place, values in enumerate(found, start=1):
+        yield {
+            column.key: _value(column, value, f"{name}, {table.name}, row {place}")
+            for column, value in zip(columns, values, strict=True)
+        }
+
+
+def _value(column: sa.Column[Any], value: object, where: str) -> object:
+    """Value as the storage has it, of the type of its column."""
+    if value is None and column.nullable:
+        return None
+    kind = next(kind for each, kind in _KINDS.items() if isinstance(column.type, each))
+    if kind is bool and type(value) is int and value in (0, 1):
+        return bool(value)
+    if type(value) is not kind:
+        raise InputError(
+            f"{where}: {column.key} is {str(value)[:40]!r}, which is no {kind.__name__}"
+        )
+    return value
