@@ -7,12 +7,14 @@ import json
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+import grimp
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -266,3 +268,10 @@ def test_wrong_usage_with_json_is_told_as_json(folder: Path) -> None:
     )
     assert done.returncode == 2
     assert "No such command" in json.loads(done.stderr)["error"]["problem"]
+
+
+def test_no_modules_import_one_another() -> None:
+    """In no circle, however long; imports within functions count."""
+    graph = grimp.build_graph("assay", exclude_type_checking_imports=True)
+    imported = {name: graph.find_modules_directly_imported_by(name) for name in graph.modules}
+    TopologicalSorter(imported).prepare()  # raises CycleError, which names them

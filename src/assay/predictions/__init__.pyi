@@ -19,7 +19,7 @@ from assay.predictions.contract import Ranking as Ranking
 from assay.predictions.contract import Weighing as Weighing
 from assay.predictions.contract import joint_fingerprint as joint_fingerprint
 from assay.predictions.contract import listed as listed
-from assay.predictions.databases.database import has_tables as has_tables
+from assay.predictions.databases.find import has_tables as has_tables
 from assay.predictions.doubts import Doubt as Doubt
 from assay.predictions.duckdb.joined import joined_with as joined_with
 from assay.predictions.engine import telling_notes as telling_notes

@@ -22,7 +22,7 @@ from assay.predictions.class_values import (
 from assay.predictions.column import examples, first_few, refuse_missing_columns
 from assay.predictions.columns import Classifiers, Given
 from assay.predictions.contract import Predictions
-from assay.predictions.databases.database import find_database
+from assay.predictions.databases.find import find_database
 from assay.predictions.databases.rows import find_rows
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import open_relation

@@ -26,12 +26,12 @@ from assay.predictions.memory import Judged, MemoryPredictions
 from assay.predictions.opinions import Opinions, opinions_of_several
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.sql.pair import (
+    Join,
     PairScanner,
     Weighing,
-    join_in_engine,
     refuse_two_weights,
 )
-from assay.predictions.sql.pair_sides import Read, side_of
+from assay.predictions.sql.pair_sides import Read, ScannedSide, Side, side_of
 from assay.predictions.values import refuse_bad_total
 
 NOWHERE = -1
@@ -142,7 +142,7 @@ class ScannedPair(ScannedPredictions):
         _refuse_unlike(*parts)
         self.parts, self._read, self._shows = parts, parts, shows
         sides = side_of(parts[0], 0), side_of(parts[1], 1)
-        self.joined_by = join_in_engine(sides, names, model)
+        self.joined_by = _join_in_engine(sides, names, model)
         super().__init__(
             PairScanner(sides, names, self.joined_by, shows=shows),
             threshold=None,
@@ -338,3 +338,28 @@ class _Shown:
             for place, each in zip(places, show(of, [ids[at] for at in places]), strict=True):
                 shown[place] = each
         return shown
+
+
+def _join_in_engine(
+    sides: tuple[Side, Side], names: tuple[str, str], model: Model | None = None
+) -> Join:
+    """Return the engine that joins two sides, and tell what is moved to it.
+
+    Spark, where the larger side is; otherwise DuckDB, to which rows come from anywhere.
+    """
+    larger, smaller = sorted(sides, key=lambda side: -side.cells.size)
+    equal = larger.cells.size == smaller.cells.size
+    home = smaller if equal and _is_of_spark(smaller) else larger
+    if _is_of_spark(home):
+        from assay.predictions.spark.pair import spark_pair
+
+        return spark_pair(sides, home, names, model)
+    from assay.predictions.duckdb.pair import DuckPair
+
+    return DuckPair(sides, names, model)
+
+
+def _is_of_spark(side: Side) -> bool:
+    """Tell whether Spark reads a side; nothing of Spark is loaded for it."""
+    scanner = side.part.scanner if isinstance(side, ScannedSide) else None
+    return type(scanner).__module__.startswith("assay.predictions.spark.")

@@ -36,10 +36,10 @@ from assay.predictions.classes import (
 from assay.predictions.column import Loaded
 from assay.predictions.columns import Classifiers, Given
 from assay.predictions.contract import ClassScores, Predictions
-from assay.predictions.databases.database import find_database
+from assay.predictions.databases.find import find_database, is_database
 from assay.predictions.databases.sqlite import file_of
 from assay.predictions.doubts import doubts_of
-from assay.predictions.duckdb.databases import is_database, is_query
+from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
 from assay.predictions.duckdb.table_formats import format_of
 from assay.predictions.engine import Scanner

@@ -14,13 +14,13 @@ from assay.errors import PredictionsError
 from assay.predictions.column import Column
 from assay.predictions.ids import Ids
 from assay.predictions.roles import Roles
+from assay.predictions.sql.roles import row_sql
 from assay.predictions.sql.rows import (
     Dialect,
     RowSql,
     double_sql,
     family_of,
     quoted,
-    row_sql,
     value_sql,
 )
 from assay.predictions.values import read_predicted, read_scores

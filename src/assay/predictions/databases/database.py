@@ -1,14 +1,14 @@
 """Database: what a table's own database must be able to do to count it where it lies."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from threading import RLock
 from typing import Any, ClassVar
 
 from assay.core.deck import Id
-from assay.errors import AssayError, PredictionsError
+from assay.errors import AssayError, PredictionsError, did_you_mean
 from assay.predictions.sql.rows import double_sql
 
 DatabaseTable = tuple[str, str, bool]
@@ -205,33 +205,40 @@ class Database(ABC):
         Database.__init__(self, state["url"])
 
 
-def find_database(path: str) -> Database | None:
-    """Return the database that a URL or a path is of: PostgreSQL, ClickHouse or SQLite.
+_TOLD = 20  # tables that an error lists
 
-    Nothing is connected to; of a file the first bytes are read.
 
-    >>> database = find_database("clickhouse://ann:secret@host:8123/db")
-    >>> database.name, database.address
-    ('ClickHouse', 'clickhouse://host:8123/db')
-    >>> find_database("preds.parquet")
+def find_table(wanted: str | None, tables: Iterable[DatabaseTable], label: str) -> tuple[str, str]:
+    """Return the schema and the name of the table that is meant.
+
+    The name stands behind its schema and a dot if need be, without quotes.
+
+    >>> tables = [("main", "preds", True), ("old", "preds", False)]
+    >>> find_table("old.preds", tables, "a.duckdb")
+    ('old', 'preds')
+    >>> find_table("pred", tables, "a.duckdb")
+    Traceback (most recent call last):
+    assay.errors.PredictionsError: table 'pred' not found in a.duckdb
+    tables: preds, old.preds
+    hint: did you mean 'preds'?
     """
-    from assay.predictions.databases.clickhouse import ClickHouse, is_clickhouse
-    from assay.predictions.databases.postgres import Postgres, is_postgres
-    from assay.predictions.databases.sqlite import Sqlite, is_sqlite
-
-    if is_postgres(path):
-        return Postgres(path)
-    if is_clickhouse(path):
-        return ClickHouse(path)
-    return Sqlite(path) if is_sqlite(path) else None
-
-
-def has_tables(path: str) -> bool:
-    """Tell whether a path is that of a database, one of whose tables is meant.
-
-    >>> has_tables("postgresql://host/db"), has_tables("preds.duckdb"), has_tables("preds.csv")
-    (True, True, False)
-    """
-    from assay.predictions.duckdb.databases import is_database
-
-    return is_database(path) or find_database(path) is not None
+    called: dict[str, tuple[str, str]] = {}
+    for schema, name, is_enough in tables:
+        called[name if is_enough else f"{schema}.{name}"] = (schema, name)
+    qualified = {f"{schema}.{name}": (schema, name) for schema, name in called.values()}
+    some = [*list(called)[:_TOLD], *(["..."] if len(called) > _TOLD else [])]
+    told = f"tables: {', '.join(some) or 'none'}"
+    if wanted is None:
+        raise PredictionsError(
+            f"no table of {label} is named",
+            details=told,
+            hint=f"say which: table={next(iter(called))!r}" if called else "",
+        )
+    found = called.get(wanted) or qualified.get(wanted)
+    if found is None:
+        raise PredictionsError(
+            f"table {wanted!r} not found in {label}",
+            details=told,
+            hint=did_you_mean(wanted, [*called, *qualified]),
+        )
+    return found

@@ -13,7 +13,13 @@ from assay.core.deck import Id
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
-from assay.predictions.databases.database import Database, DatabaseColumn, Row, selection
+from assay.predictions.databases.database import (
+    Database,
+    DatabaseColumn,
+    Row,
+    find_table,
+    selection,
+)
 from assay.predictions.databases.translate import Query, translated
 from assay.predictions.duckdb.readable import bad_condition, condition, refuse_repeated_columns
 from assay.predictions.ids import Ids
@@ -109,8 +115,6 @@ def find_rows(
 
     `wanted`: the columns that are needed.
     """
-    from assay.predictions.duckdb.databases import find_table
-
     label = database.address if table is None else f"table {table} of {database.address}"
     with database.connected(label):
         schema, name = find_table(table, database.tables(), database.address)

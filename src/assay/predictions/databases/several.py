@@ -6,7 +6,7 @@ import numpy as np
 
 from assay.errors import PredictionsError
 from assay.predictions.databases.check import refuse_other_arithmetic
-from assay.predictions.databases.database import find_database
+from assay.predictions.databases.find import find_database
 from assay.predictions.databases.rows import DatabaseRows, find_rows
 from assay.predictions.databases.scanner import DatabaseScanner, bin_sql
 from assay.predictions.databases.translate import Query

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from assay.errors import PredictionsError, refuse_no_file
-from assay.predictions.duckdb.databases import is_database
+from assay.predictions.databases.find import is_database
 from assay.predictions.duckdb.paths import is_remote
 from assay.predictions.sql.rows import quoted
 

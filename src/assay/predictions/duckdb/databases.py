@@ -1,20 +1,19 @@
 """Tables of databases, of a DuckDB file or PostgreSQL, and queries."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import duckdb
 import pyarrow as pa
 
-from assay.errors import PredictionsError, did_you_mean, refuse_no_file
+from assay.errors import PredictionsError, refuse_no_file
 from assay.lazy import later
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.databases.database import Database, DatabaseTable
+from assay.predictions.databases.database import Database, find_table
 from assay.predictions.databases.postgres import Postgres
 from assay.predictions.databases.rows import find_rows
-from assay.predictions.databases.sqlite import is_sqlite
 from assay.predictions.duckdb.paths import is_remote
 from assay.predictions.duckdb.readable import (
     Readable,
@@ -33,17 +32,6 @@ else:
 if TYPE_CHECKING:
     from psycopg import Connection
     from psycopg.sql import Composed
-
-_TOLD = 20  # tables that an error lists
-
-
-def is_database(path: str) -> bool:
-    """Tell whether a path is that of a DuckDB file, by its name; one of SQLite is none.
-
-    >>> is_database("preds.duckdb"), is_database("preds.parquet")
-    (True, False)
-    """
-    return path.lower().endswith((".duckdb", ".ddb", ".db")) and not is_sqlite(path)
 
 
 def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str | None) -> Readable:
@@ -66,42 +54,6 @@ def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str 
     size = 0 if is_remote(path) else Path(path).stat().st_size
     sql = f"source.{identifier(schema)}.{identifier(name)}"
     return Readable(f"table {table} of {path}", sql, size, is_lasting=True)
-
-
-def find_table(wanted: str | None, tables: Iterable[DatabaseTable], label: str) -> tuple[str, str]:
-    """Return the schema and the name of the table that is meant.
-
-    The name stands behind its schema and a dot if need be, without quotes.
-
-    >>> tables = [("main", "preds", True), ("old", "preds", False)]
-    >>> find_table("old.preds", tables, "a.duckdb")
-    ('old', 'preds')
-    >>> find_table("pred", tables, "a.duckdb")
-    Traceback (most recent call last):
-    assay.errors.PredictionsError: table 'pred' not found in a.duckdb
-    tables: preds, old.preds
-    hint: did you mean 'preds'?
-    """
-    called: dict[str, tuple[str, str]] = {}
-    for schema, name, is_enough in tables:
-        called[name if is_enough else f"{schema}.{name}"] = (schema, name)
-    qualified = {f"{schema}.{name}": (schema, name) for schema, name in called.values()}
-    some = [*list(called)[:_TOLD], *(["..."] if len(called) > _TOLD else [])]
-    told = f"tables: {', '.join(some) or 'none'}"
-    if wanted is None:
-        raise PredictionsError(
-            f"no table of {label} is named",
-            details=told,
-            hint=f"say which: table={next(iter(called))!r}" if called else "",
-        )
-    found = called.get(wanted) or qualified.get(wanted)
-    if found is None:
-        raise PredictionsError(
-            f"table {wanted!r} not found in {label}",
-            details=told,
-            hint=did_you_mean(wanted, [*called, *qualified]),
-        )
-    return found
 
 
 # A query in DuckDB's SQL as predictions.

@@ -5,8 +5,8 @@ from glob import escape
 from pathlib import Path
 
 from assay.errors import PredictionsError
-from assay.predictions.databases.database import find_database
-from assay.predictions.duckdb.databases import is_database, is_query
+from assay.predictions.databases.find import find_database, is_database
+from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.readable import identifier
 from assay.predictions.keys import key_parts
 from assay.predictions.scan import Scan

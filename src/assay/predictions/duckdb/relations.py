@@ -16,11 +16,10 @@ from assay.core.deck import Id
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
-from assay.predictions.databases.database import find_database
+from assay.predictions.databases.find import find_database, is_database
 from assay.predictions.databases.postgres import is_postgres
 from assay.predictions.duckdb.confined import Named, confine, named_in
 from assay.predictions.duckdb.databases import (
-    is_database,
     is_query,
     name_of,
     readable_copy,

@@ -27,7 +27,7 @@ from assay.predictions.contract import IdKind, Predictions, joint_fingerprint, l
 from assay.predictions.engine import Listed, Rows, Span, Survey
 from assay.predictions.fingerprint import by_model
 from assay.predictions.ids import Ids, places_among
-from assay.predictions.sql.pair_sides import ScannedSide, Side, numbers, place_of
+from assay.predictions.sql.pair_sides import Side, numbers, place_of
 from assay.predictions.sql.rows import double_sql
 from assay.predictions.values import refuse_bad_total
 
@@ -86,31 +86,6 @@ class Join(Protocol):
 
     def opinions_digest(self) -> int:
         """Return 64 bits that change when what a column for a model says of an item does."""
-
-
-def join_in_engine(
-    sides: tuple[Side, Side], names: tuple[str, str], model: Model | None = None
-) -> Join:
-    """Return the engine that joins two sides, and tell what is moved to it.
-
-    Spark, where the larger side is; otherwise DuckDB, to which rows come from anywhere.
-    """
-    larger, smaller = sorted(sides, key=lambda side: -side.cells.size)
-    equal = larger.cells.size == smaller.cells.size
-    home = smaller if equal and _is_of_spark(smaller) else larger
-    if _is_of_spark(home):
-        from assay.predictions.spark.pair import spark_pair
-
-        return spark_pair(sides, home, names, model)
-    from assay.predictions.duckdb.pair import DuckPair
-
-    return DuckPair(sides, names, model)
-
-
-def _is_of_spark(side: Side) -> bool:
-    """Tell whether Spark reads a side; nothing of Spark is loaded for it."""
-    scanner = side.part.scanner if isinstance(side, ScannedSide) else None
-    return type(scanner).__module__.startswith("assay.predictions.spark.")
 
 
 def value_sql(ranks: str, code: str) -> str:

@@ -16,7 +16,8 @@ from assay.predictions.engine import Rows
 from assay.predictions.roles import Roles
 from assay.predictions.sql.checks import Inspected, refuse_bad_cells, refuse_bad_rows, rows_of
 from assay.predictions.sql.opinions import plain_families
-from assay.predictions.sql.rows import Dialect, Family, RowSql, row_sql
+from assay.predictions.sql.roles import row_sql
+from assay.predictions.sql.rows import Dialect, Family, RowSql
 
 
 class SqlScanner(ABC):
