@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 import assay
 from assay.audit import books as bookkeeping
 from assay.audit import recount
-from assay.audit.checks import check_cards, check_events
+from assay.audit.checks import check_cards
+from assay.audit.log_checks import check_events
 from assay.cli import app
 from assay.core.answers import Answer
 from assay.labelling.estimates import estimates_of

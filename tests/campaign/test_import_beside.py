@@ -181,7 +181,7 @@ def test_a_file_that_fails_under_the_lock_leaves_nothing(
     campaign = create(storage_url, ITEMS)
     items = campaign.ask(ITEMS)
     with monkeypatch.context() as patch:
-        patch.setattr("assay.storage.session.follow", lambda *_: 1 / 0)
+        patch.setattr("assay.storage.labels.follow", lambda *_: 1 / 0)
         with pytest.raises((assay.StorageError, ZeroDivisionError)):
             import_labels(campaign, csv_of(items))
     assert campaign.events() == []

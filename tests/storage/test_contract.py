@@ -10,18 +10,20 @@ import sqlalchemy as sa
 
 from assay.errors import StorageError
 from assay.storage import Session, Store, StoredLabel, open_store
-from assay.storage.session import Labels
-from assay.storage.testing import (
+from assay.storage.contract import (
     ALONE,
-    TOGETHER,
     Check,
     Opener,
+    claims_are_leases,
+    texts_come_back_as_they_were,
+)
+from assay.storage.labels import Labels
+from assay.storage.testing import (
+    TOGETHER,
     a_reader_sees_one_moment,
     check_store,
-    claims_are_leases,
     many_writers_lose_nothing,
     numbers_grow_in_the_order_of_commits,
-    texts_come_back_as_they_were,
 )
 
 

@@ -13,15 +13,14 @@ from assay.audit.books import Books, Checked, Verification, checked, counts_of
 from assay.audit.bundle import REPORT, members_of
 from assay.audit.checks import (
     check_cards,
-    check_chain,
     check_commitment,
-    check_events,
     check_order,
     check_rounds,
     check_strata,
-    differences,
 )
 from assay.audit.contained import campaigns_in, contained, json_of, value_of
+from assay.audit.differences import differences
+from assay.audit.log_checks import check_chain, check_events
 from assay.audit.members import FORMAT, FORMAT_VERSION, MANIFEST, STORE, manifest_of, versions
 from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.snapshot import KEY, Snapshot, take

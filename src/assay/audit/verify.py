@@ -12,20 +12,22 @@ from typing import Any
 
 from assay.audit.books import Books, Checked, Verification, checked, read_books
 from assay.audit.checks import (
-    check_against,
-    check_asked,
     check_cards,
-    check_chain,
     check_claims,
-    check_copies,
-    check_epochs,
-    check_events,
     check_file,
-    check_numbers,
     check_order,
     check_rounds,
     check_strata,
-    differences,
+)
+from assay.audit.differences import differences
+from assay.audit.log_checks import (
+    check_against,
+    check_asked,
+    check_chain,
+    check_copies,
+    check_epochs,
+    check_events,
+    check_numbers,
 )
 from assay.audit.recount import check_answers, check_estimates, check_values
 from assay.audit.snapshot import laid_out, take, until

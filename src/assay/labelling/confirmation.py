@@ -17,7 +17,8 @@ from pathlib import Path
 from warnings import warn
 
 from assay.errors import AssayWarning, PredictionsError
-from assay.labelling.settings import Settings, Source
+from assay.labelling.settings import Settings
+from assay.labelling.source import Source
 from assay.results import printable
 from assay.storage import Store
 
@@ -78,7 +79,7 @@ def refuse_unconfirmed(store: Store, settings: Settings) -> None:
 def source_text(source: Source) -> str:
     r"""Return what would be read, for people: all of it, and nothing that a terminal would obey.
 
-    >>> from assay.labelling.settings import Part
+    >>> from assay.labelling.source import Part
     >>> part = Part("a query", {"source": "SELECT *\nFROM 'a.csv'", "where": "x > 1"}, "", 9)
     >>> columns = {"id": "url", "score": "p", "show": ["text"]}
     >>> print(source_text(Source((part,), columns, "string", "probability", ("lang",))))

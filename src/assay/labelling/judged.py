@@ -24,8 +24,9 @@ from assay.core.cuts import confidence
 from assay.core.deck import Id
 from assay.errors import InputError, did_you_mean
 from assay.labelling.review_rule import Review
-from assay.labelling.settings import Settings, Source
+from assay.labelling.settings import Settings
 from assay.labelling.slice_items import SliceAnswers, column_values, slice_values
+from assay.labelling.source import Source
 from assay.labelling.state import Labelling
 from assay.predictions import Roles
 from assay.results import (

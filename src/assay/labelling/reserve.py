@@ -16,8 +16,9 @@ from assay.core.types import Floats
 from assay.core.weights import Arrivals, seed_of_arrival
 from assay.errors import AssayError, PredictionsError
 from assay.labelling.confirmation import refuse_unconfirmed
-from assay.labelling.settings import Part, Settings, Source
+from assay.labelling.settings import Settings
 from assay.labelling.shown import refuse_other_shown
+from assay.labelling.source import Part, Source
 from assay.predictions import (
     RANKED,
     Card,

@@ -22,8 +22,9 @@ from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateSchema
 
 from assay.errors import AssayError, MissingDependencyError, StorageError, install
+from assay.storage.labels import NewLabel, clear_away, put_aside
 from assay.storage.migrations import is_current, prepare, refuse_newer
-from assay.storage.session import NewLabel, Session, clear_away, put_aside
+from assay.storage.session import Session
 
 # The databases that can hold a store, and what each is told so that an acknowledged label stays.
 #

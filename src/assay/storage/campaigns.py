@@ -1,0 +1,294 @@
+"""Campaigns in a store: their names, strata, cards and rounds, and whole tables of rows."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain, count
+from operator import attrgetter
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.exc import IntegrityError
+
+from assay.errors import StorageError, did_you_mean
+from assay.storage import schema
+
+_UNIX_EPOCH = 2440587.5  # as a Julian day
+_SECONDS_A_DAY = 86_400.0
+
+# Statements are made once, here and in every part of a session: to make one takes SQLAlchemy ten
+# times as long as to send it.
+_TIME = {
+    "sqlite": (sa.func.julianday("now") - _UNIX_EPOCH) * _SECONDS_A_DAY,
+    "postgresql": sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Double),
+}
+_CLOCKS = {name: sa.select(time) for name, time in _TIME.items()}
+
+
+class Connected:
+    """A part of a session."""
+
+    def __init__(self, connection: sa.Connection) -> None:
+        self._connection = connection
+        # The links that the next labels of campaigns follow, as far as this transaction knows.
+        self._last_links: dict[int, str] = {}
+
+    @cached_property
+    def now(self) -> float:
+        """The database's time when it was first asked for in this transaction.
+
+        Seconds since 1970. Reviewers' and servers' own clocks are never asked: they differ.
+        """
+        return float(self._connection.scalar(_CLOCKS[self._connection.dialect.name]) or 0.0)
+
+    @property
+    def _timestamp(self) -> str:
+        return datetime.fromtimestamp(self.now, UTC).isoformat(timespec="milliseconds")
+
+
+_NAME = sa.select(schema.campaign.c.name).where(schema.campaign.c.id == sa.bindparam("campaign"))
+_CREATED = sa.select(schema.campaign.c.created_at).where(
+    schema.campaign.c.id == sa.bindparam("campaign")
+)
+
+
+@dataclass(frozen=True)
+class News:
+    """What tells whether anything of a campaign is new: its name, its rounds, its last label."""
+
+    name: str
+    rounds: int
+    last_label: int
+
+
+_NEWS = {
+    dialect: sa.select(
+        schema.campaign.c.name,
+        sa.select(sa.func.coalesce(sa.func.max(schema.round_.c.number), -1) + 1)
+        .where(schema.round_.c.campaign_id == sa.bindparam("campaign"))
+        .scalar_subquery()
+        .label("rounds"),
+        *(
+            sa.select(schema.label_event.c[name])
+            .where(schema.label_event.c.campaign_id == sa.bindparam("campaign"))
+            .order_by(schema.label_event.c.id.desc())
+            .limit(1)
+            .scalar_subquery()
+            .label(name)
+            for name in ("id", "chain")
+        ),
+        time.label("now"),
+    ).where(schema.campaign.c.id == sa.bindparam("campaign"))
+    for dialect, time in _TIME.items()
+}
+
+
+class Campaigns(Connected):
+    """Campaigns by name."""
+
+    def news(self, campaign: int) -> News:
+        """Return what tells whether anything is new.
+
+        Every turn of a reviewer begins with it. So the same statement asks for the time, and for
+        the link that the next label follows.
+        """
+        query = _NEWS[self._connection.dialect.name]
+        row = self._connection.execute(query, {"campaign": campaign}).one()
+        self.__dict__.setdefault("now", float(row.now))
+        if row.chain is not None:
+            self._last_links[campaign] = row.chain
+        return News(str(row.name), int(row.rounds), int(row.id or 0))
+
+    def storage_uid(self) -> str:
+        """Return what tells this storage from all others."""
+        return str(self._connection.scalars(sa.select(schema.storage.c.uid)).one())
+
+    def create(self, name: str, settings: dict[str, Any]) -> int:
+        """Add a campaign and return its number."""
+        row = {"name": name, "created_at": self._timestamp, "settings": json.dumps(settings)}
+        try:
+            result = self._connection.execute(schema.campaign.insert(), row)
+        except IntegrityError:
+            raise StorageError(
+                f"there is a campaign named {name!r} already",
+                hint=f"choose another name, or go on with load_campaign({name!r})",
+            ) from None
+        key = result.inserted_primary_key
+        return int(key[0]) if key else 0
+
+    def find(self, name: str) -> tuple[int, dict[str, Any]]:
+        """Return a campaign's number and settings."""
+        query = sa.select(schema.campaign).where(schema.campaign.c.name == name)
+        row = self._connection.execute(query).one_or_none()
+        if row is None:
+            names = self.names()
+            there = ", ".join(repr(other) for other in names) or "none"
+            raise StorageError(
+                f"there is no campaign named {name!r}",
+                details=f"campaigns: {there}",
+                hint=did_you_mean(name, names),
+            )
+        return int(row.id), json.loads(row.settings)
+
+    def retire(self, name: str) -> str:
+        """Give a campaign another name, so that a new one can have its own; return that name."""
+        until = f"{name} until {self._timestamp[:19].replace('T', ' ')}"
+        taken = set(self.names())
+        names = chain([until], (f"{until} ({number})" for number in count(2)))
+        free = next(each for each in names if each not in taken)
+        table = schema.campaign
+        self._connection.execute(table.update().where(table.c.name == name).values(name=free))
+        return free
+
+    def name_of(self, campaign: int) -> str:
+        """Return what a campaign is called now."""
+        return str(self._connection.scalars(_NAME, {"campaign": campaign}).one())
+
+    def created_at(self, campaign: int) -> str:
+        """Return when a campaign was made."""
+        return str(self._connection.scalars(_CREATED, {"campaign": campaign}).one())
+
+    def lost_campaigns(self) -> list[int] | None:
+        """Return the numbers of campaigns that are missing below the last; None as for labels.
+
+        SQLite gives the number of a last one that was deleted to the next.
+        """
+        if self._connection.dialect.name != "sqlite":
+            return None
+        there = set(self._connection.scalars(sa.select(schema.campaign.c.id)))
+        return [number for number in range(1, max(there, default=0)) if number not in there]
+
+    def names(self) -> list[str]:
+        """Return the names of all campaigns, oldest first."""
+        query = sa.select(schema.campaign.c.name).order_by(schema.campaign.c.id)
+        return list(self._connection.scalars(query))
+
+
+# Strata, the cards in reserve, and rounds.
+
+
+@dataclass(frozen=True)
+class CardRow:
+    """A card as it is kept."""
+
+    stratum: int
+    position: int
+    item_id: str
+    predicted: int
+    shown: str
+    weight: int | None = None
+
+
+_ADD_CARDS = schema.item.insert()  # of all columns, in the order of CardRow's
+_in_row = attrgetter(*CardRow.__dataclass_fields__)
+_CARDS = (
+    sa.select(*(schema.item.c[name] for name in CardRow.__dataclass_fields__))
+    .where(schema.item.c.campaign_id == sa.bindparam("campaign"))
+    .where(schema.item.c.stratum == sa.bindparam("stratum"))
+    .where(schema.item.c.position >= sa.bindparam("start"))
+    .where(schema.item.c.position < sa.bindparam("stop"))
+    .order_by(schema.item.c.position)
+)
+_ROUNDS = (
+    sa.select(schema.round_.c.counts)
+    .where(schema.round_.c.campaign_id == sa.bindparam("campaign"))
+    .where(schema.round_.c.number >= sa.bindparam("start"))
+    .order_by(schema.round_.c.number)
+)
+
+
+class Decks(Connected):
+    """Strata, cards and rounds."""
+
+    def add_strata(self, campaign: int, sizes: Sequence[int]) -> None:
+        """Record how many items each stratum has."""
+        rows = [
+            {"campaign_id": campaign, "number": number, "size": size}
+            for number, size in enumerate(sizes)
+        ]
+        self._connection.execute(schema.stratum.insert(), rows)
+
+    def add_cards(self, campaign: int, cards: Sequence[CardRow]) -> None:
+        """Add cards to the reserve."""
+        if not cards:
+            return
+        if self._connection.dialect.name != "sqlite":
+            rows = [{"campaign_id": campaign, **vars(card)} for card in cards]
+            self._connection.execute(_ADD_CARDS, rows)
+            return
+        # As text that the driver takes: SQLAlchemy alone would take as long as the database.
+        statement = str(_ADD_CARDS.compile(dialect=self._connection.dialect))
+        told = [(campaign, *_in_row(card)) for card in cards]
+        self._connection.exec_driver_sql(statement, told)
+
+    def cards(self, campaign: int, stratum: int, start: int, stop: int) -> list[CardRow]:
+        """Return a stratum's cards at the positions start <= position < stop."""
+        span = {"campaign": campaign, "stratum": stratum, "start": start, "stop": stop}
+        return [CardRow(*row) for row in self._connection.execute(_CARDS, span).all()]
+
+    def reserve(self, campaign: int, n_strata: int) -> list[int]:
+        """Return how many cards of each stratum are in the reserve."""
+        table = schema.item.c
+        query = (
+            sa.select(table.stratum, sa.func.max(table.position))
+            .where(table.campaign_id == campaign)
+            .group_by(table.stratum)
+        )
+        last = {int(stratum): int(top) for stratum, top in self._connection.execute(query)}
+        return [last.get(stratum, -1) + 1 for stratum in range(n_strata)]
+
+    def add_round(self, campaign: int, number: int, counts: Sequence[int]) -> None:
+        """Record that so many cards of each stratum went out."""
+        row = {"campaign_id": campaign, "number": number, "counts": json.dumps(list(counts))}
+        self._connection.execute(schema.round_.insert(), row)
+
+    def rounds(self, campaign: int, start: int) -> list[list[int]]:
+        """Return the counts of every round from number `start` on."""
+        found = self._connection.scalars(_ROUNDS, {"campaign": campaign, "start": start})
+        return [json.loads(counts) for counts in found]
+
+
+# Rows as they are kept, for those who check the books.
+
+
+class Rows(Connected):
+    """Whole tables, without a word of interpretation."""
+
+    def rows(self, table: str, campaign: int) -> list[dict[str, Any]]:
+        """Return all of a campaign's rows in a table, by their keys."""
+        found = schema.metadata.tables[table]
+        query = (
+            sa.select(*(column.label(column.key) for column in found.c))
+            .where(found.c.campaign_id == campaign)
+            .order_by(*found.primary_key.columns)
+        )
+        return [dict(row) for row in self._connection.execute(query).mappings()]
+
+    def damage(self) -> list[str]:
+        """Return what SQLite finds wrong with its own file; of PostgreSQL nothing is asked."""
+        if self._connection.dialect.name != "sqlite":
+            return []
+        run = self._connection.exec_driver_sql
+        told = [str(text) for (text,) in run("PRAGMA integrity_check(20)")]
+        # One with no parent is not whole either, though SQLite takes its pages for sound.
+        orphans = [
+            f"row {row} of table {table} belongs to no row of {parent}"
+            for table, row, parent, _ in run("PRAGMA foreign_key_check").fetchmany(20)
+        ]
+        return [text for text in told if text != "ok"] + orphans
+
+    def lost_labels(self) -> list[int] | None:
+        """Return the numbers of labels of any campaign that were stored and are not there any more.
+
+        None where that cannot be told: PostgreSQL's numbers have gaps where a writer failed.
+        SQLite gives a number that was never committed to the next writer.
+        """
+        if self._connection.dialect.name != "sqlite":
+            return None
+        there = set(self._connection.scalars(sa.select(schema.label_event.c.id)))
+        counter = sa.table("sqlite_sequence", sa.column("name"), sa.column("seq"))
+        query = sa.select(counter.c.seq).where(counter.c.name == schema.label_event.name)
+        last = int(self._connection.scalar(query) or 0)
+        return [number for number in range(1, last + 1) if number not in there]
