@@ -14,7 +14,7 @@ from assay.core.cuts import Cuts
 from assay.core.strata import Strata
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
-from assay.predictions import Predictions, read_predictions, scanned
+from assay.predictions import Predictions, candidates, read_predictions
 from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.scan import Engine, Scan
 from tests.predictions.contract import (
@@ -104,7 +104,7 @@ def test_limits_that_are_too_low_are_raised(
         asked.append(wanted / sizes / 9)
         return asked[-1].copy()
 
-    monkeypatch.setattr(scanned, "first_shares", too_low)
+    monkeypatch.setattr(candidates, "first_shares", too_low)
     check_deals(_read(made(name), tmp_path), made(name))
     assert asked
 

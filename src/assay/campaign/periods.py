@@ -7,9 +7,9 @@ from assay.core.metrics import METRICS, canonical_metric
 from assay.core.targets import Target, class_targets, refuse_bad_names
 from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, InputError, PredictionsError, StorageError
-from assay.labelling import Series, Settings, find_campaign
-from assay.predictions import Predictions
-from assay.storage import Session
+from assay.labelling import Part, Series, Settings, find_campaign, whereabouts
+from assay.predictions import Predictions, Scan, as_scan, engine_of
+from assay.storage import Session, Store
 
 
 @dataclass(frozen=True)
@@ -140,3 +140,39 @@ def refuse_bad_name(what: str, name: object) -> None:
             f"a {what} cannot be called {str(name)[:200]!r}",
             details="a name is of letters, digits, _ . and -, at most 200 of them",
         ) from None
+
+
+def scan_before(store: Store, settings: Settings, previous: object) -> Scan:
+    """Return where the predictions of the period before are."""
+    if previous is not None:
+        return as_scan(previous)
+    part = settings.source.parts[-1]
+    if part.scan is None:
+        raise PredictionsError(
+            f"the predictions of {settings.name!r} were given in memory: {part.description}",
+            details="the change is estimated from both periods' predictions",
+            hint="give them again: previous=...",
+        )
+    (scan,) = whereabouts(store, settings, [part])
+    try:
+        engine_of(scan, None)  # looks for files
+    except PredictionsError as error:
+        raise PredictionsError(
+            error.problem,
+            details=f"these are the predictions of {settings.name!r}, which the next period is "
+            "compared with",
+            hint="give them from where they are now: previous=... (--previous FILE)",
+        ) from None
+    return scan
+
+
+def check_same_before(then: Part, now: Predictions, last: Member) -> None:
+    """Raise where predictions are not those that the period before was about."""
+    if now.fingerprint() != then.fingerprint:
+        raise PredictionsError(
+            f"{now.source} is not what period {last.series.period!r} was about",
+            details=f"then {then.rows:,} rows, now {now.size:,}; some id, score or predicted label "
+            "differs",
+            hint="keep each period's predictions in a file of its own, and give those of the "
+            "period before with previous= (--previous)",
+        )

@@ -23,12 +23,14 @@ from assay.campaign.create import settings_of
 from assay.campaign.lessons import lessons_from
 from assay.campaign.periods import (
     Member,
+    check_same_before,
     following,
     members,
     refuse_bad_name,
     refuse_change,
     refuse_if_begun,
     refuse_without_ids,
+    scan_before,
 )
 from assay.campaign.setup import Setup, by_lessons, seed_after, set_up
 from assay.core.asked import Asked
@@ -36,8 +38,8 @@ from assay.core.design import Design
 from assay.core.evaluation import Prior
 from assay.core.targets import written
 from assay.core.vocabulary import Vocabulary
-from assay.errors import AssayWarning, DesignError, InputError, PredictionsError
-from assay.labelling import Part, Reviewing, Series, Settings, whereabouts
+from assay.errors import AssayWarning, DesignError, InputError
+from assay.labelling import Reviewing, Series, Settings
 from assay.options import picked
 from assay.predictions import (
     NOWHERE,
@@ -45,13 +47,11 @@ from assay.predictions import (
     Compared,
     Given,
     IdColumns,
-    Predictions,
     Scan,
     ScoreOf,
     ScoreScale,
     as_scan,
     code_of_both,
-    engine_of,
     key_name,
     read_compared,
     said_by_both,
@@ -294,7 +294,7 @@ def follow_campaign(
         store,
         last,
         predictions,
-        _before(store, last.settings, previous),
+        scan_before(store, last.settings, previous),
         given=given,
         classes=classes,
         around=around,
@@ -457,7 +457,7 @@ def _next(
     # Where there are more classes now, the fingerprint is that of the numbers that there were.
     same = known is None or known.names == old.classes.names
     then_read = found if same else read_compared([before, before], classes=old.classes, **columns)
-    _check_same(old.source.parts[-1], then_read.parts[0], last)
+    check_same_before(old.source.parts[-1], then_read.parts[0], last)
     refuse_other_ids(found, old)
     targets = {f"{metric}:{series.period}": asked.within for metric in series.metrics}
     change = asked.within if series.change_within is None else series.change_within
@@ -489,38 +489,3 @@ def _next(
     settings = replace(settings, series=series, prior=prior_of(campaign, found, settings))
     check = partial(refuse_if_begun, series=series)
     return start_beside(store, [old.name], settings, found=found, check=check)
-
-
-def _before(store: Store, settings: Settings, previous: object) -> Scan:
-    """Return where the predictions of the period before are."""
-    if previous is not None:
-        return as_scan(previous)
-    part = settings.source.parts[-1]
-    if part.scan is None:
-        raise PredictionsError(
-            f"the predictions of {settings.name!r} were given in memory: {part.description}",
-            details="the change is estimated from both periods' predictions",
-            hint="give them again: previous=...",
-        )
-    (scan,) = whereabouts(store, settings, [part])
-    try:
-        engine_of(scan, None)  # looks for files
-    except PredictionsError as error:
-        raise PredictionsError(
-            error.problem,
-            details=f"these are the predictions of {settings.name!r}, which the next period is "
-            "compared with",
-            hint="give them from where they are now: previous=... (--previous FILE)",
-        ) from None
-    return scan
-
-
-def _check_same(then: Part, now: Predictions, last: Member) -> None:
-    if now.fingerprint() != then.fingerprint:
-        raise PredictionsError(
-            f"{now.source} is not what period {last.series.period!r} was about",
-            details=f"then {then.rows:,} rows, now {now.size:,}; some id, score or predicted label "
-            "differs",
-            hint="keep each period's predictions in a file of its own, and give those of the "
-            "period before with previous= (--previous)",
-        )

@@ -1,31 +1,24 @@
 """Reading predictions, whatever they are kept in: which engine does, of which classifiers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from math import inf, prod
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.cuts import rank
-from assay.core.error_model import Model, Values
-from assay.core.profile import cells_of
+from assay.core.error_model import Model
 from assay.core.strata import UNNAMED
-from assay.core.targets import ALONE, Groups, refuse_bad_names
-from assay.core.types import Floats, Ints
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.targets import ALONE
+from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.class_values import (
     as_lists,
-    probabilities_at,
     sorted_texts,
-    summed_probabilities,
-    take_classes,
 )
 from assay.predictions.classes import (
     find_classes,
@@ -33,29 +26,22 @@ from assay.predictions.classes import (
     refuse_beside_classes,
     with_class_columns,
 )
-from assay.predictions.column import Loaded
 from assay.predictions.columns import Classifiers, Given
-from assay.predictions.contract import ClassScores, Predictions
+from assay.predictions.contract import Predictions
 from assay.predictions.databases.find import find_database, is_database
 from assay.predictions.databases.sqlite import file_of
-from assay.predictions.doubts import doubts_of
 from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
 from assay.predictions.duckdb.table_formats import format_of
 from assay.predictions.engine import Scanner
-from assay.predictions.ids import Ids
 from assay.predictions.judgements import (
     about,
-    judge,
     load_columns,
-    ranks_of,
     roles_of,
-    take_ids,
-    take_judgements,
 )
 from assay.predictions.label_sets import read_label_sets
 from assay.predictions.memory import MemoryPredictions
-from assay.predictions.opinions import opinions_of_several, take_aux, take_opinions
+from assay.predictions.read_memory import classes_of, in_memory, named
 from assay.predictions.roles import (
     Roles,
     ScoreOf,
@@ -68,9 +54,6 @@ from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.tables import read_mapping
 from assay.predictions.values import (
     distinct_values,
-    read_slices,
-    read_weights,
-    rows_in_memory,
     slice_columns,
 )
 
@@ -246,7 +229,7 @@ def read_predictions(
         alone = score, predicted, id, threshold, positive, score_of, scale, tuple(aux), fitted
         roles = dict.fromkeys(UNNAMED, Roles(*alone))
     elif isinstance(held, MemoryPredictions) and len(classifiers) == 1 and not groups:
-        return _named(held, next(iter(classifiers)))
+        return named(held, next(iter(classifiers)))
     else:
         roles = roles_of(classifiers, classes)
         if classes is not None:
@@ -280,7 +263,7 @@ def read_predictions(
                 seed=seed,
                 check_ids=scan.check_ids,
                 classifiers=tuple(roles),
-                classes=_classes_of(roles),
+                classes=classes_of(roles),
                 reopen=partial(_reopened, scan, engine, roles, show, slices=groups)
                 if aux
                 else None,
@@ -293,8 +276,8 @@ def read_predictions(
     others = [*around, *slice_columns(groups), *(aux if classifiers is not None else ())]
     loaded = load_columns(scan, roles, others, show, id)
     if classifiers is None:
-        return _in_memory(loaded, roles, id, groups, sample_weight)
-    found = _in_memory(loaded, roles, id, groups, sample_weight, aux=aux)
+        return in_memory(loaded, roles, id, groups, sample_weight)
+    found = in_memory(loaded, roles, id, groups, sample_weight, aux=aux)
     return found if fitted is None else found.with_model(fitted)
 
 
@@ -371,9 +354,9 @@ def from_arrays(
             classes=known,
             of_class=() if every is None else (every,),
         )
-        return _in_memory(loaded, {ALONE: roles}, id, (), None)
+        return in_memory(loaded, {ALONE: roles}, id, (), None)
     roles = Roles(score, predicted, id, threshold, positive=None)
-    return _in_memory(loaded, dict.fromkeys(UNNAMED, roles), id, (), weight)
+    return in_memory(loaded, dict.fromkeys(UNNAMED, roles), id, (), weight)
 
 
 def _copied_if_need_be(scan: Scan, beyond: Mapping[str, bool]) -> Engine:
@@ -430,144 +413,6 @@ def _refuse_to_stay(scan: Scan, engine: Engine) -> None:
             details="classes are cut by the mean of their ranks, which takes them all in memory",
             hint="leave out the engine, or make a campaign for each class",
         )
-
-
-def _in_memory(
-    loaded: Loaded,  # the columns
-    roles: Mapping[str, Roles],  # which of them are each classifier's
-    id: str | None,
-    groups: Sequence[str],
-    sample_weight: str | None,
-    *,
-    aux: Sequence[str] = (),  # of classifiers that have names; of one without, its role has them
-) -> MemoryPredictions:
-    """Return predictions on arrays."""
-    ids = take_ids(loaded, id)
-    names = tuple(roles)
-    if len(names) == 1 and not groups:
-        ((name, role),) = roles.items()
-        if role.classes is not None:
-            return _of_classes(loaded, name, role, role.classes, ids)
-        with about(name):
-            score, predicted = take_judgements(loaded, role, ids)
-        alone = MemoryPredictions(
-            source=loaded.source,
-            ids=ids,
-            score=score,
-            predicted=predicted,
-            threshold=role.limit,
-            show=loaded.show,
-            weights=_weights(loaded, sample_weight, ids),
-            doubts=lambda cells: doubts_of(
-                cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
-            ),
-            opinions=take_opinions(loaded, role, predicted) if role.aux else None,
-        )
-        if role.model is not None:
-            return alone.with_model(role.model)
-        return alone if names == UNNAMED else _named(alone, name, take_aux(loaded, aux))
-    judged = judge(loaded, roles, ids, keep_scores=bool(aux))
-    codes, held = judged.codes, read_slices(loaded, groups)
-    codes |= held.bits << len(roles)
-    weights = _weights(loaded, sample_weight, ids)
-    there = slice(None) if weights is None else np.flatnonzero(weights)
-
-    return MemoryPredictions(
-        source=loaded.source,
-        ids=ids,
-        score=judged.ranks,
-        predicted=codes,
-        show=loaded.show,
-        weights=weights,
-        classifiers=names,
-        classes=_classes_of(roles),
-        probabilities=_probabilities(loaded, roles, ids),
-        groups=Groups(held.names),
-        fingerprint=judged.fingerprint(
-            ids.digest, prod(each.n_classes for each in roles.values()) << len(held.names), there
-        ),
-        doubts=lambda _: judged.doubts,
-        opinions=opinions_of_several(take_aux(loaded, aux), judged.scores, codes, judged.ranks)
-        if aux
-        else None,
-    )
-
-
-def _of_classes(
-    # loaded, name, role, ids: the columns, whose they are, which is what, and the items' ids.
-    loaded: Loaded,
-    name: str,
-    role: Roles,
-    classes: Vocabulary,  # what it says of an item
-    ids: Ids,
-) -> MemoryPredictions:
-    """Return the predictions of one classifier of several classes."""
-    with about(name):
-        score, said = take_classes(loaded, role, classes, ids)
-    cells = cells_of(score, said, ids.digest, classes=len(classes))
-    return MemoryPredictions(
-        source=loaded.source,
-        ids=ids,
-        score=rank(score, cells.profile(None)),
-        predicted=said,
-        show=loaded.show,
-        classifiers=(name,),
-        classes=classes.names,
-        probabilities=_probabilities(loaded, {name: role}, ids),
-        fingerprint=cells.fingerprint(),
-        doubts=lambda _: tuple(
-            each.about(name)
-            for each in doubts_of(
-                cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
-            )
-        ),
-        class_scores=lambda: ClassScores(cells, summed_probabilities(loaded, role, said, ids)),
-    )
-
-
-def _probabilities(
-    loaded: Loaded, roles: Mapping[str, Roles], ids: Ids
-) -> list[Callable[[Ints], Floats] | None]:
-    """Return of each classifier what tells the probabilities of all classes for some rows."""
-    return [
-        None
-        if role.classes is None or not role.of_class
-        else partial(
-            probabilities_at, [loaded.columns[name] for name in role.of_class], role.classes, ids
-        )
-        for role in roles.values()
-    ]
-
-
-def _weights(loaded: Loaded, column: str | None, ids: Ids) -> Floats | None:
-    return None if column is None else read_weights(loaded.columns[column], ids)
-
-
-def _classes_of(roles: Mapping[str, Roles]) -> tuple[str, ...]:
-    classes = next(iter(roles.values())).classes
-    return (YES_OR_NO if classes is None else classes).names
-
-
-def _named(
-    held: MemoryPredictions, name: str, aux: Mapping[str, Values] | None = None
-) -> MemoryPredictions:
-    """Return the predictions of a classifier without a name as those of one that has."""
-    refuse_bad_names([name])
-    judged = held.judged
-    ranks = ranks_of(judged.score, judged.predicted)
-    codes = judged.predicted.astype(np.int64)
-    return MemoryPredictions(
-        source=held.source,
-        ids=judged.ids,
-        score=ranks,
-        predicted=codes,
-        show=judged.show,
-        weights=judged.weights,
-        classifiers=(name,),
-        fingerprint=held.fingerprint().partition(":weights-")[0],
-        doubts=lambda _: tuple(each.about(name) for each in held.doubts),
-        opinions=opinions_of_several(aux, {name: judged.score}, codes, ranks) if aux else None,
-    )
 
 
 def _refuse_engine(scan: Scan, engine: Engine, sample_weight: str) -> None:

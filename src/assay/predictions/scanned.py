@@ -6,13 +6,10 @@ what is cut by rank can be dealt by score. Of several classifiers the engine its
 by the mean rank, and what an item is predicted to be is a code.
 """
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
-from math import inf
 from typing import cast
 
 import numpy as np
@@ -20,27 +17,34 @@ import numpy as np
 from assay.core import deck
 from assay.core.bins import Scale, bins_of
 from assay.core.cells import Heap, Part, assign_strata, count_cells, count_parts
-from assay.core.cuts import VARIABLES, Cuts, Variable, rank
+from assay.core.cuts import VARIABLES, Variable, rank
 from assay.core.error_model import Model, Values
 from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import ALONE, NO_GROUPS, Groups
-from assay.core.types import Bools, Ints, Words
+from assay.core.types import Bools, Ints
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import PredictionsError
 from assay.predictions.arrivals import ArrivalTimes, Fetched, first_to_arrive, with_weights
+from assay.predictions.candidates import (
+    Candidates,
+    Shares,
+    by_score,
+    joined,
+    listed_first,
+    refuse_repeated,
+    spans_of,
+    stratum_of_cells,
+)
 from assay.predictions.class_values import ranked_classes
 from assay.predictions.contract import Card, ClassScores, Found, IdKind
 from assay.predictions.doubts import Doubt
-from assay.predictions.engine import OpinionsOfSeveral, Scanner, Span, Survey
+from assay.predictions.engine import OpinionsOfSeveral, Scanner, Survey
 from assay.predictions.fingerprint import marked
-from assay.predictions.ids import Ids
 from assay.predictions.memory import (
     TOP,
     checked_counts,
     first_cards,
-    first_shares,
-    limits,
 )
 from assay.predictions.opinions import bound_seed
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
@@ -83,7 +87,7 @@ class ScannedPredictions:
         self.groups = Groups(self._survey.slices) if self._survey.slices else groups
         self._cells: dict[tuple[Variable, Scale], ScoreCells] = {}
         if self._survey.listed is not None and not check_ids:
-            self._refuse_repeated(self._survey.listed.ids)
+            refuse_repeated(self._survey.listed.ids, self.source, self.size)
 
     def __repr__(self) -> str:
         """Say where the predictions come from, whose they are, and how many say yes."""
@@ -264,7 +268,7 @@ class ScannedPredictions:
         if not strata.is_named:
             return strata.weighed(*self._sizes(strata, scale))
         cells = self._rank_cells
-        of_cell = _stratum_of_cells(strata, cells)
+        of_cell = stratum_of_cells(strata, cells)
         if of_cell is None:
             raise PredictionsError(f"the strata were not cut from {self.source}")
         inside = of_cell >= 0
@@ -279,9 +283,9 @@ class ScannedPredictions:
         """Return the items of each stratum, and what they count for."""
         variable = self._variable_of(strata)
         cells = self._cells_by(variable, scale)
-        of_cell = _stratum_of_cells(strata, cells)
+        of_cell = stratum_of_cells(strata, cells)
         if of_cell is None:
-            stratum, spans = self._spans(strata.heaps, [TOP] * strata.n_strata)
+            stratum, spans = spans_of(strata.heaps, [TOP] * strata.n_strata, by_code=self._by_code)
             counts = self._scanner.count(spans, variable, scale)
         else:
             inside = of_cell >= 0
@@ -308,7 +312,7 @@ class ScannedPredictions:
         parts = []
         listed = None
         if variable != "confidence":
-            listed = _listed(self._survey, self._cells_by(variable, scale), strata, seed)
+            listed = listed_first(self._survey, self._cells_by(variable, scale), strata, seed)
         held = np.zeros(strata.n_strata, dtype=np.int64)
         if listed is not None:
             held = np.bincount(listed.stratum, minlength=strata.n_strata)
@@ -316,16 +320,16 @@ class ScannedPredictions:
         if listed is not None:
             parts.append(listed.only(~short))
         if short.any():
-            reach: _Shares | ArrivalTimes
+            reach: Shares | ArrivalTimes
             if self.weighted:
                 reach = ArrivalTimes(wanted * short, weights, sizes)
             else:
-                reach = _Shares(wanted * short, sizes)
+                reach = Shares(wanted * short, sizes)
             part = self._ask(
                 strata, wanted * short, reach, variable=variable, scale=scale, seed=seed
             )
             parts.append(part)
-        found = _joined(parts)
+        found = joined(parts)
         number = deck.mix(found.ids.digest ^ np.uint64(deck.key(seed)))
 
         def utf8(at: Ints) -> list[bytes]:
@@ -348,12 +352,12 @@ class ScannedPredictions:
         self._refuse_impossible(variable, scale)
         by = "score" if variable == "rank" else variable  # or else the engine's values are ranks
         rows = self._scanner.find(wanted, variable=by, scale=scale)
-        self._refuse_repeated(rows.ids)
+        refuse_repeated(rows.ids, self.source, self.size)
         there = rows.ids.at(np.arange(len(rows.ids)))
         by_rank = variable == "rank" and not self._counts_ranks
         values = rank(rows.values, self._scores) if by_rank else rows.values + 0.0
         every = np.arange(len(there))
-        held = _Candidates(rows.ids, every, rows.predicted, rows.shown, rows.weights)
+        held = Candidates(rows.ids, every, rows.predicted, rows.shown, rows.weights)
         (cards,) = self._cards(held, [every])
         found = dict(zip(there, map(Found, cards, values.tolist()), strict=True))
         return [found.get(id) for id in ids]
@@ -412,21 +416,6 @@ class ScannedPredictions:
             count=np.add.reduceat(count, starts),
         )
 
-    def _by_score(self, strata: Strata) -> list[Heap]:
-        """Return heaps that are cut by the score, and hold the same items as those by the rank."""
-        ranks = rank(self._scores.low, self._scores)
-        heaps = []
-        for heap in strata.heaps:
-            owner = heap.cuts.assign(ranks)
-            changes = np.flatnonzero(np.diff(owner)) + 1
-            cuts = Cuts(
-                method=heap.cuts.method,
-                points=tuple(self._scores.low[changes].tolist()),
-                owner=tuple(owner[np.concatenate([[0], changes])].tolist()),
-            )
-            heaps.append(Heap(heap.codes, cuts))
-        return heaps
-
     def _said(self, predicted: Bools | Ints) -> list[int]:
         """Return what cards carry: codes where the classifier has a name."""
         said: list[int] = predicted.tolist()
@@ -443,6 +432,10 @@ class ScannedPredictions:
         return cast(Variable, strata.variable)
 
     @property
+    def _by_code(self) -> bool:
+        return self._counts_ranks or self.classes != YES_OR_NO.names
+
+    @property
     def _variables(self) -> tuple[str, ...]:
         return VARIABLES if self.classifiers == UNNAMED else ("rank",)
 
@@ -457,21 +450,21 @@ class ScannedPredictions:
         self,
         strata: Strata,
         wanted: Ints,  # (H,): the cards wanted of each stratum
-        reach: "_Shares | ArrivalTimes",  # how far to look for them
+        reach: "Shares | ArrivalTimes",  # how far to look for them
         *,
         variable: Variable,
         scale: Scale,
         seed: int,
-    ) -> "_Candidates":
+    ) -> "Candidates":
         """Fetch at least as many of the first cards of each stratum as are wanted."""
         heaps: Sequence[Heap] = strata.heaps
         by_rank = variable == "rank"
         if by_rank:
-            heaps = heaps if self._counts_ranks else self._by_score(strata)
+            heaps = heaps if self._counts_ranks else by_score(strata, self._scores)
             variable = "score"
         again = True
         while again:
-            _, spans = self._spans(heaps, reach.limits.tolist(), wanted > 0)
+            _, spans = spans_of(heaps, reach.limits.tolist(), wanted > 0, by_code=self._by_code)
             rows = self._scanner.rows(spans, variable=variable, scale=scale, seed=seed)
             if by_rank:
                 stratum = assign_strata(rows.values, rows.predicted.astype(np.int64), heaps)
@@ -486,10 +479,10 @@ class ScannedPredictions:
                 f"{self.source} has changed since it was read",
                 details=f"{short.sum()} strata hold fewer items than were counted",
             )
-        self._refuse_repeated(rows.ids)
-        return _Candidates(rows.ids, stratum, rows.predicted, rows.shown, rows.weights)
+        refuse_repeated(rows.ids, self.source, self.size)
+        return Candidates(rows.ids, stratum, rows.predicted, rows.shown, rows.weights)
 
-    def _cards(self, found: "_Candidates", places: list[Ints]) -> list[list[Card]]:
+    def _cards(self, found: "Candidates", places: list[Ints]) -> list[list[Card]]:
         chosen = np.concatenate(places)
         ids = found.ids.at(chosen)
         if found.shown is None:
@@ -501,125 +494,6 @@ class ScannedPredictions:
         cards = iter([Card(*each) for each in facts])
         return [[next(cards) for _ in place] for place in places]
 
-    def _spans(
-        self, heaps: Sequence[Heap], limit: Sequence[float], wanted: Bools | None = None
-    ) -> tuple[Ints, list[Span]]:
-        """Return the intervals of all strata that are wanted, and the stratum of each."""
-        owners, spans = [], []
-        first = 0
-        for heap in heaps:
-            single = not self._counts_ranks and self.classes == YES_OR_NO.names
-            codes = None if single else heap.codes
-            side = heap.side if codes is None else None
-            edges = [-inf, *heap.cuts.points, inf]
-            for owner, (low, high) in zip(heap.cuts.owner, pairwise(edges), strict=True):
-                stratum = first + owner
-                if wanted is None or wanted[stratum]:
-                    owners.append(stratum)
-                    spans.append(Span(side, low, high, limit[stratum], codes))
-            first += heap.cuts.n_strata
-        return np.array(owners, dtype=np.int64), spans
-
-    def _refuse_repeated(self, ids: Ids) -> None:
-        """Raise where an id repeats among those at hand.
-
-        Rows with one id have one number, so they are drawn together: the share of repetitions
-        among the drawn is an estimate of their share among all.
-        """
-        words = np.sort(ids.digest)
-        repeated = np.unique(words[1:][words[1:] == words[:-1]])
-        if not repeated.size:
-            return
-        suspects = ids.at(np.flatnonzero(np.isin(ids.digest, repeated)))
-        often = {id: times for id, times in Counter(suspects).items() if times > 1}
-        if not often:
-            return
-        rows = sum(often.values())
-        some = ", ".join(f"{id!r} in {times} rows" for id, times in list(often.items())[:3])
-        raise PredictionsError(
-            f"{self.source} has ids that occur more than once: {len(often):,} among the "
-            f"{len(ids):,} rows that were looked at",
-            details=f"first: {some}; by that about {rows / len(ids):.2g} of all {self.size:,} rows "
-            "share their id with another",
-            hint="an item is one row with an id of its own; drop the repetitions",
-        )
-
-
-class _Shares:
-    """The share of all numbers, for each stratum, below which the items wanted lie.
-
-    `wanted`, `sizes`, (H,): of each stratum the items that are wanted, and those that it holds.
-    """
-
-    def __init__(self, wanted: Ints, sizes: Ints) -> None:
-        self._wanted, self._share = wanted, first_shares(wanted, np.maximum(sizes, 1))
-
-    @property
-    def limits(self) -> Words:
-        """The number below which that share lies."""
-        return limits(self._share)
-
-    def wait(self, found: Fetched) -> bool:
-        """Double the shares of strata that are short, and tell whether there are any."""
-        held = np.bincount(found.stratum, minlength=self._wanted.size)
-        short = (held < self._wanted) & (self._share < 1)
-        self._share[short] *= 2
-        return bool(short.any())
-
-
-class _Candidates:
-    """Rows from which cards are taken, each with its stratum."""
-
-    def __init__(
-        self,
-        ids: Ids,
-        stratum: Ints,
-        predicted: Bools | Ints,
-        shown: list[dict[str, object]] | None = None,
-        weights: Ints | None = None,
-    ) -> None:
-        self.ids, self.stratum, self.predicted, self.shown = ids, stratum, predicted, shown
-        self.weights = weights
-
-    def only(self, strata: Bools) -> "_Candidates":
-        """Return those of some strata; nothing is shown of them yet."""
-        rows = np.flatnonzero(strata[self.stratum])
-        return _Candidates(self.ids.take(rows), self.stratum[rows], self.predicted[rows])
-
 
 def _named(classifiers: Sequence[str]) -> str:
     return ", ".join(classifiers) if classifiers != UNNAMED else "a classifier without a name"
-
-
-def _joined(parts: list[_Candidates]) -> _Candidates:
-    if len(parts) == 1:
-        return parts[0]
-    return _Candidates(
-        Ids.concatenated([part.ids for part in parts]),
-        np.concatenate([part.stratum for part in parts]),
-        np.concatenate([part.predicted for part in parts]),
-    )
-
-
-def _listed(survey: Survey, cells: ScoreCells, strata: Strata, seed: int) -> _Candidates | None:
-    """Return the first pass's cards with their strata, if they serve these strata and this seed."""
-    listed = survey.listed
-    if listed is None or listed.seed != seed:
-        return None
-    of_cell = _stratum_of_cells(strata, cells)
-    if of_cell is None:
-        return None
-    stratum = of_cell[listed.cell]
-    rows = np.flatnonzero(stratum >= 0)
-    cell = listed.cell[rows]
-    return _Candidates(listed.ids.take(rows), stratum[rows], cells.said[cell])
-
-
-def _stratum_of_cells(strata: Strata, cells: ScoreCells) -> Ints | None:
-    """Return the stratum of each cell, -1 for none; None where a cut goes through a cell."""
-    said = cells.said.astype(np.int64) if strata.is_named else cells.yes
-    lowest = strata.assign(cells.low, said)
-    whole = (lowest == strata.assign(cells.high, said)).all()
-    # A stratum of two flanks may hold both ends of a cell and not its middle.
-    whole &= all(heap.cuts.owner == tuple(range(heap.cuts.n_strata)) for heap in strata.heaps)
-    return lowest if whole else None
