@@ -22,13 +22,21 @@ from assay.core.design import Design
 from assay.core.engine import State
 from assay.core.goal import Goal
 from assay.core.joint import JointLook
-from assay.core.procedures import Answered, Wanted, procedure_of
+from assay.core.procedures import (
+    Answered,
+    Procedure,
+    Several,
+    Single,
+    ThresholdSearch,
+    Wanted,
+)
 from assay.core.ranking import tops_of
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
-from assay.core.stratify import parts_of
+from assay.core.stratify import joint_of, parts_of
 from assay.core.types import Floats, Ints
+from assay.core.views import whole_view
 from assay.core.vocabulary import NONE_OF_THESE
 
 if TYPE_CHECKING:
@@ -308,3 +316,32 @@ class Evaluation:
 def _latest(kept: dict[_Key, _Kept], key: _Key, new: _Kept) -> dict[_Key, _Kept]:
     """Return what is kept with something new, without what was there longest."""
     return {**dict([*kept.items()][1 - _KEPT :]), key: new}
+
+
+def procedure_of(
+    design: Design,
+    goal: Goal,
+    strata: Strata,
+    prior: tuple[Floats, Floats] | None,  # labels of the period before, and positives among them
+    seed: int,
+) -> Procedure:
+    """Return what a goal asks for over strata."""
+    parts = parts_of(strata)
+    if design.recycles:
+        from assay.core.recycling.procedure import recycle_of  # few need it
+
+        return recycle_of(design, goal, strata, seed)
+    joint = None if goal.single else joint_of(design, goal, strata, prior)
+    views = [whole_view(goal, strata.says_yes, parts)] if joint is None else joint.views
+    if design.replacement:  # nothing is ever known in full
+        views = [replace(view, items=None) for view in views]
+    if joint is not None:
+        return Several(views, parts.size, joint)
+    if goal.question is None:
+        return Single(views, parts.size, design, goal, strata.weighted)
+    from assay.core.thresholds import ThresholdRun  # takes long to load, and few need it
+
+    run = ThresholdRun(
+        goal.question, parts.size, confidence=goal.confidence, budget=goal.budget, gain=goal.gain
+    )
+    return ThresholdSearch(views, parts.size, run)

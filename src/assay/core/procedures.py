@@ -31,11 +31,8 @@ from assay.core.forms import Ratio
 from assay.core.goal import Goal
 from assay.core.joint import Joint, JointLook, Seen, View
 from assay.core.stopping import Reason
-from assay.core.strata import Strata
-from assay.core.stratify import joint_of, parts_of
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
-from assay.core.views import whole_view
 
 if TYPE_CHECKING:
     from assay.core.thresholds import ThresholdLook, ThresholdRun
@@ -314,32 +311,3 @@ class ThresholdSearch(Procedure):
     def threshold(self, state: State, /) -> "tuple[ThresholdRun, ThresholdLook]":
         """Return what is known of thresholds."""
         return self.run, self.run.look(state)[1]
-
-
-def procedure_of(
-    design: Design,
-    goal: Goal,
-    strata: Strata,
-    prior: tuple[Floats, Floats] | None,  # labels of the period before, and positives among them
-    seed: int,
-) -> Procedure:
-    """Return what a goal asks for over strata."""
-    parts = parts_of(strata)
-    if design.recycles:
-        from assay.core.recycling.procedure import recycle_of  # few need it
-
-        return recycle_of(design, goal, strata, seed)
-    joint = None if goal.single else joint_of(design, goal, strata, prior)
-    views = [whole_view(goal, strata.says_yes, parts)] if joint is None else joint.views
-    if design.replacement:  # nothing is ever known in full
-        views = [replace(view, items=None) for view in views]
-    if joint is not None:
-        return Several(views, parts.size, joint)
-    if goal.question is None:
-        return Single(views, parts.size, design, goal, strata.weighted)
-    from assay.core.thresholds import ThresholdRun  # takes long to load, and few need it
-
-    run = ThresholdRun(
-        goal.question, parts.size, confidence=goal.confidence, budget=goal.budget, gain=goal.gain
-    )
-    return ThresholdSearch(views, parts.size, run)
