@@ -15,7 +15,6 @@ from assay.campaign.exchange import (
     Imported,
     import_labels,
     labels_sheet,
-    shown_columns,
     write_batch,
 )
 from assay.core.answers import Answer, answers_to
@@ -102,7 +101,7 @@ def test_reviewers_are_not_shown_what_the_classifier_said() -> None:
         budget=2,
         storage="sqlite://",
     )
-    assert shown_columns(campaign) == ["text"]
+    assert campaign.settings.source.seen == ["text"]
     sheet = write_batch(campaign, 2).sheet
     assert sheet.columns == ("id", "text", "label")
     assert sorted(sheet.to_csv().decode().splitlines()) == ["1,a,", "2,,", "id,text,label"]

@@ -14,10 +14,9 @@ from starlette.testclient import TestClient
 
 from assay.campaign.extend import rebase_campaign
 from assay.core.answers import Answer
-from assay.labelling import reviewers_in
+from assay.labelling import Source, reviewers_in
 from assay.storage import Label
 from assay.web import Options
-from assay.web import items as shown
 from assay.web.auth import role_needed
 from assay.web.serve import ROUTES
 from tests.web.conftest import Web
@@ -233,7 +232,7 @@ def test_a_page_that_shows_what_the_classifier_said_is_noticed(
 ) -> None:
     web = make_web(**planted())
     columns = web.campaign.settings.source.columns["show"]
-    monkeypatch.setattr(shown, "shown_columns", lambda _: columns)
+    monkeypatch.setattr(Source, "seen", property(lambda _: columns))
     noticed = hints(web, bodies(web)["POST /api/review"])
     assert SAID in noticed
     assert any(hint.startswith("0.") for hint in noticed)

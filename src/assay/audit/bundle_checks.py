@@ -28,16 +28,13 @@ from assay.errors import NAME, AssayError, InputError
 from assay.exchange import Content, is_zip, unzip
 from assay.labelling import Labelling
 
-# A bundle as it was sealed: its zip, its manifest, and the digest of every file.
-
-
 # It stands in a command of README.txt, and must not add another one.
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+]{0,40}")
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """A bundle's files by their names, the manifest among them; `twice` are names of several."""
+    """A bundle as it was sealed: its files by name, its manifest, and names of several files."""
 
     members: Mapping[str, bytes]
     manifest: Mapping[str, Any]
@@ -49,11 +46,6 @@ class Sealed:
         made = self.manifest.get("versions")
         told = made.get("assay") if isinstance(made, dict) else None
         return told if isinstance(told, str) and _VERSION.fullmatch(told) else versions()["assay"]
-
-    @property
-    def is_ours(self) -> bool:
-        """Whether this version of Assay wrote it."""
-        return self.made_by == versions()["assay"]
 
 
 def unseal(content: Content) -> Sealed:
@@ -228,7 +220,7 @@ def _check_content(sealed: Sealed, snapshot: Snapshot, labelling: Labelling) -> 
             findings.append(f"{name} is missing")
         else:
             # Whoever says that another version made it must not get more past us by that.
-            words = sealed.is_ours or name != REPORT
+            words = sealed.made_by == versions()["assay"] or name != REPORT
             findings += differences(name, members[name], content, words=words)
     return checked("files follow from the store", len(again), findings)
 

@@ -58,9 +58,7 @@ def _settings(rows: Sequence[Row]) -> Settings:
     try:
         settings = Settings.from_dict(values)
         written = json.dumps(settings.to_dict())
-    except AssayError as error:
-        raise InputError(f"the settings in {STORE} cannot be read: {error.problem}") from None
-    except _NOT_AS_WRITTEN as error:
+    except (AssayError, *_NOT_AS_WRITTEN) as error:
         told = f"{type(error).__name__}: {str(error)[:200]}"
         raise InputError(f"the settings in {STORE} cannot be read: {told}") from None
     if not -_LARGEST <= settings.seed <= _LARGEST:

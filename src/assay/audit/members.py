@@ -20,14 +20,8 @@ from assay.results import Estimate, Estimates, StratumRow
 from assay.storage import CardRow, Label, StoredLabel, next_link
 
 _FLOATS = ("value", "low", "high", "standard_error", "confidence")
-_WORDS = (
-    "interval",
-    "notes",
-    "stopped",
-    "holds",
-    "random_labels",
-    "bound",
-)  # which another version may put otherwise
+# Which another version may put otherwise.
+_WORDS = ("interval", "notes", "stopped", "holds", "random_labels", "bound")
 # Where a file says it in another word than the storage.
 _KEPT = {"id": "number", "item_id": "item", "told_at": "time"}
 _STORED = tuple(field.name for field in fields(CardRow) if field.name != "shown")

@@ -9,7 +9,6 @@ from assay.campaign.exchange import MISTAKE_FORMATS as MISTAKE_FORMATS
 from assay.campaign.exchange import Written as Written
 from assay.campaign.exchange import config_suffix as config_suffix
 from assay.campaign.exchange import import_labels as import_labels
-from assay.campaign.exchange import shown_columns as shown_columns
 from assay.campaign.exchange import write_batch as write_batch
 from assay.campaign.exchange import write_labels as write_labels
 from assay.campaign.exchange import write_mistakes as write_mistakes

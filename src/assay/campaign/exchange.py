@@ -75,17 +75,27 @@ class Imported:
 
 
 def read_labels(
+    # A file, the bytes of one, or a table of pandas, polars or pyarrow. Rows without a label are
+    # left out, other columns ignored.
     source: Any,
     *,
     campaign: Campaign,  # whose items the labels are of
-    format: str | None = None,
+    format: str | None = None,  # one of `FORMATS`; by default told from the file's name and content
+    # id_column, label_column, reviewer_column, comment_column: where tables, and jsonl, have ids (a
+    # column called as the predictions' ids, or else `id`, when left out), answers and, if they do,
+    # who gave them (`reviewer`) and what was written beside them (`comment`, unless the items show
+    # a column of this name)
     id_column: str | None = None,
     label_column: str = "label",
     reviewer_column: str | None = None,
     comment_column: str | None = None,
-    reviewer: str = "",
+    reviewer: str = "",  # who gave the answers that the file names nobody for
+    # Who people are here, by their names in the file, such as `label-studio:5`.
     rename: Mapping[str, str] | None = None,
+    # What words of the file mean: ``{"spam": "yes", "ham": "no"}``, or the class that each stands
+    # for; or a file that says so, as `read_map` reads it.
     map: Mapping[str, object] | str | PathLike[str] | None = None,
+    # How the file's text is written, such as latin-1; UTF-8 when left out.
     encoding: str | None = None,
     limits: Limits | None = None,  # how much the content may hold
 ) -> Labels:
@@ -159,29 +169,10 @@ def _further(campaign: Campaign, format: Format) -> tuple[str, ...]:
 
 def import_labels(
     campaign: Campaign,  # the one that asked for the items
-    # A file, the bytes of one, or a table of pandas, polars or pyarrow. Rows without a label are
-    # left out, other columns ignored.
     source: Any,
     *,
-    format: str | None = None,  # one of `FORMATS`; by default told from the file's name and content
-    # id_column, label_column, reviewer_column, comment_column: where tables, and jsonl, have ids (a
-    # column called as the predictions' ids, or else `id`, when left out), answers and, if they do,
-    # who gave them (`reviewer`) and what was written beside them (`comment`, unless the items show
-    # a column of this name)
-    id_column: str | None = None,
-    label_column: str = "label",
-    reviewer_column: str | None = None,
-    comment_column: str | None = None,
-    reviewer: str = "",  # who gave the answers that the file names nobody for
-    # Who people are here, by their names in the file, such as `label-studio:5`.
-    rename: Mapping[str, str] | None = None,
-    # What words of the file mean: ``{"spam": "yes", "ham": "no"}``, or the class that each stands
-    # for; or a file that says so, as `read_map` reads it.
-    map: Mapping[str, object] | str | PathLike[str] | None = None,
-    # How the file's text is written, such as latin-1; UTF-8 when left out.
-    encoding: str | None = None,
     revise: bool = False,  # let a reviewer's answers take the place of their different earlier ones
-    limits: Limits | None = None,  # how much is taken
+    **reading: Any,  # how the file is read: as in `read_labels`
 ) -> Imported:
     r"""Tell a campaign the labels of a file: all of them or, with an error, none.
 
@@ -194,35 +185,15 @@ def import_labels(
     Imported(new=2, revised=0, unchanged=0, without_label=1, spare=0, skipped=0, format='csv')
     """
     with without_collection():
-        found = read_labels(
-            source,
-            campaign=campaign,
-            format=format,
-            id_column=id_column,
-            label_column=label_column,
-            reviewer_column=reviewer_column,
-            comment_column=comment_column,
-            reviewer=reviewer,
-            rename=rename,
-            map=map,
-            encoding=encoding,
-            limits=limits,
-        )
+        found = read_labels(source, campaign=campaign, **reading)
         try:
             recorded = campaign.desk.record(found.rows, revise=revise)
         except LabelConflictError:
             raise _conflict(campaign, found) from None
         except LabelError as error:
             raise _with_places(campaign, error, found) from None
-    return Imported(
-        new=recorded.new,
-        revised=recorded.revised,
-        unchanged=recorded.unchanged,
-        without_label=found.without_label,
-        spare=recorded.spare,
-        skipped=found.skipped,
-        format=found.format,
-    )
+    read = {name: getattr(found, name) for name in ("without_label", "skipped", "format")}
+    return Imported(**vars(recorded), **read)
 
 
 def _conflict(campaign: Campaign, found: Labels) -> LabelConflictError:
@@ -308,7 +279,7 @@ def write_batch(
             hint="name them (--reviewer); a team that shares a tool may have one name",
         )
     items = campaign.ask(size, reviewer=reviewer, lease=lease)
-    shown = tuple(shown_columns(campaign))
+    shown = tuple(campaign.settings.source.seen)
     batch = Batch(campaign.settings.question, shown, tuple(items), campaign.settings.classes)
     return Written(
         found.write_batch(batch),
@@ -340,7 +311,7 @@ def write_unjudged(
     found = find_format(format)
     if found.name not in _OF_A_JUDGE:
         raise _cannot(found, "items for a judge", [FORMATS[name] for name in _OF_A_JUDGE])
-    shown = tuple(shown_columns(campaign))
+    shown = tuple(campaign.settings.source.seen)
     names = free_names(shown, ("id", "verdict", "score"))
     rows = (
         (item.id, *(item[name] for name in shown), None)
@@ -423,14 +394,6 @@ def labels_sheet(campaign: Campaign) -> Sheet:
                 cells[weight] = cells[weight] / sharing if counts else None
             rows.append((item_id(event.item_id), *first, counts, *later, *cells))
     return Sheet((*_LABELS, *further), tuple(rows))
-
-
-def shown_columns(campaign: Campaign) -> list[str]:
-    """Return the columns that reviewers may see: those chosen, but not what the classifier said.
-
-    Who knows the prediction judges differently. The id is shown anyway.
-    """
-    return campaign.settings.source.seen
 
 
 # Files of a classifier's mistakes: CSV, JSON lines or Parquet.

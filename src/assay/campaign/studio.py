@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.exchange import read_labels, shown_columns
+from assay.campaign.exchange import read_labels
 from assay.errors import AssayError, InputError, ServiceError
 from assay.exchange import (
     TASK_ID,
@@ -377,7 +377,7 @@ class Connection:
         return item_id in self._by_item or monotonic() < self._pushed.get(item_id, -inf) + _MAKING
 
     def _batch_of(self, items: Sequence[Item]) -> Batch:
-        shown = tuple(shown_columns(self.campaign))
+        shown = tuple(self.campaign.settings.source.seen)
         settings = self.campaign.settings
         return Batch(settings.question, shown, tuple(items), settings.classes)
 

@@ -14,7 +14,7 @@ from rich.console import Console, Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
 
-from assay.campaign import Campaign, rebase_campaign, shown_columns
+from assay.campaign import Campaign, rebase_campaign
 from assay.cli.keyboard import (
     Chosen,
     Command,
@@ -301,7 +301,7 @@ def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableTyp
     of = "" if budget is None else f" of {budget:,}"
     progress = f"{len(campaign.answers()):,}{of} judged, {labelling.left:,} left in this batch"
     shown: list[tuple[str, RenderableType]] = [("id", str(item.id))]
-    for column in shown_columns(campaign):
+    for column in campaign.settings.source.seen:
         value = item[column]
         shown.append((column, Text("(empty)", "dim") if value in (None, "") else str(value)))
     lines: list[RenderableType] = [Text(), Rule(Text(progress, "dim"), align="left", style="dim")]

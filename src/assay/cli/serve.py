@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from assay.campaign import Campaign, shown_columns
+from assay.campaign import Campaign
 from assay.cli.confirm import ask_to_confirm
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
@@ -156,7 +156,7 @@ def _text(file: Path) -> str:
 
 def _shown(campaign: Campaign, columns: list[str]) -> tuple[str, ...]:
     """Return columns that reviewers see; raise where one is not among them."""
-    shown = shown_columns(campaign)
+    shown = campaign.settings.source.seen
     for column in columns:
         if column not in shown:
             raise InputError(

@@ -9,7 +9,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from assay.campaign import Campaign, shown_columns
+from assay.campaign import Campaign
 from assay.cli.options import follow_up, reading
 from assay.cli.output import collecting_warnings, tell
 from assay.cli.render import commitment_line, facts, new_table, note_lines, sizes_table
@@ -310,7 +310,7 @@ def _scale_reason(scale: Scale, *, given: bool) -> str:
 
 def _notes(campaign: Campaign) -> list[str]:
     columns = campaign.settings.source.columns
-    shown = [*shown_columns(campaign), columns["id"]]
+    shown = [*campaign.settings.source.seen, columns["id"]]
     kept_back = [name for name in columns["show"] if name not in shown]
     notes = list(campaign.settings.strata.notes)
     if kept_back:

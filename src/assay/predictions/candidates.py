@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import inf
 
@@ -108,19 +109,15 @@ class Shares:
         return bool(short.any())
 
 
+@dataclass(frozen=True, eq=False)
 class Candidates:
     """Rows from which cards are taken, each with its stratum."""
 
-    def __init__(
-        self,
-        ids: Ids,
-        stratum: Ints,
-        predicted: Bools | Ints,
-        shown: list[dict[str, object]] | None = None,
-        weights: Ints | None = None,
-    ) -> None:
-        self.ids, self.stratum, self.predicted, self.shown = ids, stratum, predicted, shown
-        self.weights = weights
+    ids: Ids
+    stratum: Ints
+    predicted: Bools | Ints
+    shown: list[dict[str, object]] | None = None
+    weights: Ints | None = None
 
     def only(self, strata: Bools) -> "Candidates":
         """Return those of some strata; nothing is shown of them yet."""

@@ -44,14 +44,7 @@ def refusing(what: str) -> Iterator[None]:
 
 
 _TEXTS = (
-    "",
-    " ",
-    "NA",
-    "null",
-    "007",
-    "0",
-    "-1",
-    "1e5",
+    *("", " ", "NA", "null", "007", "0", "-1", "1e5"),
     "Ünïcode ’ß 漢字 🦉 \u200d\u202e\ufeff",
     "e\u0301 and \u00e9",  # one accent, written in two ways: two texts
     "'; DROP TABLE label_event; --",

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from assay.campaign import Campaign, shown_columns
+from assay.campaign import Campaign
 from assay.exchange import as_text
 from assay.results import Item
 from assay.web import Options
@@ -20,7 +20,7 @@ def item_json(item: Item, campaign: Campaign, options: Options) -> dict[str, Any
         "id": str(item.id),
         "fields": [
             _field(name, item.shown, options)
-            for name in shown_columns(campaign)
+            for name in campaign.settings.source.seen
             if name in item.shown
         ],
     }
