@@ -5,7 +5,7 @@ from scipy.special import ndtri
 
 from assay.campaign.campaign import Campaign
 from assay.demo import DemoResult, Population, Watcher, make_population, run
-from assay.results.estimates import Estimate
+from assay.results import Estimate
 
 
 class Diary(Watcher):

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 
 import assay
 from assay.cli import app
-from assay.cli.render import estimates_view
+from assay.cli.render import view
+from assay.cli.standing import standing_of
 from assay.results import plain_words
 
 
@@ -62,8 +63,8 @@ def test_a_simulation_prints_as_a_table() -> None:
     found = assay.simulate(known, designs=["default", "random"], budget=60, replications=5)
     lines = str(found).splitlines()
     assert lines[0] == "400 items whose truth is known"
-    assert lines[2].split() == ["design", "labels", "against", "random"]
-    assert {line.split()[0] for line in lines[3:5]} == {"default", "random"}
+    assert lines[2:3] == ["precision"] and lines[3].split()[:2] == ["design", "labels"]
+    assert {line.split()[0] for line in lines[4:6]} == {"default", "random"}
 
 
 def test_plan_plans_every_metric(tmp_path: Path) -> None:
@@ -101,11 +102,11 @@ def test_a_sentence_comes_first_wherever_a_result_is_shown() -> None:
     assert said in campaign.report().markdown
     buffer = io.StringIO()
     Console(file=buffer, width=400).print(
-        estimates_view(campaign.estimates(), campaign.settings.goal)
+        view(standing_of(campaign.estimates(), campaign.settings.goal))
     )
     assert buffer.getvalue().splitlines()[0].rstrip() == said
     several = labelled(metrics=["precision", "recall"], budget=100)
-    assert str(several).count("precision:") + str(several).count("recall:") >= 4
+    assert "\nprecision:classifier     0." in str(several)
 
 
 def test_nothing_is_said_of_a_random_sample_that_is_not_known() -> None:

@@ -230,7 +230,7 @@ def test_pages_fit_a_phone_and_have_names(enter: Enter, open_house: Open) -> Non
         said = [Label(str(item.id), "yes", key=next(KEYS)) for item in given]
         disagree_more.review(said, reviewer=who)
     visit, page = owner(enter, house, viewport=PHONE, scheme="dark", touch=True)
-    picture = page.get_by_role("img", name="How the interval of precision has narrowed")
+    picture = page.get_by_role("img", name="How the interval of precision narrowed")
     expect(picture).to_be_visible()
     for name in ("Labels by stratum", "What each reviewer has done"):
         expect(page.get_by_role("table", name=name)).to_be_visible()

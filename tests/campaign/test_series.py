@@ -20,7 +20,7 @@ from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.labelling.settings import Settings, find_campaign
-from assay.results.estimates import Estimate
+from assay.results import Estimate
 from assay.storage.store import open_storage
 from tests.kinds import finish
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from assay import load_campaign
-from assay.results.estimates import Estimate
+from assay.results import Estimate
 from assay.results.text import difference_words
 from tests.cli.test_rebase import keep_rows
 

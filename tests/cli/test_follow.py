@@ -41,7 +41,7 @@ def test_a_series_is_begun_followed_and_shown(run: Fixture, weeks: Path) -> None
     assert run("follow", "--series", "spam", "--fail-on-fall").exit_code == 0
     result = run("follow", "--series", "spam", "--picture", "trend.svg")
     assert result.exit_code == 0, result.output
-    assert "w2: no significant change since w1. Floor 0.70: met." in result.stdout  # 0.890 in both
+    assert "  no significant change since w1. Floor 0.70: met." in result.stdout  # 0.890 in both
     assert max(map(len, result.stdout.splitlines())) <= 80
     assert (weeks / "trend.svg").read_text().startswith("<svg")
     document = json.loads(run("follow", "--series", "spam", "--json").stdout)
@@ -70,7 +70,7 @@ def test_with_fail_on_fall_the_exit_code_is_1_also_where_it_fell(run: Fixture) -
     assert run("follow", "--series", "spam", "--fail-on-fall").exit_code == 0  # the first period
     assert run("follow", "w2.csv", "--period", "w2", "--series", "spam").exit_code == 0
     answer("spam/w2", wrong=2)
-    assert "w2: fell" in run("follow", "--series", "spam").stdout
+    assert "  fell since w1." in run("follow", "--series", "spam").stdout
     assert run("follow", "--series", "spam").exit_code == 0
     assert run("follow", "--series", "spam", "--fail-on-fall").exit_code == 1
 
@@ -86,7 +86,7 @@ def test_a_gate_does_not_pass_while_labels_are_missing(run: Fixture) -> None:
     assert begun.exit_code == 0  # it was begun, as asked
     empty = run("follow", *series)
     assert empty.exit_code == 3, empty.output
-    assert "w1: first period. Floor 0.90: undecided." in empty.stdout
+    assert "  first period. Floor 0.90: undecided." in empty.stdout
     assert "undecided: --allow-undecided ends with exit code 0" in empty.stderr
     assert run("follow", *series, "--allow-undecided").exit_code == 0
     answer("spam/w1", wrong=9)  # precision is about 0.89: the floor is within its interval
@@ -95,7 +95,7 @@ def test_a_gate_does_not_pass_while_labels_are_missing(run: Fixture) -> None:
 
     begun = run("follow", "w2.csv", *series, "--period", "w2", "--fail-on-fall", "--floor", "0.7")
     assert begun.exit_code == 3, begun.output  # asked as a gate, it is one
-    assert "w2: too few labels (0) to compare with w1. Floor 0.70: undecided." in begun.stdout
+    assert "  too few labels (0) to compare with w1. Floor 0.70: undecided." in begun.stdout
     for more, code, passed in (
         (("--fail-on-fall",), 3, None),
         (("--fail-on-fall", "--allow-undecided"), 0, None),

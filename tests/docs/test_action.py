@@ -96,7 +96,7 @@ def test_a_pull_request_waits_for_labels_and_fails_when_it_is_worse(
     code, told, printed = runner.run(**later)
     assert (code, told) == (1, "worse"), printed
     assert "::error::spam is worse" in printed
-    assert "pr-7: fell" in printed and "pr-7: fell" in runner.summary.read_text()
+    assert "fell since" in printed and "fell since" in runner.summary.read_text()
 
     assert runner.run(**later, fail_on_fall="false")[:2] == (0, "ok")
     assert runner.run(**main, fail_on_fall="false", floor="0.95")[:2] == (1, "worse")

@@ -141,8 +141,8 @@ def test_the_curve_has_the_campaigns_own_estimates(
                 f"<td>{each.value:.3f}</td><td>{each.low:.3f} to {each.high:.3f}</td>" in page,
             ]
             if name in ("precision", "recall"):  # the table of the report has their intervals
-                row = next(row for row in curve.table() if row[0].endswith("*"))
-                same.append(any(cell.startswith(shown) for cell in row))
+                row = next(row for row in curve.table().rows if str(row[0]).endswith("*"))
+                same.append(any(str(cell).startswith(shown) for cell in row))
                 same.append("metrics" in asked or report.html.count(shown) > 1)
         return same
 

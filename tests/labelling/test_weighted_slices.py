@@ -4,12 +4,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from rich.console import Console
 from sklearn import metrics as sk
 
 import assay
-from assay.cli.render import slices_view
-from assay.results.slices import SliceRow, Slices
 from tests.kinds import finish
 
 SIZE = 120
@@ -87,23 +84,3 @@ def test_an_item_that_cannot_be_judged_leaves_its_weight_open() -> None:
     row = campaign.slices("lang")["de"]
     assert row.low < np.average(TRUTH[its], weights=WEIGHT[its]) < row.high
     assert (row.cannot_judge, row.effective is None) == (1, False)
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_a_terminal_tells_names_whole_and_why_labels_are_too_few(width: int) -> None:
-    names = ["a-publisher-of-thirty-letters!", "b", "c" * 40]
-    doubts = ["", "7 of 30 labels", "wider than 130% of itself"]
-    rows = tuple(
-        SliceRow(name, 0.7, 0.2, 0.96, 0.1, 9000, 7, 6000.0, 0.25, 0, doubt)
-        for name, doubt in zip(names, doubts, strict=True)
-    )
-    screen = Console(width=width)
-    with screen.capture() as capture:
-        screen.print(slices_view(Slices("publisher", "precision", 0.95, False, rows)))
-    lines = [line.rstrip() for line in capture.get().splitlines()]
-    numbers = "    0.700  [0.200, 0.960]   9,000  6,000  25.0%"
-    assert f"{names[0]} {numbers}" in lines
-    assert lines[lines.index(f"{'b':30} {numbers}") + 1] == "  too few to say: 7 of 30 labels"
-    folded = lines.index(f"{'c' * 30} {numbers}")
-    assert lines[folded + 1 : folded + 3] == ["c" * 10, f"  {rows[2].verdict}"]
-    assert max(map(len, lines)) <= 80

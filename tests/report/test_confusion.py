@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 import assay
-from assay.report.blocks import Table
-from assay.report.confusion_table import confusion_section
-from assay.results import ConfusionCell, ConfusionMatrix
+from assay.results import ConfusionCell, ConfusionMatrix, Table
 
 
 def finished() -> assay.Campaign:
@@ -59,10 +57,10 @@ def many(number: int) -> ConfusionMatrix:
 
 
 def test_of_many_classes_those_with_most_errors_are_shown() -> None:
-    section = confusion_section(many(120))
-    (table,) = (each for each in section.blocks if isinstance(each, Table) and each.levels)
-    assert len(table.rows) == 24
-    assert "24 classes of 120" in str(section.blocks[-1])
+    pairs, table = (each for each in many(120).document().blocks if isinstance(each, Table))
+    assert table.is_picture and len(table.rows) == 24
+    assert "24 classes of 120" in table.note
+    assert pairs.note == "and 108 pairs more with fewer items"
 
 
 def test_classes_that_are_confused_stand_beside_each_other() -> None:

@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from assay.report.charts import SIDE, Curve, draw_curve
+from assay.report.charts import Curve, draw_curve
+from assay.results import SIDE
 from assay.results.progress import HistoryPoint
 
 POINTS = [

@@ -14,10 +14,9 @@ from markdown_it import MarkdownIt
 import assay
 from assay.errors import DOCUMENTS
 from assay.report import Report
-from assay.report.blocks import markdown_of
 from assay.report.html import element
-from assay.report.sections import document_of
-from assay.results import printable
+from assay.report.sections import page_of
+from assay.results import markdown_of, printable
 from tests.report.campaigns import make, make_several
 from tests.report.hostile import poisoned
 
@@ -294,7 +293,7 @@ def test_a_notebook_shows_it_in_a_frame_of_its_own(report: Report) -> None:
 
 def test_markdown_says_what_html_says(report: Report) -> None:
     page = "".join(Reader(report.html).texts)
-    document = document_of(report.facts)
+    document = page_of(report.facts)
     markdown = markdown_of(document)
     for section in document.sections:
         assert section.title in page

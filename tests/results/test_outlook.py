@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from assay.results.estimates import Estimate
+from assay.results import Estimate
 from assay.results.progress import Outlook, outlook_of
 
 

@@ -9,7 +9,7 @@ import pytest
 import assay
 from assay import Campaign, Design
 from assay.labelling import history_in
-from assay.results.estimates import Estimates
+from assay.results import Estimates
 from assay.results.progress import HistoryPoint, thinned
 
 ITEMS = 400

@@ -11,7 +11,8 @@ class Read:
     """What a page holds."""
 
     texts: dict[str, str] = field(default_factory=dict)  # by the id of the element they are in
-    tables: dict[str, list[list[str]]] = field(default_factory=dict)  # by class; rows of cells
+    # By class, and by caption: rows of cells.
+    tables: dict[str, list[list[str]]] = field(default_factory=dict)
     words: str = ""  # all of it
 
 
@@ -21,13 +22,14 @@ class _Reader(HTMLParser):
         self.read = Read()
         self._open: list[tuple[str, str]] = []  # tags, and the ids they have
         self._table: list[list[str]] | None = None
+        self._caption = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         given = {name: value or "" for name, value in attrs}
         assert "style" not in given, "no styles of its own: the policy forbids them"
         assert not any(name.startswith("on") for name in given)
         if tag == "table":
-            self._table = self.read.tables.setdefault(given.get("class", ""), [])
+            self._table = self.read.tables[given.get("class", "")] = []
         elif tag == "tr" and self._table is not None:
             self._table.append([])
         elif tag in ("td", "th") and self._table:
@@ -42,6 +44,8 @@ class _Reader(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self._open.pop()[0] == tag, f"</{tag}> closes something else"
+        if tag == "caption" and self._table is not None:
+            self.read.tables[self._caption] = self._table
         if tag == "table":
             self._table = None
 
@@ -50,6 +54,8 @@ class _Reader(HTMLParser):
         if not words:
             return
         self.read.words += f" {words}"
+        if self._open and self._open[-1][0] == "caption":
+            self._caption = words
         for _tag, name in self._open:
             if name:
                 self.read.texts[name] = f"{self.read.texts.get(name, '')} {words}".strip()

@@ -132,18 +132,19 @@ def test_the_dashboard_of_classes(make_web: MakeWeb) -> None:
     web = make_web(**of_classes(SIX))
     owner, campaign = web.client("owner"), web.campaign
     empty = read(owner.get("/owner").text)
-    assert "No label yet" in empty.texts["confusion"]
+    assert "No label yet" in empty.words
     names = list(SIX)
     for number, item in enumerate(campaign.ask(30)):
         campaign.tell({item.id: names[number % 2]})
     page = read(owner.get("/owner").text)
     assert "(6 classes)" in page.words
-    assert [row[0] for row in page.tables["stacked"][1:]] == ["accuracy", "macro f1"]
-    assert page.tables["strata stacked"][0][3:5] == ["Correct", "Share of correct"]
+    metrics = page.tables["Every metric, with its interval and its goal"]
+    assert [row[0] for row in metrics[1:]] == ["accuracy", "macro f1"]
+    assert page.tables["Labels by stratum"][0][3:5] == ["Correct", "Share correct"]
     assert "Yes" not in page.words
     confused = campaign.confusion().confused
     assert confused
-    first = page.tables["confusion stacked"][1]
+    first = page.tables["Confused most"][1]
     assert first[:2] == [confused[0].said, confused[0].is_of]
 
 

@@ -18,7 +18,7 @@ import assay
 from assay import Campaign
 from assay.core.answers import Answer
 from assay.labelling import history_in, reviewers_in
-from assay.results.estimates import StratumRow
+from assay.results import Shown, StratumRow, Table
 from assay.results.progress import HistoryPoint, Pace
 from assay.storage import Label
 from assay.web import Options
@@ -104,7 +104,9 @@ def test_the_numbers_are_the_campaigns(team: Web) -> None:
     assert shown.texts["begun"] == str(len(begun)) != "0"
     assert shown.texts["agreement"].lower() == f"{campaign.agreement()}.".lower()
     assert "at 95% confidence" in shown.words
-    assert shown.tables["strata stacked"][1:] == [stratum_cells(row) for row in campaign.strata()]
+    assert shown.tables["Labels by stratum"][1:] == [
+        stratum_cells(row) for row in campaign.strata()
+    ]
     reviewers = [
         list(map(str, list(vars(row).values())[:-1]))
         for row in reviewers_in(campaign.desk.current())
@@ -128,7 +130,7 @@ def test_the_picture_is_also_a_table(team: Web) -> None:
     for dispute in team.campaign.disputes():
         team.campaign.rule(dispute.item.id, "yes", reviewer="eve", key=next(KEYS))
     shown, campaign = page(team), as_stored(team)
-    rows = shown.tables[""][1:]
+    rows = shown.tables["precision after so many labels"][1:]
     points, now = history_in(campaign.desk.current())["precision"], campaign.estimate()
     assert len(points) > 1
     for point in (*points, HistoryPoint(now.labels, now.value, now.low, now.high)):
@@ -193,19 +195,21 @@ def with_columns(**more: Any) -> dict[str, Any]:
     return {**WITHIN, "predictions": {"id": ids, "p": scores, **more}, "show": ("id",)}
 
 
+def cells(result: Shown) -> list[list[str]]:
+    """Return the texts of a result's first table."""
+    table = result.document().blocks[0]
+    assert isinstance(table, Table)
+    return [[cell.text for cell in row] for row in table.shown("dashboard")[1]]
+
+
 def test_slices_are_the_campaigns(make_web: MakeWeb) -> None:
     lang = [("en", "de", "<b>")[min(number % 7, 2)] for number in range(600)]
     web = make_web(**with_columns(lang=lang), slices=["lang"])
-    assert "Slices: precision by lang, at 95%" in page(web).words
+    assert "By lang precision by lang, at 95%" in page(web).words
     answer_all(web.campaign)
     found = web.campaign.slices("lang")
-    rows = [
-        [row.slice, row.cells[0], "", row.cells[1], row.cells[2], row.cells[4]]
-        for row in found.rows
-    ]
-    shown = page(web).tables["slices stacked"][1:]
-    assert [row[:6] for row in shown] == rows
-    assert [row[6] for row in shown if len(row) > 6] == [row.verdict for row in found.rows]
+    rows = cells(found)
+    assert page(web).tables[found.headline][1:] == rows
 
 
 def test_how_good_a_judge_is_stands_under_second_opinions(make_web: MakeWeb) -> None:
@@ -220,8 +224,8 @@ def test_how_good_a_judge_is_stands_under_second_opinions(make_web: MakeWeb) -> 
     assert found.to_dict() == web.campaign.judge("<judge>").to_dict()
     shown = page(web)
     assert f"Second opinions {found.headline}" in shown.words
-    rows = [[row.figure, row.cells[0], "", row.cells[1], row.cells[2]] for row in found.rows]
-    assert [row[:5] for row in shown.tables["judges stacked"][1:]] == rows
+    rows = cells(found)
+    assert shown.tables[found.headline][1:] == rows
     told = str(found.gaps[0])
     assert f"{told[:1].upper()}{told[1:]}." in shown.words
     for path in ("/review", "/owner/disputes"):

@@ -14,7 +14,17 @@ from assay.core.deck import Id, number
 from assay.core.weights import seed_of_arrival
 from assay.errors import StorageError
 from assay.labelling import Before, Settings, find_campaign
-from assay.results import html_block, html_headline, html_remarks, html_table
+from assay.results import (
+    Cell,
+    Column,
+    Document,
+    Lines,
+    Notes,
+    Notice,
+    Shown,
+    Table,
+    headed,
+)
 from assay.storage import Session
 
 # Draws in proportion to weight, found again: all arrivals up to some time, sorted.
@@ -84,7 +94,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(Shown):
     """What the checks of a campaign found."""
 
     campaign: str
@@ -104,22 +114,29 @@ class Verification:
         """Return it as plain values."""
         return {"campaign": self.campaign, "clean": self.clean, "checks": asdict(self)["checks"]}
 
-    def _repr_html_(self) -> str:
-        wrong = len(self.findings)
-        told = f"{wrong:,} findings; estimates may be wrong" if wrong else "all is there"
-        rows = [
+    def document(self) -> Document:
+        """Return what each check found, and all that is wrong."""
+        verdict = Notice("good", "All is there, and the estimates follow from the log.")
+        if not self.clean:
+            verdict = Notice("warn", f"{len(self.findings):,} findings; estimates may be wrong.")
+        rows = tuple(
             (
                 each.check,
                 f"{each.looked_at:,}",
-                f"{len(each.findings):,} wrong" if each.findings else "clean",
+                Cell(f"{len(each.findings):,} wrong", "bad")
+                if each.findings
+                else Cell("clean", "good"),
             )
             for each in self.checks
-        ]
-        notes = [f"note: {note}" for each in self.checks for note in each.notes]
-        return html_block(
-            html_headline(self.campaign, told),
-            html_table(("check", "looked at", "found"), rows),
-            html_remarks([*self.findings, *notes]),
+        )
+        columns = (*headed("check", "looked at"), Column("found", "text"))
+        notes = tuple(note for each in self.checks for note in each.notes)
+        return Document.of(
+            "Verification",
+            Table(f"Checks of {self.campaign}", columns, rows),
+            Lines(self.findings),
+            Notes(notes),
+            verdict,
         )
 
 

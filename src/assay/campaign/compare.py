@@ -131,7 +131,7 @@ def compare_campaign(
     >>> while batch := campaign.ask():
     ...     estimate = campaign.tell({item.id: truth[item.id] for item in batch})
     >>> print(estimate)
-    precision:new - precision:old 0.333 [0.333, 0.333] at 95%, 2 labels: every item has been \
+    precision:new - precision:old +0.333 [+0.333, +0.333] at 95%, 2 labels: every item has been \
 looked at
     """
     sources = [labels_from] if isinstance(labels_from, str) else list(labels_from)

@@ -16,16 +16,16 @@ from assay.core.stopping import Reason
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling import Settings, estimates_of, history_in, strata_in
 from assay.results import (
+    Block,
+    Document,
     Estimate,
     Estimates,
+    Headline,
     Item,
     Outlook,
+    Paragraph,
     StratumRow,
-    html_block,
-    html_headline,
-    html_remarks,
-    html_text,
-    metric_name,
+    notebook_of,
     outlook_of,
     plain_words,
 )
@@ -459,18 +459,20 @@ class Findings:
         return "\n".join([self.name, plain_words(estimates), str(estimates)])
 
     def __repr__(self) -> str:
-        return f"<Campaign {self.name!r}: {str(self.estimates()).splitlines()[0]}>"
+        return f"<Campaign {self.name!r}: {str(self.estimate()).splitlines()[0]}>"
 
     def _repr_html_(self) -> str:
-        from assay.report import curve_of, curve_svg
+        from assay.report import curve_of, figure_of
 
-        said, estimates = html_headline(self.name, self.settings.question), self.estimates()
-        left = html_text(self.outlook().text)
-        shown = [said, html_text(plain_words(estimates)), left, estimates._repr_html_()]
+        estimates = self.estimates()
+        blocks: list[Block] = [
+            Headline(self.name, self.settings.question),
+            Paragraph(plain_words(estimates)),
+            Paragraph(self.outlook().text),
+            *estimates.document().blocks,
+        ]
         name, farthest = max(estimates.items(), key=lambda each: each[1].distance)
         past = history_in(self.desk.labelling, unfinished=_LOOKS).get(name, ())
         if curve := curve_of(farthest, past, at_least=self.settings.goal.at_least):
-            which = ", which is farthest from its goal" if len(estimates) > 1 else ""
-            about = f"{metric_name(name)}{which}: estimate and interval against labels so far"
-            shown += [html_remarks([about]), curve_svg(curve, name)]
-        return html_block(*shown)
+            blocks.append(figure_of(curve, farthest))
+        return notebook_of(Document(self.name, tuple(blocks)))

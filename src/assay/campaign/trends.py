@@ -1,6 +1,5 @@
 """Trend of a series: the metric by period, which changes are real, and where it is too low."""
 
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from math import hypot
 from os import PathLike
@@ -13,7 +12,18 @@ from assay.core.intervals import of_difference
 from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling import Series
 from assay.report import Mark, draw_trend
-from assay.results import Estimate, html_block, html_headline, html_table, write_whole
+from assay.results import (
+    Cell,
+    Column,
+    Document,
+    Drawing,
+    Estimate,
+    Shown,
+    Table,
+    Tone,
+    clipped,
+    write_whole,
+)
 from assay.storage import Session, StoredLabel, open_storage
 
 
@@ -103,7 +113,7 @@ class PeriodRow:
 
 
 @dataclass(frozen=True)
-class Trend:
+class Trend(Shown):
     """What `trend` found: the periods of a series, oldest first.
 
     Attributes
@@ -140,7 +150,7 @@ class Trend:
     def _drawn(self, *, on_paper: bool) -> str:
         marks = [
             Mark(
-                row.period,
+                clipped(row.period),
                 row.estimate.value,
                 row.estimate.low,
                 row.estimate.high,
@@ -148,8 +158,7 @@ class Trend:
             )
             for row in self.rows
         ]
-        title = str(self).splitlines()[0]
-        return draw_trend(marks, title=title, floor=self.latest.floor, on_paper=on_paper)
+        return draw_trend(marks, title=self._caption, floor=self.latest.floor, on_paper=on_paper)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the picture to a file that is called .svg."""
@@ -168,18 +177,20 @@ class Trend:
             "periods": [row.to_dict() for row in self.rows],
         }
 
-    def __str__(self) -> str:
-        lines = [f"{self.metric} of {self.series}, at {100 * self.confidence:g}%"]
-        lines += ["  ".join(cells).rstrip() for cells in _aligned(_cells(self.rows))]
-        return "\n".join(lines)
+    @property
+    def _caption(self) -> str:
+        return clipped(f"{self.metric} of {self.series}, at {100 * self.confidence:g}%")
 
-    def _repr_html_(self) -> str:
-        headings, *rows = _cells(self.rows)
-        return html_block(
-            html_headline(f"{self.metric} of {self.series}", f"{100 * self.confidence:g}%"),
-            self._drawn(on_paper=False),
-            html_table(headings, rows),
+    def document(self) -> Document:
+        """Return a picture and a table of the periods, with what the labels say of each."""
+        columns = (
+            Column("period", "text"),
+            Column("items", only=("text", "notebook", "page", "markdown")),
+            *map(Column, ("labels", "reused", "estimate", "interval", "change", "interval")),
+            Column("", "remark"),
         )
+        table = Table(self._caption, columns, tuple(map(_cells, self.rows)))
+        return Document(self._caption, (Drawing(self._drawn(on_paper=False), ""), table))
 
 
 def trend(
@@ -357,48 +368,20 @@ def _no_such_series(session: Session, series: str) -> StorageError:
     )
 
 
-def _cells(rows: Sequence[PeriodRow]) -> list[tuple[str, ...]]:
-    """Return the table as texts, its headings first."""
-    table: list[tuple[str, ...]] = [
-        (
-            "period",
-            "items",
-            "labels",
-            "reused",
-            "estimate",
-            "interval",
-            "change",
-            "interval",
-            "said",
-        )
-    ]
-    for row in rows:
-        level, change = row.estimate, row.change
-        known = change is not None and change.value is not None
-        table.append(
-            (
-                row.period,
-                f"{row.items:,}",
-                f"{row.labels:,}",
-                f"{row.reused:,}",
-                "–" if level.value is None else f"{level.value:.3f}",
-                f"[{level.low:.3f}, {level.high:.3f}]",
-                f"{change.value:+.3f}" if change is not None and known else "–",
-                f"[{change.low:+.3f}, {change.high:+.3f}]" if change is not None else "–",
-                row.said,
-            )
-        )
-    return table
+_TONES: dict[str | None, Tone] = {"fell": "bad", "rose": "good", None: ""}
 
 
-def _aligned(table: Sequence[tuple[str, ...]]) -> list[list[str]]:
-    """Return the cells as wide as their columns: the first and the last to the left."""
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    ends = (0, len(widths) - 1)
-    return [
-        [
-            cell.ljust(width) if place in ends else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        for row in table
-    ]
+def _cells(row: PeriodRow) -> tuple[str | Cell, ...]:
+    level, change, tone = row.estimate, row.change, _TONES[row.moved]
+    value = None if change is None else change.value
+    return (
+        row.period,
+        f"{row.items:,}",
+        f"{row.labels:,}",
+        f"{row.reused:,}",
+        "–" if level.value is None else f"{level.value:.3f}",
+        f"[{level.low:.3f}, {level.high:.3f}]",
+        Cell("–" if value is None else f"{value:+.3f}", tone),
+        Cell("–" if change is None else f"[{change.low:+.3f}, {change.high:+.3f}]", tone),
+        row.said,
+    )

@@ -10,7 +10,7 @@ from rich.text import Text
 from assay.campaign import Campaign, compare_campaign
 from assay.cli import options
 from assay.cli.output import AsJson, telling_errors
-from assay.cli.render import facts
+from assay.cli.render import facts, view
 from assay.cli.series import labels_before, labels_told
 from assay.cli.summary import make_campaign, several_facts, targets_table
 from assay.cli.taking import Typed, but, only, takes
@@ -71,10 +71,10 @@ def render_comparison(campaign: Campaign) -> RenderableType:
         lines += [
             ("from before", ", ".join(settings.before.campaigns)),
             ("known", labels_told(campaign, gone="say nothing about it")),
-            ("now", str(campaign.estimates())),
+            ("now", "\n".join(map(str, campaign.estimates().rows))),
         ]
     headline = Text.assemble((printable(campaign.name), "bold"), (" is ready", "dim"))
-    return Group(headline, Text(), facts(lines), Text(), targets_table(goal))
+    return Group(headline, Text(), facts(lines), Text(), view([targets_table(goal)]))
 
 
 def _items(strata: Strata) -> dict[str, int] | dict[str, float]:

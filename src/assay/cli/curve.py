@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.cli.exchange import format_of_name, refuse_what_is_there, write_new
@@ -21,11 +20,11 @@ from assay.cli.output import (
     telling_errors,
     working,
 )
-from assay.cli.render import new_table, note_lines
+from assay.cli.render import view_of
 from assay.errors import DesignError
 from assay.report import COLOURS, curve_page
-from assay.results import AREAS, ThresholdCurve, distinct, metric_name, printable
-from assay.simulation import CurveSimulation, Population, new_figure, simulate_curves
+from assay.results import ThresholdCurve, distinct, metric_name, printable
+from assay.simulation import Population, new_figure, simulate_curves
 
 FORMATS = ("html", "png", "csv")
 
@@ -77,22 +76,12 @@ def curve(
             emit({"campaign": name, **told, **file})
             return
         screen = console()
-        screen.print(Text(str(chosen)) if chosen is not None else curve_view(found))
+        screen.print(Text(str(chosen)) if chosen is not None else view_of(found.document()))
         if output is not None:
             line = Text.assemble(("saved: ", "green"), printable(output))
             screen.print(line, soft_wrap=True)
         elif not campaign.done:
             say_next(screen, follow_up("label", campaign.name, storage))
-
-
-def curve_view(found: ThresholdCurve) -> RenderableType:
-    """Return a curve as people read it in a terminal: a dozen thresholds."""
-    table = new_table(*found.headings)
-    for row in found.table():
-        table.add_row(*map(Text, row))
-    areas = [Text(line) for line in found.area_lines]
-    below = [*map(Text, found.marks), Text(), note_lines(found.notes)]
-    return Group(Text(found.headline, "bold"), *areas, Text(), table, *below)
 
 
 def curve_file(found: ThresholdCurve, name: str, format: str) -> bytes:
@@ -105,7 +94,7 @@ def curve_file(found: ThresholdCurve, name: str, format: str) -> bytes:
     text = io.StringIO()
     writer = csv.DictWriter(text, list(found.columns), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(point.to_row() for point in found)
+    writer.writerows(found.rows)
     return text.getvalue().encode()
 
 
@@ -154,26 +143,4 @@ def show_curves(population: Population, *, as_json: bool, **asked: Any) -> None:
     if as_json:
         emit(found.to_dict())
     else:
-        console().print(curves_view(found))
-
-
-def curves_view(found: CurveSimulation) -> RenderableType:
-    """Return how simulated curves came out: a table of the bands, and one of the areas."""
-    table = new_table(
-        "metric", "design", "holds everywhere", "each threshold", "mean width", "ratio"
-    )
-    for name in found.ratio:
-        for row in found.rows:
-            ratio = f"{found.ratio[name]:.2f}" if row is found.rows[-1] else ""
-            told = (f"{row.coverage[name]:.3f}", f"{row.pointwise[name]:.3f}")
-            table.add_row(metric_name(name), row.design, *told, f"{row.width[name]:.4f}", ratio)
-    areas = new_table("area", "design", "truth", "covers")
-    for name, word in AREAS.items():
-        for row in found.rows:
-            if name in row.areas:
-                truth, held = found.population[name], row.areas[name]
-                areas.add_row(word, row.design, f"{truth:.4f}", f"{held:.3f}")
-    labels = found.rows[-1].labels_mean
-    title = f"{found.replications:,} curves from {labels:,.0f} labels each"
-    meaning = "ratio: the band's width over that of a random sample of as many labels"
-    return Group(Text(title, "bold"), Text(), table, Text(), areas, Text(), Text(meaning, "dim"))
+        console().print(view_of(found.document()))

@@ -16,11 +16,10 @@ from assay.cli.render import (
     half_width_bar,
     interval_bar,
     note_lines,
-    sizes_table,
-    strata_table,
+    view,
 )
 from assay.demo import BATCH, GOAL, DemoResult, Population, Watcher, run
-from assay.results import Estimate
+from assay.results import Estimate, sizes_table, strata_table
 
 _WITHIN = GOAL.within or 0.0
 _ROUNDS_A_LINE = 4
@@ -90,7 +89,7 @@ def _opening(population: Population, campaign: Campaign) -> RenderableType:
             ".",
         ),
         Text(),
-        sizes_table(campaign.strata()),
+        view([sizes_table(campaign.strata())]),
         Text(),
         Text(f"Labelling {BATCH} at a time; the answers come from the generator's truth.", "dim"),
     )
@@ -126,7 +125,7 @@ def _ending(result: DemoResult) -> RenderableType:
     )
     return Group(
         Text(),
-        strata_table(result.strata),
+        view([strata_table(result.strata)]),
         Text(),
         Text(f"Stopped: {estimate.stopped}. Precision {_result(estimate)}", "bold green"),
         Text(),

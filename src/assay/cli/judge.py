@@ -4,15 +4,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.cli.exchange import format_of_name, pairs_of, refuse_what_is_there, write_new
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
-from assay.cli.render import new_table, note_lines
+from assay.cli.render import view_of
 from assay.exchange import JUDGEMENT_FORMATS, read_judgements
-from assay.results import JudgeQuality, printable
+from assay.results import printable
 
 
 def judge(
@@ -51,26 +50,9 @@ def judge(
             emit({"campaign": name, **found.to_dict()})
             return
         screen = console()
-        screen.print(judge_view(found))
+        screen.print(view_of(found.document()))
         if not campaign.done:
             say_next(screen, follow_up("label", campaign.name, storage))
-
-
-def judge_view(quality: JudgeQuality) -> RenderableType:
-    """Return a judge's figures as people read them in a terminal."""
-    blocks: list[RenderableType] = [Text(printable(quality.headline), "bold")]
-    for slice in ("", *quality.slices):
-        headings, rows = quality.table(slice)
-        table, remarks = new_table(*headings[:-1]), list[Text]()
-        for *cells, doubt in rows:
-            table.add_row(*map(Text, cells), style="dim" if doubt else "")
-            remarks += [Text(f"{cells[0]}: {doubt}", "yellow")] if doubt else []
-        gaps = [Text(printable(line)) for line in quality.gap_lines(slice)]
-        blocks += [Text(), table, *remarks, *gaps]
-    return Group(*blocks, Text(), note_lines(quality.notes))
-
-
-# ``assay judgements``: the logs of a judge as a table to join.
 
 
 def judgements(

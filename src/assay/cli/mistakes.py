@@ -1,22 +1,18 @@
 """``assay errors``: the items of which a classifier said otherwise than people did."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.campaign import MISTAKE_FORMATS, write_mistakes
 from assay.cli.exchange import format_of_name, refuse_what_is_there, write_new
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
-from assay.cli.render import note_lines
+from assay.cli.render import view_of
 from assay.errors import InputError
-from assay.results import Mistake, Mistakes, printable
-
-_LONGEST = 300  # characters of what an item shows
+from assay.results import printable
 
 
 def errors(
@@ -90,42 +86,11 @@ def errors(
             line = f"{len(found):,} rows in {printable(output)}"
             screen.print(Text.assemble(("saved: ", "green"), line), soft_wrap=True)
             return
-        screen.print(mistakes_view(found, limit))
+        screen.print(view_of(found.document(limit)))
+        if len(found) > limit:
+            screen.print(Text("--limit shows more, --output FILE saves all", "dim"))
         if not campaign.done:
             say_next(screen, follow_up("label", campaign.name, storage))
-
-
-def mistakes_view(mistakes: Mistakes, limit: int) -> RenderableType:
-    """Return mistakes as people read them in a terminal: a few lines each."""
-    blocks: list[RenderableType] = [Text(printable(mistakes.headline), "bold")]
-    for mistake in mistakes[:limit]:
-        blocks += [Text(), *_lines(mistake)]
-    if (more := len(mistakes) - limit) > 0:
-        blocks += [Text(), Text(f"and {more:,} more: --limit shows, --output FILE saves them")]
-    if mistakes.remarks:
-        blocks += [Text(), note_lines(mistakes.remarks)]
-    return Group(*blocks)
-
-
-def _lines(mistake: Mistake) -> Iterator[RenderableType]:
-    score = "" if mistake.score is None else f"score {mistake.score:.4g}, "
-    many = f"{mistake.weight:,.0f}" if mistake.weight >= 100 else f"{mistake.weight:.3g}"
-    who = ", ".join(name or "(nobody named)" for name in mistake.reviewers)
-    yield Text.assemble(
-        (printable(mistake.id), "bold"),
-        (f"  {mistake.kind}", "red" if mistake.kind == "false positive" else "magenta"),
-        f"  {score}stands for {many}",
-        (f"  {printable(mistake.stratum)}, said by {printable(who)}", "dim"),
-    )
-    for column, value in mistake.shown.items():
-        yield Text.assemble((f"  {printable(column)}  ", "cyan"), _one_line(value))
-    if mistake.comment:
-        yield Text.assemble(("  comment  ", "cyan"), _one_line(mistake.comment))
-
-
-def _one_line(value: object) -> str:
-    text = " ".join(str("" if value is None else value).split())
-    return printable(text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…")
 
 
 def _slice(text: str) -> tuple[str, str]:

@@ -3,21 +3,18 @@
 from typing import Annotated
 
 import typer
-from rich.console import Group, RenderableType
 from rich.text import Text
 
 from assay.campaign import read_of_any
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
-from assay.cli.render import new_table, note_lines
+from assay.cli.render import note_lines, view_of
 from assay.cli.taking import Typed, but, only, takes
 from assay.core.asked import Asked
 from assay.core.metrics import METRICS
 from assay.core.rules import refuse
 from assay.options import options_of
 from assay.predictions import Columns, Scan
-from assay.results import printable
-from assay.simulation import Planning, TextTable
 from assay.simulation import plan as plan_for
 
 _TOGETHER = (
@@ -128,32 +125,7 @@ def plan(
         for place, found in enumerate(plans):
             if place:
                 screen.print(Text("\n" + "─" * 40 + "\n", "dim"))
-            screen.print(_view(found))
+            screen.print(view_of(found.document()))
         if len(plans) > 1:
             screen.print()
             screen.print(note_lines([_TOGETHER]))
-
-
-def _view(plan: Planning) -> RenderableType:
-    said, more = plan.headline
-    read = f"{plan.source}: {plan.items:,} items"
-    if plan.classes:
-        read += f" of {len(plan.classes):,} classes"
-    elif plan.threshold_for is None:
-        read += f", {plan.predicted_yes:,} predicted yes"
-    parts: list[RenderableType] = [
-        Text.assemble((printable(said), "bold green"), f"  {more}"),
-        Text(printable(read), "dim"),
-    ]
-    for table in plan.tables:
-        parts += [Text(), Text(printable(table.title), "bold"), _table(table)]
-    for each in plan.advice:
-        parts += [Text(), Text(printable(each))]
-    return Group(*parts, Text(), note_lines(plan.cautions))
-
-
-def _table(table: TextTable) -> RenderableType:
-    shown = new_table(*table.headings)
-    for row in table.rows:
-        shown.add_row(*(Text(printable(cell)) for cell in row))
-    return shown

@@ -6,10 +6,10 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from assay.audit import Bundle, Verification, named_zip, verify_bundle, verify_campaign
+from assay.audit import Bundle, named_zip, verify_bundle, verify_campaign
 from assay.cli.options import CampaignName, StorageUrl, existing, open_campaign
 from assay.cli.output import AsJson, console, echo, emit, telling_errors, working
-from assay.cli.render import new_table, note_lines
+from assay.cli.render import view_of
 from assay.errors import InputError, did_you_mean
 from assay.report import SUFFIXES, Report, kind_of
 from assay.results import printable
@@ -170,7 +170,7 @@ def verify(
     if as_json:
         emit(found.to_dict())
     else:
-        _show(found)
+        console().print(view_of(found.document()), soft_wrap=True)
     if not found.clean:
         raise typer.Exit(1)
 
@@ -182,23 +182,3 @@ def _refuse_option(bundle: str, option: str, value: object) -> None:
             details=f"{option} {value} is for a campaign in a storage",
             hint=f"leave it out; for a campaign that is called {bundle}, say --storage",
         )
-
-
-def _show(found: Verification) -> None:
-    screen = console()
-    table = new_table("check", "looked at", "found")
-    for each in found.checks:
-        wrong = len(each.findings)
-        told = Text(f"{wrong:,} wrong", "bold red") if wrong else Text("clean", "green")
-        table.add_row(each.check, f"{each.looked_at:,}", told)
-    screen.print(table)
-    for finding in found.findings:
-        screen.print(Text(printable(finding), "red"), soft_wrap=True)
-    if notes := [note for each in found.checks for note in each.notes]:
-        screen.print()
-        screen.print(note_lines(notes))
-    screen.print()
-    if found.clean:
-        screen.print(Text("All is there, and the estimates follow from the log.", "green"))
-    else:
-        screen.print(Text(f"{len(found.findings):,} findings; estimates may be wrong.", "bold red"))

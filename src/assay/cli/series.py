@@ -10,7 +10,6 @@ from rich.text import Text
 
 from assay.campaign import (
     Campaign,
-    PeriodRow,
     Trend,
     extend_campaign,
     follow_campaign,
@@ -19,19 +18,18 @@ from assay.campaign import (
 )
 from assay.cli import options
 from assay.cli.output import AsJson, collecting_warnings, say, tell, telling_errors
-from assay.cli.render import facts, interval_bar, interval_text, new_table
+from assay.cli.render import facts, view
 from assay.cli.summary import make_campaign
 from assay.cli.taking import Typed, but, only, takes
 from assay.core.metrics import METRICS
 from assay.errors import InputError
 from assay.labelling import waiting_in
 from assay.predictions import Columns, Scan
-from assay.results import Estimate, metric_name, printable, value_text
+from assay.results import printable
 
 # Exit codes, which a pipeline acts on.
 _FAILED, _WRONG, _UNDECIDED = 1, 2, 3  # 2 is also that of wrong usage
 _SOURCE = only(Scan, "where", "table", "engine", "spark")
-_COLOURS = {"fell": "red", "rose": "green", None: "dim"}
 
 
 @takes(columns=but(Columns, "id", "slices", "classifiers", "multilabel"), source=_SOURCE)
@@ -139,7 +137,7 @@ def follow(
         passed = last.verdict(on_fall=fail_on_fall)
         tell(
             lambda: {**_trends_document(found, others), "passed": passed},
-            lambda: Group(*(part for each in (found, *others) for part in _spaced(each, found))),
+            lambda: view([block for each in (found, *others) for block in each.document().blocks]),
             warnings=warnings,
             next_command=options.follow_up(
                 "status" if last.done else "label", last.campaign, storage
@@ -161,10 +159,6 @@ def _trends_document(found: Trend, others: Sequence[Trend]) -> dict[str, Any]:
     return {**told, "others": [each.to_dict() for each in others]} if others else told
 
 
-def _spaced(found: Trend, first: Trend) -> list[RenderableType]:
-    return [render_trend(found)] if found is first else [Text(), render_trend(found)]
-
-
 def _refuse_beside_nothing(given: Mapping[str, object]) -> None:
     """Raise where something is said of a period, and none is begun."""
     for option, value in given.items():
@@ -173,41 +167,6 @@ def _refuse_beside_nothing(given: Mapping[str, object]) -> None:
                 f"--{option.replace('_', '-')} is said of a new period, and no file is given",
                 hint="assay follow FILE --series NAME --period 2026-w46 ...; or leave it out",
             )
-
-
-def render_trend(found: Trend) -> RenderableType:
-    """Return the series: a line a period, and the last one's interval."""
-    headline = Text.assemble(
-        (printable(found.series), "bold"),
-        (f"  {metric_name(found.metric)} at {100 * found.confidence:.4g}% confidence", "dim"),
-    )
-    table = new_table("period", "labels", "re-used", "estimate", "change", "")
-    table.padding = (0, 2, 0, 0)  # so that it fits 80 columns
-    for column in table.columns[1:]:
-        column.no_wrap = True
-    for row in found.rows:
-        table.add_row(*_cells(row))
-    last, now = found.latest, found.latest.estimate
-    bar = interval_bar(now.low, now.high, now.value)
-    said = Text(f"{printable(last.period)}: {printable(last.said)}")
-    return Group(headline, Text(), table, Text(), bar, said)
-
-
-def _cells(row: PeriodRow) -> tuple[RenderableType, ...]:
-    return (
-        Text(printable(row.period)),
-        f"{row.labels:,}",
-        f"{row.reused:,}",
-        _told(row.estimate),
-        Text("–") if row.change is None else _told(row.change),
-        Text(row.moved or ("below" if row.below_floor else ""), _COLOURS[row.moved]),
-    )
-
-
-def _told(estimate: Estimate) -> Text:
-    if estimate.value is None:
-        return Text("–")
-    return Text(f"{value_text(estimate)} {interval_text(estimate)}")
 
 
 # What is told of a campaign that goes on with the labels of another.
@@ -236,7 +195,7 @@ def render_succession(campaign: Campaign) -> RenderableType:
     lines: list[tuple[str, RenderableType]] = [
         ("read", f"{source.description}: {source.rows:,} items"),
         ("labels", labels_told(campaign)),
-        ("now", str(campaign.estimates())),
+        ("now", "\n".join(map(str, campaign.estimates().rows))),
         ("before", "" if before is None else f"kept as {before.campaign}"),
     ]
     return Group(headline, Text(), facts(lines))

@@ -14,10 +14,10 @@ from assay.campaign import Campaign
 from assay.cli.confirm import ask_to_confirm
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
-from assay.cli.render import new_table
+from assay.cli.render import view
 from assay.errors import InputError, MissingDependencyError, did_you_mean, install
 from assay.exchange import Content
-from assay.results import printable
+from assay.results import Column, Table, printable
 from assay.web import KINDS, ROLES, Options, make_token, new_token
 
 _PACKAGES = ("starlette", "uvicorn", "jinja2")
@@ -266,11 +266,12 @@ def list_(name: CampaignName, storage: StorageUrl = None, as_json: AsJson = Fals
         if not rows:
             console().print(Text("There is no token yet."))
             return
-        table = new_table("id", "role", "who", "made", "revoked")
-        for row in rows:
-            made, revoked = row.created_at[:16], (row.revoked_at or "")[:16]
-            table.add_row(str(row.id), row.role, printable(row.name), made, revoked)
-        console().print(table)
+        columns = (Column(name, "text") for name in ("id", "role", "who", "made", "revoked"))
+        cells = (
+            (str(row.id), row.role, row.name, row.created_at[:16], (row.revoked_at or "")[:16])
+            for row in rows
+        )
+        console().print(view([Table("Tokens", tuple(columns), tuple(cells))]))
 
 
 @tokens.command("revoke")

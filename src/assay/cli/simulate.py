@@ -2,14 +2,11 @@
 
 import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, fields
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from assay.cli import options
@@ -25,7 +22,7 @@ from assay.cli.output import (
     telling_errors,
     working,
 )
-from assay.cli.render import facts
+from assay.cli.render import view
 from assay.cli.taking import Typed, but, only, takes
 from assay.core.asked import Asked
 from assay.core.floors import EVERY_SCORE
@@ -33,7 +30,7 @@ from assay.core.goal import Goal
 from assay.core.rules import refuse
 from assay.errors import DesignError
 from assay.predictions import Columns, read_labelled
-from assay.results import metric_name, printable
+from assay.results import Pairs, metric_name, printable
 from assay.simulation import (
     DESIGN_NAMES,
     SEVERAL_DESIGNS,
@@ -41,11 +38,8 @@ from assay.simulation import (
     AtThreshold,
     Population,
     Question,
-    Row,
     Simulation,
     Sizes,
-    TargetRow,
-    ThresholdShares,
     draw,
     new_figure,
 )
@@ -185,7 +179,7 @@ def simulate(
         if as_json:
             emit(result.to_dict())
         else:
-            console().print(render_simulation(file, question, result))
+            console().print(view([_about(file, question, result), *result.tables]))
         if out is not None and result.rows:
             files = [out / "rows.csv"]
             files[0].write_text(rows_csv(result), encoding="utf-8")
@@ -257,77 +251,32 @@ def _budgets(text: str) -> tuple[int, ...]:
         ) from None
 
 
-# Tables of a simulation in the terminal: the population, and a row for each design.
+# The population in the terminal, above the tables.
 
-_Facts = list[tuple[str, RenderableType]]
-
-_OF_A_WIDTH = {
-    "change": "labels against random sampling's",
-    "of limit": "labels over the larger of the two limits above",
-    "within": "share of runs whose estimate is that near to the truth",
-}
-_OF_A_QUESTION = {
-    "change": _OF_A_WIDTH["change"],
-    "yes": "share of runs that were sure that it is at least that",
-    "no": "share of runs that were sure that it is below",
-}
-_OF_ALL = {
-    "covers": "share of runs whose interval holds the truth",
-    "bias": "",
-    "rmse": "",
-    "mvr": "estimated variance over random sampling's, at as many labels",
-    "mae": "",
-}
-_OF_SEVERAL = {
-    "labels": "distinct items labelled; of a metric, those that it was read off",
-    "change": "labels against those of independent samples",
-    "within": "share of runs whose estimate is that near to the truth; in total, the worst's",
-    "covers": _OF_ALL["covers"],
-}
-_OF_CLASSES = {"change": "labels against those of items that are drawn at random"}
-_OF_A_THRESHOLD = {
-    "certified": "share of runs in which a threshold was certified",
-    "wrong": "share of runs in which one was, or was shown on the way, that fails a floor",
-    "of best": "what is wanted at it, over what the best threshold of all has; 0 without one",
-    "precision": "share of runs (of a tenth) whose interval of precision at it holds the truth",
-    "recall": "the same of recall",
-}
-_OF_A_ROW = ("design", "labels_mean", "labels_se", "change_pct")
+_Facts = list[tuple[str, str]]
 
 
 def rows_csv(result: Simulation) -> str:
     """Return a line for each design and metric, under the names of the JSON document."""
     text = io.StringIO()
-    kind = TargetRow if result.goal.threshold_for is None else ThresholdShares
-    names = [*_OF_A_ROW, *(field.name for field in fields(kind))]
+    names, rows = result.flat_rows
     writer = csv.DictWriter(text, names, lineterminator="\n")
     writer.writeheader()
-    for row in result.rows:
-        shared = {name: getattr(row, name) for name in _OF_A_ROW}
-        parts = row.metrics if row.threshold is None else (row.threshold,)
-        writer.writerows({**shared, **asdict(each)} for each in parts)
+    writer.writerows(rows)
     return text.getvalue()
 
 
-def render_simulation(file: str, question: Question, result: Simulation) -> RenderableType:
-    """Return what people are told; it fits 80 columns, unless names are long.
-
-    One metric has one table; several have one of the totals, and one each.
-    """
+def _about(file: str, question: Question, result: Simulation) -> Pairs:
+    """Return what was read, the goal and the runs."""
     if result.goal.threshold_for is not None:
-        told, meanings = _facts_of_threshold(file, question, result), _OF_A_THRESHOLD
-        tables: list[RenderableType] = [_table_of_thresholds(result.rows), Text()]
+        rows = _facts_of_threshold(file, question, result)
     elif question.population.of_classes:
-        told, meanings = _facts_of_classes(file, question, result), {**_OF_SEVERAL, **_OF_CLASSES}
-        tables = _tables_of_several(result, result.goal)
+        rows = _facts_of_classes(file, question, result)
     elif not result.goal.single:
-        told, meanings = _facts_of_several(file, question, result, result.goal), _OF_SEVERAL
-        tables = _tables_of_several(result, result.goal)
+        rows = _facts_of_several(file, question, result, result.goal)
     else:
-        told, meanings = _facts_of_one(file, question, result, result.goal), _meanings(result.goal)
-        tables = [_table(result.rows, ["labels", *meanings]), Text()]
-    explained: _Facts = [(name, Text(text, "dim")) for name, text in meanings.items() if text]
-    return Group(facts(told), Text(), *tables, facts(explained))
+        rows = _facts_of_one(file, question, result, result.goal)
+    return Pairs(tuple(rows))
 
 
 def _facts_of_one(file: str, question: Question, result: Simulation, goal: Goal) -> _Facts:
@@ -365,18 +314,6 @@ def _facts_of_threshold(file: str, question: Question, result: Simulation) -> _F
         ("truth", best),
         ("runs", _replications(question)),
     ]
-
-
-def _table_of_thresholds(rows: Sequence[Row]) -> Table:
-    columns = ["design", "budget", "labels", *_OF_A_THRESHOLD]
-    table = _new_table(columns)
-    for row in rows:
-        if (of := row.threshold) is not None:
-            shares = (of.certified, of.wrong, of.share_of_best)
-            covers = (of.precision_covers, of.recall_covers)
-            told = [_share(each) for each in (*shares, *covers)]
-            table.add_row(row.design, f"{of.budget:,}", f"{row.labels_mean:,.0f}", *told)
-    return table
 
 
 def _facts_of_several(file: str, question: Question, result: Simulation, goal: Goal) -> _Facts:
@@ -417,69 +354,6 @@ def _facts_of_classes(file: str, question: Question, result: Simulation) -> _Fac
     return [("read", told), ("goal", sure), ("runs", _replications(question))]
 
 
-def _tables_of_several(result: Simulation, goal: Goal) -> list[RenderableType]:
-    parts: list[RenderableType] = [_table(result.rows, ["labels", "change", "within", ""]), Text()]
-    for place, target in enumerate(goal.targets):
-        value = result.rows[0].metrics[place].value if result.rows else 0.0
-        width = "" if target.within is None else f" ±{target.within:g}"
-        title = Text.assemble((target.name, "bold"), f" is {value:.4f}{width and ','}{width}")
-        columns = ["labels", "within", "covers", "bias", "rmse"]
-        parts += [title, _table(result.rows, columns, place), Text()]
-    return parts
-
-
-def _meanings(goal: Goal) -> dict[str, str]:
-    """Return the columns that say something about the goal, and what they mean.
-
-    With a budget alone all designs take the same labels and hit nothing.
-    """
-    if goal.at_least is not None:
-        return {**_OF_A_QUESTION, **_OF_ALL}
-    return {**_OF_A_WIDTH, **_OF_ALL} if goal.within is not None else _OF_ALL
-
-
-def _table(rows: Sequence[Row], columns: Iterable[str], place: int | None = None) -> Table:
-    """Return a row a design: of the target at a place, or in total."""
-    columns = ["design", *columns]
-    table = _new_table(columns)
-    for row in rows:
-        cells = _cells(row, place)
-        table.add_row(*(cells[column] for column in columns))
-    return table
-
-
-def _new_table(columns: Iterable[str]) -> Table:
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="dim", show_edge=False)
-    for heading in columns:
-        left = heading in ("design", "")
-        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
-    return table
-
-
-def _cells(row: Row, place: int | None) -> dict[str, str]:
-    """Return a row's cells by column; in total, of the target that was hit least often."""
-    error = f" ±{row.labels_se:.2g}" if row.labels_se else ""
-    each = row.metrics[place or 0]
-    if place is None and len(row.metrics) > 1:
-        told = [one for one in row.metrics if one.within is not None] or row.metrics
-        each = min(told, key=lambda one: (one.within or 0.0, one.metric))
-    return {
-        "design": row.design,
-        "labels": f"{each.labels:,.0f}" if place is not None else f"{row.labels_mean:,.0f}{error}",
-        "change": _percent(row.change_pct),
-        "of limit": "–" if each.of_limit is None else f"{each.of_limit:.2f}",
-        "within": _share(each.within),
-        "yes": _share(each.yes),
-        "no": _share(each.no),
-        "covers": _share(each.coverage),
-        "bias": f"{each.bias:+.4f}",
-        "rmse": f"{each.rmse:.4f}",
-        "mvr": "–" if each.mvr is None else f"{each.mvr:.2f}",
-        "mae": f"{each.mae:.4f}",
-        "": "" if each.within is None else each.metric,
-    }
-
-
 def _sizes(sizes: Sizes) -> str:
     samples = [f"{name} {n:,}" for name, n in sizes.samples.items()]
     return ", ".join(
@@ -493,11 +367,3 @@ def _replications(question: Question) -> str:
 
 def _numbers(budgets: Iterable[int]) -> str:
     return ", ".join(f"{budget:,}" for budget in budgets)
-
-
-def _percent(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.1f}%"
-
-
-def _share(value: float | None) -> str:
-    return "–" if value is None else f"{value:.3f}"

@@ -1,35 +1,37 @@
 """``assay status`` and ``assay estimate``: the state of a campaign, estimates from given labels."""
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
-from rich.console import RenderableType
 from rich.text import Text
 
 from assay.campaign import Campaign, load_campaign
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
-from assay.cli.render import (
-    classes_view,
-    commitment_line,
-    estimates_view,
-    interval_text,
-    new_table,
-    note_lines,
-    slices_view,
-    strata_table,
-)
+from assay.cli.render import commitment_line, note_lines, view, view_of
+from assay.cli.standing import standing_of
 from assay.cli.taking import Typed, only, takes
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
 from assay.labelling import listed_names
 from assay.predictions import Columns
-from assay.results import metric_name, notes_once, printable, value_text
+from assay.results import (
+    Block,
+    Cell,
+    ClassTable,
+    Column,
+    ConfusionMatrix,
+    Estimates,
+    Result,
+    Table,
+    ends_text,
+    notes_once,
+    printable,
+    strata_table,
+    value_text,
+)
 from assay.storage import open_store
-
-if TYPE_CHECKING:
-    from assay.results import ClassTable, ConfusionMatrix
 
 
 def _about_slices(name: str, text: str, metavar: str | None = None) -> Any:
@@ -89,15 +91,16 @@ def status(
         if as_json:
             told: dict[str, object] = {} if slices is None else {"slices": slices.to_dict()}
             if tables:
-                told["classes"] = [table.to_dict() for table, _ in tables]
-                told["confusion"] = [each.to_dict() for _, each in tables if each is not None]
+                told |= {
+                    kind: [each.to_dict() for each in tables if isinstance(each, of)]
+                    for kind, of in (("classes", ClassTable), ("confusion", ConfusionMatrix))
+                }
             emit({**_document(campaign), **told})
             return
-        views = [] if slices is None else [slices_view(slices)]
-        _show(campaign, storage, [*views, *(classes_view(*each) for each in tables)])
+        _show(campaign, storage, [*([] if slices is None else [slices]), *tables])
 
 
-def _classes(campaign: Campaign) -> "list[tuple[ClassTable, ConfusionMatrix | None]]":
+def _classes(campaign: Campaign) -> list[Result]:
     """Return the metrics of each class and the matrix, of every classifier."""
     settings = campaign.settings
     if settings.classes.is_yes_or_no:
@@ -105,9 +108,9 @@ def _classes(campaign: Campaign) -> "list[tuple[ClassTable, ConfusionMatrix | No
             f"campaign {campaign.name!r} is of yes and no", hint="leave out --classes"
         )
     if settings.classes.multilabel:
-        return [(campaign.by_class(), None)]
-    whose = settings.strata.classifiers
-    return [(campaign.by_class(name), campaign.confusion(name)) for name in whose]
+        return [campaign.by_class()]
+    results = (campaign.by_class, campaign.confusion)
+    return [of(name) for name in settings.strata.classifiers for of in results]
 
 
 def _list(url: str, *, as_json: bool) -> None:
@@ -122,22 +125,28 @@ def _list(url: str, *, as_json: bool) -> None:
     if not campaigns:
         screen.print(Text(f"There is no campaign in {printable(store.name)} yet."))
         return
-    table = new_table("campaign", "metric", "estimate", "interval", "labels", "state")
-    for campaign in campaigns:
-        now, metrics = campaign.estimate(), len(campaign.estimates())
-        over = now.stopped is not None
-        table.add_row(
-            Text(printable(campaign.name), "bold"),
-            metric_name(now.metric) + (f"\n(1 of {metrics})" if metrics > 1 else ""),
-            "–" if now.value is None else value_text(now),
-            interval_text(now),
-            f"{sum(row.labels for row in campaign.strata()):,}",
-            Text("done" if over else "labelling", "green" if over else "yellow"),
-        )
-    screen.print(table)
+    columns = (*_NAMES, *map(Column, ("estimate", "interval", "labels")), _STATE)
+    screen.print(view([Table("Campaigns", columns, tuple(map(_listed, campaigns)))]))
 
 
-def _show(campaign: Campaign, storage: str | None, views: list[RenderableType]) -> None:
+_NAMES = (Column("campaign", "text"), Column("metric", "text"))
+_STATE = Column("state", "text")
+
+
+def _listed(campaign: Campaign) -> tuple[str | Cell, ...]:
+    now, metrics = campaign.estimate(), len(campaign.estimates())
+    over = now.stopped is not None
+    return (
+        Cell(campaign.name, "strong"),
+        now.name + (f" (1 of {metrics})" if metrics > 1 else ""),
+        "–" if now.value is None else value_text(now),
+        "[{}, {}]".format(*ends_text(now)),
+        f"{sum(row.labels for row in campaign.strata()):,}",
+        Cell("done", "good") if over else Cell("labelling", "warn"),
+    )
+
+
+def _show(campaign: Campaign, storage: str | None, results: list[Result]) -> None:
     estimates, settings = campaign.estimates(), campaign.settings
     screen = console()
     screen.print(
@@ -151,15 +160,16 @@ def _show(campaign: Campaign, storage: str | None, views: list[RenderableType]) 
         answer = campaign.threshold()
         screen.print(Text(answer.words, "bold"))
         screen.print(note_lines(answer.notes) if answer.notes else Text())
-    screen.print(_estimates(campaign))
+    screen.print(view(_estimates(campaign)))
     if said := _reviewers(campaign):
         screen.print()
         screen.print(said)
+    views = [view_of(each.document()) for each in results]
     if not views and settings.goal.threshold_for is None:  # a ladder has too many to read
-        views = [strata_table(campaign.strata(), settings.strata.counted)]
-    for view in views:
+        views = [view([strata_table(campaign.strata(), settings.strata.counted)])]
+    for each in views:
         screen.print()
-        screen.print(view)
+        screen.print(each)
     savings = campaign.savings()
     saved = () if savings is None else (savings.words,)
     if notes := (*settings.notes, *notes_once(estimates), *saved):
@@ -182,11 +192,11 @@ def _reviewers(campaign: Campaign) -> Text | None:
     return told
 
 
-def _estimates(campaign: Campaign) -> RenderableType:
+def _estimates(campaign: Campaign) -> tuple[Block, ...]:
     goal, estimates = campaign.settings.goal, campaign.estimates()
     if len(estimates) == 1:
-        return estimates_view(estimates, goal if goal.single else goal.goals[0])
-    return estimates_view(estimates, goal, answers=len(campaign.answers()))
+        return standing_of(estimates, goal if goal.single else goal.goals[0])
+    return standing_of(estimates, goal, answers=len(campaign.answers()))
 
 
 def _document(campaign: Campaign) -> dict[str, object]:
@@ -258,6 +268,6 @@ def estimate(
             emit(found.to_dict())
             return
         screen = console()
-        screen.print(estimates_view({found.metric: found}, None))
+        screen.print(view(standing_of(Estimates({found.metric: found}), None)))
         screen.print()
         screen.print(note_lines(found.notes))

@@ -6,25 +6,40 @@ from functools import partial
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from assay.campaign import Campaign
 from assay.cli.options import follow_up, reading
 from assay.cli.output import collecting_warnings, tell
-from assay.cli.render import commitment_line, facts, new_table, note_lines, sizes_table
+from assay.cli.render import commitment_line, view
 from assay.core.bins import Scale
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.labelling import Settings, Source
-from assay.results import goal_words, metric_name, printable, strata_words
+from assay.results import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Notes,
+    Pairs,
+    Table,
+    goal_words,
+    headed,
+    metric_name,
+    printable,
+    sizes_table,
+    strata_words,
+)
+
+_Rows = list[tuple[str, str]]
 
 # What is told of a new campaign of several metrics: whose they are, and how exact each is.
 
 
-def several_facts(source: Source, goal: Goal, strata: Strata) -> list[tuple[str, RenderableType]]:
+def several_facts(source: Source, goal: Goal, strata: Strata) -> _Rows:
     """Return what holds for all metrics."""
     cells = sum(len(heap.codes) for heap in strata.heaps)
     mean = "the items' rank by the score of the predicted class"
@@ -54,7 +69,7 @@ _STAR = "*"  # stands for the name of a class in the pattern of columns
 
 def _listed(classes: Sequence[str]) -> str:
     """Return how many classes there are, and the first of them."""
-    few = ", ".join(map(printable, classes[:_MOST_LISTED]))
+    few = ", ".join(classes[:_MOST_LISTED])
     return f"{len(classes):,}: {few}" + (", …" if len(classes) > _MOST_LISTED else "")
 
 
@@ -64,48 +79,44 @@ def classifiers_table(source: Source, strata: Strata) -> Table:
         return _of_sets_table(source, strata)
     if strata.of_classes:
         return _of_classes_table(source)
-    table = new_table(
-        "classifier", "score", "says yes where", "weight" if strata.weighted else "items"
-    )
-    for column in table.columns[1:3]:
-        column.justify = "left"
-    for (name, columns), items in zip(
-        source.columns["classifiers"].items(), strata.yes_items or (), strict=True
-    ):
-        table.add_row(
-            Text(name, "bold"),
-            Text(printable(columns.get("score") or "–")),
-            Text(printable(_yes_where(columns))),
+    rows = tuple(
+        (
+            Cell(name, "strong"),
+            columns.get("score") or "–",
+            _yes_where(columns),
             f"{items / strata.items:.1%}" if strata.weighted and strata.items else f"{items:,}",
         )
-    return table
+        for (name, columns), items in zip(
+            source.columns["classifiers"].items(), strata.yes_items or (), strict=True
+        )
+    )
+    number = Column("weight" if strata.weighted else "items")
+    return Table("Classifiers", (*_texts("classifier", "score", "says yes where"), number), rows)
+
+
+def _texts(*headings: str) -> tuple[Column, ...]:
+    return tuple(Column(heading, "text") for heading in headings)
 
 
 def _of_classes_table(source: Source) -> Table:
     """Return the classifiers, and the columns that say which class each predicts."""
-    table = new_table("classifier", "score", "predicted class")
-    for column in table.columns[1:]:
-        column.justify = "left"
+    rows = []
     for name, columns in source.columns["classifiers"].items():
         every = columns.get("probabilities")
         predicted = columns.get("predicted") or f"the most probable of {every}"
-        score = columns.get("score") or every or "–"
-        table.add_row(Text(name, "bold"), Text(printable(score)), Text(printable(predicted)))
-    return table
+        rows.append((Cell(name, "strong"), columns.get("score") or every or "–", predicted))
+    return Table("Classifiers", _texts("classifier", "score", "predicted class"), tuple(rows))
 
 
 def _of_sets_table(source: Source, strata: Strata) -> Table:
     """Return the classes, what tells that each is said of an item, and of how many it is."""
-    table = new_table("class", "said where", "items")
-    table.columns[1].justify = "left"
-    given = source.columns["classifiers"]
+    rows, given = [], source.columns["classifiers"]
     whose = [(name, each) for name in strata.classifiers for each in strata.classes]
     for (name, each), items in zip(whose, strata.yes_items or (), strict=True):
         columns = given.get(each) or given.get(name, {})
         named = each if len(strata.classifiers) == 1 else f"{each}:{name}"
-        told = printable(_said_where(columns, each))
-        table.add_row(Text(printable(named), "bold"), Text(told), f"{items:,}")
-    return table
+        rows.append((Cell(named, "strong"), _said_where(columns, each), f"{items:,}"))
+    return Table("Classes", (*_texts("class", "said where"), Column("items")), tuple(rows))
 
 
 def _said_where(columns: Mapping[str, Any], each: str) -> str:
@@ -119,10 +130,11 @@ def _said_where(columns: Mapping[str, Any], each: str) -> str:
 
 def targets_table(goal: Goal) -> Table:
     """Return the metrics and their half-widths."""
-    table = new_table("metric", "within")
-    for target in goal.targets:
-        table.add_row(target.name, "–" if target.within is None else f"±{target.within:g}")
-    return table
+    rows = tuple(
+        (target.name, "–" if target.within is None else f"±{target.within:g}")
+        for target in goal.targets
+    )
+    return Table("Metrics", headed("metric", "within"), rows)
 
 
 def classifiers_document(source: Source, strata: Strata) -> dict[str, dict[str, Any]]:
@@ -175,15 +187,13 @@ def _next(campaign: Campaign) -> str:
 
 def render_campaign(campaign: Campaign, *, scale_given: bool) -> RenderableType:
     """Return what people are told."""
-    notes = _notes(campaign)
     blocks = [*_what_for(campaign.settings, scale_given=scale_given)]
     if campaign.settings.goal.threshold_for is None:  # a ladder has too many to read
         blocks.append(sizes_table(campaign.strata()))
-    if notes:
-        blocks.append(note_lines(notes))
-    blocks.append(commitment_line(campaign.settings))
+    blocks.append(Notes(tuple(_notes(campaign))))
     headline = Text.assemble((printable(campaign.name), "bold"), (" is ready", "dim"))
-    return Group(headline, *(part for block in blocks for part in (Text(), block)))
+    shown = view(Document.of(campaign.name, *blocks).blocks)
+    return Group(headline, Text(), shown, Text(), commitment_line(campaign.settings))
 
 
 def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
@@ -222,22 +232,20 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
 _AUX = "what they tell is learned from the labels, at 100, 200, 400 of them and so on"
 
 
-def _what_for(settings: Settings, *, scale_given: bool) -> list[RenderableType]:
+def _what_for(settings: Settings, *, scale_given: bool) -> list[Block]:
     """Return what was read and what is wanted of it, in blocks."""
     source, goal, strata = settings.source, settings.goal, settings.strata
     read = ("read", f"{source.description}: {source.rows:,} items, ids are {source.id_kind}s")
     if not goal.single:
         return [
-            facts([read, *several_facts(source, goal, strata)]),
+            Pairs((read, *several_facts(source, goal, strata))),
             classifiers_table(source, strata),
             targets_table(goal),
         ]
-    return [facts([read, *_facts(settings, goal, scale_given=scale_given)])]
+    return [Pairs((read, *_facts(settings, goal, scale_given=scale_given)))]
 
 
-def _facts(
-    settings: Settings, goal: Goal, *, scale_given: bool
-) -> list[tuple[str, RenderableType]]:
+def _facts(settings: Settings, goal: Goal, *, scale_given: bool) -> _Rows:
     design, scale = settings.design, settings.source.scale
     return [
         ("metric", f"{metric_name(goal.metric)}: {METRICS[goal.metric].text}"),
@@ -251,12 +259,12 @@ def _facts(
     ]
 
 
-def _by_weight(source: Source) -> list[tuple[str, RenderableType]]:
+def _by_weight(source: Source) -> _Rows:
     weight = source.columns.get("sample_weight")
     return [("weights", f"{weight}: items are drawn in proportion to it")] if weight else []
 
 
-def _second_opinions(source: Source) -> list[tuple[str, RenderableType]]:
+def _second_opinions(source: Source) -> _Rows:
     return [("aux", f"{', '.join(source.aux)}: {_AUX}")] if source.aux else []
 
 

@@ -1,7 +1,7 @@
 """Reports: one moment of a campaign as HTML, Markdown and JSON.
 
-    labelling -> gather (facts: plain values) -> sections (blocks: words, tables, figures)
-          -> html | markdown
+    labelling -> gather (facts: plain values) -> sections (documents of results, and others)
+          -> html | Markdown (`results.markdown`)
 
 JSON is the facts as they are; so whatever a page says can be recomputed from the store.
 """

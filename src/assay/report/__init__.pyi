@@ -1,7 +1,8 @@
 from assay.report.charts import Curve as Curve
 from assay.report.charts import curve_of as curve_of
-from assay.report.charts import curve_svg as curve_svg
 from assay.report.charts import draw_curve as draw_curve
+from assay.report.charts import figure_of as figure_of
+from assay.report.html import blocks_of as blocks_of
 from assay.report.report import SUFFIXES as SUFFIXES
 from assay.report.report import Report as Report
 from assay.report.report import kind_of as kind_of

@@ -10,11 +10,9 @@ from math import ceil, floor, log10
 from operator import attrgetter
 from typing import Self
 
-from assay.report.blocks import Figure, Table
 from assay.report.facts import Facts, Range, StratumFacts
-from assay.results import Estimate, HistoryPoint, html_text, metric_name, thinned
+from assay.results import SIDE, Column, Estimate, Figure, HistoryPoint, Table, thinned
 
-SIDE = 1000  # of the square
 _POINTS = 200  # at most; no screen shows more
 _ROWS = 12  # of the table that says the same
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
@@ -90,55 +88,6 @@ def curve_of(
     now = HistoryPoint(estimate.labels, estimate.value, estimate.low, estimate.high)
     points = [*(point for point in past if point.labels < now.labels), now]
     return draw_curve(points, within=estimate.within, at_least=at_least)
-
-
-# The picture in a notebook: no style sheet is around it, so it has its numbers in itself.
-
-_PAINT = {
-    "grid": 'stroke="currentColor" stroke-opacity=".18"',
-    "band": 'fill="currentColor" fill-opacity=".18" stroke="none"',
-    "goal": 'stroke="currentColor" stroke-opacity=".7" stroke-dasharray="4 4"',
-    "line": 'stroke="currentColor" stroke-width="1.6"',
-    "last": 'stroke="currentColor" stroke-width="7" stroke-linecap="round"',
-}
-_LEFT, _TOP, _WIDE, _HIGH = 46, 10, 360, 150  # where the square is drawn, stretched
-
-
-def curve_svg(curve: Curve, metric: str) -> str:
-    """Picture of a metric as SVG, in the colour of the text around it, without script."""
-    first, last = curve.rows[0], curve.rows[-1]
-    told = (
-        f"{metric_name(metric)}: after {first.labels:,} labels from {first.low:.3f} to "
-        f"{first.high:.3f}, after {last.labels:,} from {last.low:.3f} to {last.high:.3f}"
-    )
-    paths = "".join(
-        f'<path d="{path}" fill="none" vector-effect="non-scaling-stroke" {paint}/>'
-        if "fill" not in paint
-        else f'<path d="{path}" {paint}/>'
-        for name, paint in _PAINT.items()
-        if (path := getattr(curve, name))
-    )
-    texts: list[tuple[float, float, str, str]] = [
-        (_LEFT - 6, _TOP + 4 + _HIGH * i / (len(curve.upwards) - 1), "end", text)
-        for i, text in enumerate(curve.upwards)
-    ]
-    texts += [
-        (_LEFT + _WIDE * i / (len(curve.across) - 1), _TOP + _HIGH + 17, "middle", text)
-        for i, text in enumerate(curve.across)
-    ]
-    texts.append((_LEFT + _WIDE + 24, _TOP + _HIGH + 17, "start", "labels"))
-    numbers = "".join(
-        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" font-size="12" '
-        f'fill="currentColor">{text}</text>'
-        for x, y, anchor, text in texts
-    )
-    width, height = _LEFT + _WIDE + 70, _TOP + _HIGH + 24
-    return (
-        f'<svg role="img" aria-label="{html_text(told)}" width="{width}" height="{height}" '
-        f'viewBox="0 0 {width} {height}" style="max-width:100%;height:auto">'
-        f'<svg x="{_LEFT}" y="{_TOP}" width="{_WIDE}" height="{_HIGH}" overflow="visible" '
-        f'viewBox="0 0 {SIDE} {SIDE}" preserveAspectRatio="none">{paths}</svg>{numbers}</svg>'
-    )
 
 
 def _goal(now: HistoryPoint, within: float | None, at_least: float | None) -> tuple[float, ...]:
@@ -315,9 +264,11 @@ def _known(ends: Range, said_yes: bool | None, facts: Facts) -> list[float]:
     return [end for end in (least, most) if end is not None]
 
 
-def figure_of(curve: Curve, name: str, goal: str) -> Figure:
-    """Return the picture of an interval that narrows; `goal` is what its dashed lines mean."""
+def figure_of(curve: Curve, estimate: Estimate) -> Figure:
+    """Return the picture of an interval that narrows."""
+    name, within = estimate.name, estimate.within
     first, last = curve.rows[0], curve.rows[-1]
+    goal = "the limit asked about" if within is None else f"±{within:g}, the goal"
     key = [("line", "estimate"), ("band", "interval")]
     return Figure(
         title=f"How the interval of {name} narrowed",
@@ -334,7 +285,7 @@ def figure_of(curve: Curve, name: str, goal: str) -> Figure:
         unit="labels",
         table=Table(
             f"{name} after so many labels",
-            ("Labels", "Estimate", "From", "To"),
+            tuple(map(Column, ("Labels", "Estimate", "From", "To"))),
             tuple(
                 (
                     f"{point.labels:,}",

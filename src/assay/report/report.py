@@ -10,12 +10,11 @@ from typing import Any
 
 from assay.errors import InputError
 from assay.labelling import Labelling
-from assay.report.blocks import Document, markdown_of
 from assay.report.facts import Facts, MetricFacts
 from assay.report.gather import facts_of
 from assay.report.html import html_of
-from assay.report.sections import document_of
-from assay.results import ThresholdCurve, write_whole
+from assay.report.sections import page_of
+from assay.results import Page, ThresholdCurve, markdown_of, write_whole
 
 FORMAT = 1  # of `to_dict`; it grows when a key changes its meaning or goes
 SUFFIXES = {".html": "html", ".md": "markdown", ".json": "json"}
@@ -52,18 +51,18 @@ class Report:
     curve: ThresholdCurve | None = None
 
     @cached_property
-    def _document(self) -> Document:
-        return document_of(self.facts, self.curve)
+    def _page(self) -> Page:
+        return page_of(self.facts, self.curve)
 
     @property
     def html(self) -> str:
         """The report as one HTML file that needs nothing else."""
-        return html_of(self._document)
+        return html_of(self._page)
 
     @property
     def markdown(self) -> str:
         """The report as Markdown."""
-        return markdown_of(self._document)
+        return markdown_of(self._page)
 
     @property
     def json(self) -> str:

@@ -1,50 +1,43 @@
-"""Sections of a report in reading order: its numbers first, then its method."""
+"""Documents of a report in reading order: its numbers first, then its method."""
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from operator import attrgetter
 from typing import Any
 
 from assay.core.metrics import METRICS
-from assay.report.blocks import (
+from assay.report.charts import draw_curve, draw_reliability, figure_of
+from assay.report.facts import Facts, MetricFacts
+from assay.report.threshold_chart import curve_figures
+from assay.results import (
     Block,
     Code,
     Document,
+    Estimates,
     Figure,
-    Headline,
     Lines,
     Notice,
+    Page,
     Pairs,
     Paragraph,
-    Section,
     Table,
-)
-from assay.report.charts import draw_curve, draw_reliability, figure_of
-from assay.report.confusion_table import class_section, confusion_section
-from assay.report.facts import Facts, MetricFacts
-from assay.report.threshold_chart import curve_section
-from assay.results import (
     ThresholdCurve,
     as_heading,
     difference_words,
-    ends_text,
-    metric_name,
+    headed,
     plain_words,
-    value_text,
 )
 
 
-def document_of(facts: Facts, curve: ThresholdCurve | None = None) -> Document:
+def page_of(facts: Facts, curve: ThresholdCurve | None = None) -> Page:
     """Return a report as a page."""
     sections = [
         estimates(facts),
         worth(facts),
         narrowing(facts),
-        None if curve is None else curve_section(curve),
-        *map(class_section, facts.classes),
-        *map(confusion_section, facts.confusion),
-        *_slices(facts),
+        *_curve(curve),
+        *(each.document() for each in (*facts.classes, *facts.confusion, *facts.slices)),
         _opinions(facts),
         _strata(facts),
         _reliability(facts),
@@ -56,7 +49,7 @@ def document_of(facts: Facts, curve: ThresholdCurve | None = None) -> Document:
         _notes(facts),
         _checking(facts),
     ]
-    return Document(
+    return Page(
         title=facts.campaign.name,
         subtitle=f"{_topic(facts)} · {facts.campaign.question}",
         sections=tuple(section for section in sections if section is not None),
@@ -108,15 +101,15 @@ _NO_SPREAD = (
 )
 
 
-def estimates(facts: Facts) -> Section:
+def estimates(facts: Facts) -> Document:
     """Return the estimates, with all that makes them readable."""
     several = len(facts.metrics) > 1
     first = facts.metrics[0].estimate
-    said = plain_words({each.estimate.metric: each.estimate for each in facts.metrics})
-    blocks: list[Block] = [Paragraph(said), _notice(facts)]
+    found = _all_of(facts)
+    blocks: list[Block] = [Paragraph(plain_words(found)), _notice(facts)]
     if facts.answer:
         blocks.insert(0, Paragraph(facts.answer))
-    blocks.append(_estimates_table(facts.metrics) if several else _headline(facts.metrics[0]))
+    blocks.append(found.figures[0])  # what could not be judged has a section of its own
     rows = [("Interval", f"{first.interval}; {first.holds}"), ("Goal", facts.how.goal_words)]
     if not several:
         if first.within is not None:
@@ -126,10 +119,10 @@ def estimates(facts: Facts) -> Section:
     rows.append(("Labels", _labels(facts)))
     told = (difference_words(each.estimate) for each in facts.metrics)
     rows += [("Difference", words) for words in told if words]
-    return Section("The estimates" if several else "The estimate", (*blocks, Pairs(tuple(rows))))
+    return Document("The estimates" if several else "The estimate", (*blocks, Pairs(tuple(rows))))
 
 
-def worth(facts: Facts) -> Section:
+def worth(facts: Facts) -> Document:
     """Return what the labels are worth beside a random sample."""
     rows = tuple(
         (
@@ -143,7 +136,7 @@ def worth(facts: Facts) -> Section:
     )
     unknown = [each.estimate for each in facts.metrics if each.effective_labels is None]
     unseen = any(each.standard_error == 0 for each in unknown)
-    headings = ("Metric", "Labels", "Effective sample size", "Of items", "At random, about")
+    headings = headed("Metric", "Labels", "Effective sample size", "Of items", "At random, about")
     blocks: list[Block] = [
         Table("Labels, and what a random sample would take", headings, rows),
         Paragraph(f"{_EFFECTIVE} {_NO_SPREAD}" if unseen else _EFFECTIVE, small=True),
@@ -155,10 +148,10 @@ def worth(facts: Facts) -> Section:
         names = tuple(name for name, kind in METRICS.items() if kind.depends_on == rare)
         if any(each.estimate.metric.startswith(names) for each in facts.metrics):
             blocks.append(Paragraph(words, small=True))
-    return Section("What the labels are worth", tuple(blocks))
+    return Document("What the labels are worth", tuple(blocks))
 
 
-def narrowing(facts: Facts) -> Section | None:
+def narrowing(facts: Facts) -> Document | None:
     """Return the pictures of intervals that narrow; None while there is nothing to draw."""
     chosen = sorted(facts.metrics, key=attrgetter("estimate.distance"), reverse=True)[:_PICTURES]
     figures = [_figure(each, facts) for each in facts.metrics if each in chosen]
@@ -168,12 +161,12 @@ def narrowing(facts: Facts) -> Section | None:
     if len(drawn) < len(facts.metrics):
         words = "Pictures are of the metrics that are farthest from their goals."
         drawn.append(Paragraph(words, small=True))
-    return Section("How the interval narrowed", tuple(drawn))
+    return Document("How the interval narrowed", tuple(drawn))
 
 
 def about(each: MetricFacts) -> str:
     """Return a metric's name as it is read."""
-    return metric_name(each.estimate.metric)
+    return each.estimate.name
 
 
 def _notice(facts: Facts) -> Notice:
@@ -187,33 +180,8 @@ def _notice(facts: Facts) -> Notice:
     return Notice("warn" if missed or unsure or unjudged else "good", f"Stopped: {stopped}.{more}")
 
 
-def _headline(each: MetricFacts) -> Headline:
-    low, high = ends_text(each.estimate)
-    waiting = f", {each.estimate.open:,} open" if each.estimate.open else ""
-    sure = f"at {100 * each.estimate.confidence:.4g}% confidence{waiting}"
-    value = f"{value_text(each.estimate)} [{low}, {high}]"
-    return Headline(as_heading(about(each)), value, sure)
-
-
-def _estimates_table(metrics: Sequence[MetricFacts]) -> Table:
-    return Table(
-        "Every metric, with its interval and its goal",
-        ("Metric", "Estimate", "From", "To", "Confidence", "±", "Goal", "Labels", "State"),
-        tuple(
-            (
-                about(each),
-                "–" if each.estimate.value is None else value_text(each.estimate),
-                *ends_text(each.estimate),
-                f"{100 * each.estimate.confidence:.4g}%",
-                f"{each.estimate.half_width:.4f}",
-                "–" if each.estimate.within is None else f"{each.estimate.within:g}",
-                f"{each.estimate.labels:,}",
-                each.state,
-            )
-            for each in metrics
-        ),
-        texts=(8,),
-    )
+def _all_of(facts: Facts) -> Estimates:
+    return Estimates({each.estimate.metric: each.estimate for each in facts.metrics})
 
 
 def _labels(facts: Facts) -> str:
@@ -243,20 +211,18 @@ def _number(labels: float | None) -> str:
 def _figure(each: MetricFacts, facts: Facts) -> Figure | None:
     at_least = facts.how.goal.get("at_least")
     curve = draw_curve(each.history, within=each.estimate.within, at_least=at_least)
-    if curve is None:
-        return None
-    within = each.estimate.within
-    goal = "the limit asked about" if within is None else f"±{within:g}, the goal"
-    return figure_of(curve, about(each), goal)
+    return None if curve is None else figure_of(curve, each.estimate)
 
 
 # The method: what was drawn, answered and found on the way, and how to check it.
 
 
-def _strata(facts: Facts) -> Section:
+def _strata(facts: Facts) -> Document:
     share = f"Share of {facts.outcome}"
     part = "Share of items" if facts.population.weight_column is None else "Share of weight"
-    headings = ("Stratum", "Items", part, "Drawn", "Labels", "Not judged", share)
+    headings = headed(
+        "Stratum", "Items", part, "Drawn", "Labels", "Not judged", share, "From", "To"
+    )
     rows = tuple(
         (
             each.stratum,
@@ -269,13 +235,10 @@ def _strata(facts: Facts) -> Section:
     )
     confidence = facts.how.goal["confidence"]
     words = f"Intervals of the shares at {100 * confidence:.4g}%: {facts.strata_interval}."
-    return Section(
-        "Strata",
-        (Table("Labels by stratum", (*headings, "From", "To"), rows), Paragraph(words, small=True)),
-    )
+    return Document("Strata", (Table("Labels by stratum", headings, rows, words),))
 
 
-def _reliability(facts: Facts) -> Section | None:
+def _reliability(facts: Facts) -> Document | None:
     figure = draw_reliability(facts)
     if figure is None:
         return None
@@ -283,10 +246,10 @@ def _reliability(facts: Facts) -> Section | None:
         "A stratum's scores across, and what was found among its labels upwards. A dot stands in "
         "the middle of the scores or, where these have no known end, at the cut."
     )
-    return Section("Scores and what was found", (figure, Paragraph(words, small=True)))
+    return Document("Scores and what was found", (figure, Paragraph(words, small=True)))
 
 
-def _unanswered(facts: Facts) -> Section:
+def _unanswered(facts: Facts) -> Document:
     answers = facts.answers
     rows = [
         ("Drawn", f"{answers.drawn:,} items"),
@@ -298,46 +261,32 @@ def _unanswered(facts: Facts) -> Section:
         rows.append(("Of these, waiting for another reviewer", f"{answers.half_reviewed:,}"))
         rows.append(("Of these, waiting for a ruling", f"{answers.disputed:,}"))
     blocks: list[Block] = [Pairs(tuple(rows))]
-    bounds = tuple(
-        (
-            about(each),
-            value_text(each.estimate),
-            f"{each.estimate.cannot_judge:,}",
-            f"{each.estimate.worst_case[0]:.3f}",
-            f"{each.estimate.worst_case[1]:.3f}",
-            "{:.3f} to {:.3f}".format(*each.estimate.ends_like_rest),
-        )
-        for each in facts.metrics
-        if each.estimate.worst_case is not None
-    )
-    if bounds:
-        headings = ("Metric", "Estimate", "Not judged", "From", "To", "If like the rest")
-        blocks.append(Table("The interval, whatever the unjudged items are", headings, bounds))
-        blocks.append(Paragraph(_UNJUDGED, small=True))
+    if any(each.estimate.worst_case is not None for each in facts.metrics):
+        blocks += [_all_of(facts).unjudged, Paragraph(_UNJUDGED, small=True)]
     if answers.unanswered:
         blocks.append(Paragraph(_UNANSWERED, small=True))
-    return Section("Items without an answer", tuple(blocks))
+    return Document("Items without an answer", tuple(blocks))
 
 
-def _reviewers(facts: Facts) -> Section:
+def _reviewers(facts: Facts) -> Document:
     blocks: list[Block] = []
     if facts.reviewers:
         names = ("answers", "cannot_judge", "broken", "skipped", "late", "spare")
-        headings = ("Reviewer", *(name.replace("_", " ").capitalize() for name in names))
+        headings = headed("Reviewer", *(name.replace("_", " ").capitalize() for name in names))
         rows = tuple((each.name, *_counts(each, *names)) for each in facts.reviewers)
         blocks.append(Table("What each reviewer has done", headings, rows))
     else:
         blocks.append(Paragraph("Nobody has judged an item."))
     told = str(facts.agreement) if facts.agreement else "No item was judged by two reviewers"
     blocks.append(Paragraph(f"{told[0].upper()}{told[1:]}."))
-    return Section("Reviewers", tuple(blocks))
+    return Document("Reviewers", tuple(blocks))
 
 
 def _counts(each: object, *names: str) -> tuple[str, ...]:
     return tuple(f"{getattr(each, name):,}" for name in names)
 
 
-def _deviations(facts: Facts) -> Section:
+def _deviations(facts: Facts) -> Document:
     found = facts.deviations
     rows = [
         ("Items whose answer has changed", f"{found.revised_items:,}"),
@@ -358,7 +307,7 @@ def _deviations(facts: Facts) -> Section:
     if found.before is not None:
         rows.append(_before(found.before))
         rows.append(("Earlier answers that wait to be drawn", f"{found.waiting:,}"))
-    return Section("Corrections, rulings and late answers", (Pairs(tuple(rows)),))
+    return Document("Corrections, rulings and late answers", (Pairs(tuple(rows)),))
 
 
 def _before(before: Mapping[str, Any]) -> tuple[str, str]:
@@ -370,49 +319,21 @@ def _before(before: Mapping[str, Any]) -> tuple[str, str]:
     return "Goes on with labels of", f"{names}: {judged}, of which {gone} are not asked about here"
 
 
-def _slices(facts: Facts) -> list[Section]:
-    return [
-        Section(
-            f"By {each.column}",
-            (
-                Table(
-                    each.headline,
-                    each.headings,
-                    tuple((row.slice, *row.cells, row.verdict) for row in each.rows),
-                    texts=(len(each.headings) - 1,),
-                ),
-                *(Paragraph(note, small=True) for note in each.notes),
-            ),
-        )
-        for each in facts.slices
-    ]
+def _curve(curve: ThresholdCurve | None) -> list[Document]:
+    if curve is None:
+        return []
+    section = curve.document()
+    return [Document(section.title, (*curve_figures(curve), *section.blocks))]
 
 
-def _opinions(facts: Facts) -> Section | None:
+def _opinions(facts: Facts) -> Document | None:
     """Return what second opinions save, and how good those are that say yes or no."""
     blocks: list[Block] = [Paragraph(facts.saved)] if facts.saved else []
-    for each in facts.judges:
-        (_, *headings), rows = each.table("")
-        doubted = any(row[-1] for row in rows)  # a column of its own where there is a doubt
-        named = ["Figure", *(text.capitalize() for text in headings[:-1])]
-        blocks.append(
-            Table(
-                each.headline,
-                (*named, "What to think of it") if doubted else tuple(named),
-                tuple(row if doubted else row[:-1] for row in rows),
-                texts=(len(named),) if doubted else (),
-            )
-        )
-        blocks += [Paragraph(_sentence(line)) for line in each.gap_lines("")]
-        blocks += [Paragraph(_sentence(note), small=True) for note in each.notes]
-    return Section("Second opinions", tuple(blocks)) if blocks else None
+    blocks += [block for each in facts.judges for block in each.document().blocks]
+    return Document("Second opinions", tuple(blocks)) if blocks else None
 
 
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
-
-
-def _population(facts: Facts) -> Section:
+def _population(facts: Facts) -> Document:
     found, campaign = facts.population, facts.campaign
     rows = [
         ("Items", f"{found.items:,}"),
@@ -429,10 +350,10 @@ def _population(facts: Facts) -> Section:
     if found.sampled < found.items:
         told = f"{found.sampled:,} items: the others tell nothing about the metric"
         rows.insert(1, ("Labels are drawn from", told))
-    return Section("Population", (Pairs(tuple(rows)),))
+    return Document("Population", (Pairs(tuple(rows)),))
 
 
-def _design(facts: Facts) -> Section:
+def _design(facts: Facts) -> Document:
     how = facts.how
     rows = (
         ("Mode", f"{how.mode}: {how.promise}"),
@@ -441,14 +362,14 @@ def _design(facts: Facts) -> Section:
         ("Seed", f"{how.seed}: with an item's id it fixes the item's place in the order"),
     )
     stored = json.dumps({"design": how.design, "goal": how.goal}, indent=2, ensure_ascii=False)
-    return Section("Design", (Pairs(rows), Code(stored, "json")))
+    return Document("Design", (Pairs(rows), Code(stored, "json")))
 
 
-def _notes(facts: Facts) -> Section | None:
-    return Section("Notes", (Lines(facts.notes),)) if facts.notes else None
+def _notes(facts: Facts) -> Document | None:
+    return Document("Notes", (Lines(facts.notes),)) if facts.notes else None
 
 
-def _checking(facts: Facts) -> Section:
+def _checking(facts: Facts) -> Document:
     name = shlex.quote(facts.campaign.name)
     commands = (
         f"assay verify {name}\n"
@@ -457,7 +378,7 @@ def _checking(facts: Facts) -> Section:
         f"assay report {name} --bundle audit.zip\n"
         "assay verify audit.zip"
     )
-    return Section(
+    return Document(
         "How to check it",
         (
             Paragraph(

@@ -3,9 +3,16 @@
 from collections.abc import Sequence
 from html import escape
 
-from assay.report.blocks import Figure, Lines, Paragraph, Section, Table
-from assay.report.charts import SIDE
-from assay.results import CurvePoint, CurveValue, ThresholdCurve, distinct, metric_name, stretch
+from assay.results import (
+    SIDE,
+    CurvePoint,
+    CurveValue,
+    Figure,
+    ThresholdCurve,
+    distinct,
+    metric_name,
+    stretch,
+)
 
 WIDTH, HEIGHT = 760, 340
 LEFT, RIGHT, TOP, BOTTOM = 52, 20, 40, 58  # margins
@@ -141,23 +148,9 @@ def _axis(curve: ThresholdCurve, shown: Sequence[CurvePoint]) -> list[str]:
     return drawn
 
 
-# In a report: a picture for each metric, and a table of a dozen thresholds.
-
-
-def curve_section(curve: ThresholdCurve) -> Section:
-    """Return the curve as a section of a report."""
-    figures = [_figure(curve, name) for name in curve.metrics if name in ("precision", "recall")]
-    table = Table("At a dozen thresholds", curve.headings, tuple(curve.table()))
-    return Section(
-        "The curve of the score",
-        (
-            Paragraph(f"{curve.headline[0].upper()}{curve.headline[1:]}."),
-            *([Lines(tuple(curve.area_lines))] if curve.area_lines else []),
-            *figures,
-            table,
-            *(Paragraph(each, small=True) for each in (*curve.marks, *curve.notes)),
-        ),
-    )
+def curve_figures(curve: ThresholdCurve) -> tuple[Figure, ...]:
+    """Return a picture of precision and one of recall, for a report."""
+    return tuple(_figure(curve, name) for name in curve.metrics if name in ("precision", "recall"))
 
 
 def _figure(curve: ThresholdCurve, name: str) -> Figure:

@@ -3,6 +3,7 @@
 import json
 from html import escape
 
+from assay.report.html import blocks_of
 from assay.report.threshold_chart import LEFT, RIGHT, WIDTH, along, draw_thresholds
 from assay.results import CurveValue, ThresholdCurve, distinct, metric_name, printable
 
@@ -12,7 +13,7 @@ _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; margin: 1.5rem auto; max-width: 60rem;
   padding: 0 1rem; }
 h1 { font-size: 1.4rem; }
-.curve-scroll { overflow-x: auto; }
+.curve-scroll, .table-box { overflow-x: auto; }
 .curve-picture { display: block; font: 13px system-ui, sans-serif; height: auto; width: 100%;
   max-width: 50rem; }
 .curve-move { box-sizing: border-box; max-width: 50rem;
@@ -98,23 +99,10 @@ def _cells(value: CurveValue) -> list[str]:
 def curve_page(curve: ThresholdCurve, name: str, script: str) -> str:
     """Return a page of its own, which needs nothing else."""
     title = escape(printable(f"{name}: the curve of its score"))
-    areas = "".join(f"<li>{escape(line)}</li>" for line in curve.area_lines)
-    notes = "".join(f"<li>{escape(printable(note))}</li>" for note in curve.notes)
-    marks = "".join(f"<p>{escape(mark)}</p>" for mark in curve.marks)
-    head = "".join(f"<th scope=col>{escape(heading)}</th>" for heading in curve.headings)
-    rows = "".join(
-        f"<tr><th scope=row>{escape(first)}</th>"
-        + "".join(f"<td>{escape(cell)}</td>" for cell in cells)
-        + "</tr>"
-        for first, *cells in curve.table()
-    )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{title}</title><style>{_STYLE}</style></head><body><h1>{title}</h1>"
-        f"<p>{escape(curve.headline)}</p><ul>{areas}</ul>{curve_part(curve)}"
-        '<div class="curve-scroll" tabindex="0" role="region" aria-label="A dozen thresholds">'
-        f"<table><caption>A dozen thresholds</caption>"
-        f"<thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>{marks}<ul>{notes}</ul>"
+        f"{curve_part(curve)}{blocks_of(curve.document().blocks)}"
         f'<script type="module">{script}</script></body></html>\n'
     )

@@ -1,15 +1,12 @@
 """Precision, recall and F1 of every class, with intervals."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 from assay.errors import printable
-from assay.results.frames import Backend, frame_of, types_of
-from assay.results.html import html_block, html_headline, html_remarks, html_table
-from assay.results.text import text_table
+from assay.results.document import Cell, Column, Document, Notes, Table, Tone, clipped, headed
+from assay.results.result import Result
 
-CLASS_HEADINGS = ("class", "precision", "recall", "f1", "called so", "there are about", "labels")
 _LONGEST = 40  # characters of a class's name in a table
 
 
@@ -38,28 +35,17 @@ class ClassRow:
     labels: int  # labels of items that are called so, or that are of it
     doubt: str = ""  # why there is no estimate; otherwise empty
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The row of a table."""
-        name = printable(self.name)
-        return (
-            name if len(name) <= _LONGEST else name[: _LONGEST - 1] + "…",
-            _share(self.precision, self.precision_low, self.precision_high),
-            _share(self.recall, self.recall_low, self.recall_high),
-            _share(self.f1, self.f1_low, self.f1_high),
-            f"{self.said:,}",
-            f"{'?' if self.items is None else f'{self.items:,.0f}'} "
-            f"[{self.items_low:,.0f}, {self.items_high:,.0f}]",
-            f"{self.labels:,}",
-        )
 
+def _share(value: float | None, low: float, high: float, tone: Tone) -> Cell:
+    def text(digits: int) -> str:
+        known = "?" if value is None else f"{value:.{digits}f}"
+        return f"{known} [{low:.{digits}f}, {high:.{digits}f}]"
 
-def _share(value: float | None, low: float, high: float) -> str:
-    return f"{'?' if value is None else f'{value:.3f}'} [{low:.3f}, {high:.3f}]"
+    return Cell(text(3), tone, brief=text(2))
 
 
 @dataclass(frozen=True)
-class ClassTable:
+class ClassTable(Result):
     """What is known of the classes, from the labels so far."""
 
     rows: tuple[ClassRow, ...]  # in the order of the vocabulary
@@ -67,6 +53,8 @@ class ClassTable:
     # Classes that are not shown: those with the fewest labels, where there are many.
     left_out: int = 0
     classifier: str = ""  # whose; empty where there is one
+
+    row_type = ClassRow
 
     def __iter__(self) -> Iterator[ClassRow]:
         return iter(self.rows)
@@ -84,27 +72,35 @@ class ClassTable:
     def remarks(self) -> tuple[str, ...]:
         """What is to be said beside the table."""
         level = f"{100 * self.confidence:.4g}%"
-        found = [f"Intervals are at {level}, each alone; labels went where the goal needed them."]
+        found = [f"intervals are at {level}, each alone; labels went where the goal needed them"]
         if self.left_out:
-            found.append(f"{self.left_out:,} classes with fewer labels are not shown.")
-        found += [f"{printable(row.name)}: {row.doubt}." for row in self.rows if row.doubt]
+            found.append(f"{self.left_out:,} classes with fewer labels are not shown")
+        found += [f"{printable(row.name)}: {row.doubt}" for row in self.rows if row.doubt]
         return tuple(found)
 
-    def __str__(self) -> str:
-        table = text_table(CLASS_HEADINGS, [row.cells for row in self.rows])
-        return "\n".join([*table, *self.remarks])
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return asdict(self)
-
-    def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return a DataFrame, one row a class."""
-        rows = [asdict(row) for row in self.rows]
-        return frame_of(rows, types_of(ClassRow), backend=backend)
-
-    def _repr_html_(self) -> str:
+    def document(self) -> Document:
+        """Return the metrics of each class as a table."""
         whose = f" of {self.classifier}" if self.classifier else ""
-        title = html_headline(f"Classes{whose}", "")
-        table = html_table(CLASS_HEADINGS, [row.cells for row in self.rows])
-        return html_block(title, table, html_remarks(self.remarks))
+        columns = (
+            *headed("class", "precision", "recall", "f1"),
+            Column("called so", only=("text", "notebook", "page", "markdown")),
+            # No other writer has room for how many there are.
+            Column("there are about", only=("text", "notebook")),
+            Column("labels"),
+        )
+        table = Table(f"Classes{whose}", columns, tuple(map(_cells, self.rows)))
+        return Document(f"Classes{whose}", (table, Notes(self.remarks)))
+
+
+def _cells(row: ClassRow) -> tuple[Cell, ...]:
+    tone: Tone = "faint" if row.doubt else ""
+    items = "?" if row.items is None else f"{row.items:,.0f}"
+    return (
+        Cell(clipped(row.name, _LONGEST), tone),
+        _share(row.precision, row.precision_low, row.precision_high, tone),
+        _share(row.recall, row.recall_low, row.recall_high, tone),
+        _share(row.f1, row.f1_low, row.f1_high, tone),
+        Cell(f"{row.said:,}", tone),
+        Cell(f"{items} [{row.items_low:,.0f}, {row.items_high:,.0f}]", tone),
+        Cell(f"{row.labels:,}", tone),
+    )

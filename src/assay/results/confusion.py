@@ -1,11 +1,22 @@
 """The confusion matrix of a campaign, as estimated counts and rates with intervals."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
-from assay.results.frames import Backend, frame_of, types_of
-from assay.results.html import html_block, html_headline, html_table
+from assay.core.vocabulary import NONE_OF_THESE
+from assay.results.document import (
+    Cell,
+    Column,
+    Document,
+    Interval,
+    Paragraph,
+    Table,
+)
+from assay.results.result import Result
+
+_MOST = 24  # classes that the matrix has room for
+_PAIRS = 12  # of classes that are confused most
+_STEPS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 0.9)  # of the shade, by the share
 
 
 @dataclass(frozen=True)
@@ -24,12 +35,8 @@ class ConfusionCell:
     labels: int  # how many of the labels they are
 
 
-def _labels(number: int) -> str:
-    return "1 label" if number == 1 else f"{number:,} labels"
-
-
 @dataclass(frozen=True)
-class ConfusionMatrix:
+class ConfusionMatrix(Result):
     """What items that are called each class are, from the labels so far."""
 
     classes: tuple[str, ...]  # in the order of the vocabulary
@@ -38,6 +45,13 @@ class ConfusionMatrix:
     said: dict[str, int]  # how many items are called each class: known, and not estimated
     confidence: float  # of each rate's interval alone
     classifier: str = ""  # whose; empty where there is one
+
+    row_type = ConfusionCell
+
+    @property
+    def rows(self) -> tuple[ConfusionCell, ...]:
+        """The cells."""
+        return self.cells
 
     def __iter__(self) -> Iterator[ConfusionCell]:
         return iter(self.cells)
@@ -88,34 +102,72 @@ class ConfusionMatrix:
             f"({first.rate:.1%} of what is called {first.said})"
         )
 
-    def __str__(self) -> str:
-        lines = [self.headline]
-        for cell in self.confused[:10]:
-            share = f"{cell.rate:.1%} [{cell.low:.1%}, {cell.high:.1%}]"
-            lines.append(
-                f"called {cell.said}, is {cell.is_of}: {share} of what is called {cell.said}, "
-                f"about {cell.items:,.0f} items, {_labels(cell.labels)}"
-            )
-        return "\n".join(lines)
+    def document(self) -> Document:
+        """Return the pairs that are confused most, and the matrix, shaded by share."""
+        whose = f" of {self.classifier}" if self.classifier else ""
+        columns = (
+            Column("called", "text"),
+            Column("is", "text"),
+            Column("items, about"),
+            Column("", "bar"),
+            *map(Column, ("share of what is called so", "interval", "labels")),
+        )
+        wrong = self.confused
+        more = len(wrong) - _PAIRS
+        note = f"and {more:,} {'pair' if more == 1 else 'pairs'} more with fewer items"
+        pairs = Table(
+            f"Confused most{whose}",
+            columns,
+            tuple(map(_pair, wrong[:_PAIRS])),
+            note if more > 0 else "",
+        )
+        said = Paragraph(f"{self.headline}.")
+        return Document.of(f"Confusion matrix{whose}", said, pairs, self._shaded())
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
-        return {**asdict(self), "cells": [asdict(cell) for cell in self.cells]}
+    def _shaded(self) -> Table:
+        """Return the matrix, or the part of a large one with most errors."""
+        order = self.order[:_MOST]
+        others = any(cell.is_of == NONE_OF_THESE for cell in self)
+        columns = (*order, NONE_OF_THESE) if others else order
+        words = (
+            "A row is what items that are called so are, in percent. A dot is where no label is. "
+            "Classes that are confused with each other stand beside each other. Intervals are at "
+            f"{100 * self.confidence:.4g}% for each share alone."
+        )
+        if len(order) < len(self.classes):
+            of_all = f"{len(order)} classes of {len(self.classes):,}"
+            words += f" The {of_all} with most errors are shown."
+        return Table(
+            "What items that are called so are, in percent",
+            (Column("called", "text"), *(Column(name, named=True) for name in columns)),
+            tuple((said, *(_shade(self.cell(said, name)) for name in columns)) for said in order),
+            words,
+        )
 
-    def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return the cells as a DataFrame, one row a cell."""
-        rows = [asdict(cell) for cell in self.cells]
-        return frame_of(rows, types_of(ConfusionCell), backend=backend)
 
-    def _repr_html_(self) -> str:
-        headings = ("called", "is", "items", "share of what is called so")
-        rows = [
-            (
-                cell.said,
-                cell.is_of,
-                f"{cell.items:,.0f}",
-                f"{cell.rate:.1%} [{cell.low:.1%}, {cell.high:.1%}]",
-            )
-            for cell in self.confused[:20]
-        ]
-        return html_block(html_headline(self.headline, ""), html_table(headings, rows))
+def _pair(cell: ConfusionCell) -> tuple[str | Cell, ...]:
+    return (
+        cell.said,
+        cell.is_of,
+        f"{cell.items:,.0f}",
+        Cell("", interval=Interval(cell.low, cell.high, cell.rate)),
+        f"{cell.rate:.1%}",
+        f"[{cell.low:.1%}, {cell.high:.1%}]",
+        f"{cell.labels:,}",
+    )
+
+
+def _shade(cell: ConfusionCell | None) -> Cell:
+    if cell is None:
+        return Cell("·", level=0)
+    percent = "<1" if 0 < cell.rate < 0.005 else f"{100 * cell.rate:.0f}"
+    return Cell(percent, level=level_of(cell.rate))
+
+
+def level_of(share: float) -> int:
+    """Return how dark a share is shown, from 0 to 9.
+
+    >>> level_of(0.001), level_of(0.04), level_of(0.97)
+    (0, 2, 9)
+    """
+    return sum(share >= step for step in _STEPS)

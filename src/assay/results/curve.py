@@ -1,15 +1,16 @@
 """Curve of a score: metrics at every threshold with intervals, as text, table, DataFrame, page."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
-from assay.errors import InputError, printable
+from assay.errors import InputError
+from assay.results.document import Document, Notes, Pairs, Table, headed
+from assay.results.estimate import metric_name
 from assay.results.frames import Backend, frame_of
-from assay.results.html import html_block, html_headline, html_remarks, html_table
-from assay.results.text import metric_name, text_table
+from assay.results.result import Result
 
 AREAS = {"average_precision": "average precision", "roc_auc": "area under the ROC curve"}
 _ROWS = 12  # of a table for people
@@ -74,7 +75,7 @@ class Area:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ThresholdCurve(Sequence[CurvePoint]):
+class ThresholdCurve(Result, Sequence[CurvePoint]):
     """Metrics at every threshold of a score, or at some hundreds of them, lowest first."""
 
     points: tuple[CurvePoint, ...]
@@ -139,32 +140,33 @@ class ThresholdCurve(Sequence[CurvePoint]):
         )
 
     @property
-    def area_lines(self) -> list[str]:
-        """Average precision and the area under the ROC curve, in words."""
-        return [f"{AREAS[name]} {area}" for name, area in self.areas.items()]
+    def rows(self) -> tuple[dict[str, Any], ...]:
+        """The points, each as one flat row."""
+        return tuple(point.to_row() for point in self.points)
 
-    @property
-    def marks(self) -> list[str]:
-        """What the marks in the table mean."""
-        return ["* the campaign's own threshold"] if self.own is not None else []
+    def document(self) -> Document:
+        """Return a dozen thresholds as a table, and the areas below the curves."""
+        areas = tuple((AREAS[name], str(area)) for name, area in self.areas.items())
+        title = "The curve of the score"
+        return Document.of(title, self.table(), Pairs(areas), Notes(self.notes))
 
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """What stands above the columns of the table."""
-        return ("threshold", "says yes", *map(metric_name, self.metrics))
-
-    def table(self, rows: int = _ROWS) -> list[tuple[str, ...]]:
+    def table(self, rows: int = _ROWS) -> Table:
         """Return some points as people read them; precision and recall have their intervals."""
         chosen = self.chosen(rows)
         texts = distinct([point.threshold for point in chosen])
-        return [
-            (
-                f"{text} *" if point is self.own else text,
-                f"{point.share:.1%}",
-                *(_cell(name, point.metrics[name]) for name in self.metrics),
-            )
-            for point, text in zip(chosen, texts, strict=True)
-        ]
+        return Table(
+            self.headline,
+            headed("threshold", "says yes", *map(metric_name, self.metrics)),
+            tuple(
+                (
+                    f"{text} *" if point is self.own else text,
+                    f"{point.share:.1%}",
+                    *(_cell(name, point.metrics[name]) for name in self.metrics),
+                )
+                for point, text in zip(chosen, texts, strict=True)
+            ),
+            "" if self.own is None else "* the campaign's own threshold",
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Return the curve as plain values."""
@@ -189,27 +191,7 @@ class ThresholdCurve(Sequence[CurvePoint]):
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
         """Return the curve as a DataFrame, a row for each threshold."""
-        rows = [point.to_row() for point in self.points]
-        return frame_of(rows, self.columns, backend=backend)
-
-    def __str__(self) -> str:
-        return "\n".join(self._lines())
-
-    __repr__ = __str__
-
-    def _lines(self) -> Iterator[str]:
-        yield printable(self.headline)
-        yield from self.area_lines
-        yield from text_table(self.headings, self.table())
-        yield from self.marks
-        yield from (f"note: {printable(note)}" for note in self.notes)
-
-    def _repr_html_(self) -> str:
-        return html_block(
-            html_headline(self.headline, "; ".join(self.area_lines)),
-            html_table(self.headings, self.table()),
-            html_remarks([*self.marks, *(f"note: {note}" for note in self.notes)]),
-        )
+        return frame_of(self.rows, self.columns, backend=backend)
 
 
 def _cell(name: str, value: CurveValue) -> str:

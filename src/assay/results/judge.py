@@ -1,17 +1,23 @@
 """Quality of a judge: how far its verdicts are people's answers, and what it makes of metrics."""
 
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.core.metrics import METRICS
-from assay.errors import printable
-from assay.results.frames import Backend, frame_of, types_of
-from assay.results.html import html_block, html_headline, html_remarks, html_table
-from assay.results.text import metric_name, text_table
-
-_HEADINGS = ("estimate", "interval", "labels", "worth", "")
-_LONGEST = 60  # characters of a slice's name in a table
+from assay.results.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Interval,
+    Lines,
+    Notes,
+    Table,
+    Tone,
+    headed,
+)
+from assay.results.estimate import metric_name
+from assay.results.result import Result
 
 
 @dataclass(frozen=True)
@@ -34,17 +40,6 @@ class JudgeFigure:
     def verdict(self) -> str:
         """What to think of it, in words."""
         return f"too few to say: {self.doubt}" if self.doubt else ""
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The figure as people read it: estimate, interval, labels, what they are worth, doubt."""
-        return (
-            "–" if self.value is None else f"{self.value:.3f}",
-            f"[{self.low:.3f}, {self.high:.3f}]",
-            f"{self.counted:,}",
-            "all" if self.effective is None else f"{self.effective:,.0f}",
-            self.verdict,
-        )
 
 
 @dataclass(frozen=True)
@@ -97,7 +92,7 @@ class JudgeGap:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeQuality:
+class JudgeQuality(Result):
     """How good a judge is, from the labels of a campaign."""
 
     column: str  # the column with its verdicts
@@ -110,6 +105,8 @@ class JudgeQuality:
     rows: tuple[JudgeFigure, ...]  # of all items, then of each slice
     gaps: tuple[JudgeGap, ...]  # of all items, then of each slice
     notes: tuple[str, ...] = ()  # what else a careful reader should know
+
+    row_type = JudgeFigure
 
     def figure(self, figure: str, slice: str = "") -> JudgeFigure:
         """Return a figure of all items, or of a slice; raise KeyError where there is none."""
@@ -162,39 +159,37 @@ class JudgeQuality:
             "notes": list(self.notes),
         }
 
-    def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return the figures as a DataFrame, one row each."""
-        rows = [asdict(row) for row in self.rows]
-        return frame_of(rows, types_of(JudgeFigure), backend=backend)
-
-    def table(self, slice: str) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-        """Return the headings and rows of a table of all items, or of a slice."""
-        rows = [(row.figure, *row.cells) for row in self.rows if row.slice == slice]
-        return (_short(slice), *_HEADINGS), rows
-
-    def gap_lines(self, slice: str) -> list[str]:
-        """Return the gaps of all items, or of a slice, in a sentence each."""
-        return [str(gap) for gap in self.gaps if gap.slice == slice]
-
-    def __str__(self) -> str:
-        return "\n".join(self._lines())
-
-    __repr__ = __str__
-
-    def _lines(self) -> Iterator[str]:
-        yield printable(self.headline)
+    def document(self) -> Document:
+        """Return the figures of all items and of each slice, and what they make of metrics."""
+        blocks: list[Block] = []
         for slice in ("", *self.slices):
-            headings, rows = self.table(slice)
-            yield from text_table(headings, rows)
-            yield from map(printable, self.gap_lines(slice))
-        yield from (f"note: {note}" for note in self.notes)
+            gaps = tuple(str(gap) for gap in self.gaps if gap.slice == slice)
+            blocks += [self._table(slice), Lines(gaps)]
+        return Document.of("Second opinions", *blocks, Notes(self.notes))
 
-    def _repr_html_(self) -> str:
-        parts = [html_headline(self.headline, "")]
-        for slice in ("", *self.slices):
-            parts += [html_table(*self.table(slice)), html_remarks(self.gap_lines(slice))]
-        return html_block(*parts, html_remarks(f"note: {note}" for note in self.notes))
+    def _table(self, slice: str) -> Table:
+        columns = (
+            *headed("figure", "estimate"),
+            Column("", "bar"),
+            *map(Column, ("interval", "labels", "worth")),
+            Column("", "remark"),
+        )
+        rows = tuple(_cells(row) for row in self.rows if row.slice == slice)
+        return Table(f"{self.by} {slice}" if slice else self.headline, columns, rows)
 
 
-def _short(name: str) -> str:
-    return printable(name if len(name) <= _LONGEST else f"{name[:_LONGEST]}…")
+def _cells(row: JudgeFigure) -> tuple[Cell, ...]:
+    drawn = None
+    if row.value is not None and row.figure != "kappa":  # which may be below 0
+        drawn = Interval(row.low, row.high, row.value)
+    texts = (
+        row.figure,
+        "–" if row.value is None else f"{row.value:.3f}",
+        "",
+        f"[{row.low:.3f}, {row.high:.3f}]",
+        f"{row.counted:,}",
+        "all" if row.effective is None else f"{row.effective:,.0f}",
+    )
+    tone: Tone = "faint" if row.doubt else ""
+    cells = (Cell(text, tone, interval=None if text else drawn) for text in texts)
+    return (*cells, Cell(row.verdict, "warn"))

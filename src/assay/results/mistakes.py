@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from assay.core.deck import Id
-from assay.errors import printable
+from assay.results.document import Cell, Column, Document, Notes, Paragraph, Table, clipped
 from assay.results.frames import Backend, column_types, frame_of, free_names
-from assay.results.html import html_block, html_headline, html_remarks, html_table
+from assay.results.result import Result
 
 KINDS = ("false positive", "false negative")
 
 _OWN = ("id", "kind", "score", "confidence", "stratum", "weight", "reviewers", "comment")
 _SHOWN_AT_MOST = 20  # rows of a text; a file has all
-_LONGEST = 60  # characters of a cell in a text
+_LONGEST = 300  # characters of what an item shows
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,19 @@ class Mistake:
         own = {name: getattr(self, name) for name in _OWN}
         return {**own, "reviewers": list(self.reviewers), "shown": dict(self.shown)}
 
+    @property
+    def who(self) -> str:
+        """Those who said so, as they are read."""
+        return ", ".join(name or "(nobody named)" for name in self.reviewers)
+
+    @property
+    def weight_text(self) -> str:
+        """The weight, in three digits or more."""
+        return f"{self.weight:,.0f}" if self.weight >= 100 else f"{self.weight:.3g}"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Mistakes(Sequence[Mistake]):
+class Mistakes(Result, Sequence[Mistake]):
     """The mistakes of one classifier, those first of which it was most sure."""
 
     classifier: str  # its name; empty where it has none
@@ -113,39 +123,35 @@ class Mistakes(Sequence[Mistake]):
             known["id"] = int
         return frame_of(rows, column_types(rows, columns, known), backend=backend)
 
-    def __str__(self) -> str:
-        lines = [self.headline]
-        shown = (map(_short, self.cells(row)) for row in self.rows[:_SHOWN_AT_MOST])
-        lines += ["   ".join(cells).rstrip() for cells in shown]
-        if (more := len(self.rows) - _SHOWN_AT_MOST) > 0:
-            lines.append(f"and {more:,} more")
-        return "\n".join([*map(printable, lines), *(f"note: {each}" for each in self.remarks)])
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        rows = [[_short(cell) for cell in self.cells(row)] for row in self.rows[:_SHOWN_AT_MOST]]
-        return html_block(
-            html_headline(self.headline, ""),
-            html_table(self.headings, rows) if rows else "",
-            html_remarks(f"note: {each}" for each in self.remarks),
+    def document(self, limit: int = _SHOWN_AT_MOST) -> Document:
+        """Return the first mistakes as a table; what items show has room of its own."""
+        columns = (
+            Column("item", "text"),
+            Column("mistake", "text"),
+            *map(Column, ("score", "stands for")),
+            *(Column(name, "text") for name in ("stratum", "said by")),
+            *(Column(name, "detail", named=True) for name in (*self.columns, "comment")),
         )
+        more = len(self) - limit
+        table = Table(
+            self.headline,
+            columns,
+            tuple(map(self._cells, self.rows[:limit])),
+            f"and {more:,} more" if more > 0 else "",
+        )
+        shown = table if self.rows else Paragraph(self.headline)
+        return Document.of("Errors", shown, Notes(tuple(self.remarks)))
 
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """What stands above each cell of a row."""
-        return ("item", "mistake", "score", "weight", *self.columns, "who", "comment")
-
-    def cells(self, row: Mistake) -> tuple[str, ...]:
-        """Return a mistake as people read it."""
+    def _cells(self, row: Mistake) -> tuple[str | Cell, ...]:
         return (
-            str(row.id),
-            row.kind,
+            Cell(str(row.id), "strong"),
+            Cell(row.kind, "bad"),
             "–" if row.score is None else f"{row.score:.4g}",
-            f"{row.weight:,.4g}" if row.weight < 100 else f"{row.weight:,.0f}",
-            *(_text(row.shown.get(column)) for column in self.columns),
-            ", ".join(name or "(nobody named)" for name in row.reviewers),
-            row.comment,
+            row.weight_text,
+            Cell(row.stratum, "faint"),
+            Cell(row.who, "faint"),
+            *(clipped(_text(row.shown.get(column)), _LONGEST) for column in self.columns),
+            clipped(row.comment, _LONGEST),
         )
 
 
@@ -155,8 +161,3 @@ def _plural(kind: str, number: int) -> str:
 
 def _text(value: object) -> str:
     return "" if value is None else str(value)
-
-
-def _short(cell: str) -> str:
-    line = " ".join(cell.split())
-    return printable(line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…")

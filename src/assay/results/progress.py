@@ -11,7 +11,7 @@ from typing import Literal, Self
 from assay.core.answers import Answer
 from assay.core.forecast import labels_at_width
 from assay.core.standing import Standing
-from assay.results.estimates import Estimate, Item
+from assay.results.estimate import Estimate, Item
 from assay.storage import Label
 
 

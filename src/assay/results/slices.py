@@ -1,17 +1,23 @@
 """Slices: a metric in each group of items, and where there are too few labels to say."""
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
-from assay.errors import printable
-from assay.results.frames import Backend, frame_of, types_of
-from assay.results.html import html_block, html_headline, html_remarks, html_table
-from assay.results.text import metric_name
-
-_HEADINGS = ("estimate", "interval", "labels", "worth", "share")
-
-_LONGEST = 200  # characters of a slice's name in a table
+from assay.core.metrics import METRICS
+from assay.results.document import (
+    Cell,
+    Column,
+    Document,
+    Interval,
+    Notes,
+    Paragraph,
+    Table,
+    Tone,
+)
+from assay.results.estimate import metric_name
+from assay.results.result import Result
 
 
 @dataclass(frozen=True)
@@ -72,20 +78,9 @@ class SliceRow:
         """Return the row as plain values."""
         return {**asdict(self), "too_few": self.too_few}
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """The row as people read it: estimate, interval, labels, what they are worth, share."""
-        return (
-            "–" if self.value is None else f"{self.value:.3f}",
-            f"[{self.low:.3f}, {self.high:.3f}]",
-            f"{self.labels:,}",
-            "all" if self.effective is None else f"{self.effective:,.0f}",
-            f"{self.share:.1%}",
-        )
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Slices(Mapping[str, SliceRow]):
+class Slices(Result, Mapping[str, SliceRow]):
     """A metric in every slice, by the column's value; those with most labels come first.
 
     Attributes
@@ -106,6 +101,9 @@ class Slices(Mapping[str, SliceRow]):
     rows: tuple[SliceRow, ...]
     notes: tuple[str, ...] = ()
 
+    row_type = SliceRow
+    more_columns: ClassVar[Mapping[str, type]] = {"too_few": bool}
+
     def __getitem__(self, value: str) -> SliceRow:
         for row in self.rows:
             if row.slice == value:
@@ -124,11 +122,6 @@ class Slices(Mapping[str, SliceRow]):
         sure = f"at {100 * self.confidence:g}%{' together' if self.simultaneous else ''}"
         return f"{metric_name(self.metric)} by {self.column}, {sure}"
 
-    @property
-    def headings(self) -> tuple[str, ...]:
-        """What stands above each column of the table; the last holds the verdicts."""
-        return (self.column, *_HEADINGS, "")
-
     def to_dict(self) -> dict[str, Any]:
         """Return the slices as plain values."""
         return {
@@ -140,45 +133,32 @@ class Slices(Mapping[str, SliceRow]):
             "notes": list(self.notes),
         }
 
-    def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return the slices as a DataFrame, one row each.
-
-        Parameters
-        ----------
-        backend : {"pandas", "polars", "pyarrow"}
-        """
-        return frame_of(
-            [row.to_dict() for row in self.rows],
-            {**types_of(SliceRow), "too_few": bool},
-            backend=backend,
+    def document(self) -> Document:
+        """Return the slices as a table, with why some have too few labels."""
+        columns = (
+            Column(self.column, "text", named=True),
+            Column("estimate"),
+            Column("", "bar"),
+            *map(Column, ("interval", "labels", "worth", "share")),
+            Column("", "remark"),
         )
+        table = Table(self.headline, columns, tuple(map(self._cells, self.rows)))
+        shown = table if self.rows else Paragraph(f"{self.headline}: no item has been drawn yet")
+        return Document.of(f"By {self.column}", shown, Notes(self.notes))
 
-    def __str__(self) -> str:
-        lines = [self.headings, *((row.slice, *row.cells, row.verdict) for row in self.rows)]
-        shown = [[_short(cell) for cell in line] for line in lines]
-        wide = [max(map(len, column)) for column in zip(*shown, strict=True)]
-        table = [
-            "   ".join(
-                cell.ljust(width) if place in (0, len(wide) - 1) else cell.rjust(width)
-                for place, (cell, width) in enumerate(zip(line, wide, strict=True))
-            ).rstrip()
-            for line in shown
-        ]
-        return "\n".join(
-            [printable(self.headline), *table, *(f"note: {note}" for note in self.notes)]
+    def _cells(self, row: SliceRow) -> tuple[Cell, ...]:
+        kind = METRICS.get(re.split(r"[:\[]", self.metric)[0])
+        scale = (kind.lowest if kind else 0.0, 1.0)
+        drawn = None if row.value is None else Interval(row.low, row.high, row.value, scale)
+        texts = (
+            row.slice,
+            "–" if row.value is None else f"{row.value:.3f}",
+            "",
+            f"[{row.low:.3f}, {row.high:.3f}]",
+            f"{row.labels:,}",
+            "all" if row.effective is None else f"{row.effective:,.0f}",
+            f"{row.share:.1%}",
         )
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        rows = [(_short(row.slice), *row.cells, row.verdict) for row in self.rows]
-        return html_block(
-            html_headline(self.headline, ""),
-            html_table(self.headings, rows),
-            html_remarks(f"note: {note}" for note in self.notes),
-        )
-
-
-def _short(cell: str) -> str:
-    """Return a text of a table as it is shown: a column may hold whole documents."""
-    return printable(cell if len(cell) <= _LONGEST else f"{cell[:_LONGEST]}…")
+        tone: Tone = "faint" if row.too_few else ""
+        cells = (Cell(text, tone, interval=None if text else drawn) for text in texts)
+        return (*cells, Cell(row.verdict, "warn"))

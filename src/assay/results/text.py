@@ -13,19 +13,12 @@ from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.core.targets import without_slices
-from assay.results.estimates import Estimate, StratumRow
+from assay.results.document import Tone
+from assay.results.estimate import Estimate, StratumRow, ends_text, value_text
 
 _EQUAL = "strata of equal size"
 _LABELS = ("labels", "positives")
 _STRATA_AT_MOST, _STRATA_SHOWN = 40, 30  # with more, only the largest are shown
-
-
-def metric_name(metric: str) -> str:
-    """Return a metric's name as it is read: ``false omission rate``.
-
-    Where it names a classifier, it stays as it is to be typed.
-    """
-    return metric if ":" in metric else metric.replace("_", " ")
 
 
 def strata_words(design: Design, strata: Strata) -> str:
@@ -39,25 +32,6 @@ def strata_words(design: Design, strata: Strata) -> str:
     if len(strata.classifiers) == 1:
         return METHODS["depth"]
     return f"{METHODS['depth']} where all classifiers say the same, of equal size elsewhere"
-
-
-def value_text(estimate: Estimate) -> str:
-    """Return the estimate in three digits, a difference with its sign.
-
-    >>> same = dict(confidence=0.95, standard_error=None, labels=9, cannot_judge=0, worst_case=None,
-    ...             interval="", anytime=True, stopped=None)
-    >>> value_text(Estimate("f1:new - f1:old", 0.02, -0.01, 0.05, **same))
-    '+0.020'
-    """
-    if estimate.value is None:
-        return "not known yet"
-    return _digits(estimate.value, signed=estimate.is_difference)
-
-
-def ends_text(estimate: Estimate) -> tuple[str, str]:
-    """Return the interval's ends in three digits, a difference's with signs."""
-    signed = estimate.is_difference
-    return _digits(estimate.low, signed=signed), _digits(estimate.high, signed=signed)
 
 
 def _of_sample(goal: Goal) -> str:
@@ -97,16 +71,16 @@ def goal_words(goal: Goal) -> str:
     return words if goal.budget is None else f"{words}, with at most {goal.budget:,} answers"
 
 
-def state_text(estimate: Estimate) -> tuple[str, str]:
-    """Return how a metric stands, and the colour to say it in."""
+def state_text(estimate: Estimate) -> tuple[str, Tone]:
+    """Return how a metric stands, and whether that is good."""
     over = estimate.stopped is not None
     if estimate.within is None:
-        return ("done", "green") if over else ("not yet", "yellow")
+        return ("done", "good") if over else ("not yet", "warn")
     if estimate.is_near:
-        return "met" if over else "within", "green"
+        return "met" if over else "within", "good"
     if estimate.half_width_like_rest <= estimate.within:
-        return "unjudged", "yellow"
-    return ("missed", "red") if over else ("not yet", "yellow")
+        return "unjudged", "warn"
+    return ("missed", "bad") if over else ("not yet", "warn")
 
 
 def shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
@@ -196,7 +170,7 @@ labels; a random sample would have needed about 620.
 
 
 def _plainly(estimate: Estimate) -> str:
-    name = as_heading(metric_name(estimate.metric))
+    name = as_heading(estimate.name)
     if estimate.value is None:
         return f"{name} is not known yet."
     (low, high), value = ends_text(estimate), value_text(estimate)
@@ -222,28 +196,6 @@ def _labels_plainly(estimate: Estimate) -> str:
     return f"{labels}; a random sample would have needed about {at_random:,}."
 
 
-def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    r"""Return the lines of a table: words to the left, numbers to the right, remarks at the end.
-
-    >>> print(*text_table(("design", "labels", ""), [("default", "90", "ours")]), sep="\n")
-    design   labels
-    default      90  ours
-    """
-    lines = [tuple(headings), *map(tuple, rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(headings))]
-    texts = []
-    for line in lines:
-        first, *numbers = zip(line, widths, strict=True)
-        cells = [first[0].ljust(first[1])]
-        cells += [
-            # What is not a number, at the end, is a remark.
-            text if place == len(numbers) - 1 and not headings[-1] else text.rjust(width)
-            for place, (text, width) in enumerate(numbers)
-        ]
-        texts.append("  ".join(cells).rstrip())
-    return texts
-
-
 def change_text(share: float) -> str:
     """Return a change in per cent, and without a sign where it is none.
 
@@ -251,7 +203,3 @@ def change_text(share: float) -> str:
     ('-41%', '0%', '+20%')
     """
     return "0%" if round(share, 2) == 0 else f"{share:+.0%}"
-
-
-def _digits(value: float, *, signed: bool) -> str:
-    return f"{value:+.3f}" if signed else f"{value:.3f}"

@@ -3,8 +3,9 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from assay.results.html import html_block, html_headline, html_remarks
-from assay.results.text import metric_name
+from assay.results.document import Document, Headline, Lines
+from assay.results.estimate import metric_name
+from assay.results.result import Shown
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class MetricAtThreshold:
 
 
 @dataclass(frozen=True)
-class ThresholdAnswer:
+class ThresholdAnswer(Shown):
     """What a campaign knows of the threshold that was asked for."""
 
     question: str  # the floors that it has to keep: ``precision >= 0.95``
@@ -72,12 +73,9 @@ class ThresholdAnswer:
             f"{100 * self.chance:.0f}%"
         )
 
-    def __str__(self) -> str:
-        return "\n".join((self.words, *self.notes))
-
-    def _repr_html_(self) -> str:
-        said, _, more = self.words.partition("; ")
-        return html_block(html_headline(said, more), html_remarks(self.notes))
+    def document(self) -> Document:
+        """Return the answer, and its notes."""
+        return Document.of("Threshold", Headline(self.words), Lines(self.notes))
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""

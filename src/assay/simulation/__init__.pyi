@@ -20,7 +20,6 @@ from assay.simulation.oracle import of_one as of_one
 from assay.simulation.oracle import of_several as of_several
 from assay.simulation.planning.plan import plan as plan
 from assay.simulation.planning.result import Planning as Planning
-from assay.simulation.planning.result import TextTable as TextTable
 from assay.simulation.population import Ensemble as Ensemble
 from assay.simulation.population import Population as Population
 from assay.simulation.rows import Row as Row

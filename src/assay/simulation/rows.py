@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -12,9 +11,9 @@ from assay.core.goal import Goal
 from assay.core.limits import LabelLimit
 from assay.core.recycling.sizes import Sizes
 from assay.core.stopping import Reason
-from assay.results import html_block, html_remarks, html_table, text_table
+from assay.results import Block, Document, Notes, Paragraph, Shown
 from assay.simulation.runs import Runs
-from assay.simulation.thresholds import TOLD, ThresholdRuns
+from assay.simulation.thresholds import ThresholdRuns
 
 
 @dataclass(frozen=True)
@@ -107,11 +106,9 @@ class Row:
 
 _SHARED = ("design", "labels_mean", "labels_se", "change_pct")
 
-_Table = tuple[tuple[str, ...], Sequence[tuple[str, ...]]]
-
 
 @dataclass(frozen=True)
-class Simulation:
+class Simulation(Shown):
     """What `simulate` found: facts about the population, and one row a design and budget.
 
     `goal` is what was asked for, with the first of several budgets; `interrupted` tells that Ctrl-C
@@ -135,69 +132,28 @@ class Simulation:
         return found
 
     @property
-    def baseline(self) -> str:
-        """What the labels of the designs are compared with."""
-        return "independent samples" if not self.goal.single else "random"
+    def tables(self) -> tuple[Block, ...]:
+        """The designs, and how near each metric came; with what the columns mean."""
+        from assay.simulation.tables import tables_of
 
-    def __str__(self) -> str:
-        """Return the rows as a table; `to_dict` has all figures."""
-        facts, more = self._remarks
-        tables = [line for table in self._tables for line in ("", *text_table(*table))]
-        return "\n".join([*facts, *tables, *more])
+        return tables_of(self.rows, self.goal, of_classes="classes" in self.population)
 
-    def _repr_html_(self) -> str:
-        facts, more = self._remarks
-        tables = [html_table(*table) for table in self._tables]
-        return html_block(html_remarks(facts), *tables, html_remarks(more))
+    def document(self) -> Document:
+        """Return the tables; `to_dict` has all figures."""
+        read = Paragraph(f"{self.population['rows']:,} items whose truth is known")
+        missing = ("interrupted: runs are missing",) if self.interrupted else ()
+        return Document.of("Simulation", read, *self.tables, Notes(missing))
 
     @property
-    def _remarks(self) -> tuple[list[str], list[str]]:
-        """What is said above the tables, and below them."""
-        facts = [f"{self.population['rows']:,} items whose truth is known"]
-        return facts, ["interrupted: runs are missing"] if self.interrupted else []
-
-    @property
-    def _tables(self) -> tuple[_Table, ...]:
-        """The labels of the designs, and how near each metric came: headings, and rows."""
-        if self.goal.threshold_for is not None:
-            return (_table_of_thresholds(self.rows),)
-        designs = [
-            (
-                row.design,
-                f"{row.labels_mean:,.0f} ±{row.labels_se:.2g}",
-                "–" if row.change_pct is None else f"{row.change_pct:+.1f}%",
-            )
+    def flat_rows(self) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
+        """The columns of a table, and a row for each design and metric."""
+        kind = TargetRow if self.goal.threshold_for is None else ThresholdShares
+        rows = [
+            {**{name: getattr(row, name) for name in _SHARED}, **asdict(each)}
             for row in self.rows
+            for each in (row.metrics if row.threshold is None else (row.threshold,))
         ]
-        metrics = [
-            (
-                each.metric,
-                row.design,
-                f"{each.value:.4f}",
-                f"{each.labels:,.0f}",
-                "–" if each.coverage is None else f"{each.coverage:.3f}",
-                f"{each.rmse:.4f}",
-            )
-            for row in self.rows
-            for each in row.metrics
-        ]
-        headings = ("metric", "design", "truth", "labels", "interval covers", "error (rms)")
-        return (
-            (("design", "labels", f"against {self.baseline}"), designs),
-            (headings, sorted(metrics, key=itemgetter(0))),
-        )
-
-
-def _table_of_thresholds(rows: Sequence[Row]) -> _Table:
-    found = []
-    for row in rows:
-        of = row.threshold
-        if of is not None:
-            shares = (of.certified, of.wrong, of.share_of_best, of.precision_covers)
-            cells = ["–" if each is None else f"{each:.3f}" for each in (*shares, of.recall_covers)]
-            found.append((row.design, f"{of.budget:,}", f"{row.labels_mean:,.0f}", *cells))
-    shares_of = ("certified", "wrong", "share of best", *(f"{each} covers" for each in TOLD))
-    return ("design", "budget", "labels", *shares_of), found
+        return (*_SHARED, *(field.name for field in fields(kind))), rows
 
 
 @dataclass(frozen=True)

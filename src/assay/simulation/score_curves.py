@@ -17,6 +17,7 @@ from assay.core.design import Design, fitted
 from assay.core.goal import Goal
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError
+from assay.results import AREAS, Column, Document, Shown, Table, metric_name
 from assay.simulation.oracle import of_one
 from assay.simulation.population import Population
 from assay.simulation.runs import replay
@@ -48,7 +49,7 @@ class CurveRow:
 
 
 @dataclass(frozen=True)
-class CurveSimulation:
+class CurveSimulation(Shown):
     """What `simulate_curves` found; `ratio` is the band's width over that of a random sample."""
 
     population: dict[str, Any]
@@ -59,6 +60,37 @@ class CurveSimulation:
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values."""
         return asdict(self)
+
+    def document(self) -> Document:
+        """Return how the bands came out, and the areas below the curves."""
+        bands, areas = [], []
+        for name in self.ratio:
+            for row in self.rows:
+                shares = (f"{row.coverage[name]:.3f}", f"{row.pointwise[name]:.3f}")
+                ratio = f"{self.ratio[name]:.2f}" if row is self.rows[-1] else ""
+                width = f"{row.width[name]:.4f}"
+                bands.append((metric_name(name), row.design, *shares, width, ratio))
+        for name, word in AREAS.items():
+            for row in self.rows:
+                if name in row.areas:
+                    truth, held = self.population[name], row.areas[name]
+                    areas.append((word, row.design, f"{truth:.4f}", f"{held:.3f}"))
+        numbers = ("holds everywhere", "each threshold", "mean width", "ratio")
+        design = Column("design", "text")
+        return Document.of(
+            "Curves",
+            Table(
+                f"{self.replications:,} curves from {self.rows[-1].labels_mean:,.0f} labels each",
+                (Column("metric", "text"), design, *map(Column, numbers)),
+                tuple(bands),
+                "ratio: the band's width over that of a random sample of as many labels",
+            ),
+            Table(
+                "Areas below the curves",
+                (Column("area", "text"), design, Column("truth"), Column("covers")),
+                tuple(areas),
+            ),
+        )
 
 
 @dataclass(frozen=True, eq=False)

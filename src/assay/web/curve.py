@@ -1,7 +1,5 @@
 """The curve of the score, for the owner: a page on which the threshold can be moved."""
 
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
 from typing import Any
 
 from starlette.requests import Request
@@ -10,53 +8,12 @@ from starlette.routing import Route
 
 from assay.campaign import Campaign
 from assay.errors import AssayError
-from assay.report import curve_part
+from assay.report import blocks_of, curve_part
 from assay.results import ThresholdCurve, printable
 from assay.web.auth import needs
 from assay.web.http import render
+from assay.web.nodes import nodes_of
 from assay.web.queue import Counter
-
-_EMPTY = "input"  # the only element here that has no end
-
-
-@dataclass(frozen=True)
-class Node:
-    """An element of a page, which a template writes again with everything in it escaped."""
-
-    tag: str
-    attributes: dict[str, str]
-    parts: list["Node | str"] = field(default_factory=list)
-
-
-class _Reader(HTMLParser):
-    """Reads the elements of a part of a page."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open = [Node("", {})]
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Begin an element."""
-        node = Node(tag, {name: value or "" for name, value in attrs})
-        self.open[-1].parts.append(node)
-        if tag != _EMPTY:
-            self.open.append(node)
-
-    def handle_endtag(self, tag: str) -> None:
-        """End an element."""
-        if tag != _EMPTY:
-            self.open.pop()
-
-    def handle_data(self, data: str) -> None:
-        """Take a text."""
-        self.open[-1].parts.append(data)
-
-
-def _tree(part: str) -> Node:
-    reader = _Reader()
-    reader.feed(part)
-    reader.close()
-    return reader.open[0]
 
 
 @needs("owner")
@@ -91,11 +48,8 @@ def _page(campaign: Campaign) -> dict[str, Any]:
 def _values(curve: ThresholdCurve) -> dict[str, Any]:
     return {
         "headline": printable(curve.headline),
-        "areas": curve.area_lines,
-        "part": _tree(curve_part(curve)),
-        "headings": curve.headings,
-        "rows": curve.table(),
-        "notes": [*curve.marks, *map(printable, curve.notes)],
+        "part": nodes_of(curve_part(curve)),
+        "table": nodes_of(blocks_of(curve.document().blocks, "dashboard")),
     }
 
 

@@ -5,13 +5,17 @@ from typing import Any, Literal
 
 from assay.core.limits import LabelLimit
 from assay.results import (
+    Column,
+    Document,
+    Headline,
+    Lines,
+    Notes,
+    Paragraph,
+    Shown,
+    Table,
     change_text,
-    html_block,
-    html_headline,
-    html_remarks,
-    html_table,
+    headed,
     metric_name,
-    text_table,
 )
 
 _FEW = 0.05  # of all evaluations: the others make up the range
@@ -156,16 +160,7 @@ class Judging:
 
 
 @dataclass(frozen=True)
-class TextTable:
-    """A table as people read it, wherever they do."""
-
-    title: str
-    headings: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-@dataclass(frozen=True)
-class Planning:
+class Planning(Shown):
     """What an evaluation is likely to cost. Made by `assay.plan`.
 
     Attributes
@@ -281,40 +276,34 @@ class Planning:
         return f"{row.share_of_best or 0.0:.2f} of the best {self.wanted}"
 
     @property
-    def tables(self) -> tuple[TextTable, ...]:
-        """All tables, in the order in which they are read."""
-        return tuple(table for table in _tables(self) if table.rows)
+    def _read(self) -> str:
+        read = f"{self.source}: {self.items:,} items"
+        if self.classes:
+            return f"{read} of {len(self.classes):,} classes"
+        if self.threshold_for is not None:
+            return read
+        return f"{read}, {self.predicted_yes:,} predicted yes"
 
-    def __str__(self) -> str:
-        parts = [" ".join(self.headline)]
-        parts += [_set_in_columns(table) for table in self.tables]
-        parts.append("\n".join([*self.advice, *(f"note: {each}" for each in self.cautions)]))
-        return "\n\n".join(parts)
-
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
-        tables = (
-            part
-            for table in self.tables
-            for part in (
-                html_headline(table.title, ""),
-                html_table(table.headings, table.rows),
-            )
-        )
-        return html_block(
-            html_headline(*self.headline),
-            *tables,
-            html_remarks([*self.advice, *(f"note: {each}" for each in self.cautions)]),
+    def document(self) -> Document:
+        """Return the labels to expect, the tables behind them, and advice."""
+        return Document.of(
+            "Plan",
+            Headline(*self.headline),
+            Paragraph(self._read, small=True),
+            *_tables(self),
+            Lines(self.advice),
+            Notes(self.cautions),
         )
 
+    __repr__ = Shown.__str__
 
-def _tables(plan: Planning) -> list[TextTable]:
+
+def _tables(plan: Planning) -> list[Table]:
     most = ("nine in ten",)
     return [
-        TextTable(
+        Table(
             "labels that each design is expected to need",
-            ("design", "labels", *most, "vs random", ""),
+            (*headed("design", "labels", *most, "vs random"), Column("", "remark")),
             tuple(
                 (
                     row.design,
@@ -325,9 +314,9 @@ def _tables(plan: Planning) -> list[TextTable]:
                 for row in plan.designs
             ),
         ),
-        TextTable(
+        Table(
             "what is supposed about the truth",
-            ("supposed", metric_name(plan.metric), "labels", *most, "at random"),
+            headed("supposed", metric_name(plan.metric), "labels", *most, "at random"),
             tuple(
                 (
                     reading.name,
@@ -339,19 +328,19 @@ def _tables(plan: Planning) -> list[TextTable]:
                 if reading.labels is not None and reading.random is not None
             ),
         ),
-        TextTable(
+        Table(
             "what another half-width would cost",
-            ("within", "labels", *most),
+            headed("within", "labels", *most),
             tuple((f"±{row.within:.3g}", *row.labels.as_labels) for row in plan.withins),
         ),
-        TextTable(
+        Table(
             f"what {plan.budget or 0:,} labels would give",
-            ("design", "half-width", *most),
+            headed("design", "half-width", *most),
             tuple((row.design, *row.half_width.as_width) for row in plan.budgets),
         ),
-        TextTable(
+        Table(
             "cheaper questions",
-            ("metric", "labels", *most),
+            headed("metric", "labels", *most),
             tuple(
                 (f"{row.metric.replace('_', ' ')} within ±{plan.within:g}", *row.labels.as_labels)
                 for row in plan.cheaper
@@ -362,14 +351,14 @@ def _tables(plan: Planning) -> list[TextTable]:
     ]
 
 
-def _table_of_thresholds(plan: Planning, reading: Reading) -> TextTable:
+def _table_of_thresholds(plan: Planning, reading: Reading) -> Table:
     rows = [row for row in plan.thresholds if row.supposed == reading.name]
-    headings = ("budget", "labels", "certified", "threshold", "nine in ten", str(plan.wanted))
-    return TextTable(
+    numbers = ("labels", "certified", "threshold", "nine in ten", str(plan.wanted))
+    return Table(
         f"if {reading.name}: what labels are expected to find"
         if len(plan.readings) > 1
         else "what labels are expected to find",
-        (*headings, "of the best"),
+        headed("budget", *numbers, "of the best"),
         tuple(
             (
                 "until settled" if row.budget is None else f"{row.budget:,}",
@@ -390,12 +379,12 @@ def _threshold_text(threshold: Cost | None) -> tuple[str, str]:
     return f"{threshold.mean:.4g}", f"{threshold.low:.4g} to {threshold.high:.4g}"
 
 
-def _table_of_judging(judging: Judging) -> TextTable:
+def _table_of_judging(judging: Judging) -> Table:
     without = judging.rows[0].cost
-    return TextTable(
+    return Table(
         f"what {judging.name} would save, at {judging.judge_cost:g} a judgement and "
         f"{judging.label_cost:g} a label",
-        ("rho", "campaign of", "judgements", "labels", "cost", "vs none", "within"),
+        headed("rho", "campaign of", "judgements", "labels", "cost", "vs none", "within"),
         tuple(
             (
                 "–" if row.rho is None else f"{row.rho:g}",
@@ -414,9 +403,3 @@ def _table_of_judging(judging: Judging) -> TextTable:
 def _change(row: DesignRow) -> str:
     known = row.change and row.labels.beyond <= _FEW
     return change_text(row.change) if known else "–"
-
-
-def _set_in_columns(table: TextTable) -> str:
-    return "\n".join(
-        [table.title, *(f"  {line}" for line in text_table(table.headings, table.rows))]
-    )
