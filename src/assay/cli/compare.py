@@ -65,7 +65,7 @@ def render_comparison(campaign: Campaign) -> RenderableType:
             "disagree",
             f"on {items['disagree']} of {'all weight' if strata.weighted else 'those in both'}",
         ),
-        *several_facts(settings.source, goal, strata),
+        *several_facts(settings),
     ]
     if settings.before is not None:
         lines += [

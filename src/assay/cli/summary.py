@@ -39,8 +39,13 @@ _Rows = list[tuple[str, str]]
 # What is told of a new campaign of several metrics: whose they are, and how exact each is.
 
 
-def several_facts(source: Source, goal: Goal, strata: Strata) -> _Rows:
+_RECYCLED = "samples of each yes-set by paper 3, with labels used again"
+_TOGETHER = "where all metrics together need the fewest"
+
+
+def several_facts(settings: Settings) -> _Rows:
     """Return what holds for all metrics."""
+    source, goal, strata = settings.source, settings.goal, settings.strata
     cells = sum(len(heap.codes) for heap in strata.heaps)
     mean = "the items' rank by the score of the predicted class"
     if len(source.columns["classifiers"]) > 1 or not strata.of_classes or strata.multilabel:
@@ -59,7 +64,10 @@ def several_facts(source: Source, goal: Goal, strata: Strata) -> _Rows:
         ("goal", goal_words(goal)),
         ("strata", f"{strata.n_strata:,}, {how}"),
         ("cut by", mean if source.has_score else "nothing, as there is no score"),
-        ("labels", "where all metrics together need the fewest"),
+        (
+            "labels",
+            _RECYCLED if settings.design.recycles else "where all metrics together need the fewest",
+        ),
     ]
 
 
@@ -238,7 +246,7 @@ def _what_for(settings: Settings, *, scale_given: bool) -> list[Block]:
     read = ("read", f"{source.description}: {source.rows:,} items, ids are {source.id_kind}s")
     if not goal.single:
         return [
-            Pairs((read, *several_facts(source, goal, strata))),
+            Pairs((read, *several_facts(settings))),
             classifiers_table(source, strata),
             targets_table(goal),
         ]

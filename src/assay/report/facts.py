@@ -65,6 +65,10 @@ class HowFacts:
 
 # How a campaign draws labels and looks at them, in words.
 
+_RECYCLED = (
+    "samples of what each classifier calls yes, of the size of paper 3's section 3.2, with labels "
+    "of the first used again for the others"
+)
 _SHARED_OUT = {
     "explore": "labels go where the errors are, and never quite nowhere else",
     "chance": "strata are drawn at random with known chances, most where the errors are",
@@ -75,11 +79,14 @@ _SHARED_OUT = {
     "equ": "every stratum gets equally many labels",
     "opt-a1": "after a first round, labels are shared out once by the spread found (OPT-A1)",
     "opt-a2": "labels are shared out round by round by the spread found (OPT-A2)",
+    "recycle-shuffle": f"{_RECYCLED}, in random order",
+    "recycle-sample": f"{_RECYCLED}, drawn again at random",
 }
 _ESTIMATED = {
     "unbiased": "every stratum's rate is that of its labels",
     "smoothed": "every stratum's rate is smoothed (m-estimate)",
 }
+_DRAWN = "a label counts as often as its item was drawn"
 _QUOTED = "the value allows for how labels were drawn, and for the stop"
 _JOINT = "labels go where all metrics together need fewest more"
 
@@ -141,11 +148,14 @@ def _design_words(settings: Settings) -> str:
         parts = [f"{number} by a model of the outcome that {model.labels:,} labels taught: {told}"]
     elif not settings.source.has_score or strata.n_strata == 1:
         parts = [number]
-    joint = not settings.goal.single
+    joint = not settings.goal.single and not design.recycles
     parts.append(_JOINT if joint else _SHARED_OUT[design.allocation])
     quoted = design.interval == "stratified"
-    parts.append(_QUOTED if quoted else _ESTIMATED[design.estimator])
-    parts.append("no item is drawn twice")
+    estimated = _DRAWN if design.recycles else _ESTIMATED[design.estimator]
+    parts.append(_QUOTED if quoted else estimated)
+    parts.append(
+        "nobody is asked for an item twice" if design.recycles else "no item is drawn twice"
+    )
     if settings.epochs:
         parts.append(
             f"{settings.epochs[-1].judged:,} items that were judged before these strata were cut "

@@ -119,6 +119,7 @@ def _row(columns: Sequence[Column], row: Sequence[Cell]) -> str:
 
 def _cell(column: Column, cell: Cell, tag: str, attributes: str = "") -> str:
     side = "right;white-space:nowrap" if column.kind == "number" else "left"
+    side += ";min-width:14em" if column.kind in ("remark", "detail") else ""
     faint = f";{_FAINT}" if cell.tone == "faint" else ""
     inner = html_text(cell.text) if cell.interval is None else interval_bar(cell.interval)
     return f'<{tag}{attributes} style="{_CELL};text-align:{side}{faint}">{inner}</{tag}>'
