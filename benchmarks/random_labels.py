@@ -23,10 +23,10 @@ import numpy as np
 import pyarrow.parquet as pq
 from sklearn.isotonic import isotonic_regression
 
+from assay.campaign.random_labels import bins_for
 from assay.core.forms import Ratio, ratio
 from assay.core.intervals import normal, wilson
 from assay.core.stratified import ValueTests
-from assay.core.stratify import bins_for
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 from studies.coverage.populations import SHAPES, ranks

@@ -6,14 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from assay.campaign.prior_labels import chance_of_spread
+from assay.campaign.random_labels import bins_for, groups_with_labels
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.strata import Strata
 from assay.core.stratify import (
-    bins_for,
     cell_strata,
-    chance_of_spread,
-    groups_with_labels,
     joint_of,
 )
 from assay.core.targets import parse_targets

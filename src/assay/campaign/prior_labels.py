@@ -18,8 +18,9 @@ from assay.core.answers import Answer, parse_answers
 from assay.core.bins import Scale
 from assay.core.cuts import Variable
 from assay.core.deck import Id
+from assay.core.special import chdtrc
 from assay.core.strata import Side, Strata
-from assay.core.stratify import chance_of_spread, stratify
+from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import LabelError
@@ -191,3 +192,30 @@ def _chance(
         layer.append(np.full(cells.n_strata, number))
     size, labelled = (np.concatenate(parts).astype(np.float64) for parts in (sizes, counts))
     return chance_of_spread(size, labelled, np.concatenate(layer))
+
+
+def chance_of_spread(items: Floats, n: Floats, layer: Ints) -> float:
+    """Return how likely random samples of the layers are to be spread so unevenly, or more so.
+
+    The chi-square test of the labels' counts against the strata's sizes, within each layer:
+    sum (n_h - E_h)^2 / E_h with E_h = n N_h / N, times (N - 1)/(N - n) as no item is drawn twice.
+
+    `items`, `n`, (H,): items and labels of each stratum. The test is good where 5 labels or more are
+    expected; `layer`, (H,): the layer of each stratum.
+
+    >>> size, layer = np.array([1000.0, 1000.0]), np.array([0, 0])
+    >>> round(chance_of_spread(size, np.array([55.0, 45.0]), layer), 2)
+    0.31
+    >>> chance_of_spread(size, np.array([90.0, 10.0]), layer) < 1e-9
+    True
+    """
+    statistic, freedom = 0.0, 0
+    for each in np.unique(layer):
+        size, labels = items[layer == each], n[layer == each]
+        if labels.sum() == 0 or labels.sum() == size.sum():
+            continue  # nothing was drawn, or everything
+        expected = labels.sum() * size / size.sum()
+        left = (size.sum() - 1) / (size.sum() - labels.sum())
+        statistic += float(((labels - expected) ** 2 / expected).sum() * left)
+        freedom += len(size) - 1
+    return chdtrc(freedom, statistic) if freedom else 1.0

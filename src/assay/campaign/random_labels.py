@@ -1,6 +1,16 @@
-"""Estimate from labels that were drawn at random outside of any campaign."""
+"""Estimate from labels that were drawn at random outside of any campaign [1]_.
+
+Given how many labels fell into each stratum, those of a random sample are random samples of the
+strata, so the interval of `core.stratified` (b = 0: one look) holds for them. Strata may not depend
+on the answers: the interval would be too narrow.
+
+References
+----------
+.. [1] Holt and Smith, Post stratification, J. R. Stat. Soc. A 142 (1979).
+"""
 
 from dataclasses import dataclass, replace
+from math import isqrt
 
 import numpy as np
 
@@ -14,7 +24,7 @@ from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.standing import Standing
 from assay.core.strata import Side, Strata
-from assay.core.stratify import bins_for, groups_with_labels, sides_to_cut, stratify
+from assay.core.stratify import sides_to_cut, stratify
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Ints
 from assay.errors import LabelError, PredictionsError
@@ -33,6 +43,7 @@ from assay.results import Estimate
 # The labels fell by size, whatever the answers: nothing is to be made up for, as it is where they
 # followed the errors.
 _ONE_LOOK = Design(allocation="pps", stop="budget")
+_LABELS_A_BIN = 25  # with fewer the interval covered less than it says: docs/random_labels.md
 _INTERVAL = "post-stratified by score: profile likelihood (docs/random_labels.md)"
 
 
@@ -235,3 +246,36 @@ def _notes(prior_labels: PriorLabels, cut: _Cut, plain: _Cut, metric: str) -> tu
     if prior_labels.without_label:
         notes.append(f"{prior_labels.without_label:,} rows have no label")
     return (*([prior_labels.doubt] if prior_labels.doubt else []), *notes)
+
+
+def bins_for(labels: int) -> int:
+    """Return how many bins of equal size to cut for so many labels.
+
+    sqrt(n)/2, and never fewer than 25 labels a bin: more bins follow the score more closely, and
+    leave fewer labels to bound each bin's rate with.
+
+    >>> [bins_for(n) for n in (10, 100, 300, 1000, 3000)]
+    [1, 4, 8, 15, 27]
+    """
+    return max(1, min(labels // _LABELS_A_BIN, isqrt(labels) // 2))
+
+
+def groups_with_labels(n: Ints, layer: Ints) -> Ints:
+    """Return the group of each stratum, so that every group of a labelled layer has labels.
+
+    `n`, (H,): labels in each stratum; `layer`, (H,): the layer (predicted label) of each stratum,
+    in order. Groups never cross layers.
+
+    Ascending from 0. A stratum without labels joins the one before it in its layer; at the layer's
+    start, the first that has some.
+
+    >>> groups_with_labels(np.array([0, 9, 0, 8, 5]), np.array([0, 0, 0, 0, 1]))
+    array([0, 0, 0, 1, 2])
+    """
+    opens = np.zeros(len(n), dtype=np.bool_)
+    for each in np.unique(layer):
+        inside = np.flatnonzero(layer == each)
+        labelled = inside[n[inside] > 0]
+        opens[labelled[1:]] = True
+        opens[inside[0]] = True
+    return np.asarray(np.cumsum(opens) - 1)

@@ -1,13 +1,7 @@
-"""Stratification: from profiles and a goal to strata, for one metric or several.
-
-References
-----------
-.. [1] Holt and Smith, Post stratification, J. R. Stat. Soc. A 142 (1979).
-"""
+"""Stratification: from profiles and a goal to strata, for one metric or several."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from math import isqrt
 from typing import Protocol
 
 import numpy as np
@@ -22,10 +16,9 @@ from assay.core.joint import Joint, Parts
 from assay.core.metrics import METRICS, sides
 from assay.core.profile import Profile
 from assay.core.ranking import tops_of
-from assay.core.special import chdtrc
 from assay.core.strata import Side, Strata
 from assay.core.targets import Groups
-from assay.core.types import Floats, Ints
+from assay.core.types import Floats
 from assay.core.views import views_of
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import PredictionsError
@@ -435,73 +428,3 @@ def _facing(profiles: Mapping[bool | None, Profile]) -> dict[bool | None, Facing
 
 def _median(profile: Profile) -> float:
     return float(profile.mean[np.searchsorted(np.cumsum(profile.count), profile.total / 2)])
-
-
-# Strata for labels that are there already: a random sample, cut by score later [1]_.
-#
-# Given how many labels fell into each stratum, those of a random sample are random samples of the
-# strata, so the interval of `core.stratified` (b = 0: one look) holds for them. Nothing here may
-# depend on the answers: strata that were chosen by them would make the interval too narrow.
-
-
-_LABELS_A_BIN = 25  # with fewer the interval covered less than it says: docs/random_labels.md
-
-
-def bins_for(labels: int) -> int:
-    """Return how many bins of equal size to cut for so many labels.
-
-    sqrt(n)/2, and never fewer than 25 labels a bin: more bins follow the score more closely, and
-    leave fewer labels to bound each bin's rate with.
-
-    >>> [bins_for(n) for n in (10, 100, 300, 1000, 3000)]
-    [1, 4, 8, 15, 27]
-    """
-    return max(1, min(labels // _LABELS_A_BIN, isqrt(labels) // 2))
-
-
-def groups_with_labels(n: Ints, layer: Ints) -> Ints:
-    """Return the group of each stratum, so that every group of a labelled layer has labels.
-
-    `n`, (H,): labels in each stratum; `layer`, (H,): the layer (predicted label) of each stratum,
-    in order. Groups never cross layers.
-
-    Ascending from 0. A stratum without labels joins the one before it in its layer; at the layer's
-    start, the first that has some.
-
-    >>> groups_with_labels(np.array([0, 9, 0, 8, 5]), np.array([0, 0, 0, 0, 1]))
-    array([0, 0, 0, 1, 2])
-    """
-    opens = np.zeros(len(n), dtype=np.bool_)
-    for each in np.unique(layer):
-        inside = np.flatnonzero(layer == each)
-        labelled = inside[n[inside] > 0]
-        opens[labelled[1:]] = True
-        opens[inside[0]] = True
-    return np.asarray(np.cumsum(opens) - 1)
-
-
-def chance_of_spread(N: Floats, n: Floats, layer: Ints) -> float:
-    """Return how likely random samples of the layers are to be spread so unevenly, or more so.
-
-    The chi-square test of the labels' counts against the strata's sizes, within each layer:
-    sum (n_h - E_h)^2 / E_h with E_h = n N_h / N, times (N - 1)/(N - n) as no item is drawn twice.
-
-    `N`, `n`, (H,): items and labels of each stratum. The test is good where 5 labels or more are
-    expected; `layer`, (H,): the layer of each stratum.
-
-    >>> size, layer = np.array([1000.0, 1000.0]), np.array([0, 0])
-    >>> round(chance_of_spread(size, np.array([55.0, 45.0]), layer), 2)
-    0.31
-    >>> chance_of_spread(size, np.array([90.0, 10.0]), layer) < 1e-9
-    True
-    """
-    statistic, freedom = 0.0, 0
-    for each in np.unique(layer):
-        size, labels = N[layer == each], n[layer == each]
-        if labels.sum() == 0 or labels.sum() == size.sum():
-            continue  # nothing was drawn, or everything
-        expected = labels.sum() * size / size.sum()
-        left = (size.sum() - 1) / (size.sum() - labels.sum())
-        statistic += float(((labels - expected) ** 2 / expected).sum() * left)
-        freedom += len(size) - 1
-    return chdtrc(freedom, statistic) if freedom else 1.0
