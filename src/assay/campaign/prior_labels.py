@@ -200,7 +200,7 @@ def chance_of_spread(items: Floats, n: Floats, layer: Ints) -> float:
     The chi-square test of the labels' counts against the strata's sizes, within each layer:
     sum (n_h - E_h)^2 / E_h with E_h = n N_h / N, times (N - 1)/(N - n) as no item is drawn twice.
 
-    `items`, `n`, (H,): items and labels of each stratum. The test is good where 5 labels or more are
+    `items`, `n`, (H,): items and labels of each stratum. The test is good where 5 labels are
     expected; `layer`, (H,): the layer of each stratum.
 
     >>> size, layer = np.array([1000.0, 1000.0]), np.array([0, 0])
