@@ -6,9 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.design import Design
+from assay.core.engine import State
 from assay.core.goal import Goal
-from assay.core.joint import Joint, Parts
+from assay.core.joint import Joint, JointLook, Parts
 from assay.core.metrics import METRICS
+from assay.core.stopping import Reason
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
@@ -93,3 +95,10 @@ def every_target(names: Iterable[str]) -> list[str]:
         if one != other
     ]
     return ["prevalence", *alone, *pairs]
+
+
+def step(joint: Joint, state: State, *, asked: int) -> tuple[JointLook, Ints]:
+    """Look, then plan; evaluations that are over get no more cards."""
+    now = joint.look(state)
+    goes_on = now.reason == Reason.GO_ON
+    return now, np.where(goes_on[..., None], joint.plan(state, now, asked=asked), 0)

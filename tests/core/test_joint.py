@@ -19,7 +19,7 @@ from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.core.views import views_of
 from assay.errors import DesignError
-from tests.joint_population import Made, make
+from tests.joint_population import Made, make, step
 
 METRICS = ["precision:a", "recall:b", "accuracy:a - accuracy:c"]
 MADE = make(3, size=3000, classifiers=3, heaps=5)
@@ -48,7 +48,7 @@ def rounds(
     """Go through an evaluation: what is known before each round, and the cards it deals."""
     rng, state = np.random.default_rng(seed), joint.begin()
     while True:
-        now, cards = joint.step(state, asked=asked)
+        now, cards = step(joint, state, asked=asked)
         yield state, now, cards
         if now.reason != Reason.GO_ON:
             return
@@ -186,7 +186,7 @@ def test_no_card_goes_where_every_target_is_met() -> None:
     state = at(parts, n=[150, 30, 30], x=[120, 15, 20])
     for widths, wanted in (({"a": 0.2, "b": 0.02}, [1, 2]), ({"a": 0.01, "b": 0.3}, [0])):
         joint = joint_over(parts, {f"precision:{name}": width for name, width in widths.items()})
-        now, cards = joint.step(state, asked=40)
+        now, cards = step(joint, state, asked=40)
         assert cards.sum() == 40
         assert np.flatnonzero(cards).tolist() == wanted, now.looks
 
@@ -196,7 +196,7 @@ def test_no_card_goes_to_a_target_whose_items_have_all_been_looked_at() -> None:
     parts = Parts(np.array([0, 0, 1]), np.array([1, 0, 2]), np.array([20.0, 200.0, 300.0]))
     state = at(parts, n=[15, 60, 50], x=[8, 10, 25], u=[5, 0, 0])
     joint = joint_over(parts, {"precision:a": 0.05, "precision:b": 0.05})
-    now, cards = joint.step(state, asked=20)
+    now, cards = step(joint, state, asked=20)
     assert now.looks[0].half_width > 0.05
     assert cards.tolist() == [0, 20]
 
@@ -236,7 +236,7 @@ def test_evaluations_side_by_side_are_planned_as_if_alone() -> None:
     joint, rng = MADE.joint(METRICS, within=0.05), np.random.default_rng(8)
     cards = np.full(MADE.parts.strata_sizes.size, 30)
     state = replace(answer(MADE, joint.begin((4,)), cards, rng), rounds=2)
-    now, together = joint.step(state, asked=60)
+    now, together = step(joint, state, asked=60)
     for run in range(4):
         alone = replace(
             at(
@@ -245,7 +245,7 @@ def test_evaluations_side_by_side_are_planned_as_if_alone() -> None:
             ),
             rounds=2,
         )
-        its_look, its_cards = joint.step(alone, asked=60)
+        its_look, its_cards = step(joint, alone, asked=60)
         assert its_cards.tolist() == together[run].tolist()
         assert its_look.reason == now.reason[run]
 
@@ -302,7 +302,7 @@ def test_targets_side_by_side_are_looked_at_as_each_alone(heaps: int | None, unj
     joint = made.joint(names, within=0.02)
     sides, rng, state = [], np.random.default_rng(3), joint.begin()
     for _ in range(6):
-        now, cards = joint.step(state, asked=60)
+        now, cards = step(joint, state, asked=60)
         sides.append(max(len(alike) for alike, *_ in joint._alike(state)))
         for view, its in zip(joint.views, now.looks, strict=True):
             mine, metric = view.seen(state)

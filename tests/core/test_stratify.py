@@ -18,7 +18,7 @@ from assay.core.stratify import (
 from assay.core.targets import parse_targets
 from assay.core.types import Floats
 from assay.simulation import Population
-from tests.joint_population import Made, counted, every_target, make
+from tests.joint_population import Made, counted, every_target, make, step
 
 
 def strata_for(made: Made, metrics: list[str], design: Design | None = None) -> Strata:
@@ -109,7 +109,7 @@ def test_no_card_is_dealt_on_which_the_compared_classifiers_agree() -> None:
     strata = cell_strata(ensemble(made), goal, Design())
     joint = joint_of(Design(), goal, strata)
     state = joint.begin()
-    _, cards = joint.step(state, asked=50)
+    _, cards = step(joint, state, asked=50)
     dealt_to = {strata.part_code[p] for p in np.flatnonzero(cards[strata.part_stratum])}
     assert dealt_to == {0b01, 0b10}
 

@@ -393,14 +393,6 @@ class Joint:
         rest = allocate.round_to_total(behind, size - first.sum(axis=-1), state.room - first)
         return np.asarray(first + rest)
 
-    def step(self, state: State, *, asked: int) -> tuple[JointLook, Ints]:
-        """Look, then plan; evaluations that have a reason to stop get no more cards."""
-        now = self.look(state)
-        go_on = now.reason == Reason.GO_ON
-        if not go_on.any():
-            return now, np.zeros(state.dealt.shape, dtype=np.int64)
-        return now, np.where(go_on[..., None], self.plan(state, now, asked=asked), 0)
-
     def _wanted(self, state: State, now: JointLook) -> Floats:
         """Return the labels that each stratum should have in the end, (..., H)."""
         sizes = self.parts.strata_sizes
