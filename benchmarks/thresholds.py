@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import expit, ndtr
 
 from assay.core.design import Design
-from assay.core.floors import ThresholdQuestion
+from assay.core.goal import ThresholdQuestion
 from assay.core.types import Bools, Floats
 from assay.predictions import read_labelled
 from assay.simulation import Population, simulate

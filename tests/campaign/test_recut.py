@@ -146,7 +146,7 @@ def test_what_second_opinions_save_is_told(
     rates that lack the quarter of an item: strata that few labels know look cheap then.
     """
     if quarter is not None:
-        monkeypatch.setattr("assay.core.savings._QUARTER", quarter)
+        monkeypatch.setattr("assay.core.forecast._QUARTER", quarter)
     table, truth = population(4_000)
     ids = [str(url) for url in table["url"]]
     score = np.array(table["p"], dtype=np.float64)

@@ -9,7 +9,7 @@ from sklearn.metrics import precision_score, recall_score
 import assay
 from assay import Campaign
 from assay.audit import verify_campaign
-from assay.core.floors import ThresholdQuestion
+from assay.core.goal import ThresholdQuestion
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 from tests.kinds import finish

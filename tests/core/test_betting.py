@@ -9,8 +9,7 @@ import pytest
 from scipy import stats
 from scipy.special import ndtri
 
-from assay.core.betting import Bets, chances, fold, grid
-from assay.core.boldness import GAPS, stakes_by_gap
+from assay.core.betting import GAPS, Bets, chances, fold, grid, stakes_by_gap
 from assay.core.forms import Ratio, ratio
 from assay.core.intervals import wilson
 from assay.core.tallies import Tallies

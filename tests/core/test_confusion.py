@@ -14,8 +14,7 @@ from assay.core.confusion import (
 from assay.core.design import Design
 from assay.core.engine import State, look
 from assay.core.goal import Goal
-from assay.core.matrix import Matrix
-from assay.core.matrix_gap import MatrixGap
+from assay.core.matrix import Matrix, MatrixGap
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import ALONE, parse_targets
 from assay.core.types import Floats, Ints

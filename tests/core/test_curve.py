@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 from assay.core import curve, curve_cells
 from assay.core.bins import FALLS, ScoreBins
 from assay.core.curve import CurveBands, curve_bands, simultaneous
-from assay.core.curve_errors import Unseen
+from assay.core.curve_cells import Unseen
 from assay.core.types import Floats
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design, check_together
-from assay.core.first_phase import of_all_items, part_variance
+from assay.core.double_sampling import of_all_items, part_variance
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.tallies import Tallies

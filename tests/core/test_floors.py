@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.core.floors import ThresholdQuestion
+from assay.core.goal import ThresholdQuestion
 from assay.errors import DesignError
 
 

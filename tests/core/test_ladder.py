@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from assay.core import ladder as bets
-from assay.core.floors import FLOORS
+from assay.core.goal import FLOORS
 from assay.core.ladder import Ladder
 from assay.core.rungs import Chain, Climb, Rungs
 from assay.core.tallies import Tallies

@@ -7,14 +7,16 @@ import pytest
 from scipy.optimize import approx_fprime
 from sklearn.metrics import cohen_kappa_score
 
-from assay.core.rater import (
+from assay.core.subgroups import (
+    Domain,
+    Share,
     Term,
     as_contrast,
     contrast_reach,
     contrast_share,
+    domain,
     kappa_share,
 )
-from assay.core.subgroups import Domain, Share, domain
 from assay.core.types import Floats, Ints
 from tests.sklearn_metrics import SKLEARN
 

@@ -12,8 +12,8 @@ from sklearn.metrics import precision_score, recall_score
 
 from assay.core.design import Design
 from assay.core.engine import State
-from assay.core.floors import ThresholdQuestion
 from assay.core.forms import ratio
+from assay.core.goal import ThresholdQuestion
 from assay.core.rungs import Chain, Rungs
 from assay.core.thresholds import ThresholdRun, flipped
 from assay.core.types import Bools

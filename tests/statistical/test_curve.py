@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from assay.core.curve_errors import Unseen
+from assay.core.curve_cells import Unseen
 from assay.simulation import Population, simulate_curves
 from tests.core.test_curve import as_neighbours_suggest
 

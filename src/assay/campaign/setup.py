@@ -15,8 +15,7 @@ from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
 from assay.core.error_model import Model
 from assay.core.evaluation import procedure_of
-from assay.core.floors import EVERY_SCORE
-from assay.core.goal import Goal
+from assay.core.goal import EVERY_SCORE, Goal
 from assay.core.rules import refuse
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, sides_to_cut, stratify

@@ -25,8 +25,7 @@ from assay.cli.output import (
 from assay.cli.render import view
 from assay.cli.taking import Typed, but, only, takes
 from assay.core.asked import Asked
-from assay.core.floors import EVERY_SCORE
-from assay.core.goal import Goal
+from assay.core.goal import EVERY_SCORE, Goal
 from assay.core.rules import refuse
 from assay.errors import DesignError
 from assay.predictions import Columns, read_labelled

@@ -29,7 +29,7 @@ Five corrections:
 - A class that no label has shown may have any value from 0 to 1. Several such classes may err
   in the same direction, so their distances are added, not their squares.
 
-Labels are allocated by a model with few parameters (`core.class_errors`).
+Labels are allocated by a model with few parameters (`core.class_counts`).
 
 References
 ----------
@@ -44,8 +44,7 @@ from functools import cached_property
 
 import numpy as np
 
-from assay.core.class_counts import ClassCounts, gamma_end, over, upper_end
-from assay.core.class_errors import STEADY, ErrorModel
+from assay.core.class_counts import STEADY, ClassCounts, ErrorModel, gamma_end, over, upper_end
 from assay.core.confusion import ClassScore, Linear, MatrixKind, class_score
 from assay.core.special import z_of
 from assay.core.tallies import Tallies, plain_totals

@@ -22,8 +22,7 @@ from typing import Self
 import numpy as np
 
 from assay.core.bins import ScoreBins
-from assay.core.curve_cells import Cells
-from assay.core.curve_errors import Unseen
+from assay.core.curve_cells import Cells, Unseen
 from assay.core.special import expit
 from assay.core.types import Floats, Ints
 

@@ -1,14 +1,171 @@
-"""Cells along a score, within which shares of yes are taken to be alike."""
+"""Cells along a score, within which shares of yes are taken to be alike, and errors along it."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from typing import Self
 
 import numpy as np
 
-from assay.core.bins import ScoreBins
-from assay.core.curve_errors import Curves
+from assay.core.bins import CURVES, ScoreBins
 from assay.core.types import Bools, Floats, Ints
+
+# Errors along the curve of a score, and those that no label has shown.
+
+
+@dataclass(frozen=True, eq=False)
+class Curves:
+    """Errors at each threshold, of one population or several: shape (D, G).
+
+    `missed` are the positives below a threshold, `wrong` the negatives from it on. `items` and
+    `tied` are of shape (G,): the items from each threshold on, and whether those below the next one
+    have one score.
+    """
+
+    missed: Floats
+    wrong: Floats
+    items: Floats
+    tied: Bools
+
+    @property
+    def above(self) -> Floats:
+        """Positives from each threshold on."""
+        return self.items - self.wrong
+
+    def metrics(self, names: Sequence[str]) -> dict[str, Floats]:
+        """Return some of `CURVES`, each of shape (D, G)."""
+        above, below = self.above, self.items[0] - self.items
+        found = {"precision": (above, self.wrong)}
+        if "recall" in names:
+            found["recall"] = (above, self.missed)
+            found["f1"] = (2 * above, self.missed + self.wrong)
+        if "specificity" in names:
+            found["specificity"] = (below - self.missed, self.wrong)
+        return {name: _share(right, errors) for name, (right, errors) in found.items()}
+
+    def measures(self, names: Sequence[str]) -> dict[str, Floats]:
+        """Return some of `CURVES`, and where all are asked for the areas."""
+        return self.metrics(names) | (self.areas() if tuple(names) == CURVES else {})
+
+    def areas(self) -> dict[str, Floats]:
+        """Return average precision and the area under the ROC curve, of shape (D,).
+
+        Items of one score come all at once, as scikit-learn has it. Where thresholds were left out
+        the items between come evenly, but for those that no error keeps from being in order.
+        """
+        recall = _share(self.above, self.missed)
+        fallout = 1 - _share(self.items[0] - self.items - self.missed, self.wrong)
+        gained, fell, more = (-np.diff(each, append=0.0) for each in (recall, fallout, self.wrong))
+        next_ = self.wrong - more
+        first = ~self.tied & (self.missed == 0) & (next_ == 0)  # positives before negatives
+        part = np.where(self.tied, 0.0, np.where(first, 1.0, 0.5))
+        hits = self.above + np.where(self.tied, 0.0, 0.5) * np.diff(self.above, append=0.0)
+        return {
+            "average_precision": (gained * _share(hits, self.wrong - part * more)).sum(axis=-1),
+            "roc_auc": (gained * (1 - fallout + np.maximum(part, 0.5) * fell)).sum(axis=-1),
+        }
+
+
+def _share(right: Floats, errors: Floats) -> Floats:
+    """Return right / (right + errors), 1 where there is neither."""
+    every = right + errors
+    return np.clip(np.divide(right, every, out=np.ones_like(every), where=every > 0), 0.0, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Unseen:
+    """How far the truth may be from what neighbours in score suggest, given the labels alone.
+
+    A stratum of W items with n labels and no find may hold W Beta(1, n) positives (Clopper and
+    Pearson), wherever in it they do most. Of several strata one counts, that in which they do most,
+    as Fay and Feuer (1997) have it for sums of unequal weights. Below the lowest find and above the
+    highest one there may be none at all. Half of the drawn populations are moved so far (mid-p):
+    without a find one end of an interval cannot miss, and the other one allows for 3.0 W/n at 95%.
+    """
+
+    # left, one, (S,): items without a label, by stratum, and how many of them a further label would
+    # stand for.
+    left: Floats
+    one: Floats
+    below: Floats  # (S, G): those below each threshold
+    # no, yes: the threshold below which no label is negative, or positive, and that from which on
+    # none is.
+    no: tuple[int, int]
+    yes: tuple[int, int]
+
+    @classmethod
+    def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
+        """Return what the labels leave open, at thresholds given by the bins where they lie."""
+        told = bins.stratum >= 0
+        place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right")[told]
+        shape = (int(bins.stratum.max()) + 1, thresholds.size + 1)
+
+        def table(counts: Floats) -> Floats:
+            found = np.zeros(shape)
+            np.add.at(found, (bins.stratum[told], place), counts[told])
+            return found
+
+        open_, labels = table(bins.items - bins.labels), table(bins.labels).sum(axis=1)
+        no, yes = (
+            _finds(table(counts)[:, 1:].sum(axis=0))
+            for counts in (bins.labels - bins.positives, bins.positives)
+        )
+        left = open_.sum(axis=1)
+        below = open_.cumsum(axis=1)[:, :-1]
+        return cls(left, left / (labels + 1), below, no, yes)
+
+    def around(
+        self, drawn: Curves, positives: Floats, rng: np.random.Generator
+    ) -> tuple[list[Curves], list[Curves]]:
+        """Return the drawn populations at their worst, in two ways, and at their best, in two.
+
+        `positives`, (D, S): those among the items without a label.
+        """
+        moved = np.arange(len(positives))[:, None] % 2
+        most = moved * rng.exponential(size=moved.shape) * self.one
+        yes, no = np.maximum(most - positives, 0.0), np.maximum(most - self.left + positives, 0.0)
+        below, above = self.below, self.left[:, None] - self.below
+        items, under = drawn.items, drawn.items[0] - drawn.items
+        kept = _between(under - drawn.missed, *self.no, moved)
+        hits = _between(drawn.above, *self.yes[::-1], moved)
+        missed = _between(drawn.missed, *self.yes, moved)
+        wrong = _between(drawn.wrong, *self.no[::-1], moved)
+        worst = replace(drawn, missed=under - kept, wrong=items - hits)
+        best = replace(drawn, missed=missed, wrong=wrong)
+        return (
+            [
+                replace(worst, missed=np.minimum(worst.missed + _largest(yes, below), under)),
+                replace(worst, wrong=np.minimum(worst.wrong + _largest(no, above), items)),
+            ],
+            [
+                replace(best, missed=np.maximum(missed - _largest(no, below), 0.0)),
+                replace(best, wrong=np.maximum(wrong - _largest(yes, above), 0.0)),
+            ],
+        )
+
+
+def _finds(found: Floats) -> tuple[int, int]:
+    """Return the last threshold below which nothing was found, and the first with none from it."""
+    at = np.flatnonzero(found)
+    return (int(at[0]), int(at[-1]) + 1) if at.size else (found.size - 1, 0)
+
+
+def _between(counts: Floats, start: int, end: int, moved: Ints) -> Floats:
+    """Return counts, on one side of each threshold, of those between two thresholds alone."""
+    place = np.arange(counts.shape[1])
+    place = np.minimum(place, end) if start < end else np.maximum(place, end)
+    beyond = counts[:, start : start + 1].sum(axis=1, keepdims=True)
+    return np.where(moved, np.maximum(counts[:, place] - beyond, 0.0), counts)
+
+
+def _largest(more: Floats, there: Floats) -> Floats:
+    """Return how many of a stratum's items, (D, S), can be on one side of each, (S, G), at most."""
+    found = np.zeros((len(more), there.shape[1]))
+    for each, most in zip(more.T, there, strict=True):
+        if each.any():
+            np.maximum(found, np.minimum(each[:, None], most), out=found)
+    return found
+
 
 _LABELS_A_CELL = 8.0
 _CELLS = 64  # at least

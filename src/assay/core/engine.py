@@ -20,8 +20,8 @@ from assay.core.betting import Bets, grid
 from assay.core.class_means import ClassMean
 from assay.core.confusion import Linear
 from assay.core.design import Design, ends_with_budget
+from assay.core.double_sampling import of_all_items
 from assay.core.estimate import Moments, estimate, quoted_value, rates, stratum_sd
-from assay.core.first_phase import of_all_items
 from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence

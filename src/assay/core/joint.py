@@ -29,8 +29,7 @@ from assay.core.engine import Look, State, explored_shares, least_of_each, look,
 from assay.core.forms import Metric, Ratio, side_by_side
 from assay.core.goal import Goal
 from assay.core.joint_allocation import compromise_allocation, joint_allocation
-from assay.core.matrix import Matrix
-from assay.core.matrix_gap import MatrixGap
+from assay.core.matrix import Matrix, MatrixGap
 from assay.core.ranking import InTop, gap
 from assay.core.rules import BETS_ARE_ON_ONE
 from assay.core.special import z_of

@@ -12,7 +12,7 @@ one that is seen more often in a stratum, an outcome that weighs w with
     w^2 = Var(z) / (p (1 - p))
 
 has the variance of z, so the difference is a linear form in these outcomes, as in
-`core.matrix_gap`. In each stratum one label more is counted than there are, half of it for either.
+`core.matrix`. In each stratum one label more is counted than there are, half of it for either.
 """
 
 from collections.abc import Sequence

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from assay.core.floors import OUTWARD
+from assay.core.goal import OUTWARD
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 
@@ -26,7 +26,7 @@ class Rungs:
     array([0.9, 1. ])
     """
 
-    metric: str  # one of `core.floors.FLOORS`
+    metric: str  # one of `core.goal.FLOORS`
     floor: float  # what it must not be below
     sizes: Floats  # (H,): the items of each cell
     alpha: float  # the chance with which any threshold may be shown to hold that does not

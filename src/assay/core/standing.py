@@ -8,8 +8,8 @@ import numpy as np
 
 from assay.core.betting import Bets
 from assay.core.design import Design
+from assay.core.double_sampling import part_variance
 from assay.core.engine import Look, State, look
-from assay.core.first_phase import part_variance
 from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
 from assay.core.special import z_of

@@ -1,7 +1,7 @@
 """Thresholds: the question for one that keeps a floor, and the campaign that answers it.
 
 "The lowest threshold at which precision is at least 0.95" is answered by bets on a ladder of
-thresholds (`core.ladder`). This module deals cards to where the question (`core.floors`) is
+thresholds (`core.ladder`). This module deals cards to where the question (`core.goal`) is
 decided, and says what is known: the threshold that is certified, or the one that the labels support
 best.
 """
@@ -16,8 +16,8 @@ from assay.core.bins import ScoreBins
 from assay.core.curve import drawn_positives
 from assay.core.engine import Look, State
 from assay.core.estimate import Moments
-from assay.core.floors import ThresholdQuestion
 from assay.core.forms import ratio
+from assay.core.goal import ThresholdQuestion
 from assay.core.ladder import Ladder
 from assay.core.rungs import Chain, Climb, Rungs
 from assay.core.stopping import reasons

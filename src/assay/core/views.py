@@ -10,8 +10,7 @@ from assay.core.differences import subtract
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.joint import Parts, View
-from assay.core.matrix import Matrix
-from assay.core.matrix_gap import MatrixGap
+from assay.core.matrix import Matrix, MatrixGap
 from assay.core.metrics import METRICS, sides
 from assay.core.ranking import tops_of, tops_of_target
 from assay.core.targets import NO_GROUPS, Groups, Target

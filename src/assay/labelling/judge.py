@@ -16,16 +16,20 @@ import numpy as np
 
 from assay.core.answers import parse_verdict
 from assay.core.metrics import METRICS
-from assay.core.rater import (
+from assay.core.strata import Strata
+from assay.core.subgroups import (
+    Domain,
+    Share,
     Term,
     as_contrast,
     as_kappa,
+    as_metric,
     contrast_reach,
     contrast_share,
     kappa_share,
+    kinds,
+    share_of,
 )
-from assay.core.strata import Strata
-from assay.core.subgroups import Domain, Share, as_metric, kinds, share_of
 from assay.core.targets import Target
 from assay.core.types import Bools, Ints
 from assay.errors import InputError, LabelError, PredictionsError

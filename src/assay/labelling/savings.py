@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.core.answers import Answer
-from assay.core.savings import Placed, share_of_labels
+from assay.core.forecast import Placed, share_of_labels
 from assay.core.strata import Strata
 from assay.core.types import Ints
 from assay.errors import AssayError, PredictionsError

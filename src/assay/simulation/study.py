@@ -25,10 +25,9 @@ from assay.simulation.named_designs import (
     usual_designs,
 )
 from assay.simulation.population import Population
-from assay.simulation.recycled import RecycleTask
 from assay.simulation.rows import Simulation, Wanted, summarise
 from assay.simulation.second_opinion import AUX, RecutTask
-from assay.simulation.shared_samples import SharedSamples
+from assay.simulation.shared_samples import RecycleTask, SharedSamples
 from assay.simulation.threshold_study import simulate_thresholds
 from assay.simulation.workers import Replayed, Task, run_tasks
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from assay.core.design import Design, check_together
-from assay.core.floors import ThresholdQuestion
-from assay.core.goal import Goal
+from assay.core.goal import Goal, ThresholdQuestion
 from assay.core.thresholds import ThresholdRun
 from assay.errors import DesignError, did_you_mean
 from assay.simulation.named_designs import names_of

@@ -12,7 +12,7 @@ from zlib import crc32
 import numpy as np
 
 from assay.core.engine import State
-from assay.core.floors import ThresholdQuestion
+from assay.core.goal import ThresholdQuestion
 from assay.core.procedures import ThresholdSearch
 from assay.core.rungs import Rungs
 from assay.core.tallies import Tallies

@@ -25,7 +25,7 @@ from assay.core.stratify import cell_strata
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats
 from assay.simulation import Population, Runs
-from assay.simulation.recycled import RecycleTask
+from assay.simulation.shared_samples import RecycleTask
 
 NAMES = ("a", "b", "c")
 DOUBT = 4.5

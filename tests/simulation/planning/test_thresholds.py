@@ -14,7 +14,7 @@ import pytest
 
 import assay
 from assay.core.design import Design
-from assay.core.floors import ThresholdQuestion
+from assay.core.goal import ThresholdQuestion
 from assay.core.profile import Profile
 from assay.core.thresholds import ThresholdRun
 from assay.core.types import Bools, Floats, Ints

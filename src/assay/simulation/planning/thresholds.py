@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.floors import EVERY_SCORE, ThresholdQuestion
-from assay.core.goal import Goal
+from assay.core.goal import EVERY_SCORE, Goal, ThresholdQuestion
 from assay.core.rules import refuse
 from assay.core.stopping import Reason
 from assay.core.thresholds import ThresholdRun
