@@ -25,8 +25,7 @@ from typer.testing import CliRunner
 
 import assay
 from assay.cli import app
-from assay.cli.busy import answering
-from assay.cli.commands import COMMANDS, Commands
+from assay.cli.commands import COMMANDS, Commands, answering
 from assay.cli.output import console, working
 
 FACES = (

@@ -15,8 +15,8 @@ from typer.testing import CliRunner
 
 import assay
 from assay.cli import app
+from assay.cli.output import in_options
 from assay.cli.taking import Typed, but, only, takes
-from assay.cli.words import in_options
 from assay.core.asked import Asked
 from assay.errors import AssayError
 from assay.labelling import Reviewing

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import assay
 from assay.cli import app
 from assay.cli.render import view
-from assay.cli.standing import standing_of
+from assay.cli.status import standing_of
 from assay.results import plain_words
 
 

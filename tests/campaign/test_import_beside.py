@@ -19,7 +19,7 @@ from assay.campaign import import_labels
 from assay.core.answers import Answer
 from assay.labelling import history_in, kinds_of
 from assay.labelling.rounds import Rounds
-from assay.storage.chain import _CHAINED, label_content
+from assay.storage.labels import _CHAINED, label_content
 
 ITEMS = 3_000
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rich.console import Console, RenderableType
 
 from assay.cli.render import half_width_bar, interval_bar, view
-from assay.cli.standing import progress_text, standing_of
+from assay.cli.status import progress_text, standing_of
 from assay.core.goal import Goal
 from assay.core.targets import Target
 from assay.results import (

@@ -10,7 +10,7 @@ import pytest
 
 import assay
 from assay.campaign import create_campaign, import_labels
-from assay.cli.words import in_options
+from assay.cli.output import in_options
 from tests.cli.conftest import Run
 
 ARGUMENTS = {

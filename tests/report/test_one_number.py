@@ -9,8 +9,7 @@ import pytest
 from scipy.stats import binomtest
 
 import assay
-from assay.web.dashboard import dashboard_of
-from assay.web.nodes import Node
+from assay.web.dashboard import Node, dashboard_of
 
 SIZE = 3_000
 SCORE = np.random.default_rng(1).random(SIZE).round(3)

@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import assay
 from assay.audit.bundle import packed
 from assay.storage import label_link, next_link
-from assay.storage.chain import first_link
+from assay.storage.labels import first_link
 from tests.audit.zips import STORE, sealed, store_of, stored
 
 Files = dict[str, bytes]

@@ -158,7 +158,7 @@ def test_the_search_finds_what_it_should(source: str, wrong: int) -> None:
 def test_no_sql_of_strings_and_nothing_fetched() -> None:
     folders = [Path(str(package.__file__)).parent for package in (assay.web, assay.storage)]
     files = [file for folder in folders for file in folder.rglob("*.py")]
-    assert {"session.py", "owner.py"} <= {file.name for file in files}
+    assert {"store.py", "owner.py"} <= {file.name for file in files}
     for file in files:
         assert unsafe(file.read_text()) == [], file
     templates = list((folders[0] / "templates").glob("*.html"))

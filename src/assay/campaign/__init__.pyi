@@ -1,5 +1,6 @@
 from assay.campaign.arrays import evaluate as evaluate
 from assay.campaign.campaign import Campaign as Campaign
+from assay.campaign.campaign import load_campaign as load_campaign
 from assay.campaign.classes import classes_of as classes_of
 from assay.campaign.classes import read_of_any as read_of_any
 from assay.campaign.compare import compare_campaign as compare_campaign
@@ -15,7 +16,6 @@ from assay.campaign.exchange import write_mistakes as write_mistakes
 from assay.campaign.exchange import write_unjudged as write_unjudged
 from assay.campaign.extend import extend_campaign as extend_campaign
 from assay.campaign.extend import rebase_campaign as rebase_campaign
-from assay.campaign.load import load_campaign as load_campaign
 from assay.campaign.mlflow import log_to_mlflow as log_to_mlflow
 from assay.campaign.prior_labels import find_prior_labels as find_prior_labels
 from assay.campaign.random_labels import estimate as estimate

@@ -14,8 +14,12 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.new_classes import doubtful_since, warn_of_new_classes, withdrawals
-from assay.campaign.replacement import put_in_place
+from assay.campaign.replacement import (
+    doubtful_since,
+    put_in_place,
+    warn_of_new_classes,
+    withdrawals,
+)
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
     FROM_BEFORE,

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
-from assay.cli.words import in_options
+from assay.cli.output import in_options
 from assay.results import (
     Block,
     Cell,

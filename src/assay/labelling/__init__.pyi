@@ -13,14 +13,15 @@ from assay.labelling.assignments import LEASE_SECONDS as LEASE_SECONDS
 from assay.labelling.assignments import Assignments as Assignments
 from assay.labelling.assignments import TurnReply as TurnReply
 from assay.labelling.assignments import TurnRequest as TurnRequest
-from assay.labelling.class_table import class_table_of as class_table_of
 from assay.labelling.confirmation import confirm_source as confirm_source
 from assay.labelling.confirmation import is_confirmed as is_confirmed
 from assay.labelling.confirmation import refuse_unconfirmed as refuse_unconfirmed
 from assay.labelling.confirmation import source_text as source_text
+from assay.labelling.confusion import class_table_of as class_table_of
 from assay.labelling.confusion import confusion_of as confusion_of
 from assay.labelling.confusion import whose_classes as whose_classes
 from assay.labelling.curve import threshold_curve as threshold_curve
+from assay.labelling.curve import threshold_of as threshold_of
 from assay.labelling.epochs import Dealt as Dealt
 from assay.labelling.epochs import Epoch as Epoch
 from assay.labelling.epochs import epoch_seed as epoch_seed
@@ -70,4 +71,3 @@ from assay.labelling.source import Source as Source
 from assay.labelling.state import Labelling as Labelling
 from assay.labelling.state import ReplacedError as ReplacedError
 from assay.labelling.state import without_collection as without_collection
-from assay.labelling.threshold import threshold_of as threshold_of

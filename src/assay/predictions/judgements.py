@@ -19,9 +19,9 @@ from assay.predictions.class_values import as_lists, take_classes
 from assay.predictions.code_cells import cells_by_code
 from assay.predictions.column import Loaded
 from assay.predictions.columns import Classifiers
+from assay.predictions.contract import several_fingerprint
 from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.duckdb.loading import read_scan
-from assay.predictions.fingerprint import several_fingerprint
 from assay.predictions.ids import Ids, read_ids
 from assay.predictions.roles import Roles
 from assay.predictions.scan import as_scan
@@ -206,7 +206,7 @@ class Judgements:
     scores: Mapping[str, Floats]  # of each classifier that has some, where they are kept
 
     def fingerprint(self, digest: Words, n_codes: int, rows: Ints | slice = slice(None)) -> str:
-        """Return the fingerprint (`assay.predictions.fingerprint`)."""
+        """Return the fingerprint (`assay.predictions.contract`)."""
         joint, codes = cells_by_code(self.ranks[rows], self.codes[rows], digest[rows], n_codes)
         return several_fingerprint(self.cells, joint, codes)
 

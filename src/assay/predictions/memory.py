@@ -21,10 +21,9 @@ from assay.errors import PredictionsError
 from assay.predictions.arrivals import first_to_arrive, weight_words, with_weights
 from assay.predictions.class_values import ranked_classes
 from assay.predictions.column import Show
-from assay.predictions.contract import Card, ClassScores, Found, IdKind
+from assay.predictions.contract import Card, ClassScores, Found, IdKind, marked
+from assay.predictions.contract import by_model as of_model
 from assay.predictions.doubts import Doubt
-from assay.predictions.fingerprint import by_model as of_model
-from assay.predictions.fingerprint import marked
 from assay.predictions.ids import Ids
 from assay.predictions.opinions import Opinions
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable

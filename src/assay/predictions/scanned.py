@@ -37,10 +37,9 @@ from assay.predictions.candidates import (
     stratum_of_cells,
 )
 from assay.predictions.class_values import ranked_classes
-from assay.predictions.contract import Card, ClassScores, Found, IdKind
+from assay.predictions.contract import Card, ClassScores, Found, IdKind, marked
 from assay.predictions.doubts import Doubt
 from assay.predictions.engine import OpinionsOfSeveral, Scanner, Survey
-from assay.predictions.fingerprint import marked
 from assay.predictions.memory import (
     TOP,
     checked_counts,

@@ -1,6 +1,8 @@
 from assay.report.charts import Curve as Curve
+from assay.report.charts import Mark as Mark
 from assay.report.charts import curve_of as curve_of
 from assay.report.charts import draw_curve as draw_curve
+from assay.report.charts import draw_trend as draw_trend
 from assay.report.charts import figure_of as figure_of
 from assay.report.html import blocks_of as blocks_of
 from assay.report.report import SUFFIXES as SUFFIXES
@@ -8,8 +10,6 @@ from assay.report.report import Report as Report
 from assay.report.report import kind_of as kind_of
 from assay.report.report import report_of as report_of
 from assay.report.threshold_chart import COLOURS as COLOURS
+from assay.report.threshold_chart import curve_page as curve_page
+from assay.report.threshold_chart import curve_part as curve_part
 from assay.report.threshold_chart import draw_thresholds as draw_thresholds
-from assay.report.threshold_page import curve_page as curve_page
-from assay.report.threshold_page import curve_part as curve_part
-from assay.report.trend_chart import Mark as Mark
-from assay.report.trend_chart import draw_trend as draw_trend

@@ -1,12 +1,14 @@
 from assay.errors import printable as printable
-from assay.results.class_table import ClassRow as ClassRow
-from assay.results.class_table import ClassTable as ClassTable
+from assay.results.confusion import ClassRow as ClassRow
+from assay.results.confusion import ClassTable as ClassTable
 from assay.results.confusion import ConfusionCell as ConfusionCell
 from assay.results.confusion import ConfusionMatrix as ConfusionMatrix
 from assay.results.curve import AREAS as AREAS
 from assay.results.curve import Area as Area
 from assay.results.curve import CurvePoint as CurvePoint
 from assay.results.curve import CurveValue as CurveValue
+from assay.results.curve import MetricAtThreshold as MetricAtThreshold
+from assay.results.curve import ThresholdAnswer as ThresholdAnswer
 from assay.results.curve import ThresholdCurve as ThresholdCurve
 from assay.results.curve import distinct as distinct
 from assay.results.document import SIDE as SIDE
@@ -83,5 +85,3 @@ from assay.results.text import plain_words as plain_words
 from assay.results.text import shortened as shortened
 from assay.results.text import state_text as state_text
 from assay.results.text import strata_words as strata_words
-from assay.results.threshold import MetricAtThreshold as MetricAtThreshold
-from assay.results.threshold import ThresholdAnswer as ThresholdAnswer

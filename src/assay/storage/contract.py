@@ -8,11 +8,10 @@ from typing import Protocol
 
 from assay.errors import StorageError
 from assay.storage.campaigns import CardRow
-from assay.storage.chain import label_link
 from assay.storage.claims import Claim
+from assay.storage.labels import label_link
 from assay.storage.schema import Label
-from assay.storage.session import Session
-from assay.storage.store import Store
+from assay.storage.store import Session, Store
 
 Opener = Callable[[], Store]
 Fresh = Callable[[], Opener]

@@ -1,4 +1,4 @@
-"""Tables, and the label that one of them keeps.
+"""Tables, the label that one of them keeps, and the schema of a database.
 
 Nothing in the tables is ever deleted, and labels and rounds are only appended.
 
@@ -8,8 +8,10 @@ name; a claim's time, when it is renewed or given back; and a token, when it is 
 
 from dataclasses import KW_ONLY, dataclass, fields
 from operator import attrgetter
+from secrets import token_hex
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy import (
     BigInteger,
     Boolean,
@@ -25,6 +27,9 @@ from sqlalchemy import (
     UniqueConstraint,
     false,
 )
+from sqlalchemy.schema import CreateIndex, CreateTable
+
+from assay.errors import StorageError
 
 SCHEMA_VERSION = 5
 
@@ -113,7 +118,7 @@ label_event = Table(
     Column("late", Boolean, nullable=False, server_default=false()),
     Column("ruling", Boolean, nullable=False, server_default=false()),
     Column("comment", Text, nullable=False, server_default=""),
-    # The link of the log's chain (assay.storage.chain). It has no default: an Assay that does not
+    # The link of the log's chain (assay.storage.labels). It has no default: an Assay that does not
     # know of it, and still runs after an upgrade, is refused instead of leaving a gap.
     Column("chain", String, nullable=False),
     Index("label_event_of_campaign", "campaign_id", "id"),
@@ -196,3 +201,70 @@ class StoredLabel(Label):
 
     id: int
     told_at: str
+
+
+# The schema of a storage: made in a new database, and checked in one that is there.
+#
+# Schema 5 is the oldest that is opened. A later one brings a step that leads to it, in one
+# transaction with its record.
+
+_NEWEST = sa.select(sa.func.max(version.c.version))
+
+
+def is_current(connection: sa.Connection, namespace: str | None) -> bool:
+    """Tell whether the tables are there, as this version knows them."""
+    if not sa.inspect(connection).has_table(version.name, schema=namespace):
+        return False
+    return _found(connection) == SCHEMA_VERSION
+
+
+def prepare(connection: sa.Connection, namespace: str | None, uid: str | None = None) -> None:
+    """Make the tables in a new database; refuse one of somebody else or of another schema."""
+    tables = sa.inspect(connection).get_table_names(schema=namespace)
+    if not tables:
+        _create_all(connection)
+        connection.execute(storage.insert(), {"uid": uid or token_hex(16)})
+        connection.execute(version.insert(), {"version": SCHEMA_VERSION})
+        return
+    if version.name not in tables:
+        raise StorageError(
+            f"the database holds something else: {', '.join(sorted(tables)[:5])}",
+            hint="give a file of its own, such as sqlite:///labels.db",
+        )
+    refuse_newer(connection)
+    if (found := _found(connection)) < SCHEMA_VERSION:
+        raise StorageError(
+            f"the storage has schema version {found}; the oldest that this Assay opens is "
+            f"{SCHEMA_VERSION}",
+            details="nothing was changed",
+            hint="create the campaign again, and import the labels that it exported",
+        )
+
+
+def _create_all(connection: sa.Connection) -> None:
+    """Make tables and indexes, always in the same order: files with the same rows are the same."""
+    for table in metadata.sorted_tables:
+        connection.execute(CreateTable(table))
+        for index in sorted(table.indexes, key=lambda each: str(each.name)):
+            connection.execute(CreateIndex(index))
+
+
+def refuse_newer(connection: sa.Connection) -> None:
+    """Raise where a newer Assay has upgraded the database, perhaps since it was opened."""
+    found = _found(connection)
+    if found > SCHEMA_VERSION:
+        raise StorageError(
+            f"the storage has schema version {found}, this Assay knows {SCHEMA_VERSION}",
+            details="a newer Assay has upgraded it; nothing was written",
+            hint="end this program, and use the version of Assay that wrote it, or a newer one",
+        )
+
+
+def _found(connection: sa.Connection) -> int:
+    found = connection.scalar(_NEWEST) or 0
+    if not isinstance(found, int):
+        raise StorageError(
+            f"the storage has schema version {found!r}, which is no number",
+            hint="the file is damaged: restore a backup (`assay restore`)",
+        )
+    return found

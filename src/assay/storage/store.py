@@ -22,9 +22,17 @@ from sqlalchemy.pool import StaticPool
 from sqlalchemy.schema import CreateSchema
 
 from assay.errors import AssayError, MissingDependencyError, StorageError, install
-from assay.storage.labels import NewLabel, clear_away, put_aside
-from assay.storage.migrations import is_current, prepare, refuse_newer
-from assay.storage.session import Session
+from assay.storage.campaigns import Campaigns, Decks, Rows
+from assay.storage.claims import Claims, Tokens
+from assay.storage.labels import Labels, NewLabel, clear_away, put_aside
+from assay.storage.schema import is_current, prepare, refuse_newer
+
+# One transaction on the store: the few questions that are ever asked of it, by subject.
+
+
+class Session(Campaigns, Decks, Labels, Claims, Tokens, Rows):
+    """One transaction: all that was read and written in it happened at one moment."""
+
 
 # The databases that can hold a store, and what each is told so that an acknowledged label stays.
 #

@@ -18,14 +18,14 @@ from starlette.routing import Route
 
 from assay.campaign import Campaign, Written, import_labels, write_batch, write_labels
 from assay.core.answers import Answer
-from assay.errors import is_storable
+from assay.errors import AssayError, is_storable
 from assay.exchange import FORMATS, LimitError
 from assay.labelling import LONGEST_COMMENT, Settings
-from assay.report import SUFFIXES
-from assay.results import Dispute
+from assay.report import SUFFIXES, blocks_of, curve_part
+from assay.results import Dispute, ThresholdCurve, printable
 from assay.web import Options
 from assay.web.auth import Person, needs
-from assay.web.dashboard import Dashboard, dashboard_of, heading_of
+from assay.web.dashboard import Dashboard, dashboard_of, heading_of, nodes_of
 from assay.web.http import (
     comment_in,
     item_in,
@@ -284,12 +284,53 @@ def _zip(name: str, written: Written, config: bytes) -> bytes:
     return file.getvalue()
 
 
+# The curve of the score, for the owner: a page on which the threshold can be moved.
+
+
+@needs("owner")
+async def show_curve(request: Request) -> Response:
+    """Return the page; where there is no curve, it says why.
+
+    All scores are counted for it, so that it is kept until the next label.
+    """
+    counter: Counter = request.app.state.counter
+    kept: dict[str, dict[str, Any]] = request.app.state.curves
+
+    def look(campaign: Campaign) -> dict[str, Any]:
+        version = f"{campaign.name} {campaign.desk.version}"
+        if version not in kept:
+            found = _page(campaign)
+            kept.clear()
+            kept[version] = found
+        return kept[version]
+
+    return render(request, "curve.html", **await counter.aside(look))
+
+
+def _page(campaign: Campaign) -> dict[str, Any]:
+    """Return what the page shows."""
+    try:
+        curve = campaign.curve()
+    except AssayError as error:
+        return {"trouble": printable(str(error)), "curve": None}
+    return {"trouble": "", "curve": _values(curve)}
+
+
+def _values(curve: ThresholdCurve) -> dict[str, Any]:
+    return {
+        "headline": printable(curve.headline),
+        "part": nodes_of(curve_part(curve)),
+        "table": nodes_of(blocks_of(curve.document().blocks, "dashboard")),
+    }
+
+
 routes = [
     Route("/owner", show_dashboard, methods=["GET"]),
     Route("/owner/live", show_live, methods=["GET"]),
     Route("/owner/disputes", show_disputes, methods=["GET"]),
     Route("/api/ruling", take_ruling, methods=["POST"]),
     Route("/owner/export", export_labels, methods=["GET"]),
+    Route("/owner/curve", show_curve, methods=["GET"]),
     Route("/owner/report", export_report, methods=["GET"]),
     Route("/api/batch", export_batch, methods=["POST"]),
     Route("/api/import", take_answers, methods=["POST"]),

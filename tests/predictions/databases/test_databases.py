@@ -19,7 +19,7 @@ import pytest
 import assay
 from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions import read_predictions
-from assay.predictions.databases import check, translate
+from assay.predictions.databases import several, translate
 from assay.predictions.databases.postgres import Postgres
 from assay.predictions.databases.scanner import DatabaseScanner
 from assay.predictions.databases.sqlite import Sqlite
@@ -156,13 +156,13 @@ WRONG: dict[str, Mapping[str, Callable[..., str]]] = {
 def test_a_database_that_computes_otherwise_is_refused(
     what: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check, "_tried", set())
-    check.refuse_other_arithmetic(Sqlite(str(file)))
-    monkeypatch.setattr(check, "_tried", set())
+    monkeypatch.setattr(several, "_tried", set())
+    several.refuse_other_arithmetic(Sqlite(str(file)))
+    monkeypatch.setattr(several, "_tried", set())
     monkeypatch.setattr(translate, "_known", {})
     monkeypatch.setattr(Sqlite, "functions", {**Sqlite.functions, **WRONG[what]})
     if what == HALVES:
-        monkeypatch.setattr(check, "rounded_sql", lambda value: f"CAST(round({value}) AS BIGINT)")
+        monkeypatch.setattr(several, "rounded_sql", lambda value: f"CAST(round({value}) AS BIGINT)")
     with pytest.raises(PredictionsError, match=f"otherwise than numpy: .*{what}(?s:.*)'duckdb'"):
         read_predictions(Scan(file, "preds", engine="database"), **ROLES)
 

@@ -14,7 +14,6 @@ from assay.errors import PredictionsError
 from assay.predictions.column import Column
 from assay.predictions.ids import Ids
 from assay.predictions.roles import Roles
-from assay.predictions.sql.roles import row_sql
 from assay.predictions.sql.rows import (
     Dialect,
     RowSql,
@@ -23,6 +22,7 @@ from assay.predictions.sql.rows import (
     quoted,
     value_sql,
 )
+from assay.predictions.sql.scanner import row_sql
 from assay.predictions.values import read_predicted, read_scores
 
 Answer = list[float] | str

@@ -25,8 +25,12 @@ from assay.predictions.engine import Rows, Span, polled
 from assay.predictions.ids import Ids
 from assay.predictions.memory import TOP
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed, duckdb_mix
-from assay.predictions.sql.model import model_sql
-from assay.predictions.sql.opinions import duckdb_row_word, either_sql, refuse_other_words
+from assay.predictions.sql.opinions import (
+    duckdb_row_word,
+    either_sql,
+    model_sql,
+    refuse_other_words,
+)
 from assay.predictions.sql.pair import IN_BOTH, N_CODES, Weighing, value_sql
 from assay.predictions.sql.pair_sides import (
     SIDES,

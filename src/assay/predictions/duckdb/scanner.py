@@ -32,8 +32,7 @@ from assay.predictions.memory import TOP
 from assay.predictions.roles import Roles
 from assay.predictions.sql.classes import LIST
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed, duckdb_mix
-from assay.predictions.sql.model import model_sql
-from assay.predictions.sql.opinions import duckdb_row_word, plain_sql
+from assay.predictions.sql.opinions import duckdb_row_word, model_sql, plain_sql
 from assay.predictions.sql.rows import (
     case_sql,
     double_sql,

@@ -18,6 +18,7 @@ from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions.code_cells import Tally, find_cells, joined_cells, tally_of
+from assay.predictions.contract import by_model
 from assay.predictions.doubts import Doubt
 from assay.predictions.duckdb.cell_keys import refuse_other_bins
 from assay.predictions.duckdb.loading import fetch_shown
@@ -27,14 +28,12 @@ from assay.predictions.duckdb.scanner import DuckScanner, first_limit
 from assay.predictions.duckdb.values import BITS as BITS_SQL
 from assay.predictions.duckdb.values import DuckSlices, find_slices
 from assay.predictions.engine import Listed, Survey
-from assay.predictions.fingerprint import by_model
 from assay.predictions.judgements import NO_SCORE, about
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.sql.checks import refuse_bad_rows
 from assay.predictions.sql.deck import duckdb_keyed, duckdb_mix
-from assay.predictions.sql.model import model_sql
-from assay.predictions.sql.opinions import duckdb_row_word, refuse_other_words
+from assay.predictions.sql.opinions import duckdb_row_word, model_sql, refuse_other_words
 from assay.predictions.sql.rows import RowSql, family_of
 from assay.predictions.sql.several import CODE, RANK, Several, Steps, counts_codes, mean_sql
 from assay.predictions.streamed import (

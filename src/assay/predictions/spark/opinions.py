@@ -21,7 +21,7 @@ from assay.predictions.spark.columns import (
 )
 from assay.predictions.spark.source import column_name
 from assay.predictions.sql.deck import spark_text_digest
-from assay.predictions.sql.model import model_sql
+from assay.predictions.sql.opinions import model_sql
 from assay.predictions.sql.rows import Family, double_sql, number_sql
 
 if TYPE_CHECKING:

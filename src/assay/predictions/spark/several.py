@@ -15,9 +15,9 @@ from assay.core.profile import ScoreCells
 from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
+from assay.predictions.contract import by_model
 from assay.predictions.doubts import Doubt
 from assay.predictions.engine import Survey
-from assay.predictions.fingerprint import by_model
 from assay.predictions.keys import key_parts, key_sql
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan

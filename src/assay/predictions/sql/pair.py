@@ -23,9 +23,8 @@ from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
 from assay.core.weights import as_impressions, factor_exponent
 from assay.errors import PredictionsError
-from assay.predictions.contract import IdKind, Predictions, joint_fingerprint, listed
+from assay.predictions.contract import IdKind, Predictions, by_model, joint_fingerprint, listed
 from assay.predictions.engine import Listed, Rows, Span, Survey
-from assay.predictions.fingerprint import by_model
 from assay.predictions.ids import Ids, places_among
 from assay.predictions.sql.pair_sides import Side, numbers, place_of
 from assay.predictions.sql.rows import double_sql
@@ -69,7 +68,7 @@ class Join(Protocol):
         """Count all items by the mean rank and the code.
 
         The number is the exclusive or of `assay.predictions.arrivals.weight_words`; by a model,
-        what `assay.predictions.fingerprint.by_model` takes.
+        what `assay.predictions.contract.by_model` takes.
         """
 
     def count(self, spans: Sequence[Span]) -> Ints:

@@ -2,7 +2,11 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
 from typing import Any, ClassVar, NoReturn
+
+import numpy as np
 
 from assay.core.bins import Scale
 from assay.core.cuts import Variable
@@ -13,11 +17,22 @@ from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
 from assay.predictions.doubts import Doubt, doubts_of
 from assay.predictions.engine import Rows
-from assay.predictions.roles import Roles
+from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles
 from assay.predictions.sql.checks import Inspected, refuse_bad_cells, refuse_bad_rows, rows_of
+from assay.predictions.sql.classes import class_row_sql
 from assay.predictions.sql.opinions import plain_families
-from assay.predictions.sql.roles import row_sql
-from assay.predictions.sql.rows import Dialect, Family, RowSql
+from assay.predictions.sql.rows import (
+    NUMBERS,
+    Dialect,
+    Family,
+    RowSql,
+    double_sql,
+    family_of,
+    positive_score_sql,
+    quoted,
+    score_sql,
+    text_sql,
+)
 
 
 class SqlScanner(ABC):
@@ -107,3 +122,128 @@ class SqlScanner(ABC):
     @abstractmethod
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
         """Return the rows with these ids, with what people see of them."""
+
+
+# SQL of a row's id, score, prediction and weight, from the columns that have these roles.
+
+
+def row_sql(
+    roles: Roles,  # which column is what; there is one for the id
+    names: Mapping[str, str],  # of each column its name as SQL, quoted
+    types: Mapping[str, str],  # of each column its type, as the engine names it
+    *,
+    dialect: Dialect,  # whose SQL it is
+    # Whether the columns are the text of a CSV file, out of which values are still to be read.
+    is_text: bool,
+    source: str,  # where they come from, for people
+) -> RowSql:
+    """Return the expressions for some columns.
+
+    >>> roles = Roles(score="p", predicted="spam", id="url", threshold=None, positive="yes")
+    >>> names = {"p": '"p"', "spam": '"spam"', "url": '"url"'}
+    >>> types = {"p": "FLOAT", "spam": "VARCHAR", "url": "VARCHAR"}
+    >>> row = row_sql(roles, names, types, dialect="duckdb", is_text=False, source="a table")
+    >>> print(row.says)
+    CAST("spam" = 'yes' AS SMALLINT)
+    """
+    if roles.id is None:
+        raise PredictionsError(
+            f"{source} is read where it lies, and for that its rows need ids",
+            details="the order of rows in many files is no name that lasts",
+            hint="name the column of ids, or read it all into memory: engine 'memory'",
+        )
+
+    def number(name: str, what: str) -> str:
+        written = score_sql(names[name], family_of(types[name]), dialect, is_text=is_text)
+        if not written:
+            raise PredictionsError(
+                f"the {what}s in column {name!r} of {source} are of type {types[name]}",
+                details=f"a {what} is a number",
+                hint="is another column meant? Text that holds numbers must be converted first",
+            )
+        return written
+
+    score = "0e0" if roles.score is None else number(roles.score, "score")
+    if roles.classes is not None:
+        return class_row_sql(roles, names[roles.id], score, dialect)
+    if roles.predicted is not None:
+        label = _Label(names[roles.predicted], family_of(types[roles.predicted]), dialect, is_text)
+        says = label.says(roles.positive)
+        score = positive_score_sql(score, roles, says)
+    elif roles.limit is not None:  # Roles sees to it that one of the two is given
+        score = positive_score_sql(score, roles, "")
+        says = f"CAST({score} >= {double_sql(roles.limit)} AS SMALLINT)"
+    weight = f"CAST({number(roles.weight, 'weight')} AS DOUBLE)" if roles.weight else ""
+    return RowSql(names[roles.id], score, says, is_sure="THEN 2" not in says, weight=weight)
+
+
+@dataclass(frozen=True)
+class _Label:
+    """The column of predicted labels."""
+
+    name: str
+    family: Family
+    dialect: Dialect
+    is_text: bool
+
+    def says(self, positive: object) -> str:
+        """Return what the label says, as `RowSql` has it."""
+        if positive is not None:
+            scalar = positive.item() if isinstance(positive, np.generic) else positive
+            return f"CAST({self._is(scalar)} AS SMALLINT)"
+        if self.family == "boolean":
+            return f"CAST({self.name} AS SMALLINT)"
+        if self.family == "text":
+            written = f"lower(trim({text_sql(self.name, self.dialect)}))"
+            yes, no = (", ".join(f"'{word}'" for word in words) for words in (YES_WORDS, NO_WORDS))
+            return _told(written, yes, no)
+        if self.family in NUMBERS:
+            return _told(self.name, "1", "0")
+        return f"CASE WHEN {self.name} IS NOT NULL THEN 2 END"
+
+    def _is(self, positive: object) -> str:
+        """Return the condition that the label is the one that means yes; NULL without a label.
+
+        Text stands for what is written like it in Python, too: the command line has nothing else.
+        """
+        if not isinstance(positive, str | bool | int | float | date):
+            raise PredictionsError(
+                f"positive={positive!r} is of type {type(positive).__name__}",
+                details="it must be one value that can stand in the column: text, a number, a date",
+            )
+        never = f"{self.name} IS NULL AND NULL"  # false, and NULL without a label
+        if self.is_text and isinstance(positive, bool):
+            return f"lower(trim({self.name})) = '{str(positive).lower()}'"
+        if self.family == "text":
+            same_kind = self.is_text or isinstance(positive, str)
+            return f"{self.name} = {quoted(str(positive), self.dialect)}" if same_kind else never
+        if self.family == "boolean":
+            meant = [value for value in (True, False) if positive in (value, str(value))]
+            return f"{self.name} = {str(meant[0]).upper()}" if meant else never
+        if self.family in NUMBERS and not (self.family == "decimal" and isinstance(positive, str)):
+            number = _number_like(positive, self.family)
+            return f"{self.name} = {number}" if number else never
+        if isinstance(positive, str | date):
+            written = text_sql(self.name, self.dialect)
+            return f"{written} = {quoted(str(positive), self.dialect)}"
+        return never
+
+
+def _told(value: str, yes: str, no: str) -> str:
+    return (
+        f"CASE WHEN {value} IN ({yes}) THEN 1 WHEN {value} IN ({no}) THEN 0 "
+        f"WHEN {value} IS NOT NULL THEN 2 END"
+    )
+
+
+def _number_like(positive: object, family: Family) -> str:
+    """Return the literal of the number that is meant; empty if none of that family is."""
+    if isinstance(positive, str):
+        try:
+            number: int | float = float(positive) if family == "float" else int(positive)
+        except ValueError:
+            return ""
+        return _number_like(number, family) if str(number) == positive else ""
+    if isinstance(positive, bool | int):
+        return str(int(positive))
+    return double_sql(positive) if isinstance(positive, float) and np.isfinite(positive) else ""

@@ -16,8 +16,8 @@ from assay.core.profile import ScoreCells
 from assay.core.strata import UNNAMED
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
+from assay.predictions.contract import several_fingerprint
 from assay.predictions.doubts import Doubt
-from assay.predictions.fingerprint import several_fingerprint
 from assay.predictions.judgements import NO_SCORE, about
 from assay.predictions.roles import Roles, score_name
 from assay.predictions.sql.rows import double_sql
