@@ -116,9 +116,25 @@ def test_a_parquet_file_of_class_numbers_or_names(
     assert sum(row["size"] for row in json.loads(result.stdout)["strata"]) == 2
 
 
+def test_samples_are_recycled_as_paper_3_does_it(run: Fixture) -> None:
+    table = {"id": ["a", "b", "c"], "new": [1, 1, 0], "old": [1, 0, 0]}
+    pq.write_table(pa.table(table), "both.parquet")
+    words = ["--id", "id", "--classifier", "new=,new", "--classifier", "old=,old"]
+    words += ["--metric", "precision", "--within", "0.1", "--design", "recycle-sample"]
+    made = run("create", "both.parquet", *words, "--assume", "0.9", "--parent", "old", "--json")
+    design = json.loads(made.stdout)["design"]
+    assert (design["allocation"], design["assume"]) == ("recycle-sample", 0.9)
+    assert design["parent"] == "old"
+    told = run("create", "both.parquet", *words, "--name", "again").stdout
+    assert "samples of each yes-set by paper 3, with labels used again" in told
+
+
 BAD = {
     "bad design": (["--design", "kumar"], "kumar"),
     "bins of random": (["--design", "random", "--bins", "3"], "--bins means nothing"),
+    "bins of samples": (["--design", "recycle", "--bins", "3"], "have no --bins"),
+    "paper 3 alone": (["--assume", "0.9"], "--assume 0.9 goes with --design recycle"),
+    "one to recycle": (["--design", "recycle"], "one classifier without a name"),
     "bad mode": (["--mode", "sure"], "'sure'"),
     "two designs": (["--mode", "fixed", "--design", "random"], "mode 'fixed' is one of Assay's"),
     "question to a paper": (["--at-least", "0.9", "--design", "kumar-raj"], "decided by bets"),

@@ -21,6 +21,7 @@ from assay.labelling import Reviewing
 from assay.options import options_of
 from assay.predictions import Columns, Scan
 
+_PAPER_3 = ("assume", "parent")
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "recycle", "recycle-sample", "random")
 
 
@@ -51,6 +52,12 @@ def create(
     strata: Annotated[str | None, _sampling(f"{', '.join(METHODS)}.", "METHOD")] = None,
     bins: Annotated[int | None, _sampling("Strata a predicted label; with auto, in all.")] = None,
     allocation: Annotated[str | None, _sampling(f"{', '.join(ALLOCATIONS)}.", "RULE")] = None,
+    assume: Annotated[
+        float | None, _sampling("With recycle: what every precision is at least. Default: 0.5.")
+    ] = None,
+    parent: Annotated[
+        str | None, _sampling("With recycle: the classifier that is sampled first.", "NAME")
+    ] = None,
     labels: Annotated[
         str | None,
         _sampling("Go on from labels of items drawn at random before: .csv or .parquet.", "LABELS"),
@@ -65,7 +72,8 @@ def create(
     with telling_errors(as_json=as_json):
         if mode is None:
             mode = "guaranteed" if "at_least" in asked and design == "default" else "default"
-        details = {"strata": strata, "bins": bins, "allocation": allocation}
+        cut = {"strata": strata, "bins": bins, "allocation": allocation}
+        details = {**cut, "assume": assume, "parent": parent}
         chosen = None
         if "threshold_for" not in asked:
             chosen = _design(design, mode, **details)
@@ -119,7 +127,7 @@ def _refuse_half_overlap(reviewers: int, overlap: float) -> None:
         )
 
 
-def _design(preset: str, mode: str, **choices: str | int | None) -> Design:
+def _design(preset: str, mode: str, **choices: str | float | None) -> Design:
     given: dict[str, Any] = {name: value for name, value in choices.items() if value is not None}
     one_of("mode", mode, tuple(MODES))
     if mode != "default" and preset != "default":
@@ -127,6 +135,12 @@ def _design(preset: str, mode: str, **choices: str | int | None) -> Design:
             f"mode {mode!r} is one of Assay's own design, and --design {preset} is another's",
             hint="leave one of the two out",
         )
+    for name in _PAPER_3 if not preset.startswith("recycle") else ():
+        if name in given:
+            raise DesignError(
+                f"--{name} {given[name]} goes with --design recycle",
+                hint="leave it out, or add --design recycle",
+            )
     match preset:
         case "default":
             return replace(MODES[mode], **given)
@@ -135,13 +149,13 @@ def _design(preset: str, mode: str, **choices: str | int | None) -> Design:
         case "kumar-raj":
             return Design.kumar_raj(**given)
         case "recycle" | "recycle-sample":
-            if given:
+            if cut := [name for name in given if name not in _PAPER_3]:
                 raise DesignError(
-                    f"recycled samples have no --{next(iter(given))}",
+                    f"recycled samples have no --{cut[0]}",
                     hint="leave it out, or choose another --design",
                 )
             option: Any = "sample" if preset.endswith("sample") else "shuffle"
-            return Design.recycle(option=option)
+            return Design.recycle(option=option, **given)
         case "random" if given:
             raise DesignError(
                 f"simple random sampling has no strata, so --{next(iter(given))} means nothing",

@@ -113,12 +113,18 @@ class Design:
                 set_(name, whole(name, getattr(self, name), 1))
         set_("rounds_in_a_row", whole("rounds_in_a_row", self.rounds_in_a_row, 1))
         if self.assume is not None:
-            between("assume", self.assume, 0.0, 1.0, hint="0.9 says that every precision is that")
+            between(
+                "assume",
+                self.assume,
+                0.0,
+                1.0,
+                hint="0.9 says that every precision is at least 0.9",
+            )
         for name in ("assume", "parent"):
             if getattr(self, name) is not None and not self.recycles:
                 raise DesignError(
                     f"{name}={getattr(self, name)!r} is paper 3's, and this design is not",
-                    hint=f"Design.recycle({name}={getattr(self, name)!r})",
+                    hint=f"leave out {name}=, or take Design.recycle()",
                 )
         if self.allocation.startswith("opt-a") and self.first_per_stratum is None:
             raise DesignError(
