@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from html import unescape
 from html.parser import HTMLParser
+from typing import Any
 
 import pytest
 from markdown_it import MarkdownIt
@@ -162,7 +163,8 @@ def test_tables_of_a_page_can_be_heard(name: str) -> None:
 
 @pytest.mark.parametrize("name", WORD)
 def test_a_result_is_also_values(name: str) -> None:
-    json.dumps(getattr(WORD[name], "to_dict")(), allow_nan=False)  # noqa: B009
+    result: Any = WORD[name]
+    json.dumps(result.to_dict(), allow_nan=False)
     if name not in (
         "estimate",
         "threshold",
@@ -172,8 +174,7 @@ def test_a_result_is_also_values(name: str) -> None:
         "plan",
         "verification",
     ):
-        frame = getattr(WORD[name], "to_frame")(backend="pyarrow")  # noqa: B009
-        assert frame.num_rows == len(getattr(WORD[name], "rows"))  # noqa: B009
+        assert result.to_frame(backend="pyarrow").num_rows == len(result.rows)
 
 
 def test_texts_are_folded_where_a_terminal_is_narrow_and_remarks_have_a_line() -> None:

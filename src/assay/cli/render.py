@@ -21,8 +21,6 @@ from assay.results import (
     Code,
     Column,
     Document,
-    Drawing,
-    Figure,
     Headline,
     Interval,
     Lines,
@@ -64,28 +62,28 @@ def view(blocks: Iterable[Block]) -> Group:
     return Group(*parts)
 
 
-def _block(block: Block) -> RenderableType | None:  # noqa: PLR0911
+def _block(block: Block) -> RenderableType | None:
+    made: RenderableType | None = None
     match block:
         case Paragraph(text, small):
-            return Text(printable(text), "dim" if small else "")
+            made = Text(printable(text), "dim" if small else "")
         case Headline(text, more):
-            return Text.assemble((printable(text), "bold"), (f"  {printable(more)}", "dim"))
+            made = Text.assemble((printable(text), "bold"), (f"  {printable(more)}", "dim"))
         case Interval(low, high, value):
-            return interval_bar(low, high, value)
+            made = interval_bar(low, high, value)
         case Notice(tone, text):
-            return Text(printable(text), f"bold {_STYLES[tone]}")
+            made = Text(printable(text), f"bold {_STYLES[tone]}")
         case Pairs(rows):
-            return facts(rows)
-        case Table():
-            return None if block.is_picture else TableView(block)
+            made = facts(rows)
+        case Table() if not block.is_picture:
+            made = TableView(block)
         case Lines(items):
-            return Group(*(Text(printable(item)) for item in items))
+            made = Group(*(Text(printable(item)) for item in items))
         case Notes(items):
-            return note_lines(items)
+            made = note_lines(items)
         case Code(text):
-            return Text(printable(text))
-        case Figure() | Drawing():
-            return None
+            made = Text(printable(text))
+    return made
 
 
 class TableView:

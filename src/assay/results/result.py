@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from assay.results.document import Document
 from assay.results.frames import Backend, frame_of, types_of
@@ -43,12 +43,12 @@ class Result(Shown):
     if TYPE_CHECKING:
 
         @property
-        def rows(self) -> Sequence[Any]:  # noqa: D102
-            ...
+        def rows(self) -> Sequence[Any]:
+            """The rows; at run time a field, or a property of the result's own."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the result as plain values."""
-        return asdict(self)  # type: ignore[call-overload, no-any-return]
+        return asdict(cast(Any, self))
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
         """Return the rows as a DataFrame.
