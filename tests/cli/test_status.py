@@ -32,7 +32,7 @@ def test_each_class_is_told_of_and_what_is_confused(run: Fixture, tmp_path: Path
     run("label", "letters", input="a\nb\n" * 30)
     told = run("status", "letters", "--classes").stdout
     assert "Confused most: called " in told
-    (line,) = (line for line in told.splitlines() if line.startswith("c "))
+    line = next(line for line in told.splitlines() if line.startswith("c "))
     assert line.split()[1:4] == ["0.00", "[0.00,", "0.00]"]
     assert "c: no label shows an item of it yet" in " ".join(told.split())
     assert max(map(len, told.splitlines())) <= 80
