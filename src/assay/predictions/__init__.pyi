@@ -19,6 +19,7 @@ from assay.predictions.contract import Ranking as Ranking
 from assay.predictions.contract import Weighing as Weighing
 from assay.predictions.contract import joint_fingerprint as joint_fingerprint
 from assay.predictions.contract import listed as listed
+from assay.predictions.databases.find import has_tables as has_tables
 from assay.predictions.doubts import Doubt as Doubt
 from assay.predictions.duckdb.joined import joined_with as joined_with
 from assay.predictions.engine import telling_notes as telling_notes
@@ -59,7 +60,6 @@ from assay.predictions.scan import ENGINES as ENGINES
 from assay.predictions.scan import Engine as Engine
 from assay.predictions.scan import Scan as Scan
 from assay.predictions.scan import as_scan as as_scan
-from assay.predictions.scan import has_tables as has_tables
 from assay.predictions.union import Top as Top
 from assay.predictions.union import UnionPredictions as UnionPredictions
 from assay.predictions.union import as_it_is_now as as_it_is_now

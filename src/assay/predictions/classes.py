@@ -22,6 +22,7 @@ from assay.predictions.class_values import (
 from assay.predictions.column import examples, first_few, refuse_missing_columns
 from assay.predictions.columns import Classifiers, Given
 from assay.predictions.contract import Predictions
+from assay.predictions.databases.find import find_database
 from assay.predictions.databases.rows import find_rows
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import open_relation
@@ -29,7 +30,7 @@ from assay.predictions.duckdb.values import distinct_in_duckdb
 from assay.predictions.given_classes import read_given
 from assay.predictions.judgements import about, as_mappings, load, take_ids
 from assay.predictions.roles import NO_WORDS, STAR, YES_WORDS, Roles, refuse_no_column
-from assay.predictions.scan import Scan, as_scan, find_database
+from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import distinct_values
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ from assay.predictions.classes import (
 )
 from assay.predictions.columns import Classifiers, Given
 from assay.predictions.contract import Predictions
+from assay.predictions.databases.find import find_database, is_database
 from assay.predictions.databases.sqlite import file_of
 from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.paths import find_files, is_remote
@@ -48,7 +49,7 @@ from assay.predictions.roles import (
     refuse_bad_show,
     refuse_no_column,
 )
-from assay.predictions.scan import Engine, Scan, as_scan, find_database, is_database
+from assay.predictions.scan import Engine, Scan, as_scan
 from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.tables import read_mapping
 from assay.predictions.values import (

@@ -9,13 +9,14 @@ from assay.core.bins import bins_of
 from assay.errors import PredictionsError
 from assay.predictions.contract import IdKind
 from assay.predictions.databases.database import Database
+from assay.predictions.databases.find import find_database
 from assay.predictions.databases.rows import DatabaseRows, find_rows
 from assay.predictions.databases.scanner import DatabaseScanner, bin_sql, rounded_sql
 from assay.predictions.databases.translate import Query
 from assay.predictions.databases.words import Words
 from assay.predictions.engine import Survey
 from assay.predictions.roles import Roles
-from assay.predictions.scan import Scan, find_database
+from assay.predictions.scan import Scan
 from assay.predictions.sql.rows import TRIED, RowSql
 from assay.predictions.sql.several import Several, Steps, mean_sql, steps_of
 

@@ -15,8 +15,8 @@ from typing import Any
 import duckdb
 
 from assay.errors import PredictionsError, refuse_no_file
+from assay.predictions.databases.find import is_database
 from assay.predictions.duckdb.paths import is_remote
-from assay.predictions.scan import is_database
 from assay.predictions.sql.rows import quoted
 
 # Settings that passes over the data change; none of them opens anything.

@@ -5,10 +5,11 @@ from glob import escape
 from pathlib import Path
 
 from assay.errors import PredictionsError
+from assay.predictions.databases.find import find_database, is_database
 from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.readable import identifier
 from assay.predictions.keys import key_parts
-from assay.predictions.scan import Scan, find_database, is_database
+from assay.predictions.scan import Scan
 from assay.predictions.sql.rows import quoted
 
 _TABLES = (".parquet", ".csv", ".csv.gz", ".tsv", ".jsonl", ".ndjson", ".json")

@@ -16,6 +16,7 @@ from assay.core.deck import Id
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.contract import IdKind
+from assay.predictions.databases.find import find_database, is_database
 from assay.predictions.databases.postgres import is_postgres
 from assay.predictions.duckdb.confined import Named, confine, named_in
 from assay.predictions.duckdb.databases import (
@@ -40,7 +41,7 @@ from assay.predictions.duckdb.table_formats import format_of, live_files, readab
 from assay.predictions.engine import polled
 from assay.predictions.ids import Ids
 from assay.predictions.keys import key_parts, key_sql, with_parts
-from assay.predictions.scan import Scan, find_database, is_database
+from assay.predictions.scan import Scan
 from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.rows import family_of, quoted
 
