@@ -88,7 +88,8 @@ def check_values(books: Books, labelling: Labelling) -> Checked:
         if not abs(value - told) < _NEAR:
             findings.append(f"{name} is {value!r} by the log, and {told!r} as told")
     left = [name for name in estimates if name not in values]
-    notes = [f"{', '.join(left)}: worked out again only with all else"] if left else []
+    what = "" if books.settings.design.recycles else "of all classes, "
+    notes = [f"{', '.join(left)}: {what}worked out again only with all else"] if left else []
     return checked("metrics follow from the counts", len(values), findings, notes)
 
 
