@@ -89,15 +89,15 @@ def replay(
     runs, running = Runs.start(replications, len(procedure.views)), np.arange(replications)
     state, middle = procedure.begin((replications,)), np.full(replications, np.nan)
     while running.size:
-        state = state.at_budget(procedure.budget)
-        now = procedure.decide(state, middle, every=watch is not None)
+        there = state.at_budget(procedure.budget)
+        now = procedure.decide(there, middle, every=watch is not None)
         over = now.reason != Reason.GO_ON
         if until is not None:
             over |= state.tallies.answers >= until
         wanted = Wanted(asked, procedure.budget, rng, now.look)
         counts = None
         if procedure.plans_ended and not over.all():
-            counts = procedure.plan(state, wanted)
+            counts = procedure.plan(there, wanted)
         state, middle = state.changed(streak=now.streak), now.middle
         if watch is not None:
             watch(state, now.looks[0])
