@@ -29,6 +29,10 @@ function capital(words) {
 // Answers that the server refused, until a person has dismissed each.
 export function showAside(section, outbox, onDismiss) {
   const entries = outbox.aside();
+  const keys = entries.map((entry) => entry.key).join(" ");
+  // A button that is put in place of another while somebody presses it is never clicked.
+  if (section.dataset.keys === keys) return;
+  section.dataset.keys = keys;
   section.hidden = entries.length === 0;
   const count = entries.length === 1 ? "1 answer was" : `${entries.length} answers were`;
   section.querySelector(".notice-title").textContent = `${count} not taken`;
