@@ -36,6 +36,7 @@ from assay.campaign.setup import Setup, by_lessons, seed_after, set_up
 from assay.core.asked import Asked
 from assay.core.design import Design
 from assay.core.evaluation import Prior
+from assay.core.rules import refuse
 from assay.core.targets import written
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayWarning, DesignError, InputError
@@ -327,13 +328,7 @@ def _learning(
             details="with second opinions a period is of one metric",
             hint="name one metric; or leave out aux=",
         )
-    if series.change_within is not None:
-        raise DesignError(
-            f"change_within={series.change_within!r} is given beside aux=",
-            details="with second opinions each period has labels of its own, and the change is as "
-            "sure as both periods' values are",
-            hint="leave it out: a change within ±0.02 takes both periods within=0.014",
-        )
+    refuse({"change_within": series.change_within}, {"aux": True})
     refuse_without_ids(around["id"], predictions)
     read = {**around, **{name: columns.get(name) for name in _OF_ONE[:4]}, **columns}
     lessons = None
@@ -399,13 +394,8 @@ def _first(
 ) -> Campaign:
     """Begin the first period; or, of items with weights, any: `last` is then the one before."""
     refuse_without_ids(around["id"], predictions)
-    if "sample_weight" in around and series.change_within is not None:
-        raise DesignError(
-            f"change_within={series.change_within!r} is given beside sample_weight=",
-            details="an item has another weight in each period, and the change is as sure as both "
-            "periods' values are",
-            hint="leave it out: a change within ±0.02 takes both periods within=0.014",
-        )
+    weighted = "sample_weight" in around
+    refuse({"change_within": series.change_within}, {"sample_weight": weighted})
     if classes is not None:
         refuse_names_of_classes([series.period], classes)
     setup = set_up(
