@@ -27,8 +27,8 @@ _OUT, _ALONE = "leave one of the two out", "or make a campaign for that metric a
 class Rule:
     """An option that something else which is given excludes.
 
-    In the words, `{option}` is the option with its value, `{other}` what excludes it with its own,
-    and `{name}` the option's name.
+    In the words, `{option}` is the option with its value, `{name}` its name alone, `{other}` what
+    excludes it with its value, and `{value}` that value alone.
     """
 
     option: str
@@ -53,9 +53,8 @@ def _classes(*options: str) -> Iterator[Rule]:
 RULES: tuple[Rule, ...] = (
     *_threshold("predicted", "sample_weight", "aux", "threshold", "classifiers", "metrics"),
     *_threshold("within", "at_least", "simultaneous", "parent", "metric", "mode", "design"),
-    *_threshold("strata", "bins", "allocation", "labels", "like", "rho", "judge_cost"),
-    *_threshold("label_cost", "classifier", "positive", "probabilities", "multilabel", "classes"),
-    *_threshold("score_of", "assume", "curve"),
+    *_threshold("strata", "bins", "allocation", "rho", "judge_cost", "label_cost", "classifier"),
+    *_threshold("assume"),
     *_classes("positive", "threshold", "score_of", "sample_weight", "aux", "at_least"),
     *_classes("threshold_for", "mode", "labels", "rho", "judge_cost", "label_cost", "like"),
     Rule(
@@ -117,14 +116,14 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "aux",
         "cut",
-        "{option} is given for a design that cuts by {other}",
+        "{option} is given for a design that cuts by {value}",
         "a model of the outcome takes the place of the score",
         "leave out aux=, or take a design that cuts by the score",
     ),
     Rule(
         "aux",
         "labels_from",
-        "{option} is given beside labels of campaign {other}",
+        "{option} is given beside labels of campaign {value!r}",
         _AGAIN,
         "leave out aux=, or labels_from=",
     ),
@@ -182,9 +181,8 @@ def refuse(given: Mapping[str, object], beside: Mapping[str, object] | None = No
     for rule in RULES:
         option, other = given.get(rule.option), others.get(rule.beside)
         if _is_given(option) and _is_given(other):
-            said = {"option": f"{rule.option}={option!r}", "name": rule.option}
-            told = repr(other) if rule.beside == "labels_from" else f"{rule.beside}={other!r}"
-            said["other"] = str(other) if rule.beside == "cut" else told
+            said: dict[str, object] = {"option": f"{rule.option}={option!r}", "name": rule.option}
+            said |= {"other": f"{rule.beside}={other!r}", "value": other}
             raise DesignError(
                 rule.words.format(**said),
                 details=rule.why,

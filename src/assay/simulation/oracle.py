@@ -31,7 +31,7 @@ class Oracle(Protocol):
     ) -> tuple[State, Ints]:
         """Return the state after a round, and its cards as `engine.fold` takes them.
 
-        `counts`, (runs, H): cards of each stratum; `running`: the evaluations' numbers.
+        `counts`, (..., H): cards of each stratum; `running`: the evaluations' numbers.
         """
 
 
@@ -213,14 +213,14 @@ def _drawn(good: Floats, bad: Floats, cards: Ints, rng: np.random.Generator) -> 
 
 
 def shuffled_kinds(counts: Ints, judged: Ints, found: Ints, rng: np.random.Generator) -> Ints:
-    """Return every run's cards in a random order, as `fold` takes them, of shape (runs, cards).
+    """Return every run's cards in a random order, as `fold` takes them, of shape (..., cards).
 
-    `counts`, `judged`, `found`, (runs, H): cards of each stratum, those that could be judged, and
+    `counts`, `judged`, `found`, (..., H): cards of each stratum, those that could be judged, and
     those with the outcome.
     """
     ends = counts.cumsum(axis=-1)
-    place = np.arange(ends[:, -1].max())
-    stratum = (place >= ends[..., None]).sum(axis=1)  # past the last card: one more than there are
+    place = np.arange(ends[..., -1].max())
+    stratum = (place >= ends[..., None]).sum(axis=-2)  # past the last card: one more than there are
     dealt = stratum < counts.shape[-1]
     stratum = np.where(dealt, stratum, 0)
     rank = place - np.take_along_axis(ends - counts, stratum, axis=-1)

@@ -34,8 +34,8 @@ from assay.core.recycling.samples import (
 )
 from assay.core.recycling.sizes import Sizes
 from assay.core.stopping import Reason
-from assay.core.types import Floats, Ints
-from assay.simulation.oracle import shuffled_kinds
+from assay.core.types import Ints
+from assay.simulation.oracle import StrataOracle
 from assay.simulation.population import Population
 from assay.simulation.runs import Runs
 
@@ -130,6 +130,7 @@ def _distinct(samples: Sequence[Ints]) -> int:
 # Campaigns by paper 3 where the truth is known: the procedure of a live one, run after run.
 
 _BLOCK = 50  # replications
+_ONE = np.zeros(1, dtype=np.int64)  # evaluations have their draws, so each runs alone
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,7 +139,7 @@ class RecycleTask:
 
     name: str
     procedure: Recycle
-    positives: Floats  # (H,): of each cell
+    oracle: StrataOracle
     asked: int = 20
     block: int = _BLOCK
 
@@ -166,15 +167,7 @@ class RecycleTask:
                 return state, now
             # What is drawn for hits does not depend on answers: it is one round.
             cards = max(recycled.queue(0).hits - int(state.dealt.sum()), self.asked)
-            counts = recycled.plan(state, Wanted(cards, budget, rng, partial(_same, now)))
-            told = state.tallies
-            good = self.positives - told.x
-            bad = (told.N - told.n - good).astype(np.int64)
-            found = rng.hypergeometric(good.astype(np.int64), bad, counts)
-            kinds = shuffled_kinds(counts[None], counts[None], found[None], rng)[0]
-            after = state.deal(counts).changed(tallies=told.add(counts, found))
+            wanted = Wanted(cards, budget, rng, partial(recycled.look, state, budget))
+            counts = recycled.plan(state, wanted)
+            after, kinds = self.oracle.label(state, counts, _ONE, rng)
             state = recycled.fold(Answered(state, state, after, kinds, kinds, budget))
-
-
-def _same(now: JointLook) -> JointLook:
-    return now

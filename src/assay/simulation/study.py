@@ -24,6 +24,7 @@ from assay.simulation.named_designs import (
     names_of,
     usual_designs,
 )
+from assay.simulation.oracle import StrataOracle
 from assay.simulation.population import Population
 from assay.simulation.rows import Simulation, Wanted, summarise
 from assay.simulation.second_opinion import AUX, RecutTask
@@ -382,7 +383,8 @@ def _of_several(
             if design is not None and design.recycles:
                 strata = cell_strata(population, goal, design)
                 recycled = recycle_of(design, goal, strata, 0)
-                alone = RecycleTask(name, recycled, population.outcomes(strata), batch)
+                oracle = StrataOracle(population.outcomes(strata), reads_cards=True)
+                alone = RecycleTask(name, recycled, oracle, batch)
                 yield _Entry(name, alone, wanted, against)
             elif design is not None:
                 strata = cell_strata(population, goal, design)

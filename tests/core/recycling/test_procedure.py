@@ -24,7 +24,7 @@ from assay.core.stopping import Reason
 from assay.core.stratify import cell_strata
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats
-from assay.simulation import Population, Runs
+from assay.simulation import Population, Runs, StrataOracle
 from assay.simulation.shared_samples import RecycleTask
 
 NAMES = ("a", "b", "c")
@@ -62,7 +62,8 @@ def runs_of(metrics: list[str], replications: int, *, within: float, **more: Any
     design = Design.recycle(**more)
     strata = cell_strata(population, goal, design)
     procedure = recycle_of(design, goal, strata, 0)
-    task = RecycleTask("recycle", procedure, population.outcomes(strata))
+    oracle = StrataOracle(population.outcomes(strata), reads_cards=True)
+    task = RecycleTask("recycle", procedure, oracle)
     return task.replay(replications, key=[5])
 
 

@@ -67,12 +67,17 @@ def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Int
     >>> uniform_sample(np.array([5, 6, 7]), 4, np.random.default_rng(1))
     array([6, 6, 7, 7])
     """
+    return population[_places(population.size, size, rng)]
+
+
+def _places(items: int, size: int, rng: np.random.Generator) -> Ints:
+    """Return where that many draws of so many items fall, with replacement."""
     size = whole_number("size", size, least=0)
     if size == 0:
-        return population[:0]
-    if population.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    if items == 0:
         raise InputError(f"{size} ids cannot be drawn from an empty set")
-    return population[rng.integers(population.size, size=size)]
+    return rng.integers(items, size=size)
 
 
 def unknown_option(option: object) -> DesignError:
@@ -119,12 +124,7 @@ class Items:
         >>> Items(np.array([5, 20]), np.array([2, 1])).draw(4, np.random.default_rng(1))
         array([ 6,  6, 20, 20])
         """
-        size = whole_number("size", size, least=0)
-        if size == 0:
-            return self.starts[:0]
-        if self.size == 0:
-            raise InputError(f"{size} ids cannot be drawn from an empty set")
-        places = rng.integers(self.size, size=size)
+        places = _places(self.size, size, rng)
         which = np.searchsorted(self._ends, places, side="right")
         return np.asarray(self.starts[which] + places - self._ends[which] + self.lengths[which])
 
