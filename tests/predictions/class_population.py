@@ -7,8 +7,8 @@ import numpy as np
 
 from assay.core.cells import cut_heaps
 from assay.core.strata import Strata
-from assay.core.vocabulary import Vocabulary
-from assay.predictions import Card, ClassScored, Predictions, Ranking
+from assay.core.vocabulary import Vocabulary, vocabulary_of
+from assay.predictions import Card, Predictions
 
 TOPICS = ("math", "physics", "q-bio")
 N = 3_000
@@ -18,7 +18,12 @@ def topics_table(seed: int = 0) -> dict[str, Any]:
     rng = np.random.default_rng(seed)
     probabilities = rng.dirichlet([1.0, 2.0, 0.3], N)
     most = probabilities.argmax(axis=1)
+    # As of classifiers of one class each: they add up to anything. Some are no probabilities.
+    weights = probabilities * np.random.default_rng(9).uniform(0.2, 3, (N, 1))
+    weights[:100], weights[np.flatnonzero(most == 0)[-1]] = probabilities[:100], 0.0
+    weights[200:210] -= 0.3
     columns = {f"p_{name}": probabilities[:, place] for place, name in enumerate(TOPICS)}
+    columns |= {f"q_{name}": weights[:, place] for place, name in enumerate(TOPICS)}
     return {
         "url": [f"u{number}" for number in range(N)],
         "topic": [TOPICS[number] for number in most],
@@ -37,7 +42,7 @@ def cut(found: Predictions, heaps: Sequence[tuple[int, ...]], bins: int) -> Stra
     parts = cut_heaps(found.profile_heaps(heaps), heaps, [bins] * len(heaps))
     return Strata(
         classifiers=found.classifiers,
-        classes=found.classes,
+        vocabulary=vocabulary_of(found),
         heaps=tuple(parts),
         parts=found.count_parts(parts),
     )
@@ -51,7 +56,6 @@ def dealt(found: Predictions, strata: Strata, each: int) -> list[list[Card]]:
 def told_by(found: Predictions) -> dict[str, Any]:
     """Return all that must not depend on the container."""
     strata = cut(found, [(0,), (1, 2)], 4)
-    assert isinstance(found, Ranking)
     return {
         "classes": found.classes,
         "cells": found.cells(),
@@ -71,7 +75,7 @@ def told_by(found: Predictions) -> dict[str, Any]:
 
 def scores_of(found: Predictions) -> tuple[Any, ...]:
     """Return the scores by class, and the sums of probabilities but for the order of addition."""
-    scores = found.class_scores() if isinstance(found, ClassScored) else None
+    scores = found.class_scores()
     assert scores is not None
     cells, sums = scores.cells, scores.probabilities
     counted = [np.asarray(each).tolist() for each in (cells.low, cells.said, cells.count)]

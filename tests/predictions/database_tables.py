@@ -13,8 +13,9 @@ import pytest
 
 from assay.predictions.databases.clickhouse import identifier
 from assay.predictions.scan import Scan
+from tests.predictions.toy import URL
 
-DATABASES = ("postgres", "clickhouse", "sqlite")
+DATABASES = ("postgres", "clickhouse", "toy")
 """Databases that count a table where it lies."""
 
 
@@ -125,8 +126,17 @@ def _clickhouse_type(kind: "pa.DataType") -> str:
     return f"Nullable({names.get(kind, plain if pa.types.is_integer(kind) else 'String')})"
 
 
+def _toy(request: pytest.FixtureRequest, table: "pa.Table", name: str) -> str:
+    path = request.getfixturevalue("tmp_path_factory").mktemp("toy") / "preds.duck"
+    with duckdb.connect(str(path)) as file:
+        file.register("given", table)
+        file.execute(f"CREATE TABLE {name} AS FROM given")
+    return f"{URL}{path}"
+
+
 _WRITERS: dict[str, Callable[[pytest.FixtureRequest, Any, str], str]] = {
     "postgres": _postgres,
     "clickhouse": _clickhouse,
     "sqlite": _sqlite,
+    "toy": _toy,
 }

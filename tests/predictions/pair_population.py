@@ -12,8 +12,7 @@ from assay.core.deck import Id
 from assay.core.error_model import RANK, SAID, Input, Model
 from assay.core.strata import Strata
 from assay.core.types import Floats
-from assay.predictions import Compared, read_compared
-from assay.predictions.union import as_it_is_now
+from assay.predictions import Predictions, read_compared
 from tests.predictions.contract import SEED
 from tests.predictions.several_population import CLASSIFIERS, SIZE, several
 
@@ -66,7 +65,7 @@ def weeks(
 
 def read(
     sources: Sequence[object], one: str = "odds", other: str = "odds", **more: Any
-) -> Compared:
+) -> Predictions:
     """Read both with the columns of two of the classifiers; by weight, where they have any."""
     columns = {"old": CLASSIFIERS[one], "new": CLASSIFIERS[other]}
     given = {"id": "key", "show": ["text"], "seed": SEED, **more}
@@ -126,7 +125,7 @@ def check_alike(
     assert looked[0][-2:] == [None, None]
 
 
-def check_pair(found: Compared, meant: Compared, **how: Any) -> None:
+def check_pair(found: Predictions, meant: Predictions, **how: Any) -> None:
     """Compare two weeks, and each of them."""
     check_alike(found, meant, **how)
     assert found.doubts == meant.doubts
@@ -162,7 +161,7 @@ def check_opinions(
     aux: Sequence[str] = AUX,
     seeds: int = 2,
     thorough: bool = True,
-) -> Compared:
+) -> Predictions:
     """Compare what columns for a model say, and all that is counted by a model, with memory.
 
     If thorough, also what is told without the model, and both read once more, by it.
@@ -190,6 +189,6 @@ def check_opinions(
     if thorough:
         placed = read(scans, one, other, aux=aux, model=model.to_dict())
         assert placed.fingerprint() == meant.with_model(model).fingerprint() != meant.fingerprint()
-        assert as_it_is_now(placed).fingerprint() == placed.fingerprint()
+        assert placed.as_it_is_now().fingerprint() == placed.fingerprint()
         assert list(placed.opinions(ids)[RANK]) == list(told[RANK])
     return found

@@ -16,8 +16,8 @@ from assay.core.targets import ALONE
 from assay.core.vocabulary import MOST_CLASSES, YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, PredictionsError
 from assay.predictions import (
-    ClassScored,
     Predictions,
+    Roles,
     Scan,
     find_classes,
     from_arrays,
@@ -25,8 +25,10 @@ from assay.predictions import (
     read_given,
     read_predictions,
 )
+from assay.predictions.class_values import take_classes
 from assay.predictions.duckdb import scanner as duck_scanner
-from assay.predictions.scanned import ScannedPredictions
+from assay.predictions.duckdb.loading import load
+from assay.predictions.judgements import take_ids
 from tests.predictions.class_population import KNOWN, TABLE, TOPICS, cut, dealt, scores_of, told_by
 from tests.predictions.contract import scan_by
 
@@ -56,8 +58,19 @@ def _containers(folder: Path) -> dict[str, object]:
         {"predicted": "topic"},
         {"probabilities": "p_*", "predicted": "topic"},
         {"probabilities": "p_*"},
+        {"probabilities": "q_*", "predicted": "topic", "top": 1},
+        {"probabilities": "q_*", "predicted": "topic", "top": 2},
+        {"probabilities": "q_*", "top": 2, "scale": "percent"},
     ],
-    ids=["score", "no score", "probabilities of the predicted", "probabilities"],
+    ids=[
+        "score",
+        "no score",
+        "probabilities of the predicted",
+        "probabilities",
+        "shares of the predicted",
+        "shares of two",
+        "percentages of two",
+    ],
 )
 def test_every_container_answers_alike(columns: dict[str, Any], tmp_path: Path) -> None:
     def read(source: object) -> dict[str, Any]:
@@ -100,6 +113,28 @@ def test_probabilities_are_argmax_and_maximum() -> None:
     assert given.cells() == {0: 3}
 
 
+@pytest.mark.parametrize(
+    ("top", "expected"),
+    [
+        # 0.6 of 1.2; 0.5 of 1; 0.996 that is rounded; negative numbers are none; nothing; 7 of 10
+        (1, [0.5, 0.5, 0.9, 3.0, 0.0, 0.7]),
+        (2, [1.0 / 1.2, 0.75, 0.996, 3.0, 0.0, 0.9]),
+        (None, [0.6, 0.5, 0.9, 3.0, 0.0, 7.0]),  # as in 0.1.0
+    ],
+)
+def test_scores_are_the_share_of_the_most_probable_classes(
+    top: int | None, expected: list[float]
+) -> None:
+    rows = [[0.2, 0.6, 0.4], [0.25, 0.25, 0.5], [0.9, 0.096, 0.0], [3, -1, 1], [0, 0, 0], [7, 2, 1]]
+    known = Vocabulary(("a", "b", "c"))
+    none = None, None, None, None, None
+    roles = Roles(*none, probabilities="p", classes=known, of_class=("p",), top=top)
+    loaded = load({"p": np.array(rows)}, ["p"], (), None, ["p"])
+    score, said = take_classes(loaded, roles, known, take_ids(loaded, None))
+    assert score == pytest.approx(expected, abs=1e-15)
+    assert said.tolist() == [1, 2, 0, 0, 0, 0]
+
+
 def _found(predictions: Predictions, size: int) -> list[Any]:
     return predictions.find(range(size), variable="rank", scale="probability")
 
@@ -116,7 +151,6 @@ def test_what_is_thought_of_every_class_is_summed_by_what_is_said() -> None:
     alone = read_predictions(TABLE, id="url", predicted="topic", score="top", classes=KNOWN)
     assert scores_of(alone)[-1] is None
     yes_or_no = from_arrays(y_score=[0.9, 0.1], threshold=0.5)
-    assert isinstance(yes_or_no, ClassScored)
     assert yes_or_no.class_scores() is None
 
 
@@ -385,7 +419,7 @@ def test_duckdb_deals_a_thousand_classes_as_memory_does(
     columns: dict[str, Any] = {"id": "id", "predicted": "said", "score": "p", "classes": classes}
     here = read_predictions(table, **columns)
     there = read_predictions(Scan(path, engine="duckdb"), **columns)
-    assert isinstance(there, ScannedPredictions)
+    assert isinstance(there, Predictions)
     assert there.fingerprint() == here.fingerprint()
     assert there.cells() == here.cells() == dict(enumerate(np.bincount(said).tolist()))
     # Classes 5 to 7 and 990 on are in no heap.

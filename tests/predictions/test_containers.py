@@ -1,4 +1,4 @@
-"""The same predictions are the same, whatever they are kept in."""
+"""The same predictions are the same, in the worst case kept in."""
 
 import csv
 import json

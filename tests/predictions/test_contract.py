@@ -14,7 +14,7 @@ from assay.core.cuts import Cuts
 from assay.core.strata import Strata
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
-from assay.predictions import Predictions, candidates, read_predictions
+from assay.predictions import Predictions, draw, read_predictions
 from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.scan import Engine, Scan
 from tests.predictions.contract import (
@@ -30,7 +30,7 @@ from tests.predictions.contract_populations import POPULATIONS, population
 
 made = cache(population)
 
-HERE = ("memory", "duckdb", "sqlite")
+HERE = ("memory", "duckdb", "toy")
 """Readers that need no server: the two ways to count, and SQL in a database."""
 
 
@@ -39,8 +39,7 @@ def made_for(name: str, engine: str) -> Population:
     """Return a population without columns that a database has no type for."""
     if engine in ("memory", "duckdb", "spark"):
         return made(name)
-    exact = () if engine == "sqlite" else ("price",)
-    return made(name).showing("lang", "text", "row", "day", "weight", *exact)
+    return made(name).showing("lang", "text", "row", "day", "weight", "price")
 
 
 def _written(meant: Population, folder: Path) -> Path:
@@ -52,7 +51,7 @@ def _written(meant: Population, folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("engine", "name"),
     [
-        *(each for each in product(HERE, POPULATIONS) if each != ("sqlite", "unsigned")),
+        *(each for each in product(HERE, POPULATIONS) if each != ("toy", "unsigned")),
         *product(("spark", "postgres", "clickhouse"), ("probabilities", "margins")),
     ],
 )
@@ -104,7 +103,7 @@ def test_limits_that_are_too_low_are_raised(
         asked.append(wanted / sizes / 9)
         return asked[-1].copy()
 
-    monkeypatch.setattr(candidates, "first_shares", too_low)
+    monkeypatch.setattr(draw, "first_shares", too_low)
     check_deals(_read(made(name), tmp_path), made(name))
     assert asked
 

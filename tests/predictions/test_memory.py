@@ -10,8 +10,8 @@ from assay.core.strata import Strata
 from assay.core.stratify import stratify
 from assay.core.types import Ints, Words
 from assay.predictions import Predictions, from_arrays
-from assay.predictions.ids import Ids
-from assay.predictions.memory import first_cards
+from assay.predictions.column import Ids
+from assay.predictions.draw import first_cards
 
 Row = tuple[deck.Id, float, bool]
 

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from assay.errors import InputError
-from assay.predictions import Compared, read_compared
+from assay.predictions import Predictions, read_compared
 
 OLD, NEW, IN_OLD, IN_NEW = (1 << bit for bit in range(4))  # of yes and no, a code is four bits
 COLUMNS: dict[str, Any] = {"score": "p", "threshold": 0.5}
@@ -60,7 +60,7 @@ def joined(old: dict[str, Any], new: dict[str, Any]) -> dict[Any, tuple[int, str
     return expected
 
 
-def found_in(both: Compared, ids: Sequence[Any]) -> dict[str, tuple[int, str]]:
+def found_in(both: Predictions, ids: Sequence[Any]) -> dict[str, tuple[int, str]]:
     items = both.find(ids, variable="rank", scale="probability")
     assert all(item is not None for item in items)
     return {

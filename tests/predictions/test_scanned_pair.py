@@ -13,20 +13,18 @@ import pytest
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayWarning, PredictionsError
 from assay.predictions import (
-    ComparedPredictions,
-    MemoryPredictions,
+    Predictions,
     Scan,
-    parts_in,
+    are_alike,
     read_predictions,
     telling_notes,
 )
 from assay.predictions.duckdb import pair as duckdb_pair
 from assay.predictions.duckdb.pair import DuckPair
-from assay.predictions.pair import ScannedPair
+from assay.predictions.memory import MemoryScanner
+from assay.predictions.pair_scanner import PairScanner, Weighing
 from assay.predictions.scan import Engine
 from assay.predictions.spark.pair import SparkPair
-from assay.predictions.sql.pair import Weighing
-from assay.predictions.union import as_it_is_now
 from tests.predictions.database_tables import in_database
 from tests.predictions.pair_population import (
     WEEKS,
@@ -76,7 +74,7 @@ def test_all_that_is_told(layout: str, tmp_path: Path) -> None:
     made, classifiers, options = LAYOUTS[layout]
     tables = weeks(**made)
     found = read(_scans(_written(tables, tmp_path)), *classifiers, **options)
-    assert isinstance(found, ScannedPair)
+    assert isinstance(found.scanner, PairScanner)
     meant = read(tables, *classifiers, **options)
     other = read(weeks(), "odds", "margin") if classifiers == ("odds", "odds") else None
     check_pair(found, meant, other=other)
@@ -86,7 +84,7 @@ def test_all_that_is_told(layout: str, tmp_path: Path) -> None:
 def test_one_of_the_two_in_memory(engines: tuple[Engine, Engine], tmp_path: Path) -> None:
     tables = weeks(weights="lognormal")
     found = read(_scans(_written(tables, tmp_path), *engines), sample_weight="views")
-    assert [isinstance(part, MemoryPredictions) for part in parts_in(found)] == [
+    assert [isinstance(part.scanner, MemoryScanner) for part in found.parts] == [
         engine == "memory" for engine in engines
     ]
     check_pair(found, read(tables, sample_weight="views"), other=read(weeks(), "odds", "margin"))
@@ -94,12 +92,12 @@ def test_one_of_the_two_in_memory(engines: tuple[Engine, Engine], tmp_path: Path
 
 def test_tables_of_databases(request: pytest.FixtureRequest) -> None:
     tables = weeks(strings=True, weights="lognormal")
-    kinds = ("postgres", "sqlite")
+    kinds = ("postgres", "clickhouse")
     scans = [in_database(request, kind, table) for kind, table in zip(kinds, tables, strict=True)]
     notes: list[str] = []
     with telling_notes(notes.append):
         found = read(scans, "rare", "margin", sample_weight="views")
-    moved = [f"{part.size:,}" for part in parts_in(found)]
+    moved = [f"{part.size:,}" for part in found.parts]
     assert [text.split(" rows of ")[0] for text in notes] == moved
     assert all(text.endswith(" are moved to DuckDB") for text in notes)
     check_pair(found, read(tables, "rare", "margin", sample_weight="views"))
@@ -206,10 +204,10 @@ def test_both_are_looked_at_again(tmp_path: Path) -> None:
     tables = weeks()
     paths = _written(tables, tmp_path)
     found = read(_scans(paths))
-    assert as_it_is_now(found).fingerprint() == found.fingerprint()
+    assert found.as_it_is_now().fingerprint() == found.fingerprint()
     pq.write_table(tables[1].slice(1), paths[1])
-    again = as_it_is_now(found)
-    assert [part.size for part in parts_in(again)] == [900, 1_099]
+    again = found.as_it_is_now()
+    assert [part.size for part in again.parts] == [900, 1_099]
     assert again.fingerprint() != found.fingerprint()
 
 
@@ -231,7 +229,7 @@ def test_second_opinions(tmp_path: Path) -> None:
     """Of an item in both the later one's count; a model of them takes the rank's place."""
     tables = [with_opinions(table, place) for place, table in enumerate(weeks())]
     found = check_opinions(_scans(_written(tables, tmp_path)), tables, "odds", "margin")
-    assert isinstance(found, ScannedPair)
+    assert isinstance(found.scanner, PairScanner)
 
 
 def test_opinions_of_two_kinds_are_read_into_memory(tmp_path: Path) -> None:
@@ -239,7 +237,7 @@ def test_opinions_of_two_kinds_are_read_into_memory(tmp_path: Path) -> None:
     texts = pa.array([None if value is None else str(value) for value in new["judge"].to_pylist()])
     changed = new.set_column(new.column_names.index("judge"), "judge", texts)
     found = read(_scans(_written((old, changed), tmp_path)), aux=["judge"])
-    assert isinstance(found, ComparedPredictions)
+    assert isinstance(found.scanner, MemoryScanner)
     assert found.opinions_digest() == read((old, changed), aux=["judge"]).opinions_digest()
 
 
@@ -261,9 +259,9 @@ def test_what_is_compared_in_memory_is_not_taken_from_a_cluster(
 # Spark
 
 
-def _join(found: object) -> object:
-    assert isinstance(found, ScannedPair)
-    return found.joined_by
+def _join(found: Predictions) -> object:
+    assert isinstance(found.scanner, PairScanner)
+    return found.scanner
 
 
 def test_the_smaller_side_travels_to_spark_or_back(spark: "SparkSession", tmp_path: Path) -> None:
@@ -310,6 +308,6 @@ def test_an_id_that_repeats_in_spark_is_told(spark: "SparkSession", tmp_path: Pa
 def test_strata_tell_which_items_each_was_applied_to(tmp_path: Path) -> None:
     found = read(_scans(_written(weeks(), tmp_path)))
     assert strata_of(found, 2).groups.names == ("old", "new")
-    assert found.are_alike("precision") is False
+    assert are_alike(found, "precision") is False
     same = read(_scans(_written((weeks()[0],) * 2, tmp_path)))
-    assert same.are_alike("precision") is True
+    assert are_alike(same, "precision") is True

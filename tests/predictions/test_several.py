@@ -16,17 +16,16 @@ from assay.core.cells import cut_heaps
 from assay.core.strata import Strata
 from assay.errors import InputError, PredictionsError
 from assay.predictions import (
-    Opinionated,
     Predictions,
-    code_cells,
+    batches,
     from_arrays,
     read_labelled,
     read_predictions,
 )
 from assay.predictions.scan import Engine, Scan
-from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.spark.columns import apart
 from assay.predictions.spark.source import SparkRows
+from assay.predictions.spark.table import frame_of
+from assay.predictions.sql.query import Query
 from tests.predictions.contract import SEED, as_bytes, plain_bin, plain_profile, scan_by
 from tests.predictions.pair_population import check_alike, strata_of
 from tests.predictions.several_population import CLASSIFIERS, SIZE, Several, several
@@ -95,14 +94,14 @@ def test_memory_is_as_defined(names: tuple[str, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("engine", "names"),
-    [*(("duckdb", names) for names in NAMES), ("sqlite", EVERY), ("spark", EVERY)],
+    [*(("duckdb", names) for names in NAMES), ("toy", EVERY), ("spark", EVERY)],
 )
 def test_engines_tell_what_memory_does(
     engine: str, names: tuple[str, ...], request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     meant = several(*names, strings=names != EVERY)
     found = meant.read(scan_by(request, engine, _written(meant, tmp_path)))
-    assert isinstance(found, ScannedPredictions)
+    assert isinstance(found, Predictions)
     check_plain(found, meant)
     other = several(*names, seed=5)
     check_alike(found, meant.read(meant.table), other=other.read(other.table))
@@ -124,9 +123,9 @@ def test_rows_that_memory_has_no_room_for(
     """They wait for the second pass in a file: all here, or half of the batches."""
     meant = several("odds", "margin", strings=strings)
     path = _written(meant, tmp_path)
-    monkeypatch.setattr("assay.predictions.duckdb.several.AT_ONCE", 512)
+    monkeypatch.setattr("assay.predictions.duckdb.scanner.AT_ONCE", 512)
     for held in (0, 512 * 12 + 100, 2**20):
-        monkeypatch.setattr("assay.predictions.streamed._HELD", held)
+        monkeypatch.setattr("assay.predictions.duckdb.passes._HELD", held)
         check_alike(meant.read(Scan(path, engine="duckdb")), meant.read(meant.table))
 
 
@@ -182,7 +181,7 @@ def test_sixty_two_classifiers() -> None:
 def test_what_was_read_before_is_returned_and_has_a_rank_alone() -> None:
     found, single = _read(several().table), from_arrays(y_score=[1.0], threshold=0.5)
     assert read_predictions(found, classifiers={}) is found
-    with pytest.raises(PredictionsError, match="MemoryPredictions"):
+    with pytest.raises(PredictionsError, match="Predictions"):
         read_predictions(single, classifiers=CLASSIFIERS)
     with pytest.raises(PredictionsError, match=r"(?s)variable 'score'.*variables: rank"):
         found.profile("score", "probability", [None])
@@ -250,7 +249,7 @@ def test_what_is_wrong_but_not_with_a_classifier(tmp_path: Path) -> None:
         read_labelled(table, label=number, classifiers=CLASSIFIERS)
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite", "spark"])
+@pytest.mark.parametrize("engine", ["duckdb", "toy", "spark"])
 def test_errors_name_the_classifier(
     engine: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -270,7 +269,7 @@ def test_errors_name_the_classifier(
         _read(scan_by(request, engine, path), classifiers={"a": odds, "b": CLASSIFIERS["votes"]})
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize("engine", ["duckdb", "toy"])
 def test_strata_of_other_classifiers_are_refused(
     engine: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -341,7 +340,7 @@ def test_with_a_counter_for_cells_that_occur_alone(
 ) -> None:
     options = {"sample_weight": "views", "groups": ["lang"]}
     meant = _read_weights(rows, "memory", EVERY, **options)
-    monkeypatch.setattr(code_cells, "_MANY_CELLS", 300)
+    monkeypatch.setattr(batches, "_MANY_CELLS", 300)
     check_alike(_read_weights(rows, "duckdb", EVERY, **options), meant)
 
 
@@ -404,11 +403,10 @@ def test_java_compiles_what_four_classifiers_in_spark_take(
 
     monkeypatch.setattr(SparkRows, "fetch", looked_at)
     found = _read_weights(rows, "spark", EVERY[:4], spark, groups=["day=1"], aux=["m"])
-    assert isinstance(found, Opinionated)
     found.opinions_digest()
     assert max(sizes) < 8_000
     cut = spark.range(0, 90, 1, 7)
-    assert apart(cut).rdd.getNumPartitions() == 7
+    assert frame_of(Query(cut).select("id", apart=True)).rdd.getNumPartitions() == 7
 
 
 def test_what_spark_refuses(rows: Path, spark: Any) -> None:

@@ -15,7 +15,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions import Card, Predictions, from_arrays
 from assay.predictions.contract import joint_fingerprint
-from assay.predictions.union import Top, UnionPredictions, merge
+from assay.predictions.union import Top, merge, united
 
 SIZE, SEED = 3000, 5
 RNG = np.random.default_rng(8)
@@ -35,10 +35,10 @@ def part(score: Floats, rows: Ints, predicted: Bools | None = None) -> Predictio
     return from_arrays(y_score=score[rows], y_pred=said, ids=ids_of(rows), threshold=threshold)
 
 
-def both(score: Floats, predicted: Bools | None = None) -> tuple[UnionPredictions, Predictions]:
+def both(score: Floats, predicted: Bools | None = None) -> tuple[Predictions, Predictions]:
     """Return three parts as one, and the same items in one place."""
     parts = [part(score, np.flatnonzero(place == PLACE), predicted) for place in range(3)]
-    return UnionPredictions(parts), part(score, np.arange(SIZE), predicted)
+    return united(parts), part(score, np.arange(SIZE), predicted)
 
 
 def strata_of(found: Predictions, scale: Scale, variable: Variable = "score") -> Strata:
@@ -68,17 +68,19 @@ def test_parts_answer_as_all_items_in_one_place(score: Floats, variable: Variabl
     wanted: list[int | str] = [*ids_of(np.arange(0, SIZE, 250)), "nobody", 7]
     found_items = union.find(wanted, variable=variable, scale=scale)
     assert found_items == whole.find(wanted, variable=variable, scale=scale)
-    assert isinstance(union, Predictions)
 
 
-def test_parts_count_their_labels_together_and_have_no_ranks_in_common() -> None:
+def test_parts_count_their_labels_and_ranks_together() -> None:
     union, whole = both(PROBABILITY)
     assert union.cells() == whole.cells() == {0: SIZE - whole.positives, 1: whole.positives}
     assert (union.classifiers, union.groups) == (whole.classifiers, whole.groups)
-    with pytest.raises(PredictionsError, match="cannot be cut by rank into 2 heaps"):
-        union.profile_heaps([(0,), (1,)])
-    with pytest.raises(PredictionsError, match="cannot be cut by rank into 0 heaps"):
-        union.count_parts([])
+    for mine, meant in zip(
+        *(each.profile_heaps([(0,), (1,)]) for each in (union, whole)), strict=True
+    ):
+        assert (mine.low.tolist(), mine.count.tolist()) == (
+            meant.low.tolist(),
+            meant.count.tolist(),
+        )
 
 
 def test_cards_that_are_put_below_each_other_are_no_deck() -> None:
@@ -177,9 +179,7 @@ def test_an_item_of_two_parts_is_refused_by_name_even_in_another_stratum() -> No
     ]
     with pytest.raises(PredictionsError, match="item 2 is in monday and in tuesday"):
         merge(tops, SEED)
-    union = UnionPredictions(
-        [part(PROBABILITY, np.arange(50)), part(PROBABILITY, np.arange(49, 99))]
-    )
+    union = united([part(PROBABILITY, np.arange(50)), part(PROBABILITY, np.arange(49, 99))])
     strata = strata_of(union, "probability")
     with pytest.raises(PredictionsError, match="item 'item 49' is in"):
         union.deal(strata, scale="probability", seed=SEED, counts=[99] * strata.n_strata)
@@ -188,19 +188,17 @@ def test_an_item_of_two_parts_is_refused_by_name_even_in_another_stratum() -> No
 def test_parts_must_be_alike() -> None:
     strings = part(PROBABILITY, np.arange(9))
     with pytest.raises(PredictionsError, match="strings in the first and integers in the second"):
-        UnionPredictions([strings, from_arrays(y_score=[0.4], ids=[1], threshold=0.5)])
+        united([strings, from_arrays(y_score=[0.4], ids=[1], threshold=0.5)])
     with pytest.raises(PredictionsError, match=r"changes at 0.5 in the first and 0.4"):
-        UnionPredictions([strings, from_arrays(y_score=[0.4], ids=["x"], threshold=0.4)])
+        united([strings, from_arrays(y_score=[0.4], ids=["x"], threshold=0.4)])
 
 
 def test_the_fingerprint_is_of_all_parts_in_any_order() -> None:
     union, whole = both(PROBABILITY)
-    turned = UnionPredictions(union.parts[::-1])
+    turned = united(union.parts[::-1])
     assert union.fingerprint() == turned.fingerprint()
-    fewer = UnionPredictions(union.parts[:2])
-    changed = UnionPredictions(
-        [*union.parts[:2], part(PROBABILITY / 2, np.flatnonzero(PLACE == 2))]
-    )
+    fewer = united(union.parts[:2])
+    changed = united([*union.parts[:2], part(PROBABILITY / 2, np.flatnonzero(PLACE == 2))])
     every = [each.fingerprint() for each in (union, fewer, changed, whole)]
     assert all(one != two for one, two in pairwise(sorted(every)))
     assert joint_fingerprint([whole.fingerprint()], whole.size) == whole.fingerprint()
@@ -216,7 +214,7 @@ def test_scores_of_a_rare_class_are_parted_as_in_one_place() -> None:
     ]
     whole = from_arrays(y_score=score, ids=ids, threshold=1e-5)
     for side in (True, False, None):
-        joined = UnionPredictions(parts).profile("score", "probability", [side])[side]
+        joined = united(parts).profile("score", "probability", [side])[side]
         alone = whole.profile("score", "probability", [side])[side]
         assert joined.count.tolist() == alone.count.tolist()
         assert joined.low.tolist() == alone.low.tolist()

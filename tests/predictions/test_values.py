@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from assay.errors import PredictionsError
-from assay.predictions.judgements import load
+from assay.predictions.duckdb.loading import load
 from assay.predictions.read import read_predictions
 from assay.predictions.values import MISSING, SliceBits, read_slices, slice_text
 

@@ -1,6 +1,6 @@
-"""Values of the columns that say of which class an item is: names, or a probability of each class.
+"""Values of class columns: class names, or a probability of each class.
 
-A value is known as text: 7 and 7.0 are the class ``7``, and case and spaces around do not count.
+Values are compared as text: 7 and 7.0 are the class ``7``. Case and surrounding spaces are ignored.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,9 +18,8 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import MOST_CLASSES, NONE_OF_THESE, Vocabulary
 from assay.errors import LabelError, PredictionsError, did_you_mean
 from assay.lazy import later
-from assay.predictions.column import Arrow, Column, Loaded, examples, first_few
-from assay.predictions.ids import Ids
-from assay.predictions.roles import STAR, Roles, fits_pattern
+from assay.predictions.column import Arrow, Column, Ids, Loaded, examples, first_few, row_numbers
+from assay.predictions.roles import STAR, UNEVEN, Roles, fits_pattern
 from assay.predictions.values import distinct_values, read_numbers, read_scores
 
 if TYPE_CHECKING:
@@ -31,11 +30,11 @@ else:
 _FEW = 8  # names that an error lists
 
 MOST_WORDS = 10 * MOST_CLASSES
-"""Values of a column of predicted classes, each of which may be written in several ways."""
+"""Most distinct values of a column of predicted classes; a class may be written in several ways."""
 
 
 def class_text(value: object) -> str:
-    """Return a value of the column as the name of a class is written; empty where it is missing.
+    """Value of a column as the name of a class; empty if it is missing.
 
     >>> [class_text(value) for value in (" math ", 7, 7.0, 0.5, True, None, float("nan"))]
     ['math', '7', '7', '0.5', 'true', '', '']
@@ -52,7 +51,7 @@ def class_text(value: object) -> str:
 
 
 def sorted_texts(values: Sequence[object]) -> list[str]:
-    """Return the texts of values, each once: numbers as numbers, others as texts.
+    """Distinct texts of values, sorted: as numbers if all are numbers, otherwise as text.
 
     >>> sorted_texts(["10", "9", " 9"]), sorted_texts(["b", "a", "10"])
     (['9', '10'], ['10', 'a', 'b'])
@@ -73,7 +72,7 @@ def _number(text: str) -> float | None:
 
 
 def number_in(classes: Vocabulary) -> Callable[[object], int]:
-    """Return what tells the number of the class that a value of the column is; -1 for none.
+    """Return a function from a value of the column to the number of its class; -1 for none.
 
     >>> number_of = number_in(Vocabulary(("math", "physics"), {"mathematics": "math"}))
     >>> [number_of(value) for value in ("Physics", "mathematics", "pysics", None)]
@@ -92,7 +91,7 @@ def number_in(classes: Vocabulary) -> Callable[[object], int]:
 
 
 def read_classes(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
-    """Take a column for the predicted classes: the number of each item's.
+    """Return the number of each item's predicted class.
 
     >>> said = Column("topic", "a table", pa.chunked_array([["b", "A", "b"]]))
     >>> read_classes(said, Vocabulary(("a", "b")), Ids(np.arange(3)))
@@ -117,13 +116,13 @@ def read_classes(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
 
 
 def near_class(value: object, classes: Vocabulary) -> str:
-    """Return the hint for a value that is no class: the nearest, or what to do."""
+    """Hint for a value that is no class: the nearest class, or what to do."""
     near = did_you_mean(class_text(value), [*classes.names, *classes.aliases])
     return near or "give it as a class, or as an alias of one; or mend these rows"
 
 
 def refuse_missing_classes(column: Column, values: Sequence[object], place: Ints, ids: Ids) -> None:
-    """Raise where rows have no predicted class."""
+    """Raise if rows have no predicted class."""
     blank = np.array([not class_text(value) for value in values], dtype=np.bool_)
     missing: Bools = blank[place] if blank.any() else np.zeros(0, dtype=np.bool_)
     if missing.any():
@@ -137,11 +136,11 @@ def refuse_missing_classes(column: Column, values: Sequence[object], place: Ints
 
 @dataclass(frozen=True)
 class Occurring:
-    """The values that occur in a column, up to a limit."""
+    """Distinct values of a column, up to a limit."""
 
     values: list[object]  # each once, as the container has them
-    where: str  # the column, for people
-    rows: Callable[[object], str] = lambda _: ""  # says in words where a value is, from the value
+    where: str  # the column, for users
+    rows: Callable[[object], str] = lambda _: ""  # describes the rows with a value
 
 
 def some_of(names: Sequence[str]) -> str:
@@ -154,16 +153,16 @@ def some_of(names: Sequence[str]) -> str:
     return f"{few} and {len(names) - _FEW:,} more" if len(names) > _FEW else few
 
 
-# The probabilities of all classes: a column for each, or one column of lists.
+# Probabilities of all classes: a column for each, or one column of lists.
 
 
 def starred(
-    pattern: str,  # with one star
+    pattern: str,  # contains one star
     known: Sequence[str],  # all columns
-    besides: Sequence[str | None],  # columns that are something else
-    argument: str = "probabilities",  # what the pattern was given as, for an error
+    besides: Sequence[str | None],  # columns with another role
+    argument: str = "probabilities",  # the pattern's argument, for an error
 ) -> dict[str, str]:
-    """Return what the star of a pattern stands for, with the column, for each column that fits.
+    """Columns that match a pattern, by the text that the star stands for.
 
     >>> starred("p_*", ["id", "p_math", "p_top", "p_"], ["p_top"])
     {'math': 'p_math'}
@@ -187,13 +186,13 @@ def columns_of_classes(
     classes: Vocabulary,  # the classes; a column may be called by an alias, too
     known: Sequence[str],  # all columns
     *,
-    besides: Sequence[str | None],  # columns that are something else, though the pattern fits
-    source: str,  # where they are, for people
-    argument: str = "probabilities",  # what the pattern was given as, for an error
+    besides: Sequence[str | None],  # columns with another role, even if they match the pattern
+    source: str,  # source, for users
+    argument: str = "probabilities",  # the pattern's argument, for an error
 ) -> tuple[str, ...]:
-    """Return the column of each class's probability, in the order of the classes.
+    """Column of each class's probability, in the order of the classes.
 
-    Without a star, the pattern is the one column of lists.
+    Without a star, the pattern is the name of the one column of lists.
 
     >>> topics = Vocabulary(("math", "physics"))
     >>> known = ["id", "p_physics", "p_math"]
@@ -237,27 +236,33 @@ def columns_of_classes(
 def take_classes(
     loaded: Loaded, roles: Roles, classes: Vocabulary, ids: Ids
 ) -> tuple[Floats, Ints]:
-    """Take a classifier's predicted classes, and the score of each item's."""
+    """Score and predicted class of each item."""
     columns = loaded.columns
     score = np.zeros(len(ids)) if roles.score is None else read_scores(columns[roles.score], ids)
     said = None
     if roles.predicted is not None:
         said = read_classes(columns[roles.predicted], classes, ids)
-    if said is None or roles.of_class:  # Roles sees to it that one of the two is given
-        score, said = _probable([columns[name] for name in roles.of_class], classes, ids, said)
+    if said is None or roles.of_class:  # Roles ensures that one of the two is given
+        each = [columns[name] for name in roles.of_class]
+        score, said = _probable(each, roles, classes, ids, said)
     return roles.positive_scores(score, None), said
 
 
 def _probable(
-    columns: Sequence[Column], classes: Vocabulary, ids: Ids, said: Ints | None
+    columns: Sequence[Column], roles: Roles, classes: Vocabulary, ids: Ids, said: Ints | None
 ) -> tuple[Floats, Ints]:
-    """Return the probability of each item's predicted class, and its number.
+    """Score and predicted class of each item, from the probabilities of all classes.
 
-    Without predictions it is the first of those with the largest probability. One column after the
-    other, so that only one is held as float64.
+    Without predictions, the predicted class is the first with the largest probability. The score is
+    the probability that the outcome of the targets holds: the sum over the most probable classes
+    (for one, the predicted class) divided by the sum of all. It is not rescaled if the
+    probabilities add up to 1 within rounding, or if any is negative. Columns are processed one at a
+    time to limit memory.
     """
     best: Floats = np.full(len(ids), -np.inf)
     most: Ints = np.zeros(len(ids), dtype=np.int64) if said is None else said
+    total, least = np.zeros(len(ids)), np.full(len(ids), np.inf)
+    largest = [np.full(len(ids), -np.inf) for _ in range(roles.shared if roles.shared > 1 else 0)]
     for number, column in enumerate(_spread(columns, classes, ids)):
         probability = read_numbers(column, ids, "probability")
         _refuse_no_probability(probability, column, ids)
@@ -265,16 +270,28 @@ def _probable(
         best[here] = probability[here]
         if said is None:
             most[here] = number
+        if roles.shared:
+            total += probability
+            least = np.minimum(least, probability)
+        for place, larger in enumerate(largest):
+            largest[place] = np.maximum(larger, probability)
+            probability = np.minimum(larger, probability)
+    if roles.shared:
+        whole, top = roles.whole, sum(largest) if largest else best
+        summed = (least >= 0) & (total > 0)
+        uneven = summed & (np.abs(total - whole) > UNEVEN * whole)
+        share = np.divide(top, total, out=np.zeros(len(ids)), where=uneven) * whole
+        best = np.where(summed, np.minimum(np.where(uneven, share, top), whole), best)
     return best + 0.0, most  # -0.0 becomes 0.0
 
 
-_AT_ONCE = 2**22  # probabilities that are held as float64
+_AT_ONCE = 2**22  # probabilities in memory as float64
 
 
 def ranked_classes(probabilities: Callable[[Ints], Floats], rows: Ints, k: int) -> list[list[int]]:
-    """Return the k most probable classes of some items, as `top_classes` orders them.
+    """Return the k most probable classes of some items, in the order of `top_classes`.
 
-    `probabilities`: returns those of all classes for some rows, of shape (n, K).
+    `probabilities`: returns the probabilities of all classes for some rows, shape (n, K).
     """
     found: list[list[int]] = []
     wide = probabilities(rows[:1]).shape[-1] if rows.size else 1
@@ -287,17 +304,17 @@ def ranked_classes(probabilities: Callable[[Ints], Floats], rows: Ints, k: int) 
 def probabilities_at(
     columns: Sequence[Column], classes: Vocabulary, ids: Ids, rows: Ints
 ) -> Floats:
-    """Return the probabilities of all classes for some rows, of shape (n, K)."""
-    some = [replace(column, data=column.data.take(rows)) for column in columns]
+    """Probabilities of all classes for some rows, shape (n, K)."""
+    some = [replace(column, data=column.data.take(row_numbers(rows))) for column in columns]
     theirs = ids.take(rows)
     each = [read_numbers(one, theirs, "probability") for one in _spread(some, classes, theirs)]
     return np.stack(each, axis=1)
 
 
 def places_of(columns: Sequence[Column], classes: Vocabulary, ids: Ids, numbers: Ints) -> Ints:
-    """Return where each item's class stands among all by its probability, from 0 on.
+    """Rank of each item's class by its probability, from 0.
 
-    An item of no class stands behind all. Two passes, one column after the other.
+    Items without a class rank last. Two passes, one column at a time.
     """
     own: Floats = np.full(len(ids), -np.inf)
     each = _spread(columns, classes, ids)
@@ -312,7 +329,7 @@ def places_of(columns: Sequence[Column], classes: Vocabulary, ids: Ids, numbers:
 
 
 def summed_probabilities(loaded: Loaded, roles: Roles, said: Ints, ids: Ids) -> Floats | None:
-    """Probabilities of every class, summed by the class that items are called, (K, K)."""
+    """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""
     if roles.classes is None or not roles.of_class:
         return None
     every = [loaded.columns[name] for name in roles.of_class]
@@ -325,12 +342,12 @@ def summed_probabilities(loaded: Loaded, roles: Roles, said: Ints, ids: Ids) -> 
 
 
 def _spread(columns: Sequence[Column], classes: Vocabulary, ids: Ids) -> Sequence[Column]:
-    """Return a column for each class, out of a column of lists where there is one."""
+    """Return a column for each class; a column of lists is split."""
     return columns if len(columns) > 1 else lists_spread(columns[0], classes, ids)
 
 
 def lists_spread(column: Column, classes: Vocabulary, ids: Ids) -> list[Column]:
-    """Return a column for each class, out of a column of lists."""
+    """Split a column of lists into a column for each class."""
     kind = column.data.type
     types = pa.types
     if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
@@ -362,7 +379,7 @@ def lists_spread(column: Column, classes: Vocabulary, ids: Ids) -> list[Column]:
 
 
 def rows_of_lists(lists: Arrow, size: int) -> Floats:
-    """Return lists of so many numbers as an array of two dimensions.
+    """Return lists of `size` numbers as a two-dimensional array.
 
     >>> rows_of_lists(pa.chunked_array([[[0.5, 0.5]], [[1.0, 0.0]]]), 2).tolist()
     [[0.5, 0.5], [1.0, 0.0]]
@@ -374,9 +391,9 @@ def rows_of_lists(lists: Arrow, size: int) -> Floats:
 def numbered_words(
     words: Sequence[object], classes: Vocabulary, column: str, source: str
 ) -> tuple[list[int], list[int]]:
-    """Return the places of words that name something, and the number of each: -1 for no class.
+    """Places of the words that are not blank, and the class number of each: -1 for no class.
 
-    Blank is missing: it has no number, as NULL has none.
+    A blank is missing, like NULL: it has no number.
     """
     if len(words) > MOST_WORDS:
         raise PredictionsError(
@@ -390,7 +407,7 @@ def numbered_words(
 
 
 def as_lists(values: ArrayLike) -> "pa.Array[Any]":
-    """Return the rows of an array of two dimensions as lists.
+    """Rows of a two-dimensional array as lists.
 
     >>> as_lists(np.array([[0.5, 0.5], [1.0, 0.0]])).to_pylist()
     [[0.5, 0.5], [1.0, 0.0]]

@@ -1,12 +1,16 @@
-"""Classes of a campaign: those that are given, or that the predictions name."""
+"""Classes of a campaign: given, or found in the predictions."""
 
+import csv
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from assay.core.targets import ALONE
+from assay.core.types import read_json
 from assay.core.vocabulary import MOST_CLASSES, Vocabulary
-from assay.errors import DesignError, PredictionsError
+from assay.errors import DesignError, InputError, PredictionsError, did_you_mean
 from assay.lazy import later
 from assay.predictions.class_values import (
     Occurring,
@@ -20,16 +24,23 @@ from assay.predictions.class_values import (
     starred,
 )
 from assay.predictions.column import examples, first_few, refuse_missing_columns
-from assay.predictions.columns import Classifiers, Given
-from assay.predictions.contract import Predictions
+from assay.predictions.databases.database import find_rows
 from assay.predictions.databases.find import find_database
-from assay.predictions.databases.rows import find_rows
+from assay.predictions.duckdb.loading import distinct_in_duckdb, load
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import open_relation
-from assay.predictions.duckdb.values import distinct_in_duckdb
-from assay.predictions.given_classes import read_given
-from assay.predictions.judgements import about, as_mappings, load, take_ids
-from assay.predictions.roles import NO_WORDS, STAR, YES_WORDS, Roles, refuse_no_column
+from assay.predictions.judgements import as_mappings, take_ids
+from assay.predictions.predictions import Predictions
+from assay.predictions.roles import (
+    NO_WORDS,
+    STAR,
+    YES_WORDS,
+    Classifiers,
+    Given,
+    Roles,
+    about,
+    refuse_no_column,
+)
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import distinct_values
 
@@ -37,6 +48,105 @@ if TYPE_CHECKING:
     import narwhals as nw
 else:
     nw = later("narwhals")
+
+# Classes given as names, as names with guidelines and aliases, or as a file.
+
+
+_OPTIONS = ("aliases", "guideline")
+
+
+def read_given(given: Given) -> Vocabulary:
+    """Classes from an argument.
+
+    >>> topics = read_given({"math": "proofs", "physics": {"aliases": ["phys"]}})
+    >>> topics.names, dict(topics.aliases), dict(topics.guidelines)
+    (('math', 'physics'), {'phys': 'physics'}, {'math': 'proofs'})
+    """
+    if isinstance(given, Vocabulary):
+        return given
+    if isinstance(given, str | os.PathLike):
+        return _from_file(Path(given))
+    if isinstance(given, Mapping):
+        return _from_mapping(given)
+    if hasattr(given, "tolist"):
+        given = given.tolist()
+    if not isinstance(given, list | tuple):
+        raise InputError(
+            f"classes are of type {type(given).__name__}",
+            details="they are a list of names, a mapping of names to guidelines, or a path",
+        )
+    return Vocabulary(tuple(map(class_text, given)))
+
+
+def _from_mapping(given: Mapping[Any, object]) -> Vocabulary:
+    names, aliases, guidelines = [], dict[str, str](), dict[str, str]()
+    for key, value in given.items():
+        name = class_text(key)
+        names.append(name)
+        told = {"guideline": value} if isinstance(value, str | None) else value
+        if not isinstance(told, Mapping):
+            raise InputError(
+                f"class {name!r} is told of by {told!r}, of type {type(told).__name__}",
+                details=f"it is a guideline, or a mapping of some of {', '.join(_OPTIONS)}",
+            )
+        for option in told:
+            if option not in _OPTIONS:
+                raise InputError(
+                    f"class {name!r} has an unknown option {option!r}",
+                    details=f"options: {', '.join(_OPTIONS)}",
+                    hint=did_you_mean(str(option), _OPTIONS),
+                )
+        others = told.get("aliases") or ()
+        for alias in others.split("|") if isinstance(others, str) else others:
+            word = class_text(alias)
+            if aliases.setdefault(word, name) != name:
+                raise InputError(
+                    f"{word!r} is an alias of {aliases[word]!r} and of {name!r}",
+                    details="a word stands for one class",
+                )
+        if guideline := str(told.get("guideline") or "").strip():
+            guidelines[name] = guideline
+    return Vocabulary(tuple(names), aliases, guidelines)
+
+
+def _from_file(path: Path) -> Vocabulary:
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"the classes cannot be read from {path}",
+            details=str(error),
+            hint="give a file of JSON, CSV or TSV; or the names in a list",
+        ) from error
+    ending = path.suffix.lower()
+    if ending in (".csv", ".tsv"):
+        return _from_lines(text, "\t" if ending == ".tsv" else ",", path)
+    try:
+        found = read_json(text)
+    except ValueError as error:
+        raise InputError(
+            f"{path} is no JSON",
+            details=str(error),
+            hint="a list of names, or an object of names with guidelines; tables end in .csv",
+        ) from error
+    if not isinstance(found, list | dict):
+        raise InputError(f"{path} holds neither a list of names nor an object of them")
+    return read_given(found)
+
+
+def _from_lines(text: str, separator: str, path: Path) -> Vocabulary:
+    rows = csv.DictReader(text.splitlines(), delimiter=separator)
+    refuse_missing_columns(["name"], list(rows.fieldnames or ()), str(path))
+    found: dict[str, dict[str, str]] = {}
+    for row in rows:
+        name = class_text(row["name"])
+        if name in found:
+            raise InputError(
+                f"class {name!r} is in {path} twice", details=f"line {rows.line_num} repeats it"
+            )
+        found[name] = {option: row.get(option) or "" for option in _OPTIONS}
+    return _from_mapping(found)
+
 
 _MOST_CODES = 2**62
 
@@ -50,9 +160,9 @@ def find_classes(
     probabilities: str | None = None,
     # The classes, in the order of their numbers: names; or a mapping of each name to a guideline,
     # or to a mapping with ``aliases`` and ``guideline``; or a file with one of these as JSON, or
-    # with columns name, aliases (separated by |) and guideline as CSV or TSV. What is in the column
-    # `predicted` must be one of them. When left out, they are the values of that column, or what
-    # the star of `probabilities` stands for: sorted, numbers as numbers.
+    # with columns name, aliases (separated by |) and guideline as CSV or TSV. Every value of the
+    # column `predicted` must be one of them. Default: the values of that column, or the texts for
+    # which the star of `probabilities` stands: sorted, numbers as numbers.
     classes: Given | None = None,
 ) -> Vocabulary:
     """Find the classes of predictions.
@@ -91,7 +201,7 @@ def find_classes(
 def class_names(
     source: object, *, predicted: str | None = None, probabilities: str | None = None
 ) -> list[str]:
-    """Return the names of classes that predictions have, sorted; there may be one, or more.
+    """Sorted names of the classes in predictions; there may be only one.
 
     >>> class_names({"topic": ["physics", "math", "math"]}, predicted="topic")
     ['math', 'physics']
@@ -106,9 +216,9 @@ def class_names(
 
 
 def is_of_classes(source: object, predicted: str, limit: int = 3) -> list[str]:
-    """Return the values of a column up to a limit, sorted: whether there are three is told by that.
+    """Values of a column, sorted, up to a limit: enough to see whether there are three.
 
-    All rows are looked at only where the first of them have fewer values.
+    Reads all rows only if the first ones have fewer values.
 
     >>> is_of_classes({"said": [1, 0, 1, None]}, "said")
     ['0', '1']
@@ -121,7 +231,7 @@ def is_of_classes(source: object, predicted: str, limit: int = 3) -> list[str]:
 
 
 def are_classes(values: Sequence[str]) -> bool:
-    """Tell whether values of a column are classes: three or more, and not yes, no and a slip.
+    """Whether values of a column are classes: three or more, and not yes and no with a typo.
 
     >>> are_classes(["0", "1", "2"]), are_classes(["a", "b"]), are_classes(["maybe", "no", "yes"])
     (True, False, False)
@@ -131,24 +241,24 @@ def are_classes(values: Sequence[str]) -> bool:
     return len(values) > 2 and not all(said)
 
 
-# Classes beside what else predictions are read with.
+# Classes and the other arguments of predictions.
 
 
 def for_classes(
     scan: Scan,  # the predictions
     classifiers: Classifiers | None,
     classes: Vocabulary | None,
-    own: Mapping[str, Any],  # what a single classifier is told by, where it has no name
-    shared: Mapping[str, object],  # what predictions of several classes cannot be read with
+    own: Mapping[str, Any],  # columns of a single classifier without a name
+    shared: Mapping[str, object],  # arguments that predictions of several classes do not support
 ) -> tuple[Classifiers | None, Vocabulary | None]:
-    """Return the classifiers, and the classes that they say: None where these are yes and no."""
+    """Return the classifiers and their classes; the classes are None for yes and no."""
     pattern = own["probabilities"]
     every = {} if classifiers is None else as_mappings(classifiers)
     patterns = [told.get("probabilities") for told in every.values() if isinstance(told, Mapping)]
     if classes is None and pattern is not None:
         classes = find_classes(scan, predicted=own["predicted"], probabilities=pattern)
     elif classes is not None and classes.is_yes_or_no and not any([pattern, *patterns]):
-        classes = None  # these are written in many ways
+        classes = None  # these have many spellings
     if classes is None:
         return classifiers, None
     refuse_beside_classes(shared)
@@ -165,7 +275,7 @@ def for_classes(
 
 
 def refuse_beside_classes(given: Mapping[str, object]) -> None:
-    """Raise for what predictions of several classes cannot be read with.
+    """Raise for arguments that predictions of several classes do not support.
 
     >>> refuse_beside_classes({"aux": (), "sample_weight": "views"})
     Traceback (most recent call last):
@@ -185,9 +295,9 @@ def refuse_beside_classes(given: Mapping[str, object]) -> None:
 def with_class_columns(
     scan: Scan, roles: Mapping[str, Roles], classes: Vocabulary, besides: Sequence[str | None]
 ) -> dict[str, Roles]:
-    """Return what each classifier is told by, with the columns of probabilities that it has.
+    """Roles of each classifier, with its columns of probabilities.
 
-    `roles`: of each classifier; `besides`: columns that are something else, though a pattern fits.
+    `besides`: columns that have another role, even if they match a pattern.
     """
     if len(classes) ** len(roles) > _MOST_CODES:
         raise PredictionsError(
@@ -211,11 +321,11 @@ def with_class_columns(
     return found
 
 
-# Classes that the predictions name.
+# Classes found in the predictions.
 
 
 def column_names(source: object) -> list[str]:
-    """Return the columns that predictions have.
+    """Column names of predictions.
 
     >>> column_names({"id": [1], "p": [0.5]})
     ['id', 'p']
@@ -236,7 +346,7 @@ def column_names(source: object) -> list[str]:
     try:
         return list(nw.from_native(held).collect_schema().names())
     except TypeError:
-        load(scan, [], [], None)  # says what predictions are read from
+        load(scan, [], [], None)  # raises, with the supported sources
         raise
 
 
@@ -251,7 +361,7 @@ def _of_predictions(held: Predictions, known: Vocabulary | None) -> Vocabulary:
 
 
 def _from_columns(scan: Scan, pattern: str, predicted: str | None) -> list[str]:
-    """Return the classes that columns of probabilities are named after."""
+    """Class names in the columns of probabilities."""
     refuse_no_column("probabilities", pattern)
     if STAR not in pattern:
         return list(map(str, range(length_of_lists(scan, pattern))))
@@ -267,7 +377,7 @@ def _from_columns(scan: Scan, pattern: str, predicted: str | None) -> list[str]:
 
 
 def length_of_lists(scan: Scan, column: str) -> int:
-    """Return how many entries the first list in a column has; raise where it is no list."""
+    """Length of the first list in a column; raise if it is not a list."""
     if scan.is_of_spark:
         from assay.predictions.spark.source import column_name, open_rows
 
@@ -295,9 +405,9 @@ def length_of_lists(scan: Scan, column: str) -> int:
 
 
 def _distinct(scan: Scan, column: str, limit: int, *, complete: bool = True) -> Occurring:
-    """Return the values of a column, two more than the limit at most."""
+    """Distinct values of a column, at most two more than the limit."""
     if scan.is_of_spark:
-        from assay.predictions.spark.values import distinct_in_spark
+        from assay.predictions.spark.scanner import distinct_in_spark
 
         return distinct_in_spark(scan, column, limit, complete=complete)
     if scan.path is not None:
@@ -316,7 +426,7 @@ def _distinct(scan: Scan, column: str, limit: int, *, complete: bool = True) -> 
 
 
 def _vocabulary(names: Sequence[str], where: str) -> Vocabulary:
-    """Return classes that were found, or say why they cannot be."""
+    """Vocabulary of the classes found; raise if they cannot be classes."""
     if len(names) > MOST_CLASSES:
         raise PredictionsError(
             f"{where} has more than {MOST_CLASSES:,} values: too many for classes",

@@ -1,26 +1,19 @@
 """Doubts about scores: of another class than the positive one, or on another scale.
 
-Such predictions can be read, and give strata that help nobody or, where a threshold is applied to
-them, other predicted labels than the classifier's. All is told from the counts of the one pass over
-the predictions; only rows that are to be named are looked for again.
+Such predictions can be read. They give useless strata or, if a threshold applies to them, other
+predicted labels than the classifier's. The doubts follow from the counts of the first pass; rows
+are read again only to be named in an error.
 """
-
-from collections.abc import Callable
-from dataclasses import dataclass, replace
 
 import numpy as np
 
 from assay.core.bins import scale_of
 from assay.core.profile import ScoreCells
-from assay.core.strata import UNNAMED
-from assay.core.targets import ALONE
-from assay.errors import PredictionsError
+from assay.predictions.column import Outside
+from assay.predictions.contract import Doubt
 from assay.predictions.roles import PERCENT, Roles
 
-Outside = Callable[[float, float], tuple[int, str]]
-"""From a range to the number of scores outside of it, and the first of them in words."""
-
-_ENOUGH = 20  # items of each predicted label; the order of fewer says little
+_ENOUGH = 20  # items of each predicted label; with fewer, their order means little
 _ORDERED = 0.75  # of pairs of a yes and a no, in which the yes has the higher score
 _HALF = 0.5  # the class that is predicted of two has at least this
 _OUTLIERS = 0.01  # a larger share of scores outside of 0 to 1 is no slip
@@ -28,41 +21,10 @@ _MANY = 100  # scores inside, for one outside to be a slip
 _HIGH_PERCENT = 50.0  # scores that run from 0 to between this and 100 look like percentages
 
 
-@dataclass(frozen=True)
-class Doubt:
-    """What looks wrong with the scores of a classifier."""
-
-    problem: str
-    details: str
-    hint: str
-    fatal: bool = False  # whether no campaign is made before somebody has said what the scores are
-
-    @property
-    def finding(self) -> str:
-        """What was found, with the figures."""
-        return f"{self.problem}: {self.details}"
-
-    @property
-    def warning(self) -> str:
-        """What was found, and what to do about it."""
-        return f"{self.finding}; {self.hint}"
-
-    def about(self, classifier: str) -> "Doubt":
-        """Return the same with the name of the classifier, if it has one."""
-        if classifier in (ALONE, *UNNAMED):
-            return self
-        return replace(self, problem=f"classifier {classifier!r}: {self.problem}")
-
-    def refuse(self) -> None:
-        """Raise where no campaign is to be made."""
-        if self.fatal:
-            raise PredictionsError(self.problem, details=self.details, hint=self.hint)
-
-
 def doubts_of(cells: ScoreCells, roles: Roles, source: str, outside: Outside) -> tuple[Doubt, ...]:
-    """Return what looks wrong with the scores.
+    """Problems with the scores.
 
-    `outside`: finds rows.
+    `outside`: finds rows outside a range.
 
     >>> from assay.core.profile import cells_of
     >>> roles = Roles("p", "said", None, None, None)
@@ -74,7 +36,7 @@ def doubts_of(cells: ScoreCells, roles: Roles, source: str, outside: Outside) ->
     """
     low, high = cells.score_range
     if roles.score is None or low == high or roles.model is not None:
-        return ()  # the log odds of a model are not what was given
+        return ()  # the log odds of a model are not the given scores
     found = [_off_scale(cells, roles, source, outside)]
     if roles.classes is None:  # the scores of predicted classes have no order among these
         found.append(_out_of_order(cells, roles, source))
@@ -118,7 +80,7 @@ def _outside_of_scale(
 
 
 def _percentages(cells: ScoreCells, roles: Roles, source: str) -> Doubt | None:
-    """Return the doubt whether scores are percentages, beside a threshold that is none."""
+    """Doubt whether scores are percentages while the threshold is not."""
     low, high = cells.score_range
     if low < 0.0 or not _HIGH_PERCENT <= high <= PERCENT:
         return None
@@ -130,7 +92,7 @@ def _percentages(cells: ScoreCells, roles: Roles, source: str) -> Doubt | None:
             "if they are percentages, say scale='percent'; if not, scale='margin'",
         )
     if not 0.0 < threshold < 1.0:
-        return None  # where it lies among the scores is for whoever chose it
+        return None  # any threshold among the scores is valid
     return Doubt(
         f"threshold={threshold!r} is given for scores of {source} that run from {low:g} to "
         f"{high:g}",
@@ -143,7 +105,7 @@ def _percentages(cells: ScoreCells, roles: Roles, source: str) -> Doubt | None:
 
 
 def _out_of_order(cells: ScoreCells, roles: Roles, source: str) -> Doubt | None:
-    """Return the doubt whether scores are those of the positive class."""
+    """Doubt whether scores are those of the positive class."""
     yes, no = cells.positives, cells.size - cells.positives
     if min(yes, no) < _ENOUGH:
         return None
@@ -162,14 +124,14 @@ def _out_of_order(cells: ScoreCells, roles: Roles, source: str) -> Doubt | None:
 
 
 def _whose(cells: ScoreCells, roles: Roles, pairs: float) -> str:
-    """Return what to do about scores that may be another class's."""
+    """Hint about scores that may be another class's."""
     if roles.turns:
         return f"is score_of={roles.score_of!r} right? Without it scores are taken as they stand"
     probable = scale_of(*cells.score_range) == "probability"
     more = "" if probable else ", scale='margin'"
     predicted = f"if they are those of the predicted class, say score_of='predicted'{more}"
     negative = f"if they are those of the negative class, score_of='negative'{more}"
-    # The predicted class of two has a probability of a half or more, and a margin above 0.
+    # The predicted class of two has a probability of at least a half, and a margin above 0.
     flipped = cells.score_range[0] < (_HALF if probable else 0.0) and pairs < 1 - _ORDERED
     if flipped:
         return f"{negative.replace(', score_of', ', say score_of', 1)}; {predicted}"
@@ -177,9 +139,9 @@ def _whose(cells: ScoreCells, roles: Roles, pairs: float) -> str:
 
 
 def ordered_pairs(cells: ScoreCells) -> float:
-    """Return the share of pairs of a yes and a no in which the yes has the higher score.
+    """Share of pairs of a yes and a no in which the yes has the higher score.
 
-    Pairs with scores of one bin count half. It is the area under the ROC curve of the score for the
+    Pairs with scores in one bin count half. It is the area under the ROC curve of the score for the
     predicted label.
 
     >>> from assay.core.profile import cells_of

@@ -1,8 +1,8 @@
-"""Engine: what something that reads predictions in place must be able to do.
+"""Engine: protocol of readers of predictions in place.
 
-`assay.predictions.scanned` makes `Predictions` of it; all that follows from the answers (strata,
-limits, the order of the cards, what to ask for again) is there, once for all engines. Only counts
-and drawn rows leave the engine.
+`assay.predictions.predictions` makes `Predictions` of it. Everything that follows from the answers
+(strata, limits, the order of the cards, further requests) is there, once for all engines. Only
+counts and drawn rows leave the engine.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -10,30 +10,29 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Event, Thread
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 from warnings import warn
 
 from assay.core.bins import Scale
 from assay.core.cuts import Variable
-from assay.core.deck import Id
+from assay.core.deck import Id, IdKind
 from assay.core.error_model import Values
 from assay.core.profile import ScoreCells
 from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayWarning
-from assay.predictions.contract import IdKind
-from assay.predictions.doubts import Doubt
-from assay.predictions.ids import Ids
+from assay.predictions.column import Ids
+from assay.predictions.contract import Doubt
 
 
 @dataclass(frozen=True)
 class Span:
-    """Rows that are asked for: of a side, low <= value < high, number <= limit.
+    """Rows to read: of a side, with low <= value < high and number <= limit.
 
-    Where items have weights, number <= weight * limit.
+    If items have weights: number <= weight * limit.
 
-    Of codes (of several classifiers, or more classes than no and yes), `codes` are those that are
-    asked for, in place of the side.
+    For codes (of several classifiers, or of more classes than yes and no), `codes` are the wanted
+    ones, in place of the side.
     """
 
     side: Side
@@ -50,15 +49,15 @@ class Rows:
     ids: Ids  # their ids
     values: Floats  # (n,): their stratification variable
     predicted: Bools | Ints  # (n,): their predicted labels, or their codes
-    # What people see of each; None where the engine had better be asked for the drawn ones only.
+    # Displayed values of each; None if only those of drawn items should be read, with `show`.
     shown: list[dict[str, object]] | None = None
-    weights: Ints | None = None  # (n,): their impressions, where items have weights
-    given: Floats | None = None  # (n,): their weights as they were given
+    weights: Ints | None = None  # (n,): their impressions, if items have weights
+    given: Floats | None = None  # (n,): their weights as given
 
 
 @dataclass(frozen=True, eq=False)
 class Listed:
-    """The ids of all items whose number lies at or below a limit, and the cell of each."""
+    """Ids of all items whose number is at most a limit, with the cell of each."""
 
     seed: int
     limit: int
@@ -68,14 +67,14 @@ class Listed:
 
 @dataclass(frozen=True, eq=False)
 class Survey:
-    """What the first pass brings home: the counts, and first cards where they cost little.
+    """Result of the first pass: the counts, and first cards if they cost little.
 
-    `doubts` are what looks wrong with the scores. Of several classifiers the cells are of the mean
-    rank and the code; `fingerprint` is then that of all that was read, which cells do not tell.
-    Where items have weights, `weighed` are the cells whose weights are the evenest, and
-    `weights_word` is the exclusive or of `assay.predictions.arrivals.weight_words`. `slices` are
-    the names of those that the bits of a code behind the classifiers' tell of, and `coded` tells
-    whether the cells of one classifier are those of several, too.
+    `doubts` are problems with the scores. For several classifiers, cells are by mean rank and code;
+    `fingerprint` then covers everything read, also what cells do not contain. If items have
+    weights, `weighed` are the cells with the most even weights, and `weights_word` is the exclusive
+    or of `assay.predictions.draw.weight_words`. `slices` are the names of the slices whose bits
+    follow the classifiers' in a code. `coded` is whether cells of one classifier are by mean rank
+    and code, too.
     """
 
     cells: ScoreCells
@@ -88,29 +87,35 @@ class Survey:
     coded: bool = False
 
 
-@runtime_checkable
-class OpinionsOfSeveral(Protocol):
-    """An engine that tells what columns for a model say, of classifiers that have names."""
+class Part(Protocol):
+    """Predictions that are part of others."""
 
-    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
-        """Return what is said of some items: by every column, by the scores, by the mean rank."""
+    def fingerprint(self) -> str:
+        """Text that changes if the predictions do."""
 
 
 class Scanner(Protocol):
     """An engine with predictions in it.
 
-    Every question but `source` and `id_kind` may read the data. Bad values are told by `survey`,
-    as `PredictionsError` with counts and examples: missing ids, missing, NaN or infinite scores,
-    labels that are neither yes nor no.
+    Every method but `source` and `id_kind` may read the data. `survey` raises `PredictionsError`
+    with counts and examples for bad values: missing ids, missing, NaN or infinite scores, labels
+    that are neither yes nor no.
     """
 
     @property
     def source(self) -> str:
-        """Where the predictions come from, for people."""
+        """Source of the predictions, for users."""
 
     @property
     def id_kind(self) -> IdKind:
         """Whether the ids are integers or strings."""
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Parts of predictions from several places; otherwise empty."""
+
+    def again(self) -> "Scanner":
+        """Return the same scanner for a new pass; the data may have changed."""
 
     def survey(self, seed: int) -> Survey:
         """Count all items by score, in one pass."""
@@ -119,54 +124,57 @@ class Scanner(Protocol):
         """Count all items by another stratification variable."""
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the items in each span and what they count for, shape (2, n), of any number."""
+        """Return the number and weight of the items in each span, shape (2, n), any deck number."""
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Return the rows of all spans, which are disjoint but for their limits.
+        """Rows of all spans, which are disjoint apart from their limits.
 
         `spans`: ranges of the variable, each with a predicted label and the largest deck number.
         """
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
-        """Return the rows with these ids; those that are not there are left out."""
+        """Rows with these ids; missing ones are left out."""
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Return what people see of the items with these ids, in their order."""
+        """Return the displayed values of the items with these ids, in their order."""
 
     @property
-    def has_probabilities(self) -> bool:
-        """Whether the predictions have the probabilities of all classes."""
+    def has_probabilities(self) -> tuple[bool, ...]:
+        """Whether each classifier has the probabilities of all classes."""
 
-    def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
-        """Return the rows with these ids, and the probabilities of all classes, of shape (n, K)."""
+    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
+        """Return the k most probable classes in order, for each item and classifier."""
+
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Values of some items: of every column, the scores, and the mean rank."""
 
     def opinions_digest(self) -> int:
-        """Return 64 bits that change when what a column for a model says of an item does."""
+        """64 bits that change if a value of a column for a model does."""
 
     def summed_probabilities(self) -> Floats | None:
-        """Return those of every class, summed by the class that items are called, (K, K).
+        """Return the sums of the probabilities of each class by predicted class, shape (K, K).
 
-        As `assay.predictions.contract.ClassScores` has them; None where there are none.
+        As in `assay.predictions.contract.ClassScores`; None without probabilities.
         """
 
     def refuse_repeated_ids(self) -> None:
-        """Look at every id, and raise `PredictionsError` with examples where one repeats."""
+        """Read every id, and raise `PredictionsError` with examples if one repeats."""
 
 
-# How far a pass over the data is, for whoever wants to show it.
+# Progress of a pass over the data, for display.
 
 Tell = Callable[[float], None]
 
 _tell: ContextVar[Tell | None] = ContextVar("assay_progress", default=None)
 
-_SECONDS = 0.1  # between two looks
+_SECONDS = 0.1  # seconds between two polls
 
 
 @contextmanager
 def telling_progress(tell: Tell | None) -> Iterator[None]:
-    """Let passes over the data that are made meanwhile tell how far they are, from 0 to 1.
+    """Report the progress of passes over the data in this context, from 0 to 1.
 
-    Each pass begins at 0 again. It is told from another thread.
+    Each pass starts at 0. `tell` is called from another thread.
 
     >>> with telling_progress(print), polled(lambda: 0.5):
     ...     pass
@@ -184,7 +192,7 @@ _note: ContextVar[Callable[[str], None] | None] = ContextVar("assay_notes", defa
 
 @contextmanager
 def telling_notes(tell: Callable[[str], None]) -> Iterator[None]:
-    """Let somebody know at once of what engines do meanwhile that takes its time.
+    """Pass messages about long engine operations in this context to `tell`.
 
     >>> with telling_notes(print):
     ...     note("7 rows of old.parquet are moved to Spark")
@@ -198,7 +206,7 @@ def telling_notes(tell: Callable[[str], None]) -> Iterator[None]:
 
 
 def note(text: str) -> None:
-    """Tell what an engine is about to do; where nobody listens, it is a warning."""
+    """Announce an engine operation; without a listener it is a warning."""
     tell = _note.get()
     if tell is None:
         warn(text, AssayWarning, stacklevel=2)
@@ -208,9 +216,9 @@ def note(text: str) -> None:
 
 @contextmanager
 def polled(share_done: Callable[[], float]) -> Iterator[None]:
-    """Ask a long piece of work, from another thread, how much of it is done, and pass it on.
+    """Poll the progress of a long operation from another thread, and report it.
 
-    `share_done` returns the share from 0 to 1, and below 0 where it cannot tell yet.
+    `share_done` returns a share from 0 to 1, or a negative number if it is not yet known.
     """
     tell = _tell.get()
     if tell is None:

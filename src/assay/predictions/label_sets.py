@@ -1,7 +1,7 @@
-"""Predictions of items that may have several classes: a question of yes and no for each class.
+"""Predictions of items with several classes: a yes-no question for each class.
 
-What a classifier says of an item is a set of classes. It is told by a column for each class, of
-scores with a threshold or of yes and no, or by one column that names all classes of the item.
+A classifier predicts a set of classes for an item. The set is given by a column for each class,
+with scores and a threshold or with yes and no, or by one column that lists all classes of the item.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,15 +26,13 @@ from assay.predictions.class_values import (
     sorted_texts,
     starred,
 )
-from assay.predictions.classes import column_names, length_of_lists
-from assay.predictions.column import Column, Loaded, examples, first_few
-from assay.predictions.columns import Classifiers, Given
-from assay.predictions.contract import Predictions
-from assay.predictions.given_classes import read_given
-from assay.predictions.ids import Ids
-from assay.predictions.judgements import about, as_mappings, judge, load, role_of, take_ids
-from assay.predictions.memory import MemoryPredictions
-from assay.predictions.roles import STAR, Roles, refuse_no_column
+from assay.predictions.classes import column_names, length_of_lists, read_given
+from assay.predictions.column import Column, Ids, Loaded, examples, first_few
+from assay.predictions.duckdb.loading import load
+from assay.predictions.judgements import as_mappings, judge, role_of, take_ids
+from assay.predictions.memory import MemoryScanner
+from assay.predictions.predictions import Predictions
+from assay.predictions.roles import STAR, Classifiers, Given, Roles, about, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import distinct_values
 
@@ -44,16 +42,17 @@ else:
     pc = later("pyarrow.compute")
 
 _BY_PATTERN = ("probabilities", "predicted")
+_IN_PLACE = 40  # labels: with the bins of a rank their codes are numbers of 64 bits
 Told = Mapping[str, Mapping[str, Any]]
-"""Of each classifier's name what it is told by."""
+"""Columns and options of each classifier, by name."""
 
 
 def find_labels(
     source: object, classifiers: Classifiers, classes: Given | None = None
 ) -> Vocabulary:
-    """Find the classes of which an item may have several.
+    """Find the classes, of which an item may have several.
 
-    `classifiers`: for each class what it is told by, as a classifier of yes and no is. Or, of a
+    `classifiers`: for each class its columns, as for a classifier of yes and no. Or, for a
     classifier, `probabilities` with a `threshold`, or `predicted`: a pattern of columns with a star
     for the class, a column of lists, or for `predicted` a column with the classes of each item.
 
@@ -84,7 +83,7 @@ def find_labels(
 
 
 def are_by_class(told: Told) -> bool:
-    """Tell whether what is given is told class by class, each as a classifier of yes and no is.
+    """Whether columns are given by class, each as for a classifier of yes and no.
 
     >>> are_by_class({"spam": {"score": "p", "threshold": 0.5}, "fraud": {"predicted": "f"}})
     True
@@ -104,23 +103,23 @@ def read_label_sets(
     *,
     id: str | None = None,
     show: Sequence[str] = (),
-) -> MemoryPredictions:
+) -> Predictions:
     """Read predictions of items that may have several classes."""
     loaded, roles, names = load_label_sets(source, classifiers, classes, id=id, show=show)
     ids = take_ids(loaded, id)
     judged = judge(loaded, roles, ids)
-    return MemoryPredictions(
+    scanner = MemoryScanner(
         source=loaded.source,
         ids=ids,
-        score=judged.ranks,
-        predicted=judged.codes,
+        values=judged.ranks,
+        said=judged.codes,
         show=loaded.show,
-        classifiers=names,
-        classes=classes.names,
-        multilabel=True,
-        fingerprint=judged.fingerprint(ids.digest, 2 ** len(roles)),
+        n_codes=2 ** len(roles),
+        coded=True,
+        fingerprint=judged.fingerprint,
         doubts=lambda _: judged.doubts,
     )
+    return Predictions(scanner, classifiers=names, classes=classes.names, multilabel=True)
 
 
 def load_label_sets(
@@ -131,8 +130,39 @@ def load_label_sets(
     id: str | None = None,
     show: Sequence[str] = (),
 ) -> tuple[Loaded, dict[str, Roles], tuple[str, ...]]:
-    """Return the columns, what tells whether each classifier says each class, and their names."""
-    scan, told = as_scan(source), _as_told(classifiers)
+    """Columns, roles of each class by classifier, and the classifiers' names."""
+    scan = as_scan(source)
+    each = _sources(scan, classifiers, classes, id)
+    used = [] if id is None else [id]
+    used += [column for one in each.values() for column in one.columns]
+    lists = [column for one in each.values() for column in one.lists]
+    loaded = load(scan, list(dict.fromkeys(used)), show, id, lists)
+    ids, columns = take_ids(loaded, None), dict(loaded.columns)
+    for name, one in each.items():
+        with about(name):
+            columns |= one.spread(columns, classes, ids)
+    return replace(loaded, columns=columns), _roles(each, classes), tuple(each)
+
+
+def label_roles(
+    source: object, classifiers: Classifiers, classes: Vocabulary, *, id: str | None
+) -> tuple[dict[str, Roles], tuple[str, ...]] | None:
+    """Roles of each class by classifier, and the classifiers' names.
+
+    None unless each class has a column of its own, and there are few enough to count in place.
+    """
+    each = _sources(as_scan(source), classifiers, classes, id)
+    if any(one.is_spread for one in each.values()) or len(each) * len(classes) > _IN_PLACE:
+        return None
+    roles = {name: replace(role, id=id) for name, role in _roles(each, classes).items()}
+    return roles, tuple(each)
+
+
+def _sources(
+    scan: Scan, classifiers: Classifiers, classes: Vocabulary, id: str | None
+) -> dict[str, "_ByClass | _ByPattern"]:
+    """Columns of each classifier."""
+    told = _as_told(classifiers)
     by_class = are_by_class(told)
     names = (ALONE,) if by_class else tuple(told)
     if len(names) * len(classes) > MOST_LABELS:
@@ -142,33 +172,29 @@ def load_label_sets(
             f"{MOST_LABELS} bits",
             hint="make a campaign for each classifier",
         )
-    if by_class:
-        _refuse_other_names(classes, list(told))
-        given = {classes.find(name): each for name, each in told.items()}
-        sources: list[_ByClass | _ByPattern]
-        sources = [_ByClass({name: given[name] for name in classes.names})]
-    else:
-        sources = [_of_pattern(scan, name, each, classes, [id]) for name, each in told.items()]
-    used = [] if id is None else [id]
-    used += [column for each in sources for column in each.columns]
-    lists = [column for each in sources for column in each.lists]
-    loaded = load(scan, list(dict.fromkeys(used)), show, id, lists)
-    ids = take_ids(loaded, None)
-    columns, roles = dict(loaded.columns), dict[str, Roles]()
-    for name, each in zip(names, sources, strict=True):
-        with about(name):
-            columns |= each.spread(columns, classes, ids)
-        for label, role in each.roles(classes).items():
-            roles[label if name == ALONE else f"{label}:{name}"] = role
-    return replace(loaded, columns=columns), roles, names
+    if not by_class:
+        return {name: _of_pattern(scan, name, each, classes, [id]) for name, each in told.items()}
+    _refuse_other_names(classes, list(told))
+    given = {classes.find(name): each for name, each in told.items()}
+    return {ALONE: _ByClass({name: given[name] for name in classes.names})}
+
+
+def _roles(each: Mapping[str, "_ByClass | _ByPattern"], classes: Vocabulary) -> dict[str, Roles]:
+    """Roles of each class by each classifier, as of a classifier of yes and no."""
+    return {
+        label if name == ALONE else f"{label}:{name}": role
+        for name, one in each.items()
+        for label, role in one.roles(classes).items()
+    }
 
 
 @dataclass(frozen=True)
 class _ByClass:
-    """A classifier that is told by columns of each class, as given."""
+    """A classifier with columns for each class, as given."""
 
     given: Mapping[str | None, Mapping[str, Any]]
     lists: tuple[str, ...] = ()
+    is_spread = False
 
     @property
     def columns(self) -> list[str]:
@@ -187,9 +213,9 @@ class _ByClass:
 
 @dataclass(frozen=True)
 class _ByPattern:
-    """A classifier that is told by patterns of columns, or by columns of lists or of sets.
+    """A classifier given by patterns of columns, or by columns of lists or of sets.
 
-    `score` and `predicted` are the columns of each class, or one alone that is spread.
+    `score` and `predicted` are the columns of each class, or a single one to split.
     """
 
     score: tuple[str, ...]
@@ -201,10 +227,15 @@ class _ByPattern:
     def columns(self) -> list[str]:
         return [*self.score, *self.predicted]
 
+    @property
+    def is_spread(self) -> bool:
+        """Whether one column has all classes."""
+        return len(self.score) == 1 or len(self.predicted) == 1
+
     def spread(
         self, columns: Mapping[str, Column], classes: Vocabulary, ids: Ids
     ) -> dict[str, Column]:
-        """Return a column for each class, out of one column of lists or of sets."""
+        """Columns for each class, split from one column of lists or of sets."""
         found: dict[str, Column] = {}
         if len(self.score) == 1:
             every = lists_spread(columns[self.score[0]], classes, ids)
@@ -238,11 +269,11 @@ def _at(column: str, label: str) -> str:
 def _of_pattern(
     scan: Scan,  # the predictions
     name: str,  # the classifier's
-    told: Mapping[str, Any],  # what it is told by
+    told: Mapping[str, Any],  # its columns
     classes: Vocabulary,
-    besides: Sequence[str | None],  # columns that are something else, though a pattern fits
+    besides: Sequence[str | None],  # columns with another role, even if a pattern matches
 ) -> _ByPattern:
-    """Return the columns of a classifier that is told by patterns."""
+    """Columns of a classifier given by patterns."""
     options = {key: value for key, value in told.items() if key not in _BY_PATTERN}
     options = {key: value for key, value in options.items() if value is not None}
     columns: dict[str, tuple[str, ...]] = {}
@@ -278,9 +309,9 @@ def _of_pattern(
 
 
 def read_sets(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
-    """Take a column for the classes of each item: lists of names, or texts with bars between them.
+    """Return the sets of classes from a column: lists of names, or texts with bars between names.
 
-    The number of each item's set: bit k is set where it has the k-th class.
+    The number of each item's set: bit k is set if it has the k-th class.
 
     >>> tags = Vocabulary(("fraud", "spam"), multilabel=True)
     >>> told = Column("tags", "a table", pa.chunked_array([["spam|fraud", "none of these"]]))
@@ -314,7 +345,7 @@ def read_sets(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
 
 
 def _mentions(column: Column) -> tuple[list[object], Ints, Ints]:
-    """Return the names that a column of sets mentions, and of each mention the name and the row."""
+    """Names in a column of sets, and the name and the row of each mention."""
     data: Any = column.data.combine_chunks()
     if isinstance(data, pa.ChunkedArray):
         data = pa.concat_arrays(data.chunks)
@@ -341,17 +372,17 @@ def _mentions(column: Column) -> tuple[list[object], Ints, Ints]:
 
 
 def _parted(text: str) -> list[str]:
-    """Return the names between bars; none where it is said that there is none."""
+    """Names between bars; empty for the explicit value of no class."""
     if " ".join(text.split()).casefold() == NONE_OF_THESE:
         return []
     return [part.strip() for part in text.split(BETWEEN)]
 
 
-# The classes that predictions name.
+# Classes found in the predictions.
 
 
 def _names_in(scan: Scan, told: Mapping[str, Any]) -> tuple[list[str], str]:
-    """Return the classes that what a classifier is told by names, and where they are."""
+    """Classes found in a classifier's columns, and where they are."""
     for role in _BY_PATTERN:
         pattern = told.get(role)
         if pattern is not None and STAR in str(pattern):
@@ -422,12 +453,12 @@ def _as_told(classifiers: Classifiers) -> dict[str, Mapping[str, Any]]:
     told = as_mappings(classifiers)
     for name, each in told.items():
         if not isinstance(each, Mapping):
-            role_of(name, each)  # says what is wrong
+            role_of(name, each)  # raises
     return told
 
 
 def _refuse_other_names(classes: Vocabulary, given: Sequence[str]) -> None:
-    """Raise where classes and what is told class by class are not of the same names."""
+    """Raise if the names of the classes and of the columns by class differ."""
     found = {name: classes.find(name) for name in given}
     for name, label in found.items():
         if label is None:

@@ -1,4 +1,4 @@
-"""Predictions whose truth is known, of one classifier or several."""
+"""Predictions with known truth, of one or several classifiers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -12,55 +12,53 @@ from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.predictions.class_values import number_in, places_of
 from assay.predictions.classes import for_classes, refuse_beside_classes, with_class_columns
-from assay.predictions.column import Column, Loaded
-from assay.predictions.columns import Classifiers
-from assay.predictions.ids import Ids
+from assay.predictions.column import Column, Ids, Loaded
+from assay.predictions.duckdb.loading import load_columns
 from assay.predictions.judgements import (
-    about,
     judge,
-    load_columns,
     ranks_of,
     roles_of,
     take_ids,
     take_judgements,
+    with_top,
 )
 from assay.predictions.label_sets import load_label_sets
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
-from assay.predictions.roles import Roles, refuse_bad_show, refuse_no_column
+from assay.predictions.roles import Classifiers, Roles, about, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import as_scan
 from assay.predictions.values import distinct_values, read_predicted
 
 
 @dataclass(frozen=True, eq=False)
 class Labelled:
-    """What classifiers said of each item, and what it is; arrays of shape (N,)."""
+    """Predictions and truth of each item; arrays of shape (N,)."""
 
     source: str
     classifiers: tuple[str, ...]  # their names, in the order of the bits of a code
-    codes: Ints  # bit k is set where the k-th says yes
+    codes: Ints  # bit k is set if the k-th says yes
     truth: Bools
-    # Of a single classifier; the mean rank by the scores of several. 0 where there is none.
+    # Of a single classifier; of several, the mean rank by their scores. 0 without scores.
     score: Floats
     threshold: float | None = None  # of a single classifier
-    opinions: Opinions | None = None  # what columns for a model of the outcome say
-    # Those that items are of. Where they are more than yes and no, `truth` is whether the first
-    # classifier is right, and `codes` are those of `Vocabulary.code`.
+    opinions: Opinions | None = None  # columns for a model of the outcome
+    # Classes of the items. For more than yes and no, `truth` is whether the first classifier is
+    # right, and `codes` are those of `Vocabulary.code`.
     classes: Vocabulary = YES_OR_NO
-    # Of more classes, that of each item; one behind the last for items of none. Where an item may
-    # have several, that of the set of them.
+    # For more classes, that of each item; one past the last for items of none. If an item may have
+    # several, the number of the set.
     numbers: Ints | None = None
-    # (N, J): where that class stands among all by the probabilities of each of J classifiers, from
-    # 0 on; behind all by those of a classifier that has none. None where it was not asked for.
+    # (N, J): rank of that class by the probabilities of each of J classifiers, from 0; last for a
+    # classifier without probabilities. None unless requested.
     places: Ints | None = None
 
     @cached_property
     def predicted(self) -> Bools:
-        """Which items the first classifier says yes to."""
+        """Which items the first classifier predicts as yes."""
         return np.asarray(self.codes & 1 > 0)
 
     @cached_property
     def rank(self) -> Floats:
-        """The items' mean rank by the classifiers' scores."""
+        """Mean rank of the items by the classifiers' scores."""
         if len(self.classifiers) > 1 or self.numbers is not None:
             return self.score
         return ranks_of(self.score, self.predicted)
@@ -74,16 +72,17 @@ def read_labelled(
     predicted: str | None = None,
     threshold: float | None = None,
     positive: object = None,  # the value of the columns `predicted` and `label` that means yes
-    # In place of `score`, `predicted` and `threshold`, as in `read_predictions`; each has a
-    # `positive` of its own.
+    # Replaces `score`, `predicted` and `threshold`, as in `read_predictions`; each has its own
+    # `positive`.
     classifiers: Classifiers | None = None,
     aux: Sequence[str] = (),  # columns for a model of the outcome, as in `read_predictions`
     classes: Vocabulary | None = None,
     probabilities: str | None = None,
-    # Whether to tell where each item's class stands by the probabilities (`Labelled.places`)
+    top: int = 1,  # of each classifier with probabilities, as in `read_predictions`
+    # Whether to rank each item's class by the probabilities (`Labelled.places`)
     ranked: bool = False,
 ) -> Labelled:
-    """Read predictions whose truth is known.
+    """Read predictions with known truth.
 
     >>> table = {"p": [0.9, 0.2, 0.6], "spam": [1, 0, 0]}
     >>> read_labelled(table, label="spam", score="p", threshold=0.5).truth
@@ -99,7 +98,8 @@ def read_labelled(
         if classes is not None and classes.multilabel:
             refuse_beside_classes({"aux": aux})
             return _of_sets(source, label, classifiers or {ALONE: own | told}, classes)
-        return _of_classes(source, label, classifiers, classes, own=told, aux=aux, ranked=ranked)
+        more: dict[str, Any] = {"aux": aux, "ranked": ranked, "top": top}
+        return _of_classes(source, label, classifiers, classes, own=told, **more)
     if classifiers is None:
         of_predicted = None if predicted is None else positive
         alone = score, predicted, None, threshold, of_predicted
@@ -133,9 +133,10 @@ def _of_classes(
     classifiers: Classifiers | None,
     classes: Vocabulary | None,
     *,
-    own: Mapping[str, Any],  # what a single classifier is told by
+    own: Mapping[str, Any],  # columns of a single classifier
     aux: Sequence[str],
     ranked: bool,
+    top: int,
 ) -> Labelled:
     """Read predictions of more classes than yes and no, with the truth."""
     scan = as_scan(source)
@@ -143,7 +144,7 @@ def _of_classes(
     if known is None or given is None:
         told = {name: value for name, value in own.items() if name != "probabilities"}
         return read_labelled(source, label=label, classifiers=classifiers, aux=aux, **told)
-    roles = with_class_columns(scan, roles_of(given, known), known, [])
+    roles = with_class_columns(scan, roles_of(with_top(given, top), known), known, [])
     refuse_no_column("label", label)
     loaded = load_columns(scan, roles, [label], (), None)
     ids = take_ids(loaded, None)
@@ -184,7 +185,7 @@ def _of_sets(source: object, label: str, classifiers: Classifiers, classes: Voca
 def _places(
     loaded: Loaded, roles: Mapping[str, Roles], classes: Vocabulary, ids: Ids, numbers: Ints
 ) -> Ints:
-    """Return where each item's class stands by the probabilities of each classifier."""
+    """Rank of each item's class by the probabilities of each classifier."""
     each = [[loaded.columns[name] for name in role.of_class] for role in roles.values()]
     behind = np.full(len(ids), len(classes), dtype=np.int64)
     found = [places_of(own, classes, ids, numbers) if own else behind for own in each]
@@ -192,7 +193,7 @@ def _places(
 
 
 def _numbers(column: Column, classes: Vocabulary) -> Ints:
-    """Return the number of the class that each item is of; one behind the last for none."""
+    """Class number of each item; one past the last for none."""
     values, place = distinct_values(column)
     number_of = number_in(classes)
     found = np.array([number_of(value) for value in values], dtype=np.int64)

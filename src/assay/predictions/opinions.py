@@ -1,12 +1,11 @@
-"""Opinions: what columns beside the score say of items, for a model of the outcome.
+"""Second opinions: values of columns beside the score, for a model of the outcome.
 
-They are read where labels go, never shown, and never counted as answers.
+They guide where labels go; they are never shown, and never counted as answers.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Protocol, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -15,34 +14,20 @@ from assay.core import deck
 from assay.core.deck import Id
 from assay.core.error_model import RANK, SAID, Model, Values, as_numbers, columns_at
 from assay.core.types import Bools, Floats, Ints, Words
+from assay.errors import PredictionsError
 from assay.predictions.column import Column, Loaded
-from assay.predictions.contract import Predictions
 from assay.predictions.roles import Roles, score_name
 
 _MIDDLE = 2**63  # of the numbers: which fold an item is in
 
 
-@runtime_checkable
-class Opinionated(Predictions, Protocol):
-    """`Predictions` with columns for a model of the outcome."""
-
-    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
-        """Return what is said of some items: by the score, by every column; not the label."""
-
-    def opinions_digest(self) -> int:
-        """Return 64 bits that change when what a column says of an item does."""
-
-    def with_model(self, model: Model) -> Predictions:
-        """Return the same predictions with a model's log odds in the score's place."""
-
-
 @dataclass(frozen=True, eq=False)
 class Opinions:
-    """The columns of all items in memory: by name, with the predicted labels under `SAID`.
+    """Columns of all items in memory, by name, with the predicted labels under `SAID`.
 
-    `own` is the name of the score's, and `aux` are those of the others. Of several classifiers
-    there are codes under `SAID` and mean ranks under `RANK`, and `aux` has the scores, too: each is
-    a second opinion on the others.
+    `own` is the name of the score column, `aux` the names of the others. For several classifiers,
+    `SAID` has codes and `RANK` mean ranks, and `aux` includes the scores: each is a second opinion
+    on the others.
     """
 
     columns: Mapping[str, Values]
@@ -50,12 +35,12 @@ class Opinions:
     aux: tuple[str, ...]
 
     def at(self, rows: Ints) -> dict[str, Values]:
-        """Return what is said of the items of some rows, without the predicted labels."""
+        """Values of the items of some rows, without the predicted labels."""
         said = {name: values for name, values in self.columns.items() if name != SAID}
         return columns_at(said, rows)
 
     def digest(self, ids: Words) -> int:
-        """Return 64 bits that change when what a column of `aux` says of an item does.
+        """64 bits that change if a value of a column in `aux` does.
 
         `ids` are the digests of the items' ids.
         """
@@ -65,13 +50,23 @@ class Opinions:
         return int(np.bitwise_xor.reduce(word))
 
     def log_odds(self, model: Model, digest: Words) -> Floats:
-        """Return a model's log odds of every item; `digest` is of their ids."""
-        numbers = deck.mix(digest ^ np.uint64(deck.key(model.seed)))
-        return model.log_odds(self.columns, numbers >= _MIDDLE) + 0.0  # -0.0 becomes 0.0
+        """Return a model's log odds of every item; `digest` is that of the ids."""
+        fold = second_fold(digest, model.seed)
+        return model.log_odds(self.columns, fold) + 0.0  # -0.0 becomes 0.0
+
+
+def second_fold(digest: Words, seed: int) -> Bools:
+    """Whether items are in the second fold, from the digests of their ids."""
+    return np.asarray(deck.mix(digest ^ np.uint64(deck.key(seed))) >= _MIDDLE)
+
+
+def without_opinions(source: str) -> PredictionsError:
+    """Error: there are no columns for a model."""
+    return PredictionsError(f"{source} was read without columns for a model")
 
 
 def fold_of(id: Id, seed: int) -> bool:
-    """Tell whether an item is in the second fold.
+    """Whether an item is in the second fold.
 
     >>> fold_of(7, 1), fold_of(8, 1)
     (True, False)
@@ -80,11 +75,11 @@ def fold_of(id: Id, seed: int) -> bool:
 
 
 def bound_seed(seed: int, digest: int) -> int:
-    """Return the seed of a campaign with second opinions, from the seed that was given.
+    """Seed of a campaign with second opinions, from the given seed.
 
-    Strata by columns that know the order of the items would hide errors: a judge that was taught by
-    the first items in that order is right about these alone. So the order depends on the columns,
-    and whoever makes them cannot know it.
+    Strata from columns that depend on the order of the items would hide errors: a judge trained on
+    the first items in that order is right about these only. So the order depends on the columns,
+    and their author cannot know it.
 
     >>> bound_seed(1, 0), bound_seed(1, 1)
     (596173967063439470, 871539801579693287)
@@ -94,9 +89,9 @@ def bound_seed(seed: int, digest: int) -> int:
 
 
 def column_words(values: Values) -> Words:
-    """Return what a column says of each item: h of a number's bits, or the digest of a text.
+    """Return a word for each value of a column: h of a number's bits, or the digest of a text.
 
-    What is missing counts as NaN.
+    Missing values count as NaN.
 
     >>> column_words([0.5, "0.5", None, "de"])
     array([14878752034231939099, 14878752034231939099,  9170934016072976158,
@@ -122,7 +117,7 @@ def _is_nan(text: str) -> bool:
 
 
 def opinion_values(column: Column) -> Values:
-    """Return a column as a model takes it: numbers, or else true, false and text; None if missing.
+    """Values of a column for a model: numbers, or else true, false and text; None if missing.
 
     >>> opinion_values(Column("judge", "a table", pa.chunked_array([[0.5, None]])))
     array([0.5, nan])
@@ -142,22 +137,22 @@ def opinion_values(column: Column) -> Values:
 def opinions_of_several(
     aux: Mapping[str, Values], scores: Mapping[str, Floats], codes: Ints, ranks: Floats
 ) -> Opinions:
-    """Return the columns for a model, of classifiers that have names.
+    """Columns for a model, for named classifiers.
 
-    `aux`: those beside the scores; `scores`: by classifier; `codes`, `ranks`, (N,): what the
-    classifiers say, and the mean rank by their scores.
+    `aux`: columns beside the scores; `scores`: by classifier; `codes`, `ranks`, (N,): the
+    classifiers' codes, and the mean rank by their scores.
     """
     told = {**aux, **{score_name(name): score for name, score in scores.items()}}
     return Opinions({**told, SAID: codes, RANK: ranks}, None, tuple(told))
 
 
 def take_aux(loaded: Loaded, aux: Sequence[str]) -> dict[str, Values]:
-    """Return the columns of `aux` as they were read."""
+    """Columns of `aux` as read."""
     return {name: opinion_values(loaded.columns[name]) for name in aux}
 
 
 def take_opinions(loaded: Loaded, roles: Roles, predicted: Bools) -> Opinions:
-    """Return the columns for a model as they were read, the score's among them."""
+    """Columns for a model as read, including the score's."""
     names = [name for name in (*roles.aux, roles.score) if name is not None]
     values = {name: opinion_values(loaded.columns[name]) for name in names}
     return Opinions({**values, SAID: predicted}, roles.score, roles.aux)

@@ -1,45 +1,53 @@
 """Two sets of predictions side by side: of two model versions, or of two weeks.
 
-Items are told by their ids. Some are in both, some in the earlier or the later one only, and each
-classifier's metrics are about its own. A code tells what the first and the second say, and whether
-they were applied to the item at all (`assay.core.targets`): with K classes it is old + K new, and
-K^2 more for an item of the first, 2 K^2 for one of the second; of yes and no, that is four bits.
+Items are matched by id. Some are in both, some only in the earlier or the later set, and each
+classifier's metrics cover its own items. A code has the two predictions, and whether each
+classifier was applied to the item (`assay.core.targets`): with K classes it is old + K new, plus
+K^2 for an item of the first and 2 K^2 for one of the second; of yes and no, that is four bits.
 """
 
-from collections.abc import Sequence
-from copy import copy
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
+from assay.core.cuts import rank
 from assay.core.deck import Id
 from assay.core.error_model import Model, Values, is_missing
 from assay.core.metrics import sides
+from assay.core.strata import UNNAMED
 from assay.core.targets import Groups, refuse_bad_names
 from assay.core.types import Floats, Ints
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.class_values import some_of
+from assay.predictions.classes import class_names
+from assay.predictions.column import Ids
 from assay.predictions.contract import joint_fingerprint, listed
-from assay.predictions.ids import Ids, places_among
-from assay.predictions.judgements import ranks_of
-from assay.predictions.memory import Judged, MemoryPredictions
+from assay.predictions.judgements import as_mappings
+from assay.predictions.memory import MemoryScanner
 from assay.predictions.opinions import Opinions, opinions_of_several
-from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.sql.pair import (
-    Join,
+from assay.predictions.pair_scanner import (
     PairScanner,
     Weighing,
+    is_of_spark,
+    opinions_are_alike,
+    put_together,
     refuse_two_weights,
 )
-from assay.predictions.sql.pair_sides import Read, ScannedSide, Side, side_of
+from assay.predictions.predictions import Predictions
+from assay.predictions.read import engine_of, read_predictions
+from assay.predictions.roles import STAR, Classifiers
+from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import refuse_bad_total
 
 NOWHERE = -1
-"""In place of a class, where a classifier was not applied to an item."""
+"""In place of a class, if a classifier was not applied to an item."""
 
 
 def code_of_both(old: Ints, new: Ints, classes: int) -> Ints:
-    """Return codes of what two classifiers say, each a class number or `NOWHERE`.
+    """Codes of two classifiers' predictions, each a class number or `NOWHERE`.
 
     >>> code_of_both(np.array([1, 0, NOWHERE]), np.array([1, NOWHERE, 1]), 2)
     array([15,  4, 10])
@@ -50,7 +58,7 @@ def code_of_both(old: Ints, new: Ints, classes: int) -> Ints:
 
 
 def said_by_both(code: int, classes: int) -> tuple[int, int]:
-    """Return what two classifiers say of items of a code: class numbers, or `NOWHERE`.
+    """Predictions of two classifiers in a code: class numbers, or `NOWHERE`.
 
     >>> [said_by_both(code, 2) for code in (15, 4, 10)]
     [(1, 1), (0, -1), (-1, 1)]
@@ -60,134 +68,80 @@ def said_by_both(code: int, classes: int) -> tuple[int, int]:
     return old, code // classes % classes if there & 2 else NOWHERE
 
 
-class ComparedPredictions(MemoryPredictions):
-    """`Predictions` of two classifiers, each applied to its own items."""
+def compared(
+    parts: tuple[Predictions, Predictions],  # the earlier and the later
+    names: tuple[str, str],  # names of the two
+    *,
+    classes: Vocabulary = YES_OR_NO,  # all classes of both
+    seed: int = 0,  # of the cards that the first pass of each may have brought along
+    shows: bool = True,  # whether reviewers see any columns
+) -> Predictions:
+    """Predictions of two classifiers, each applied to its own items.
 
-    def __init__(
-        self,
-        old: MemoryPredictions,
-        new: MemoryPredictions,
-        names: tuple[str, str],  # what the two are called
-        classes: Vocabulary = YES_OR_NO,  # what they say of an item: all classes of both
-    ) -> None:
-        refuse_bad_names(names)
-        _refuse_unlike(old, new)
-        self.parts = (old, new)
-        before, after = old.judged, new.judged
-        at = places_among(before.ids, after.ids)
-        there, gone = at >= 0, np.flatnonzero(at < 0)
-        nowhere = np.full(after.score.size + gone.size, NOWHERE)
-        ranks = np.concatenate([_ranks(new), np.zeros(gone.size)])
-        place = np.where(there, at, after.score.size + np.cumsum(at < 0) - 1)
-        earlier = _ranks(old)
-        said, says = nowhere.copy(), nowhere
-        said[place] = _numbers(old, classes)
-        says[: after.score.size] = _numbers(new, classes)
-        codes = code_of_both(said, says, len(classes))
-        ranks[place] = np.where(there, (ranks[place] + earlier) / 2, earlier)
-        sources = [part.source for part in self.parts]
-        ids = Ids.concatenated([after.ids, before.ids.take(gone)])
-        super().__init__(
-            source=listed(sources),
-            ids=ids,
-            classifiers=names,
-            classes=classes.names,
-            score=ranks,
-            predicted=codes,
-            fingerprint=joint_fingerprint(
-                [part.fingerprint() for part in self.parts], old.size + new.size
-            ),
-            show=_Shown(before, after, gone),
-            weights=_weights(self.parts, place, ids),
-            doubts=lambda _: tuple(
-                doubt.about(name)
-                for name, part in zip(names, self.parts, strict=True)
-                for doubt in part.doubts
-            ),
-            groups=_groups(names),
-            opinions=_opinions(self.parts, names, place, codes, ranks),
-        )
-
-    def with_model(self, model: Model) -> "ComparedPredictions":
-        """Return the same predictions with a model's log odds in the rank's place."""
-        placed = super().with_model(model)
-        again = copy(self)
-        again.__dict__ = {**vars(placed), "parts": tuple(map(copy, self.parts))}
-        mark = placed.fingerprint().rpartition(":")[2]
-        for part in again.parts:  # what tells whether they are still the same
-            part.mark(mark)
-        return again
-
-    def are_alike(self, metric: str) -> bool:
-        """Tell whether both say the same of all items that a metric is about, and of no others."""
-        return _are_alike(self, metric)
-
-
-class ScannedPair(ScannedPredictions):
-    """`Predictions` of two classifiers of yes and no, one of which stays where it is at least.
-
-    `joined_by`: the engine that joins them.
+    They are joined in memory if both are there, and otherwise by an engine.
     """
-
-    def __init__(
-        self,
-        parts: tuple[Read, Read],  # the earlier and the later
-        names: tuple[str, str],  # what the two are called
-        *,
-        seed: int,  # of the cards that the first pass of each may have brought along
-        shows: bool,  # whether people see anything of an item
-        model: Model | None = None,  # what takes the mean rank's place
-    ) -> None:
-        refuse_bad_names(names)
-        _refuse_unlike(*parts)
-        self.parts, self._read, self._shows = parts, parts, shows
-        sides = side_of(parts[0], 0), side_of(parts[1], 1)
-        self.joined_by = _join_in_engine(sides, names, model)
-        super().__init__(
-            PairScanner(sides, names, self.joined_by, shows=shows),
-            threshold=None,
-            seed=seed,
-            check_ids=False,
-            classifiers=names,
-            groups=_groups(names),
-        )
-        if model is not None:  # what tells whether they are still the same
-            mark = self.fingerprint().rpartition(":")[2]
-            old, new = (
-                part.marked(mark) if isinstance(part, ScannedPredictions) else part
-                for part in parts
-            )
-            self.parts = (old, new)
-
-    def as_it_is_now(self) -> "ScannedPair":
-        """Return the same after another look at both: the data may have changed since the last."""
-        old, new = (
-            part.as_it_is_now() if isinstance(part, ScannedPredictions) else part
-            for part in self._read
-        )
-        return self._with((old, new), self.joined_by.model)
-
-    def with_model(self, model: Model) -> "ScannedPair":
-        """Return the same predictions with a model's log odds in the rank's place."""
-        return self._with(self._read, model)
-
-    def _with(self, parts: tuple[Read, Read], model: Model | None) -> "ScannedPair":
-        one, other = self.classifiers
-        return ScannedPair(parts, (one, other), seed=self._seed, shows=self._shows, model=model)
-
-    def are_alike(self, metric: str) -> bool:
-        """Tell whether both say the same of all items that a metric is about, and of no others."""
-        return _are_alike(self, metric)
+    refuse_bad_names(names)
+    _refuse_unlike(*parts)
+    before, after = (part.scanner for part in parts)
+    scanner: MemoryScanner | PairScanner
+    if isinstance(before, MemoryScanner) and isinstance(after, MemoryScanner):
+        scanner = _joined(parts, (before, after), names, classes)
+    else:
+        scanner = _join_in_engine(parts, names, shows=shows)
+    return Predictions(
+        scanner,
+        seed=seed,
+        classifiers=names,
+        classes=classes.names,
+        groups=Groups(names, tuple((name, name) for name in names)),
+        reopen=scanner.placed_by,
+    )
 
 
-Compared = ComparedPredictions | ScannedPair
-"""Two sets of predictions side by side."""
+def _joined(
+    parts: tuple[Predictions, Predictions],
+    scanners: tuple[MemoryScanner, MemoryScanner],
+    names: tuple[str, str],
+    classes: Vocabulary,
+) -> MemoryScanner:
+    """Scanner of two sets in memory."""
+    before, after = scanners
+    sides = []
+    for number, (part, scanner) in enumerate(zip(parts, scanners, strict=True)):
+        said, nowhere = _numbers(part, scanner, classes), np.full(scanner.values.size, NOWHERE)
+        old, new = (nowhere, said) if number else (said, nowhere)
+        codes = code_of_both(old, new, len(classes))
+        sides.append((scanner.ids, _ranks(scanner), codes, scanner.weights))
+    ids, ranks, codes, weights, place = put_together(*sides)
+    gone = np.flatnonzero(place >= len(after.ids))
+    if weights is not None:
+        _refuse_unlike_weights(scanners, weights, place, ids)
+    told = joint_fingerprint([part.fingerprint() for part in parts], sum(p.size for p in parts))
+    return MemoryScanner(
+        source=listed([part.source for part in parts]),
+        ids=ids,
+        values=ranks,
+        said=codes,
+        show=_Shown(before, after, gone),
+        n_codes=4 * len(classes) ** 2,
+        coded=True,
+        weights=weights,
+        parts=parts,
+        fingerprint=lambda _: told,
+        doubts=lambda _: tuple(
+            doubt.about(name)
+            for name, part in zip(names, parts, strict=True)
+            for doubt in part.doubts
+        ),
+        opinions=_opinions(scanners, names, place, codes, ranks),
+    )
 
 
-def _are_alike(both: Compared, metric: str) -> bool:
-    """Tell whether two sets have the same metric, whatever the items are.
+def are_alike(both: Predictions, metric: str) -> bool:
+    """Whether two sets have the same metric, whatever the truth.
 
-    Of classes a metric may be written with one, ``precision:fraud``.
+    They do if both predict the same for all items of the metric, and apply it to the same items.
+    With classes, a metric may name one: ``precision:fraud``.
     """
     said = [said_by_both(code, len(both.classes)) for code in both.cells()]
     name, _, label = metric.partition(":")
@@ -201,12 +155,8 @@ def _are_alike(both: Compared, metric: str) -> bool:
     )
 
 
-def _groups(names: tuple[str, str]) -> Groups:
-    return Groups(names, tuple((name, name) for name in names))
-
-
-def _refuse_unlike(old: Read, new: Read) -> None:
-    """Raise where two sets cannot be compared."""
+def _refuse_unlike(old: Predictions, new: Predictions) -> None:
+    """Raise if two sets cannot be compared."""
     if old.id_kind != new.id_kind:
         raise PredictionsError(
             f"the ids in {old.source} are {old.id_kind}s, and those in {new.source} are "
@@ -228,8 +178,8 @@ def _refuse_unlike(old: Read, new: Read) -> None:
         )
 
 
-def _numbers(part: MemoryPredictions, classes: Vocabulary) -> Ints:
-    """Return what was said of each item, by its number among all classes."""
+def _numbers(part: Predictions, scanner: MemoryScanner, classes: Vocabulary) -> Ints:
+    """Class number of each item, among all classes."""
     names = [classes.find(name) for name in part.classes]
     if None in names:
         raise PredictionsError(
@@ -239,64 +189,59 @@ def _numbers(part: MemoryPredictions, classes: Vocabulary) -> Ints:
             hint="both must be of classes, or both of yes and no",
         )
     number = np.array([classes.numbers[str(name)] for name in names], dtype=np.int64)
-    return np.asarray(number[part.judged.predicted.astype(np.int64)])
+    return np.asarray(number[scanner.said.astype(np.int64)])
 
 
-def _ranks(part: MemoryPredictions) -> Floats:
-    """Return each item's rank; predictions of classes hold nothing else."""
-    judged = part.judged
-    if part.classes != YES_OR_NO.names:
-        return judged.score
-    return ranks_of(judged.score, judged.predicted)
+def _ranks(scanner: MemoryScanner) -> Floats:
+    """Rank of each item within its own set."""
+    if scanner.coded:
+        return scanner.values
+    return rank(scanner.values, scanner.survey(0).cells.profile(None))
 
 
-def _weights(
-    parts: tuple[MemoryPredictions, MemoryPredictions], place: Ints, ids: Ids
-) -> Floats | None:
-    """Return the weights of all items, where they have any: of an item in both, one.
+def _refuse_unlike_weights(
+    parts: tuple[MemoryScanner, MemoryScanner], weights: Floats, place: Ints, ids: Ids
+) -> None:
+    """Raise if an item in both has two weights, or if the sum of weights is invalid.
 
     A label counts for both metrics, and is drawn in proportion to one weight.
     """
-    before, after = (part.judged.weights for part in parts)
-    if before is None or after is None:
-        return None
-    found = np.zeros(len(ids))
-    found[: after.size] = after
-    there = found[place]
-    found[place] = before
+    before, after = (np.zeros(0) if part.weights is None else part.weights for part in parts)
+    in_both = place < after.size
     with np.errstate(over="ignore"):
-        total, in_both = float(found.sum()), int(np.count_nonzero(there))
-    others = np.flatnonzero((there > 0) & (there != before))
+        total = float(weights.sum())
+    others = np.flatnonzero(in_both & (weights[place] != before))
     if others.size:
         names = ids.at(place[others])
         first = min(range(len(names)), key=lambda at: names[at])
-        weights = float(before[others[first]]), float(there[others[first]])
-        told = Weighing(found.size, in_both, total, others.size, names[first])
-        refuse_two_weights(told, weights, parts)
+        each = float(before[others[first]]), float(weights[place[others[first]]])
+        told = Weighing(
+            weights.size, int(np.count_nonzero(in_both)), total, others.size, names[first]
+        )
+        refuse_two_weights(told, each, parts)
     refuse_bad_total(total, listed([part.source for part in parts]))
-    return found
 
 
 def _opinions(
-    parts: tuple[MemoryPredictions, MemoryPredictions],
+    parts: tuple[MemoryScanner, MemoryScanner],
     names: tuple[str, str],
-    place: Ints,  # where the earlier one's rows are among all
+    place: Ints,  # positions of the earlier one's rows among all
     # codes, ranks: (N,)
     codes: Ints,
     ranks: Floats,
 ) -> Opinions | None:
-    """Return the columns for a model of both: the later one's, where it has a value."""
-    before, after = (part.judged for part in parts)
-    if before.opinions is None or after.opinions is None:
+    """Columns of both for a model: the later value, if there is one."""
+    before, after = parts
+    if before.beside is None or after.beside is None:
         return None
-    earlier, later = before.opinions.columns, after.opinions.columns
+    earlier, later = before.beside.columns, after.beside.columns
     aux = {
-        name: _either(earlier[name], later[name], place, codes.size) for name in after.opinions.aux
+        name: _either(earlier[name], later[name], place, codes.size) for name in after.beside.aux
     }
     scores = {}
     for name, own, each, rows in (
-        (names[0], before.opinions.own, before.score, place),
-        (names[1], after.opinions.own, after.score, np.arange(after.score.size)),
+        (names[0], before.beside.own, before.values, place),
+        (names[1], after.beside.own, after.values, np.arange(after.values.size)),
     ):
         if own is not None:
             scores[name] = np.full(codes.size, np.nan)
@@ -305,7 +250,7 @@ def _opinions(
 
 
 def _either(earlier: Values, later: Values, place: Ints, size: int) -> Values:
-    """Return a column of all rows: the later value or, where that is missing, the earlier."""
+    """Column of all rows: the later value or, if that is missing, the earlier."""
     if isinstance(earlier, np.ndarray) and isinstance(later, np.ndarray):
         found = np.full(size, np.nan)
         found[place] = earlier
@@ -321,11 +266,11 @@ def _either(earlier: Values, later: Values, place: Ints, size: int) -> Values:
 
 
 class _Shown:
-    """What people see of an item: as the later predictions have it, if they do."""
+    """Displayed values of an item: from the later predictions, if they have it."""
 
-    def __init__(self, before: Judged, after: Judged, gone: Ints) -> None:
-        self._before, self._after, self._gone = before.show, after.show, gone
-        self._first_gone = after.score.size
+    def __init__(self, before: MemoryScanner, after: MemoryScanner, gone: Ints) -> None:
+        self._before, self._after, self._gone = before.show_rows, after.show_rows, gone
+        self._first_gone = after.values.size
 
     def __call__(self, rows: Ints, ids: Sequence[Id]) -> list[dict[str, object]]:
         shown: list[dict[str, object]] = [{} for _ in ids]
@@ -341,25 +286,146 @@ class _Shown:
 
 
 def _join_in_engine(
-    sides: tuple[Side, Side], names: tuple[str, str], model: Model | None = None
-) -> Join:
-    """Return the engine that joins two sides, and tell what is moved to it.
+    parts: tuple[Predictions, Predictions], names: tuple[str, str], *, shows: bool
+) -> PairScanner:
+    """Join two sets in an engine, and announce which rows are moved to it.
 
-    Spark, where the larger side is; otherwise DuckDB, to which rows come from anywhere.
+    Spark if it has the largest set; otherwise DuckDB, which can take rows from anywhere.
     """
-    larger, smaller = sorted(sides, key=lambda side: -side.cells.size)
-    equal = larger.cells.size == smaller.cells.size
-    home = smaller if equal and _is_of_spark(smaller) else larger
-    if _is_of_spark(home):
-        from assay.predictions.spark.pair import spark_pair
+    largest = max(part.size for part in parts)
+    if any(is_of_spark(part) and part.size == largest for part in parts):
+        from assay.predictions.spark.pair import SparkPair
 
-        return spark_pair(sides, home, names, model)
+        return SparkPair(parts, names, shows=shows)
     from assay.predictions.duckdb.pair import DuckPair
 
-    return DuckPair(sides, names, model)
+    return DuckPair(parts, names, shows=shows)
 
 
-def _is_of_spark(side: Side) -> bool:
-    """Tell whether Spark reads a side; nothing of Spark is loaded for it."""
-    scanner = side.part.scanner if isinstance(side, ScannedSide) else None
-    return type(scanner).__module__.startswith("assay.predictions.spark.")
+# Reading two sets of predictions from any source, and joining them by id.
+
+
+def read_compared(
+    scans: Sequence[object],  # the earlier and the later ones
+    *,
+    # The two names, in the same order, with the columns of each, as in `read_predictions`.
+    classifiers: Classifiers,
+    id: str | None,
+    classes: Vocabulary | None = None,  # those of both, if not yes and no
+    show: Sequence[str] = (),
+    sample_weight: str | None = None,
+    aux: Sequence[str] = (),
+    model: Mapping[str, Any] | None = None,
+    seed: int = 0,
+) -> Predictions:
+    """Read the predictions of two model versions, or of two weeks, and join them by id.
+
+    If one stays in place, an engine joins them. Both are read into memory if there are more classes
+    than yes and no, or second opinions that neither DuckDB nor Spark reads for both.
+
+    >>> old = {"url": ["a", "b"], "p": [0.9, 0.2]}
+    >>> new = {"url": ["b", "c"], "p": [0.7, 0.6]}
+    >>> columns = {"score": "p", "threshold": 0.5}
+    >>> both = read_compared([old, new], classifiers={"old": columns, "new": columns}, id="url")
+    >>> both.size, both.cells()
+    (3, {5: 1, 10: 1, 14: 1})
+    """
+    if len(scans) != 2 or len(classifiers) != 2:
+        raise PredictionsError(
+            f"{len(scans)} predictions of {len(classifiers)} classifiers cannot be compared",
+            details="two are needed: the earlier and the later",
+        )
+    held = [as_scan(scan) for scan in scans]
+    if id is None and not all(isinstance(scan.source, Predictions) for scan in held):
+        raise PredictionsError(
+            "a comparison needs ids",
+            details="nothing else tells which items of the two are the same",
+            hint="say which column: id='url'",
+        )
+    one, other = classifiers
+    stays = [stays_in_place(scan, id) for scan in held]
+    around: dict[str, Any] = {"id": id, "show": show, "seed": seed, "sample_weight": sample_weight}
+    if any(stays) and not (classes or aux):
+        old, new = (
+            _read(scan, **around, **dict(columns))
+            for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
+        )
+        return compared((old, new), (one, other), seed=seed, shows=bool(show))
+    around |= {"aux": aux}
+    of_spark = all(scan.is_of_spark for scan in held)
+    in_one = of_spark or all(map(_is_of_duckdb, held))
+    if any(stays) and aux and in_one and not (classes or sample_weight):
+        old, new = (
+            _read(
+                replace(scan, engine="spark" if of_spark else "duckdb"), **around, **dict(columns)
+            )
+            for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
+        )
+        if opinions_are_alike(old, new):
+            found = compared((old, new), (one, other), seed=seed, shows=bool(show))
+            return found if model is None else found.with_model(Model.from_dict(model))
+    first, second = (
+        _in_memory(scan, classes, **around, **dict(columns))
+        for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
+    )
+    known = YES_OR_NO if classes is None else classes
+    found = compared((first, second), (one, other), classes=known, seed=seed)
+    return found if model is None else found.with_model(Model.from_dict(model))
+
+
+def _is_of_duckdb(scan: Scan) -> bool:
+    """Whether DuckDB can read predictions, and no other engine was requested."""
+    return scan.path is not None and not scan.is_of_spark and scan.engine in (None, "duckdb")
+
+
+def stays_in_place(predictions: object, id: str | None) -> bool:
+    """Whether predictions are read in place."""
+    scan = as_scan(predictions)
+    if isinstance(scan.source, Predictions):
+        return not isinstance(scan.source.scanner, MemoryScanner)
+    return engine_of(scan, id) != "memory"
+
+
+def _read(scan: Scan, **columns: Any) -> Predictions:
+    """Read one of two sets, at least one of which stays in place."""
+    found = read_predictions(scan, **{"score": None, **columns})
+    in_one_place = found.parts == (found,)
+    if in_one_place and (found.classifiers == UNNAMED or not stays_in_place(found, None)):
+        return found
+    raise PredictionsError(
+        f"{found.source} lies in several places, or has several classifiers",
+        details="what is compared are the predictions of one classifier in one place",
+        hint="give a path, a pattern of paths, a table or a query",
+    )
+
+
+def _in_memory(scan: Scan, classes: Vocabulary | None, **columns: Any) -> Predictions:
+    """Read one of two sets into memory. It may lack probabilities of classes that the other has."""
+    if scan.is_of_spark:
+        aux = bool(columns.get("aux"))
+        raise PredictionsError(
+            "predictions that Spark reads are to be compared with aux="
+            if aux
+            else "predictions of more classes than yes and no are in Spark, and are to be compared",
+            details="for that both are in one Spark, with columns of the same kind: numbers, text "
+            "or truth values"
+            if aux
+            else "such a comparison reads ids, scores and labels of both into memory",
+            hint="write these columns to a Parquet file, and compare that",
+        )
+    lasting = scan if isinstance(scan.source, Predictions) else replace(scan, engine="memory")
+    pattern = columns.get("probabilities") or ""
+    if classes is not None and STAR in pattern and lasting is not scan:
+        names = class_names(scan, predicted=columns.get("predicted"), probabilities=pattern)
+        there = {classes.find(name) for name in names}
+        aliases = {alias: name for alias, name in classes.aliases.items() if name in there}
+        classes = Vocabulary(tuple(name for name in classes.names if name in there), aliases)
+    found = read_predictions(lasting, **{"score": None, **columns}, classes=classes)
+    if stays_in_place(found, None):
+        raise PredictionsError(
+            f"{found.source} lies where {type(found.scanner).__name__} reads it",
+            details="with second opinions or more classes than yes and no, what is compared is "
+            "read into memory",
+            hint="write these columns to a Parquet file, and compare that",
+        )
+    return found

@@ -1,4 +1,4 @@
-"""Reading predictions, whatever they are kept in: which engine does, of which classifiers."""
+"""Reading predictions from any source: the choice of the engine and of the classifiers."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from assay.core.error_model import Model
 from assay.core.strata import UNNAMED
-from assay.core.targets import ALONE
+from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.class_values import (
@@ -26,43 +26,40 @@ from assay.predictions.classes import (
     refuse_beside_classes,
     with_class_columns,
 )
-from assay.predictions.columns import Classifiers, Given
-from assay.predictions.contract import Predictions
 from assay.predictions.databases.find import find_database, is_database
 from assay.predictions.databases.sqlite import file_of
 from assay.predictions.duckdb.databases import is_query
+from assay.predictions.duckdb.loading import load_columns
 from assay.predictions.duckdb.paths import find_files, is_remote
 from assay.predictions.duckdb.table_formats import format_of
 from assay.predictions.engine import Scanner
-from assay.predictions.judgements import (
-    about,
-    load_columns,
-    roles_of,
-)
-from assay.predictions.label_sets import read_label_sets
-from assay.predictions.memory import MemoryPredictions
-from assay.predictions.read_memory import classes_of, in_memory, named
+from assay.predictions.judgements import roles_of
+from assay.predictions.label_sets import label_roles, read_label_sets
+from assay.predictions.memory import classes_of, in_memory
+from assay.predictions.predictions import Predictions
 from assay.predictions.roles import (
+    Classifiers,
+    Given,
     Roles,
     ScoreOf,
     ScoreScale,
+    about,
     refuse_bad_show,
     refuse_no_column,
 )
 from assay.predictions.scan import Engine, Scan, as_scan
-from assay.predictions.scanned import ScannedPredictions
 from assay.predictions.tables import read_mapping
 from assay.predictions.values import (
     distinct_values,
     slice_columns,
 )
 
-# Up to here, to read files into memory is as fast as anything, and every id can be looked at.
+# Up to this size, reading files into memory is as fast as any engine, and every id can be checked.
 _SMALL = 64 * 2**20
 
 
 def engine_of(scan: Scan, id: str | None) -> Engine:
-    """Return the engine that was asked for, or else the one that suits.
+    """Return the requested engine, or else a suitable one.
 
     >>> engine_of(Scan({"p": [0.5]}), None), engine_of(Scan("SELECT 1 AS id"), "id")
     ('memory', 'duckdb')
@@ -79,19 +76,19 @@ def engine_of(scan: Scan, id: str | None) -> Engine:
 
 
 def open_scanner(
-    scan: Scan,  # where they are
-    engine: Engine,  # what reads them
+    scan: Scan,  # source of the predictions
+    engine: Engine,  # their engine
     roles: Mapping[str, Roles],  # which columns are each classifier's
-    show: Sequence[str],  # the columns that people see
+    show: Sequence[str],  # columns shown to reviewers
     slices: Sequence[str] = (),  # groups of items that targets are of, for DuckDB and Spark
 ) -> Scanner:
-    """Open predictions that are to be read where they lie."""
+    """Open predictions to be read in place."""
     if engine == "spark":
-        from assay.predictions.spark.several import open_spark
+        from assay.predictions.spark.scanner import open_spark
 
         return open_spark(scan, roles, show, slices)
     if engine == "database":
-        from assay.predictions.databases.several import open_table
+        from assay.predictions.databases.table import open_table
 
         return open_table(scan, roles, show)
     from assay.predictions.duckdb.several import open_duck
@@ -100,7 +97,7 @@ def open_scanner(
 
 
 def _bytes(path: str) -> float:
-    """Return the size of the files that a path means; infinite where that is not told easily."""
+    """Size of the files of a path; infinite if it is not easily known."""
     path = file_of(path)
     if is_remote(path) or is_query(path) or is_database(path) or format_of(path):
         return inf
@@ -111,82 +108,82 @@ def _bytes(path: str) -> float:
 
 
 def read_predictions(
-    # The path of a Parquet, CSV or JSON lines file, of a folder of them, or a pattern that matches
+    # Path of a Parquet, CSV or JSON lines file, of a folder of them, or a pattern that matches
     # several; an SQL query; a pandas, polars, pyarrow or Spark table, or any other that narwhals
-    # reads; a mapping of column names to arrays or lists; a `Scan`, which can say more. What is
-    # `Predictions` already is returned as it is, and with one of `classifiers` under its name.
+    # reads; a mapping of column names to arrays or lists; a `Scan`, which has more options.
+    # `Predictions` are returned as they are; with one of `classifiers`, under its name.
     source: object,
     *,
-    # The column of scores, finite numbers. None when there are none: all items then have the same
-    # score, 0.
+    # Column of scores, finite numbers. None if there are none: all items then have the score 0.
     score: str | None = None,
-    # The column of predicted labels: yes and no, true and false, 1 and 0, or anything with
-    # `positive`. With `classes`, the column of predicted classes: their names, or aliases. When
-    # left out, a score of at least `threshold` says yes.
+    # Column of predicted labels: yes and no, true and false, 1 and 0, or anything with `positive`.
+    # With `classes`, the column of predicted classes: their names, or aliases. Default: yes for a
+    # score of at least `threshold`.
     predicted: str | None = None,
-    # The column of ids, integers of 64 bits or strings, no two alike. When left out, the id is the
-    # number of the row, from 0; the order of the rows, in a file too, then decides which items are
-    # drawn, and must not change during a campaign.
+    # Column of ids, distinct 64-bit integers or strings. Default: the row number, from 0; the order
+    # of rows, also in a file, then decides which items are drawn, and must not change during a
+    # campaign.
     id: str | None = None,
-    # The score from which on the predicted label is yes. Given together with `predicted`, every row
-    # is checked against it; a score equal to the threshold goes with either label.
+    # Smallest score that is predicted yes. Together with `predicted`, every row is checked against
+    # it; a score equal to the threshold is valid for either label.
     threshold: float | None = None,
-    # The value of the column `predicted` that means yes; all others mean no.
+    # Value of the column `predicted` that means yes; all others mean no.
     positive: object = None,
-    # Whose score it is; the positive class's when left out. Those of the predicted class (how sure
-    # the classifier is of what it says) and of the negative one are turned into it: 1 - score, or
-    # -score for margins, of items predicted no, or of all.
+    # Class of the score; default: the positive class. Scores of the predicted class (the
+    # classifier's confidence) and of the negative class are converted: 1 - score, or -score for
+    # margins, of items predicted no, or of all.
     score_of: ScoreOf | None = None,
-    # What a score is. Percentages, 0 to 100 like the threshold beside them, are divided by 100.
-    # When left out, scores between 0 and 1 are probabilities, and others margins.
+    # Scale of the scores. Percentages, 0 to 100 like their threshold, are divided by 100. Default:
+    # scores between 0 and 1 are probabilities, and others margins.
     scale: ScoreScale | None = None,
-    # Instead of the six: for each classifier's name its `score`, `predicted`, `threshold`,
-    # `positive`, `score_of`, `scale` and `probabilities`, those it has. Several of more classes
-    # than yes and no are read into memory. The names stand in metrics such as "precision:cnn":
+    # Replaces the six: for each classifier's name its `score`, `predicted`, `threshold`,
+    # `positive`, `score_of`, `scale` and `probabilities`, if it has them. Several with more classes
+    # than yes and no are read into memory. The names appear in metrics such as "precision:cnn":
     # letters, digits, _ . and -.
     classifiers: Classifiers | None = None,
-    # What classifiers say of an item, where it is not yes or no (`find_classes`). The score is then
-    # that of the predicted class. A single classifier is called `assay.core.targets.ALONE` where no
-    # name is given. Where an item may have several of them, `find_labels` says what `classifiers`,
-    # `predicted` and `probabilities` are.
+    # Classes, if they are not yes and no (`find_classes`). The score is then that of the predicted
+    # class. The default name of a single classifier is `assay.core.targets.ALONE`. If an item may
+    # have several classes, `find_labels` describes `classifiers`, `predicted` and `probabilities`.
     classes: Vocabulary | None = None,
-    # The columns of every class's probability, with a star for its name, such as ``p_*``; or,
-    # without a star, one column of lists in the order of the classes. They are finite, and need not
-    # sum to 1. An item is predicted to be of the class with the largest, and of several such of the
-    # first, unless `predicted` says otherwise; its score is that class's probability.
+    # Columns of every class's probability, with a star for its name, such as ``p_*``; or, without a
+    # star, one column of lists in the order of the classes. They are finite, and need not sum to 1.
+    # The predicted class is the first one with the largest probability, unless `predicted` is
+    # given; the score is that class's probability.
     probabilities: str | None = None,
-    show: Sequence[str] = (),  # the columns that people see when they label an item
-    # With `classifiers`, groups of items that metrics are wanted of: ``lang=de``, or ``lang`` for
-    # one a value. DuckDB and Spark read them where they lie; others read all into memory.
+    # With `probabilities`: number of most probable classes whose share in the sum of all is the
+    # score. Without it, the score is the probability of the predicted class, unchanged.
+    top: int | None = None,
+    show: Sequence[str] = (),  # columns shown to reviewers
+    # With `classifiers`, groups of items with their own metrics: ``lang=de``, or ``lang`` for one
+    # per value. DuckDB and Spark read them in place; others read everything into memory.
     groups: Sequence[str] = (),
-    # The column of weights, finite numbers that are not negative: an item counts as much as its
-    # weight, and not at all where that is 0. With `aux` all is then read into memory.
+    # Column of weights, finite numbers that are not negative: an item counts as much as its weight,
+    # and is left out if that is 0. With `aux` everything is then read into memory.
     sample_weight: str | None = None,
     # Columns that a model of the outcome may use beside the score: numbers, true and false, or
-    # categories, which may be missing.
+    # categories; values may be missing.
     aux: Sequence[str] = (),
-    # What `assay.core.error_model.Model.to_dict` returned: its log odds take the place of the score
-    # in everything but the predicted label.
+    # Result of `assay.core.error_model.Model.to_dict`: its log odds replace the score in everything
+    # but the predicted label.
     model: Mapping[str, Any] | None = None,
-    # With which cards will be dealt. Where the predictions stay where they are, the first pass over
-    # them then brings these cards along.
+    # Seed of the deal. If the predictions stay in place, the first pass lists its first cards.
     seed: int = 0,
-    # Whether that seed is to depend on what the columns of `aux` say (`bound_seed`)
+    # Whether that seed depends on the values of the columns of `aux` (`bound_seed`)
     bind: bool = False,
 ) -> Predictions:
-    """Read the predictions of one classifier or several, and check them.
+    """Read the predictions of one or several classifiers, and check them.
 
-    The same whatever they were read from, and in whatever order if they have ids. Of `classifiers`,
-    bit k of an item's code is set where the k-th says yes; of `classes`, codes are those of
-    `Vocabulary.code`. The stratification variable is the mean, over those that have a score, of the
-    item's rank by it (`assay.core.cuts.rank`), and 1/2 for all items where none has.
+    The result does not depend on the container nor, with ids, on the order of rows. With
+    `classifiers`, bit k of an item's code is set if the k-th says yes; with `classes`, codes are
+    those of `Vocabulary.code`. The stratification variable is the mean, over the classifiers with a
+    score, of the item's rank by it (`assay.core.cuts.rank`), and 1/2 for all items without scores.
 
-    Raises InputError: says what is wrong, where, how often, with which classifier, and how to mend
-    it; a PredictionsError but for bad names.
+    Raises InputError: names the problem, where, how often, with which classifier, and the remedy; a
+    PredictionsError except for bad names.
 
-    A CSV file has no types. Ids in it are integers when each is written as an integer of 64 bits
-    is (7, not 007), and otherwise strings; NA and a quoted "" are strings like any other, and a
-    field with nothing in it is a missing value.
+    A CSV file has no types. Its ids are integers if each is written as a 64-bit integer is (7, not
+    007), and otherwise strings; NA and a quoted "" are strings like any other, and an empty field
+    without quotes is missing.
 
     >>> table = {"url": ["a", "b", "c"], "p": [0.9, 0.2, 0.6], "spam": ["yes", "no", "yes"]}
     >>> read_predictions(table, id="url", score="p", predicted="spam", positive="yes")
@@ -213,23 +210,23 @@ def read_predictions(
     if classes is not None and classes.multilabel:
         refuse_beside_classes({"groups": groups, "sample_weight": sample_weight, "aux": aux})
         refuse_bad_show(show)
-        _refuse_to_stay(scan, engine_of(scan, id))
         told = {"predicted": predicted, "probabilities": probabilities, "threshold": threshold}
         told |= {"score": score, "scale": scale}
         each = {ALONE: told} if classifiers is None else classifiers
-        return read_label_sets(scan, each, classes, id=id, show=show)
+        return _read_label_sets(scan, each, classes, id=id, show=show, seed=seed)
     if classes is not None or probabilities is not None:
         own: dict[str, object] = {"score": score, "predicted": predicted, "threshold": threshold}
         own |= {"positive": positive, "score_of": score_of, "scale": scale}
-        own |= {"probabilities": probabilities}
+        own |= {"probabilities": probabilities, "top": top}
         shared = {"groups": groups, "sample_weight": sample_weight, "aux": aux, "model": model}
         classifiers, classes = for_classes(scan, classifiers, classes, own, shared)
     fitted = None if model is None else Model.from_dict(model)
     if classifiers is None:
         alone = score, predicted, id, threshold, positive, score_of, scale, tuple(aux), fitted
         roles = dict.fromkeys(UNNAMED, Roles(*alone))
-    elif isinstance(held, MemoryPredictions) and len(classifiers) == 1 and not groups:
-        return named(held, next(iter(classifiers)))
+    elif isinstance(held, Predictions) and len(classifiers) == 1 and not groups:
+        refuse_bad_names(list(classifiers))
+        return Predictions(held.scanner, classifiers=tuple(classifiers), seed=seed)
     else:
         roles = roles_of(classifiers, classes)
         if classes is not None:
@@ -255,9 +252,9 @@ def read_predictions(
         more: dict[str, Any] = {"id": id, "weight": sample_weight, "aux": tuple(aux)}
         roles = {name: replace(role, **more) for name, role in roles.items()}
         (name, role), *further = roles.items()
-        # Where codes are counted, the engine itself says whom an error is about.
+        # With codes, the engine itself names the classifier in an error.
         with nullcontext() if further or groups or aux else about(name):
-            scanned = ScannedPredictions(
+            scanned = Predictions(
                 open_scanner(scan, engine, roles, show, groups),
                 threshold=None if further or role.model is not None else role.limit,
                 seed=seed,
@@ -270,7 +267,7 @@ def read_predictions(
                 bind=bind and bool(aux),
             )
         return scanned if fitted is None or role.model else scanned.with_model(fitted)
-    # The order of the columns is that in which errors name them.
+    # Errors name columns in this order.
     before = [id] if classifiers is not None else roles[UNNAMED[0]].columns
     around = [name for name in (*before, sample_weight) if name is not None]
     others = [*around, *slice_columns(groups), *(aux if classifiers is not None else ())]
@@ -286,14 +283,11 @@ def _reopened(
     engine: Engine,
     roles: Mapping[str, Roles],
     show: Sequence[str],
-    model: Model | None,  # what takes the score's place
+    model: Model,  # its log odds replace the score
     *,
     slices: Sequence[str],
 ) -> Scanner:
-    """Open predictions by a model, or of one classifier without one to see what it takes."""
-    if model is None:
-        (role,) = roles.values()
-        show = [column for column in (role.score, *role.aux) if column is not None]
+    """Open predictions with a model."""
     changed = {name: replace(role, model=model) for name, role in roles.items()}
     return open_scanner(scan, engine, changed, show, slices)
 
@@ -307,8 +301,9 @@ def from_arrays(
     threshold: float | None = None,
     sample_weight: ArrayLike | None = None,
     classes: Given | None = None,
+    top: int | None = 1,
 ) -> Predictions:
-    """Take predictions from arrays or lists.
+    """Predictions from arrays or lists.
 
     Parameters
     ----------
@@ -328,6 +323,10 @@ def from_arrays(
         How much each item counts: finite, not negative, not all 0.
     classes : list, mapping or path, optional
         The classes, as in `find_classes`.
+    top : int, optional
+        With `y_prob`, strata are by the sum of so many of the largest probabilities of an item,
+        over the sum of all. For top-k accuracy alone, give its k. None: by the probability of the
+        predicted class as it stands, as in 0.1.0.
 
     Examples
     --------
@@ -353,6 +352,7 @@ def from_arrays(
             probabilities=every,
             classes=known,
             of_class=() if every is None else (every,),
+            top=top,
         )
         return in_memory(loaded, {ALONE: roles}, id, (), None)
     roles = Roles(score, predicted, id, threshold, positive=None)
@@ -360,9 +360,9 @@ def from_arrays(
 
 
 def _copied_if_need_be(scan: Scan, beyond: Mapping[str, bool]) -> Engine:
-    """Return DuckDB, which copies a table, where its own database does not count it.
+    """DuckDB, which copies a table, if its own database cannot count it.
 
-    `beyond`: what a database does not count, and whether it is asked for.
+    `beyond`: features that a database cannot count, and whether each is requested.
     """
     asked = [what for what, is_asked in beyond.items() if is_asked]
     if not asked:
@@ -376,20 +376,19 @@ def _copied_if_need_be(scan: Scan, beyond: Mapping[str, bool]) -> Engine:
 
 
 def _can_stay(
-    # scan, engine: where the predictions are, and what reads them.
+    # scan, engine: source of the predictions, and its engine.
     scan: Scan,
     engine: Engine,
-    # roles, aux, sample_weight: the columns of each classifier, the second opinions, and the
-    # weights.
+    # roles, aux, sample_weight: columns of each classifier, second opinions, and weights.
     roles: Mapping[str, Roles],
     aux: Sequence[str],
     *,
     sample_weight: str | None,
 ) -> bool:
-    """Tell whether predictions can be read where they lie.
+    """Whether predictions can be read in place.
 
-    Others are read into memory, unless somebody asked for something else: those with weights and
-    second opinions, and several classifiers of more classes than yes and no.
+    Otherwise, unless another engine was requested, they are read into memory: those with weights
+    and second opinions, and several classifiers of more classes than yes and no.
     """
     if sample_weight is not None and aux:
         _refuse_engine(scan, engine, sample_weight)
@@ -405,18 +404,41 @@ def _can_stay(
     return False
 
 
-def _refuse_to_stay(scan: Scan, engine: Engine) -> None:
-    """Raise where items may have several classes, and predictions are to be read in place."""
-    if scan.engine not in (None, "memory") or engine == "spark":
-        raise PredictionsError(
-            f"engine {engine!r} reads one class of an item, and it may have several",
-            details="classes are cut by the mean of their ranks, which takes them all in memory",
-            hint="leave out the engine, or make a campaign for each class",
+def _read_label_sets(
+    scan: Scan,
+    classifiers: Classifiers,
+    classes: Vocabulary,
+    *,
+    id: str | None,
+    show: Sequence[str],
+    seed: int,
+) -> Predictions:
+    """Read predictions of items that may have several classes: into memory, or in place."""
+    engine = engine_of(scan, id)
+    if engine == "memory":
+        return read_label_sets(scan, classifiers, classes, id=id, show=show)
+    found = label_roles(scan, classifiers, classes, id=id)
+    if found is not None:
+        roles, names = found
+        return Predictions(
+            open_scanner(scan, engine, roles, show),
+            seed=seed,
+            check_ids=scan.check_ids,
+            classifiers=names,
+            classes=classes.names,
+            multilabel=True,
         )
+    if scan.engine is not None or engine == "spark":
+        raise PredictionsError(
+            f"engine {engine!r} reads up to 40 classes of an item, each from a column of its own",
+            details="lists, sets, and more classes are read into memory",
+            hint="leave out the engine, or write a column for each class",
+        )
+    return read_label_sets(scan, classifiers, classes, id=id, show=show)
 
 
 def _refuse_engine(scan: Scan, engine: Engine, sample_weight: str) -> None:
-    """Raise where predictions with weights and second opinions are to be read in place."""
+    """Raise if predictions with weights and second opinions would be read in place."""
     if engine == "spark" or scan.engine not in (None, "memory"):
         raise PredictionsError(
             f"sample_weight={sample_weight!r} is given for the engine {engine!r}",

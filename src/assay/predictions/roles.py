@@ -1,42 +1,51 @@
-"""Roles of columns: which is the id, the score, the predicted label, and which value says yes."""
+"""Roles of columns: id, score, predicted label, and the value that means yes."""
 
 import math
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import isfinite
 from numbers import Real
-from typing import Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
 
 from assay.core.error_model import Model
+from assay.core.strata import UNNAMED
+from assay.core.targets import ALONE
 from assay.core.types import Bools, Floats
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError, did_you_mean
+from assay.options import Told
 
 STAR = "*"
-"""Stands, in the pattern of the columns of probabilities, for the name of a class."""
+"""In a pattern of probability columns, the placeholder for the name of a class."""
 ScoreOf = Literal["positive", "predicted", "negative"]
 ScoreScale = Literal["probability", "percent", "margin"]
 
 SCORES_OF: tuple[str, ...] = get_args(ScoreOf)
 SCORE_SCALES: tuple[str, ...] = get_args(ScoreScale)
 PERCENT = 100.0
+UNEVEN = 0.01
+"""Tolerance of the sum of probabilities around 1, for rounded digits."""
 YES_WORDS = ("1", "1.0", "true", "t", "yes", "y")
 NO_WORDS = ("0", "0.0", "false", "f", "no", "n")
-"""What predicted labels are written as, in small letters, where nothing says which means yes."""
+"""Spellings of predicted labels, in lower case, if `positive` is not given."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """The arguments of `assay.predictions.read.read_predictions`, checked against each other.
+    """Arguments of `assay.predictions.read.read_predictions`, checked for consistency.
 
     `aux` are columns that a model of the outcome may use beside the score; with a `model`, its log
-    odds take the score's place in everything but the predicted label. With `classes`, the column
-    `predicted` names one of them, and the score is that of the predicted class. In place of these
-    two, `probabilities` has one of every class; `of_class` are its columns as they were found: one
-    for each class, or a single one of lists. `weight` is what an item counts for, where predictions
-    with weights are read in place.
+    odds replace the score in everything but the predicted label. With `classes`, the column
+    `predicted` names one of them, and the score is that of the predicted class. Instead of these
+    two, `probabilities` has one for every class; `of_class` are the columns found: one for each
+    class, or a single one of lists. The score is then the share of the `top` most probable classes
+    in the sum of all; without `top`, as in campaigns of 0.1.0, it is the probability of the
+    predicted class, unchanged. `weight` is the column of weights, if predictions with weights are
+    read in place.
 
     >>> Roles(score="p", predicted=None, id="url", threshold=0.5, positive=None).columns
     ['url', 'p']
@@ -55,6 +64,7 @@ class Roles:
     classes: Vocabulary | None = None
     of_class: tuple[str, ...] = ()
     weight: str | None = None
+    top: int | None = None
 
     def __post_init__(self) -> None:
         for argument in ("score", "predicted", "id", "probabilities"):
@@ -84,7 +94,7 @@ class Roles:
         self._refuse_bad_scores()
 
     def _refuse_not_of_classes(self) -> None:
-        """Raise where what is given for classes says something of yes and no, or too little."""
+        """Raise if arguments for classes are incomplete, or mixed with those for yes and no."""
         if self.classes is None:
             raise PredictionsError(
                 f"probabilities={self.probabilities!r} is given without classes=",
@@ -118,7 +128,7 @@ class Roles:
             )
 
     def _refuse_bad_scores(self) -> None:
-        """Raise where it does not fit together what a score is, and of which class."""
+        """Raise if the scale and the class of scores are inconsistent."""
         for argument, known in (("score_of", SCORES_OF), ("scale", SCORE_SCALES)):
             given = getattr(self, argument)
             if given is None:
@@ -144,25 +154,35 @@ class Roles:
 
     @property
     def limit(self) -> float | None:
-        """The threshold on the scale of the scores as they are used: a probability, or a margin."""
+        """Threshold on the scale of the scores in use: a probability, or a margin."""
         if self.threshold is None or self.scale != "percent":
             return self.threshold
         return self.threshold / PERCENT
 
     @property
     def turns(self) -> bool:
-        """Whether scores are turned round into those of the positive class."""
+        """Whether scores are converted to scores of the positive class."""
         return self.classes is None and self.score_of in ("predicted", "negative")
 
     @property
+    def whole(self) -> float:
+        """Sum of the probabilities of all classes."""
+        return PERCENT if self.scale == "percent" else 1.0
+
+    @property
+    def shared(self) -> int:
+        """Number of classes whose share is the score; 0 if it is not a share."""
+        return 0 if self.top is None or self.scale == "margin" else min(self.top, self.n_classes)
+
+    @property
     def one(self) -> float:
-        """What two scores of opposite classes add up to."""
+        """Sum of two scores of opposite classes."""
         return 0.0 if self.scale == "margin" else 1.0
 
     def positive_scores(self, score: Floats, predicted: Bools | None) -> Floats:
-        """Return the scores of the positive class, from those in the column.
+        """Scores of the positive class, from those in the column.
 
-        `predicted` may be None where the score does not depend on it.
+        `predicted` may be None if the conversion does not depend on it.
 
         >>> import numpy as np
         >>> roles = Roles("p", "said", None, None, None, score_of="predicted", scale="percent")
@@ -180,7 +200,7 @@ class Roles:
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are: yes and no, or others."""
+        """Number of classes: 2 for yes and no."""
         return 2 if self.classes is None else len(self.classes)
 
     @property
@@ -190,13 +210,13 @@ class Roles:
 
     @property
     def columns(self) -> list[str]:
-        """The columns that are needed, each once."""
+        """Required columns, each once."""
         names = (self.id, self.score, self.predicted, *self.of_class, *self.aux, self.weight)
         return list(dict.fromkeys(name for name in names if name is not None))
 
 
 def refuse_no_column(argument: str, name: object) -> None:
-    """Raise an error if what should name a column is no text.
+    """Raise if the name of a column is not text.
 
     >>> refuse_no_column("label", 7)
     Traceback (most recent call last):
@@ -211,10 +231,9 @@ def refuse_no_column(argument: str, name: object) -> None:
 
 
 def which_means_yes(yes: Sequence[object], unknown: Sequence[object]) -> str:
-    """Return the hint for labels of which it is not clear what they say.
+    """Hint for labels whose meaning is unclear.
 
-    `yes`, `unknown`: values of the column that surely mean yes, and those of which it cannot be
-    told.
+    `yes`, `unknown`: values of the column that surely mean yes, and those with unknown meaning.
 
     >>> which_means_yes([], ["ham", "spam"])
     "say which value means yes: positive='ham' or positive='spam'; all others mean no"
@@ -225,7 +244,7 @@ def which_means_yes(yes: Sequence[object], unknown: Sequence[object]) -> str:
 
 
 def refuse_bad_show(show: object, argument: str = "show") -> None:
-    """Raise an error if the columns to show, or those of another argument, are no list of names.
+    """Raise if an argument such as the columns to show is not a list of names.
 
     >>> refuse_bad_show("text")
     Traceback (most recent call last):
@@ -253,11 +272,11 @@ def _finite(threshold: object) -> float:
     )
 
 
-# Whether the stratification variable that is asked for can be had.
+# Checks that a stratification variable can be computed.
 
 
 def refuse_unknown_variable(variable: str, known: Sequence[str]) -> None:
-    """Raise an error if there is no such stratification variable.
+    """Raise if there is no such stratification variable.
 
     >>> refuse_unknown_variable("scores", ["score", "confidence"])
     Traceback (most recent call last):
@@ -274,7 +293,7 @@ def refuse_unknown_variable(variable: str, known: Sequence[str]) -> None:
 
 
 def refuse_improbable(score_range: tuple[float, float], source: str) -> None:
-    """Raise an error if scores that are taken for probabilities cannot be.
+    """Raise if scores used as probabilities are outside of 0 to 1.
 
     >>> refuse_improbable((-2.0, 3.0), "preds.parquet")
     Traceback (most recent call last):
@@ -292,7 +311,7 @@ def refuse_improbable(score_range: tuple[float, float], source: str) -> None:
 
 
 def refuse_distant(score_range: tuple[float, float], threshold: float | None, source: str) -> None:
-    """Raise an error if the distance of a score from the threshold, or else from 0, overflows."""
+    """Raise if the distance of a score from the threshold, or else from 0, overflows."""
     low, high = score_range
     if not all(isfinite(score - (threshold or 0.0)) for score in score_range):
         raise PredictionsError(
@@ -302,12 +321,12 @@ def refuse_distant(score_range: tuple[float, float], threshold: float | None, so
 
 
 def score_name(classifier: str) -> str:
-    """Return what a classifier's score is called among the columns for a model of several."""
+    """Name of a classifier's score among the columns for a model of several."""
     return f"{classifier}'s score"
 
 
 def fits_pattern(name: str, pattern: str) -> bool:
-    """Tell whether a column is one of those of the classes' probabilities.
+    """Whether a column matches a pattern of probability columns.
 
     >>> [fits_pattern(name, "p_*") for name in ("p_math", "p_", "q_math")], fits_pattern("p", "p")
     ([True, False, False], True)
@@ -317,3 +336,110 @@ def fits_pattern(name: str, pattern: str) -> bool:
     before, _, after = pattern.partition(STAR)
     long_enough = len(name) > len(before) + len(after)
     return long_enough and name.startswith(before) and name.endswith(after)
+
+
+# Columns: the roles of columns as arguments.
+
+
+IdColumns = str | Sequence[str]
+"""A column of ids, or the columns of a composite key."""
+
+Classifiers = Mapping[str, Mapping[str, object] | Sequence[object]]
+"""Columns and options of each classifier, by name: its `score`, `predicted`, `threshold`,
+`positive`, `score_of`, `scale` and `probabilities`.
+"""
+
+Given = Vocabulary | Sequence[object] | Mapping[str, object] | str | os.PathLike[str]
+"""Classes as an argument: names; a mapping of names to guidelines, or to mappings of `aliases` and
+`guideline`; or the path of a file of these.
+"""
+
+OF_ONE = ("score", "predicted", "threshold", "positive", "score_of", "scale", "probabilities")
+"""Arguments that each of several classifiers has."""
+
+_ID = "Column with the item ids, or several: day,user,rank. Default: the row number."
+_WHOSE = f"Class that the score is of: {', '.join(SCORES_OF)}. Default: positive."
+_SCALE = f"{', '.join(SCORE_SCALES)}. Default: inferred from the range of the scores."
+_WEIGHT = "Column with item weights (traffic, impressions). Default: every item counts once."
+_SLICE = "Column to slice by, for status --by; hidden from reviewers; repeatable."
+_AUX = (
+    "Column with a second opinion (a score, a verdict, metadata) that guides where labels go; "
+    "hidden from reviewers; repeatable."
+)
+_CLASSIFIER = (
+    "One of several classifiers; repeatable. NAME=,PREDICTED has no score, NAME=SCORE>=0.5 "
+    "predicts yes from 0.5 up, 'NAME=p_*' has the class probabilities."
+)
+_CLASSES = (
+    "File of classes with aliases and guidelines: .json, .csv or .tsv. Default: the values of "
+    "--predicted, if there are three or more."
+)
+_PROBABILITIES = (
+    "Columns with the class probabilities, such as 'p_*'; replaces --predicted and --score."
+)
+_SEVERAL = (
+    "Items can have several classes: use --probabilities 'p_*' with --threshold, --predicted "
+    "'is_*', a column of lists, or one --classifier per class."
+)
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Columns of predictions, as arguments."""
+
+    id: Annotated[IdColumns | None, Told(_ID, "COL")] = None
+    score: Annotated[str | None, Told("Column with the scores.", "COL")] = None
+    predicted: Annotated[str | None, Told("Column with the predicted labels.", "COL")] = None
+    threshold: Annotated[
+        float | None, Told("Scores from this value up are predicted yes.", "SCORE", float)
+    ] = None
+    positive: Annotated[
+        str | float | None, Told("The predicted label that means yes.", "VALUE")
+    ] = None
+    score_of: Annotated[ScoreOf | None, Told(_WHOSE, "CLASS")] = None
+    scale: Annotated[ScoreScale | None, Told(_SCALE, "SCALE")] = None
+    sample_weight: Annotated[str | None, Told(_WEIGHT, "COL")] = None
+    show: Annotated[
+        Sequence[str], Told("Column that reviewers see; repeatable.", "COL", list[str])
+    ] = ()
+    slices: Annotated[Sequence[str], Told(_SLICE, "COL", list[str], flag="--slice")] = ()
+    aux: Annotated[Sequence[str], Told(_AUX, "COL", list[str])] = ()
+    classifiers: Annotated[
+        Classifiers | None,
+        Told(_CLASSIFIER, "NAME=SCORE,PREDICTED", list[str], flag="--classifier"),
+    ] = None
+    classes: Annotated[Given | None, Told(_CLASSES, "FILE")] = None
+    probabilities: Annotated[str | None, Told(_PROBABILITIES, "PATTERN")] = None
+    multilabel: Annotated[bool, Told(_SEVERAL, typed=bool)] = False
+
+    @property
+    def of_one(self) -> dict[str, Any]:
+        """Arguments of a single classifier, without those that are None."""
+        said = {name: getattr(self, name) for name in OF_ONE}
+        return {name: value for name, value in said.items() if value is not None}
+
+    def to_read(self, **changed: Any) -> Mapping[str, Any]:
+        """Arguments to read predictions with; the first six are included even if they are None."""
+        first = {name: getattr(self, name) for name in ("score", "predicted", "id", *OF_ONE[2:4])}
+        further: dict[str, Any] = {"score_of": self.score_of, "scale": self.scale}
+        further |= {name: getattr(self, name) for name in ("sample_weight", "probabilities")}
+        further["aux"] = list(self.aux or ()) or None
+        kept = {name: value for name, value in further.items() if value is not None}
+        return {**first, "show": self.show, **kept, **changed}
+
+
+NO_SCORE = 0.5
+"""Rank of every item if no classifier has a score."""
+
+
+@contextmanager
+def about(classifier: str) -> Iterator[None]:
+    """Prefix errors with the classifier's name, if it has one."""
+    try:
+        yield
+    except PredictionsError as error:
+        if classifier in (ALONE, *UNNAMED):
+            raise
+        raise PredictionsError(
+            f"classifier {classifier!r}: {error.problem}", details=error.details, hint=error.hint
+        ) from error

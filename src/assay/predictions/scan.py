@@ -1,4 +1,4 @@
-"""Scan: where predictions are, when a path or a table alone does not say it."""
+"""Scan: source of predictions and how to read them, if a path or a table is not enough."""
 
 import os
 import re
@@ -17,9 +17,9 @@ ENGINES: tuple[str, ...] = get_args(Engine)
 
 @dataclass(frozen=True)
 class Scan:
-    """Predictions, and how they are to be read.
+    """Predictions, and how to read them.
 
-    Give it in place of the predictions to `assay.create_campaign`.
+    Pass it in place of the predictions to `assay.create_campaign`.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ class Scan:
         An SQL condition on the rows that make up the population: ``lang = 'en'``.
     engine : {"memory", "duckdb", "spark", "database"}, optional
         What reads them. When left out: Spark for what is Spark's, memory for tables in memory and
-        for files of up to 64 MB, the database itself for a table of PostgreSQL, ClickHouse or
-        SQLite, DuckDB for everything else. The draw is the same on all four.
+        for files of up to 64 MB, the database itself for a table of PostgreSQL or ClickHouse,
+        DuckDB for everything else. The draw is the same on all four.
     spark : session or str, optional
         The Spark to use: a session, a URL such as ``sc://host:15002`` (Spark Connect) or
         ``spark://host:7077``. When left out, the active session, or else the one that the
@@ -71,7 +71,7 @@ class Scan:
     ] = None
 
     def __post_init__(self) -> None:
-        """Refuse an engine that is none, and conditions that are no text."""
+        """Reject unknown engines, and conditions that are not text."""
         if self.engine is not None and self.engine not in ENGINES:
             raise PredictionsError(
                 f"unknown engine {self.engine!r}",
@@ -102,21 +102,21 @@ class Scan:
 
     @property
     def is_of_spark(self) -> bool:
-        """Whether Spark is what reads them."""
+        """Whether Spark reads them."""
         of_spark = type(self.source).__module__.split(".")[0] == "pyspark"
         return self.engine == "spark" or self.spark is not None or of_spark
 
     @property
     def is_lasting(self) -> bool:
-        """Whether it can be written down, and read again by another process."""
+        """Whether it can be saved, and read again by another process."""
         nameable = self.path is not None or (self.source is None and self.table is not None)
         return nameable and (self.spark is None or isinstance(self.spark, str))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what tells another process how to read the predictions again.
+        """Return the settings with which another process can read the predictions again.
 
-        A password is left out: the storage is no place for it. libpq finds it in the environment's
-        ``PGPASSWORD`` or in ``~/.pgpass``, and that of ClickHouse is ``CLICKHOUSE_PASSWORD``.
+        Passwords are dropped: the storage must not contain them. libpq reads ``PGPASSWORD`` in the
+        environment or ``~/.pgpass``, and ClickHouse ``CLICKHOUSE_PASSWORD``.
         """
         told = {
             "source": None if self.path is None else _without_password(_absolute(self.path)),
@@ -130,7 +130,7 @@ class Scan:
 
     @classmethod
     def from_dict(cls, told: Mapping[str, Any]) -> "Scan":
-        """Return what `to_dict` was called on; ids were checked already if they were to be."""
+        """Inverse of `to_dict`; ids were already checked if requested."""
         return cls(**told)
 
 
@@ -144,7 +144,7 @@ def as_scan(predictions: object) -> Scan:
 
 
 def _absolute(path: str) -> str:
-    """Return a path that can be followed from any folder; a query or a URL stays as it is."""
+    """Absolute path; a query or a URL is unchanged."""
     from assay.predictions.databases.sqlite import SQLITE
     from assay.predictions.duckdb.databases import is_query
     from assay.predictions.duckdb.paths import is_remote
@@ -155,7 +155,7 @@ def _absolute(path: str) -> str:
 
 
 def _without_token(url: str) -> str:
-    """Return a URL of Spark Connect without its token, and any other as it is.
+    """Return a Spark Connect URL without its token; any other URL is unchanged.
 
     >>> _without_token("sc://host:443/;use_ssl=true;token=secret;user_id=ann")
     'sc://host:443/;use_ssl=true;user_id=ann'
@@ -164,7 +164,7 @@ def _without_token(url: str) -> str:
 
 
 def _without_password(path: str) -> str:
-    """Return a database's URL without its password, and any other path as it is.
+    """Return a database URL without its password; any other path is unchanged.
 
     >>> _without_password("postgresql://ann:secret@host/db?password=secret&sslmode=require")
     'postgresql://ann@host/db?sslmode=require'

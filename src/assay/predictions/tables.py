@@ -14,19 +14,133 @@ from assay.core.deck import Id
 from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.lazy import later
-from assay.predictions.column import Arrow, Column, Loaded, refuse_missing_columns
-from assay.predictions.keys import key_column, key_parts, with_parts
+from assay.predictions.column import Arrow, Column, Loaded, is_text, refuse_missing_columns
+from assay.predictions.roles import IdColumns
 
 if TYPE_CHECKING:
     import narwhals as nw
+    import pyarrow.compute as pc
 else:
+    pc = later("pyarrow.compute")
     nw = later("narwhals")
 
-# What people see of an item, as values that JSON can carry.
+# Composite keys: ids made of several columns, for rows that have no id of their own.
+#
+# A key is named by its columns with commas between them, ``day,user,rank``, and written as their
+# values with bars between them: ``2026-11-17|u7|3``. A bar or a backslash in a value is escaped
+# with a backslash, so rows with different values have different keys. A key with a missing value is
+# missing.
+
+
+BAR, ESCAPE = "|", "\\"
+
+
+def key_name(id: IdColumns | None) -> str | None:
+    """Name of the id column.
+
+    >>> key_name(["day", "user"]), key_name("url"), key_name(None)
+    ('day,user', 'url', None)
+    """
+    if id is None or isinstance(id, str):
+        return id
+    if not isinstance(id, list | tuple) or not all(isinstance(name, str) for name in id) or not id:
+        raise PredictionsError(
+            f"id={id!r} is of type {type(id).__name__}",
+            details="it must be the name of a column, or a list of names",
+        )
+    for name in id:
+        if "," in name:
+            raise PredictionsError(
+                f"id={id!r} has the column {name!r}",
+                details="a column that a key is made of has no comma in its name",
+                hint="rename it",
+            )
+    return ",".join(id)
+
+
+def key_parts(name: str | None, known: Sequence[str] = ()) -> tuple[str, ...]:
+    """Columns of a composite key; empty if the name is itself a column.
+
+    `known`: existing columns: a name among them is never a key.
+
+    >>> key_parts("day, user"), key_parts("url"), key_parts("a,b", ["a,b"])
+    (('day', 'user'), (), ())
+    """
+    if name is None or "," not in name or name in known:
+        return ()
+    parts = tuple(part.strip() for part in name.split(","))
+    if not all(parts) or len(set(parts)) < len(parts):
+        raise PredictionsError(
+            f"id={name!r} names no columns for a key",
+            details="it would be their names, each once, with commas between: day,user,rank",
+        )
+    return parts
+
+
+def shown_with(id: str | None, show: Sequence[str]) -> Sequence[str]:
+    """Columns shown to reviewers: those of a key first.
+
+    >>> shown_with("day,user", ["text", "user"]), shown_with("url", ["text"])
+    (['day', 'user', 'text'], ['text'])
+    """
+    parts = key_parts(id)
+    return list(dict.fromkeys([*parts, *show])) if parts else show
+
+
+def with_parts(names: Sequence[str], known: Sequence[str] = ()) -> list[str]:
+    """Names of columns, with every key replaced by its parts, each once.
+
+    >>> with_parts(["day,user", "p", "user"])
+    ['day', 'user', 'p']
+    """
+    return list(dict.fromkeys(part for name in names for part in key_parts(name, known) or (name,)))
+
+
+def key_column(name: str, parts: Sequence[Column]) -> Column:
+    r"""Keys of rows in memory.
+
+    `parts`: the columns of the key.
+
+    >>> columns = {"user": ["a|b", None], "rank": [3, 4]}
+    >>> parts = [Column(name, "a table", pa.chunked_array([columns[name]])) for name in columns]
+    >>> key_column("user,rank", parts).data.to_pylist()
+    ['a\\|b|3', None]
+    """
+    texts = [_text(part) for part in parts]
+    compute: Any = pc
+    bar = pa.scalar(BAR, pa.large_string())
+    keys: Arrow = compute.binary_join_element_wise(*texts, bar, null_handling="emit_null")
+    return Column(name, parts[0].source, keys)
+
+
+def _text(part: Column) -> Arrow:
+    kind = part.data.type
+    if is_text(kind):
+        text = part.data.cast(pa.large_string())
+        for sign in (ESCAPE, BAR):
+            text = pc.replace_substring(text, sign, ESCAPE + sign)
+        return text
+    types = pa.types
+    if not (types.is_integer(kind) or types.is_boolean(kind) or types.is_date32(kind)):
+        raise no_key_part(part.name, str(kind), part.source)
+    return part.data.cast(pa.large_string())
+
+
+def no_key_part(name: str, kind: str, source: str) -> PredictionsError:
+    """Error: a column cannot be part of a key."""
+    return PredictionsError(
+        f"column {name!r} of {source} is of type {kind}, and a key is to be made of it",
+        details="a key is made of text, whole numbers, dates, true and false, which every engine "
+        "writes alike",
+        hint="make it text first, or a date",
+    )
+
+
+# Displayed values of an item, in a form that JSON can represent.
 
 
 def shown_values(column: "pa.ChunkedArray[Any]") -> list[object]:
-    """Return a column's values as JSON can carry them.
+    """Values of a column, in a form that JSON can represent.
 
     >>> shown_values(pa.chunked_array([[Decimal("1.50"), None]]))
     ['1.50', None]
@@ -34,18 +148,18 @@ def shown_values(column: "pa.ChunkedArray[Any]") -> list[object]:
     try:
         values = column.to_pylist()
     except ValueError:
-        # Times in nanoseconds that no Python type can hold.
+        # Times in nanoseconds that no Python type can represent.
         values = [str(value) for value in column]
     return [jsonable(value) for value in values]
 
 
 def jsonable(value: object) -> object:
-    """Return one value as JSON can carry it.
+    """Return a value, in a form that JSON can represent.
 
-    Numbers, text, true, false and None stay what they are; numpy's scalars become Python's. NaN and
-    NaT become None: they stand for a missing value. Dates and times become ISO 8601 text, decimals
-    their digits, infinities 'inf' and '-inf', bytes their text where they are UTF-8 and 0x... where
-    not. Lists and mappings are converted item by item; anything else becomes ``str(value)``.
+    Numbers, text, true, false and None are unchanged; numpy's scalars become Python's. NaN and NaT
+    become None: they are missing values. Dates and times become ISO 8601 text, decimals their
+    digits, infinities 'inf' and '-inf', bytes their text if UTF-8 and otherwise 0x.... Lists
+    and mappings are converted item by item; anything else becomes ``str(value)``.
 
     >>> jsonable({"day": date(2026, 11, 15), "scores": [np.float64(0.5), float("nan")]})
     {'day': '2026-11-15', 'scores': [0.5, None]}
@@ -77,7 +191,7 @@ def _decoded(raw: bytes) -> str:
 
 _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any], object]], ...] = (
     ((NoneType, bool, int), lambda same: same),
-    # Half a surrogate pair is no text that a database or a browser would take.
+    # Databases and browsers reject half a surrogate pair.
     (str, lambda text: text.encode(errors="replace").decode()),
     (float, _float),
     (Decimal, lambda number: None if number.is_nan() else str(number)),
@@ -90,14 +204,14 @@ _CONVERSIONS: tuple[tuple[type | tuple[type, ...], Callable[[Any], object]], ...
 
 Values: TypeAlias = "np.ndarray | list[Any] | nw.Series[Any]"
 
-# What Arrow, and numpy and pandas under it, raise on values that do not make one column.
+# Exceptions of Arrow, numpy and pandas for values that do not form a column.
 _NO_COLUMN = (pa.ArrowException, ValueError, TypeError, OverflowError)
 
 
 def read_table(source: object, used: Sequence[str], show: Sequence[str]) -> Loaded:
-    """Read columns of a pandas, polars or Arrow table, or any other that narwhals knows.
+    """Read columns of a pandas, polars or Arrow table, or any other that narwhals supports.
 
-    Nothing is copied that can be shared. Of a lazy frame the columns named are collected.
+    Copies nothing that can be shared. Of a lazy frame, only the named columns are collected.
 
     >>> table = pa.table({"p": [0.5, 0.7], "text": ["a", "b"]})
     >>> loaded = read_table(table, ["p"], ["text"])
@@ -134,7 +248,7 @@ def read_mapping(
 ) -> Loaded:
     """Read columns of a mapping from names to arrays, lists or series.
 
-    `used`, `show`: columns that are needed, and those that reviewers see.
+    `used`, `show`: required columns, and columns that reviewers see.
 
     >>> loaded = read_mapping({"p": np.array([0.5, 0.7])}, ["p"], [], "arrays")
     >>> str(loaded.columns["p"])
@@ -183,7 +297,7 @@ def _loaded(
 
 
 def _line(values: object, where: str) -> Values:
-    """Return a mapping's value as a one-dimensional line of values."""
+    """Return a mapping's value as a one-dimensional series."""
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise PredictionsError(
@@ -213,7 +327,7 @@ def _type_name(values: Values) -> str:
 
 
 def _arrow(values: Values) -> Arrow:
-    """Return the values as Arrow has them, without a copy where they are numbers."""
+    """Values as Arrow data, without a copy for numbers."""
     if isinstance(values, nw.Series):
         column = values.to_arrow()
         return column if isinstance(column, pa.ChunkedArray) else pa.chunked_array([column])

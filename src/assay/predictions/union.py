@@ -1,218 +1,158 @@
-"""Predictions that are kept in several places, as one population."""
+"""Predictions in several places, as one population."""
 
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import xor
+from typing import Any
 
 import numpy as np
 
 from assay.core.bins import Rule, Scale, bins_of, scale_of
-from assay.core.cells import Heap, Part
 from assay.core.cuts import Variable
-from assay.core.deck import Id, number
+from assay.core.deck import Id, IdKind, number
 from assay.core.error_model import Model, Values
-from assay.core.profile import HEAVY, Profile
-from assay.core.strata import UNNAMED, Side, Strata
-from assay.core.targets import NO_GROUPS
-from assay.core.types import Ints
+from assay.core.profile import ScoreCells, evenest
+from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
-from assay.predictions.contract import (
-    Card,
-    Found,
-    IdKind,
-    Predictions,
-    joint_fingerprint,
-    listed,
-)
-from assay.predictions.doubts import Doubt
-from assay.predictions.opinions import Opinionated
-from assay.predictions.scanned import ScannedPredictions
+from assay.predictions.column import Ids
+from assay.predictions.contract import Card, joint_fingerprint, listed
+from assay.predictions.engine import Rows, Span, Survey
+from assay.predictions.predictions import Predictions
 
 
-class UnionPredictions:
-    """`Predictions` made of several, which hold different items.
+def united(parts: Sequence[Predictions]) -> Predictions:
+    """Predictions of one classifier in several places.
 
-    `parts`: of one classifier; two or more.
+    `parts`: two or more, with different items.
 
     >>> from assay.predictions import from_arrays
     >>> monday = from_arrays(y_score=[0.9, 0.2], ids=["a", "b"], threshold=0.5)
     >>> tuesday = from_arrays(y_score=[0.6], ids=["c"], threshold=0.5)
-    >>> both = UnionPredictions([monday, tuesday])
+    >>> both = united([monday, tuesday])
     >>> both.size, both.positives, both.score_range
     (3, 2, (0.2, 0.9))
     """
+    first, *others = parts
+    for other in others:
+        refuse_unlike(first, other)
+    scanner = UnionScanner(tuple(parts))
+    return Predictions(
+        scanner, threshold=first.threshold, classes=first.classes, reopen=scanner.placed_by
+    )
 
-    weighted = False
-    classifiers, groups = UNNAMED, NO_GROUPS
 
-    def __init__(self, parts: Sequence[Predictions]) -> None:
-        first, *others = parts
-        for other in others:
-            refuse_unlike(first, other)
-        self.parts = tuple(parts)
-        self.id_kind: IdKind = first.id_kind
-        self.threshold = first.threshold
+class UnionScanner:
+    """A `Scanner` of parts, each with its own scanner."""
 
-    def __repr__(self) -> str:
-        """Say where the predictions come from, and how many say yes."""
-        return f"<predictions of {self.source}: {self.positives:,} say yes>"
+    has_probabilities = (False,)
 
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The classes that are predicted."""
-        return self.parts[0].classes
+    def __init__(self, parts: tuple[Predictions, ...]) -> None:
+        self.parts = parts
+        self.id_kind: IdKind = parts[0].id_kind
+        self.source = listed([part.source for part in parts])
 
-    @property
-    def multilabel(self) -> bool:
-        """Whether several classes may be predicted of an item: those are in one place."""
-        return False
+    def again(self) -> "UnionScanner":
+        """Return the same scanner after a new pass over every part."""
+        return UnionScanner(tuple(part.as_it_is_now() for part in self.parts))
 
-    def as_it_is_now(self) -> "UnionPredictions":
-        """Return the same, with parts that lie elsewhere looked at again."""
-        return UnionPredictions([as_it_is_now(part) for part in self.parts])
+    def placed_by(self, model: Model) -> "UnionScanner":
+        """Return the same scanner with a model's log odds in place of the score."""
+        return UnionScanner(tuple(part.with_model(model) for part in self.parts))
 
-    @property
-    def source(self) -> str:
-        """Where they come from."""
-        return listed([part.source for part in self.parts])
+    def survey(self, seed: int) -> Survey:
+        """Return the counts of all parts together."""
+        del seed  # each part has listed its own first cards
+        cells = _joined([part.survey.cells for part in self.parts])
+        doubts = tuple(doubt for part in self.parts for doubt in part.doubts)
+        fingerprints = [part.fingerprint() for part in self.parts]
+        return Survey(cells, None, doubts, joint_fingerprint(fingerprints, cells.size))
 
-    @property
-    def size(self) -> int:
-        """The number of items."""
-        return sum(part.size for part in self.parts)
+    def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
+        """Count all items by another stratification variable."""
+        return _joined([part.scanner.cells(variable, scale) for part in self.parts])
 
-    @property
-    def positives(self) -> int:
-        """The number of items predicted yes."""
-        return sum(part.positives for part in self.parts)
+    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
+        """Return the number and weight of the items in each span."""
+        counts = [part.scanner.count(spans, variable, scale) for part in self.parts]
+        return np.asarray(np.sum(counts, axis=0))
 
-    @property
-    def score_range(self) -> tuple[float, float]:
-        """The smallest and the largest score."""
-        lowest, highest = zip(*(part.score_range for part in self.parts), strict=True)
-        return min(lowest), max(highest)
+    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
+        """Rows of all spans."""
+        asked: dict[str, Any] = {"variable": variable, "scale": scale, "seed": seed}
+        return self._together([part.scanner.rows(spans, **asked) for part in self.parts])
 
-    @property
-    def doubts(self) -> tuple[Doubt, ...]:
-        """What looks wrong with the scores of a part."""
-        return tuple(doubt for part in self.parts for doubt in part.doubts)
+    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
+        """Rows with these ids."""
+        asked: dict[str, Any] = {"variable": variable, "scale": scale}
+        return self._together([part.scanner.find(ids, **asked) for part in self.parts])
 
-    def fingerprint(self) -> str:
-        """Return a text that changes when that of a part does."""
-        return joint_fingerprint([part.fingerprint() for part in self.parts], self.size)
-
-    def profile(
-        self, variable: Variable, scale: Scale, sides: Sequence[Side]
-    ) -> dict[Side, Profile]:
-        """Return the distribution of the stratification variable on each side.
-
-        It is that of all items in one place. Only where some parts' values lie between 0 and 1 and
-        others' do not are cells wider than there: each was made by the rule for its part.
-        """
-        profiles: dict[Side, list[Profile]] = {side: [] for side in sides}
-        for part in self.parts:
-            there = {True: part.positives > 0, False: part.positives < part.size, None: True}
-            its = part.profile(variable, scale, [side for side in sides if there[side]])
-            for side, profile in its.items():
-                profiles[side].append(profile)
-        rules: list[Rule] = ["margin"]
-        if scale_of(*_range(profiles.values())) == "probability":
-            rules = ["probability", "tail"]
-        tried = [{side: _joined(each, rule) for side, each in profiles.items()} for rule in rules]
-        return next((each for each in tried if _heaviest(each) <= HEAVY), min(tried, key=_heaviest))
-
-    def count(self, strata: Strata, *, scale: Scale) -> Ints:
-        """Return the number of items in each stratum."""
-        counts = np.zeros(strata.n_strata, dtype=np.int64)
-        for part in self.parts:
-            counts += part.count(strata, scale=scale)
-        return counts
-
-    def deal(
-        self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
-    ) -> list[list[Card]]:
-        """Return the first ``counts[h]`` cards of every stratum h, in deck order."""
-        tops = []
-        for part in self.parts:
-            decks = part.deal(strata, scale=scale, seed=seed, counts=counts)
-            whole = [len(deck) < most for deck, most in zip(decks, counts, strict=True)]
-            tops.append(Top(part.source, decks, whole))
-        return [deck[:most] for deck, most in zip(merge(tops, seed), counts, strict=True)]
-
-    def cells(self) -> dict[int, int]:
-        """Return the number of items with each code that occurs: 1 for yes, 0 for no."""
-        return dict(sum((Counter(part.cells()) for part in self.parts), Counter()))
-
-    def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
-        """Refuse: each part ranks its own items only."""
-        raise self._without_ranks(heaps)
-
-    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
-        """Refuse, likewise."""
-        raise self._without_ranks(heaps)
-
-    def _without_ranks(self, heaps: Sequence[object]) -> PredictionsError:
-        return PredictionsError(
-            f"{self.source} cannot be cut by rank into {len(heaps)} heaps",
-            details="a rank is a place among all items, and each part knows its own",
-            hint="give all items in one place: a path, a pattern of paths, a table",
+    def _together(self, found: Sequence[Rows]) -> Rows:
+        """Rows of all parts; raise if an item is in two."""
+        ids = [rows.ids.at(np.arange(len(rows.ids))) for rows in found]
+        _refuse_shared([(part.source, its) for part, its in zip(self.parts, ids, strict=True)])
+        there = [rows for rows in found if len(rows.ids)] or found[:1]
+        return Rows(
+            Ids.concatenated([rows.ids for rows in there]),
+            np.concatenate([rows.values for rows in there]),
+            np.concatenate([rows.predicted for rows in there]),
         )
 
-    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> list[Found | None]:
-        """Return the items with these ids; None where there is none."""
-        answers = [part.find(ids, variable=variable, scale=scale) for part in self.parts]
-        return [
-            next((item for item in found if item is not None), None)
-            for found in zip(*answers, strict=True)
-        ]
+    def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
+        """Return the displayed values of the items with these ids, in their order."""
+        shown: dict[Id, dict[str, object]] = {}
+        for part, its in self._parted(ids):
+            shown |= dict(zip(its, part.scanner.show(its), strict=True))
+        return [shown[id] for id in ids]
+
+    def _parted(self, ids: Sequence[Id]) -> Iterator[tuple[Predictions, list[Id]]]:
+        """Each part with its items among these."""
+        for part in self.parts:
+            held = part.scanner.find(ids, variable="score", scale="margin").ids
+            there = set(held.at(np.arange(len(held))))
+            if there:
+                yield part, [id for id in dict.fromkeys(ids) if id in there]
+
+    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
+        """Raise: a union is of yes and no."""
+        raise PredictionsError(f"{self.source} does not tell the {k} likeliest of {len(ids):,}")
 
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
-        """Return what the score and every column for a model say of some items."""
-        every = dict.fromkeys(ids)
+        """Values of the score and of every column for a model, for some items."""
         told: dict[Id, dict[str, object]] = {}
-        for part in self._opinionated:
-            there = part.find([*every], variable="score", scale="margin")
-            its = [id for id, found in zip(every, there, strict=True) if found is not None]
+        for part, its in self._parted(ids):
             said = part.opinions(its)
             told |= {id: {name: said[name][at] for name in said} for at, id in enumerate(its)}
         return {name: [told[id][name] for id in ids] for name in next(iter(told.values()), ())}
 
     def opinions_digest(self) -> int:
-        """Return 64 bits that change when what a column for a model says of an item does."""
-        return reduce(xor, (part.opinions_digest() for part in self._opinionated), 0)
+        """64 bits that change if a value of a column for a model does."""
+        return reduce(xor, (part.opinions_digest() for part in self.parts), 0)
 
-    def with_model(self, model: Model) -> "UnionPredictions":
-        """Return the same predictions with a model's log odds in the score's place."""
-        return UnionPredictions([part.with_model(model) for part in self._opinionated])
+    def summed_probabilities(self) -> Floats | None:
+        """None: there are no probabilities of classes."""
+        return None
 
-    @property
-    def _opinionated(self) -> list[Opinionated]:
-        return [part for part in self.parts if isinstance(part, Opinionated)]
-
-
-def as_it_is_now(predictions: Predictions) -> Predictions:
-    """Return predictions as they are now; those in memory do not change."""
-    if isinstance(predictions, ScannedPredictions | UnionPredictions):
-        return predictions.as_it_is_now()
-    return predictions
+    def refuse_repeated_ids(self) -> None:
+        """Read every id of each part, and raise if one repeats."""
+        for part in self.parts:
+            part.scanner.refuse_repeated_ids()
 
 
 @dataclass(frozen=True)
 class Top:
-    """The first cards of every deck of one part."""
+    """First cards of every deck of one part."""
 
-    source: str  # where the part comes from
+    source: str  # source of the part
     decks: Sequence[Sequence[Card]]  # they hold every card down to their last one
     whole: Sequence[bool]  # whether nothing lies below the last card
 
 
 def merge(tops: Sequence[Top], seed: int) -> list[list[Card]]:
-    """Return the first cards of the decks of all parts together.
+    """First cards of the decks of all parts together.
 
-    They go down to where the first of the parts leaves off; what another part holds further below
-    is left out, since cards of the first may lie between.
+    They end where the first of the parts ends; later cards of another part are dropped, because
+    cards of the first may lie between.
 
     `tops`: of the same strata.
 
@@ -221,7 +161,7 @@ def merge(tops: Sequence[Top], seed: int) -> list[list[Card]]:
     >>> [card.id for card in merge([whole, cut_off], seed=1)[0]]
     [8, 4, 2]
     """
-    _refuse_shared(tops)
+    _refuse_shared([(top.source, [card.id for deck in top.decks for card in deck]) for top in tops])
     merged = []
     for stratum in range(len(tops[0].decks)):
         placed = []
@@ -238,7 +178,7 @@ def merge(tops: Sequence[Top], seed: int) -> list[list[Card]]:
 
 
 def refuse_unlike(first: Predictions, other: Predictions) -> None:
-    """Raise where two cannot be parts of one population."""
+    """Raise if two cannot be parts of one population."""
     for what, one, two in (
         ("ids are", f"{first.id_kind}s", f"{other.id_kind}s"),
         ("predicted label changes at", first.threshold, other.threshold),
@@ -255,47 +195,56 @@ def _place(id: Id, seed: int) -> tuple[int, bytes]:
     return number(id, seed), str(id).encode()
 
 
-def _refuse_shared(tops: Sequence[Top]) -> None:
-    """Raise where an item is in two parts: it would be drawn twice as often as others."""
+def _refuse_shared(parts: Sequence[tuple[str, Sequence[Id]]]) -> None:
+    """Raise if an item is in two parts: it would be drawn twice as often as others.
+
+    `parts`: source and items of each.
+    """
     holder: dict[Id, str] = {}
-    for top in tops:
-        ids = [card.id for deck in top.decks for card in deck]
+    for source, ids in parts:
         twice = [id for id in ids if id in holder]
         if twice:
             raise PredictionsError(
-                f"item {twice[0]!r} is in {holder[twice[0]]} and in {top.source}",
-                details=f"{len(twice):,} such among the cards that were dealt; "
+                f"item {twice[0]!r} is in {holder[twice[0]]} and in {source}",
+                details=f"{len(twice):,} such among the items that were looked at; "
                 "each part holds items of its own",
                 hint="leave the repeated items out of one of them",
             )
-        holder.update(dict.fromkeys(ids, top.source))
+        holder.update(dict.fromkeys(ids, source))
 
 
-def _range(profiles: Iterable[Sequence[Profile]]) -> tuple[float, float]:
-    every = [profile for parts in profiles for profile in parts]
-    return min(each.min for each in every), max(each.max for each in every)
+def _joined(parts: Sequence[ScoreCells]) -> ScoreCells:
+    """Cells of all items: those in one bin, or that overlap, are merged.
 
-
-def _heaviest(profiles: Mapping[Side, Profile]) -> float:
-    """Return the largest share of a side's items in a cell of different values."""
-    return max(
-        float(np.max(each.count / each.total, where=each.low < each.high, initial=0.0))
-        for each in profiles.values()
+    They equal the cells of all items in one place. They are wider only if the values of some parts
+    lie between 0 and 1 and those of others do not: each part used its own rule.
+    """
+    low, high, count, said = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("low", "high", "count", "said")
     )
-
-
-def _joined(profiles: Sequence[Profile], rule: Rule) -> Profile:
-    """Return the profile of the items of all: cells of one bin, or that overlap, become one."""
-    low = np.concatenate([each.low for each in profiles])
-    high = np.concatenate([each.high for each in profiles])
-    count = np.concatenate([each.count for each in profiles])
     order = np.argsort(low, kind="stable")
-    low, high, count = low[order], high[order], count[order]
-    reach = np.maximum.accumulate(high)[:-1]
-    apart = (low[1:] > reach) & (bins_of(low[1:], rule) > bins_of(reach, rule))
-    starts = np.flatnonzero(np.concatenate([[True], apart]))
-    return Profile.of_ranges(
-        low=low[starts],
-        high=np.maximum.reduceat(high, starts),
-        count=np.add.reduceat(count, starts),
-    )
+    low, high, count, said = low[order], high[order], count[order], said[order]
+    reach = np.maximum.accumulate(high)
+
+    def cells(rule: Rule) -> ScoreCells:
+        first, last = bins_of(low, rule), bins_of(reach, rule)
+        apart = (low[1:] > reach[:-1]) & (first[1:] > last[:-1])
+        bins = first[np.flatnonzero(np.concatenate([[True], apart]))]
+        place = 2 * np.concatenate([[0], np.cumsum(apart)]) + said
+        by_place = np.argsort(place, kind="stable")
+        starts = np.flatnonzero(np.diff(place[by_place], prepend=-1))
+        there = place[by_place][starts]
+        return ScoreCells(
+            rule=rule,
+            bin=bins[there // 2],
+            said=there % 2 == 1,
+            count=np.add.reduceat(count[by_place], starts),
+            low=np.minimum.reduceat(low[by_place], starts),
+            high=np.maximum.reduceat(high[by_place], starts),
+            digest=np.zeros(there.size, dtype=np.uint64),  # the fingerprint is that of the parts
+        )
+
+    if scale_of(float(low[0]), float(reach[-1])) == "margin":
+        return cells("margin")
+    return evenest(cells, "probability", lambda found: found)

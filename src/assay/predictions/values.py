@@ -14,7 +14,9 @@ from assay.lazy import later
 from assay.predictions.column import (
     Arrow,
     Column,
+    Ids,
     Loaded,
+    Outside,
     examples,
     first_few,
     is_plain,
@@ -22,8 +24,6 @@ from assay.predictions.column import (
     not_numbers,
     to_numpy,
 )
-from assay.predictions.doubts import Outside
-from assay.predictions.ids import Ids
 from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles, which_means_yes
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ else:
 
 
 def read_scores(column: Column, ids: Ids) -> Floats:
-    """Take a column for the scores; -0.0 becomes 0.0.
+    """Scores from a column; -0.0 becomes 0.0.
 
     >>> data = pa.chunked_array([["0.25", " 1e-3"]])
     >>> read_scores(Column("p", "a.csv", data, untyped=True), Ids(np.arange(2)))
@@ -48,15 +48,15 @@ def read_scores(column: Column, ids: Ids) -> Floats:
             details=examples(rows, id=ids.at(rows), score=column.at(rows)),
             hint="a score is a finite number that float64 can hold; mend or drop these rows",
         )
-    # Only where there may be a zero to change, because it takes a copy.
+    # Only if there may be a zero to change, because it makes a copy.
     return scores + 0.0 if scores.min() <= 0.0 <= scores.max() else scores
 
 
 def read_numbers(column: Column, ids: Ids, what: str) -> Floats:
-    """Take a column for numbers, each a `what`; those that are missing become NaN.
+    """Numbers from a column, called `what` in errors; missing ones become NaN.
 
-    Narrower numbers are widened, which is exact. Decimals go through their digits, so that each
-    becomes the nearest float64 whatever container it comes from.
+    Narrower numbers are widened, which is exact. Decimals are converted through their digits, so
+    that each becomes the nearest float64 in any container.
     """
     data = column.data
     kind = data.type
@@ -76,12 +76,12 @@ def read_numbers(column: Column, ids: Ids, what: str) -> Floats:
 
 
 def _parse(column: Column, ids: Ids, what: str) -> Arrow:
-    """Read the numbers out of text."""
+    """Parse numbers in text."""
     texts = pc.utf8_trim_whitespace(column.data)
     try:
         return texts.cast(pa.float64())
     except pa.ArrowInvalid:
-        # Arrow stops at the first text that it does not know, among them +0.5; look at them all.
+        # Arrow stops at the first text that it cannot parse, such as +0.5; parse all in Python.
         numbers = [None if text is None else _number(text) for text in texts.to_pylist()]
     bad = np.array([number is None for number in numbers]) & ~column.missing()
     if bad.any():
@@ -102,7 +102,7 @@ def _number(text: str) -> float | None:
 
 
 def rows_in_memory(loaded: Loaded, roles: Roles, score: Floats, ids: Ids) -> Outside:
-    """Return what finds the rows whose score is outside of a range.
+    """Return a function that finds the rows whose score is outside of a range.
 
     `score`, (N,): the scores of the positive class.
     """
@@ -116,11 +116,11 @@ def rows_in_memory(loaded: Loaded, roles: Roles, score: Floats, ids: Ids) -> Out
     return outside
 
 
-# The items' weights: finite numbers that are not negative.
+# Weights of items: finite numbers that are not negative.
 
 
 def read_weights(column: Column, ids: Ids) -> Floats:
-    """Take a column for the items' weights.
+    """Weights of items from a column.
 
     >>> import pyarrow as pa
     >>> data = pa.chunked_array([[3, 0, 12]])
@@ -141,7 +141,7 @@ NOT_A_WEIGHT = (
 
 
 def refuse_bad_total(total: float, column: str) -> None:
-    """Raise where weights are all 0, or together more than can be computed with.
+    """Raise if weights are all 0, or if their sum overflows.
 
     >>> refuse_bad_total(0.0, "column 'views' of a table")
     Traceback (most recent call last):
@@ -170,21 +170,21 @@ def _refuse_weights(bad: Bools, what: str, column: Column, ids: Ids) -> None:
         )
 
 
-# The predicted labels: yes or no.
+# Predicted labels: yes or no.
 
 
 _WRITTEN = {**dict.fromkeys(YES_WORDS, True), **dict.fromkeys(NO_WORDS, False)}
 _ZERO_OR_ONE: dict[object, bool] = {0: False, 1: True}
 _SCALARS = (str, bytes, bool, int, float, date)
 
-# What a value of the column says; None where it cannot be told.
+# Meaning of a value of the column; None if it is unclear.
 Meaning = Callable[[object], bool | None]
 
 
 def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
-    """Take a column for the predicted labels.
+    """Predicted labels from a column.
 
-    Without `positive`, the value that means yes, it holds true and false, 0 and 1, or words for
+    Without `positive`, the value that means yes, it contains true and false, 0 and 1, or words for
     these: yes and no, y and n, t and f, in any case.
 
     >>> said = Column("said", "a table", pa.chunked_array([["ham", "spam"]]))
@@ -226,9 +226,9 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
 def refuse_contradictions(
     scores: Floats, predicted: Bools, roles: Roles, column: Column, ids: Ids
 ) -> None:
-    """Raise an error where a row's score and its predicted label say different things.
+    """Raise if the score and the predicted label of a row contradict each other.
 
-    A score equal to the threshold goes with either label.
+    A score equal to the threshold is valid for either label.
 
     `scores`, `predicted`: (N,).
     """
@@ -253,7 +253,7 @@ def refuse_contradictions(
 
 
 def _meaning(column: Column, positive: object) -> Meaning:
-    """Return how one value of the column is understood."""
+    """Return a function from a value of the column to its meaning."""
     if positive is None:
         if column.untyped or is_text(column.data.type):
             return lambda value: _WRITTEN.get(str(value).strip().lower())
@@ -268,15 +268,15 @@ def _meaning(column: Column, positive: object) -> Meaning:
         if isinstance(scalar, bool):
             return lambda value: str(value).strip().lower() == str(scalar).lower()
         return lambda value: value == str(scalar)
-    # Text stands for what is written like it: the command line has nothing but text.
+    # Text also matches a value that is written the same: the command line has only text.
     written = scalar if isinstance(scalar, str) else None
     return lambda value: value == scalar or str(value) == written
 
 
 def distinct_values(column: Column) -> tuple[list[object], Ints]:
-    """Return the values that occur in the column, and for each row which of them it has.
+    """Distinct values of the column, and for each row the position of its value.
 
-    None is one of them where values are missing.
+    They include None if values are missing.
 
     >>> distinct_values(Column("topic", "a table", pa.chunked_array([["b", None, "b"]])))
     (['b', None], array([0, 1, 0], dtype=int32))
@@ -296,25 +296,25 @@ def _listed(values: list[object]) -> str:
     return f"{texts} and {len(values) - 5:,} more" if len(values) > 5 else texts
 
 
-# Groups of items by the values of a column: which items are in German.
+# Groups of items by the values of a column: for example all items in German.
 
 
 MISSING = "(missing)"
-"""The value of items that have none."""
+"""Value of items that have none."""
 
 _MOST = 20  # targets of one column: each takes labels of its own
 
 
 @dataclass(frozen=True, eq=False)
 class SliceBits:
-    """The slices that were asked for, and of each item the bits of those that hold it."""
+    """Requested slices, and for each item the bits of those that contain it."""
 
     names: tuple[str, ...]
     bits: Ints
 
 
 def slice_columns(written: Sequence[str]) -> list[str]:
-    """Return the columns that slices are told by.
+    """Columns that define slices.
 
     >>> slice_columns(["lang=de", "lang=en", "site"])
     ['lang', 'site']
@@ -323,7 +323,7 @@ def slice_columns(written: Sequence[str]) -> list[str]:
 
 
 def slice_text(value: object) -> str:
-    """Return a value as it is written in the name of a slice.
+    """Return a value as written in the name of a slice.
 
     >>> [slice_text(value) for value in ("de", 7, True, None)]
     ['de', '7', 'true', '(missing)']
@@ -338,7 +338,7 @@ def read_slices(loaded: Loaded, written: Sequence[str]) -> SliceBits:
 
     ``lang=de`` is the items with that value, ``lang`` one slice for each value that occurs.
 
-    >>> from assay.predictions.judgements import load
+    >>> from assay.predictions.duckdb.loading import load
     >>> found = read_slices(load({"lang": ["de", "en", "de"]}, ["lang"], (), None), ["lang"])
     >>> found.names, found.bits
     (('lang=de', 'lang=en'), array([1, 2, 1]))
@@ -354,9 +354,9 @@ def read_slices(loaded: Loaded, written: Sequence[str]) -> SliceBits:
 def slice_bits(
     written: Sequence[str], values_of: Callable[[str], Sequence[str]], source: str
 ) -> tuple[tuple[str, ...], dict[str, dict[str, int]]]:
-    """Return the names of the slices, and of each column the bits of each of its values.
+    """Names of the slices, and for each column the bits of each of its values.
 
-    `values_of`: returns the texts that occur in a column, as `by_frequency` has them.
+    `values_of`: returns the distinct texts of a column, ordered as by `by_frequency`.
 
     >>> slice_bits(["lang=en", "lang"], lambda _: ["de", "en"], "a table")
     (('lang=en', 'lang=de'), {'lang': {'en': 1, 'de': 2}})
@@ -376,7 +376,7 @@ def slice_bits(
 
 
 def by_frequency(texts: Sequence[str], counts: Ints) -> tuple[list[str], Ints]:
-    """Return texts without repetition, the most frequent first, and where each that was given is.
+    """Distinct texts, the most frequent first, and the position of each given text.
 
     >>> by_frequency(["de", "en", "de"], np.array([1, 3, 1]))
     (['en', 'de'], array([1, 0, 1]))
@@ -389,7 +389,7 @@ def by_frequency(texts: Sequence[str], counts: Ints) -> tuple[list[str], Ints]:
 
 
 def _slice_values(column: Column) -> tuple[list[str], Ints]:
-    """Return the texts that occur, most frequent first, and for each row which of them it has."""
+    """Distinct texts, most frequent first, and for each row the position of its text."""
     try:
         encoded = pa.concat_arrays(column.data.chunks).dictionary_encode(null_encoding="encode")
     except pa.ArrowNotImplementedError as error:

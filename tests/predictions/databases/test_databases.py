@@ -19,15 +19,17 @@ import pytest
 import assay
 from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions import read_predictions
-from assay.predictions.databases import several, translate
 from assay.predictions.databases.postgres import Postgres
-from assay.predictions.databases.scanner import DatabaseScanner
-from assay.predictions.databases.sqlite import Sqlite
+from assay.predictions.databases.table import refuse_untried
+from assay.predictions.predictions import Predictions
 from assay.predictions.read import engine_of
 from assay.predictions.scan import Scan
-from assay.predictions.scanned import ScannedPredictions
+from assay.predictions.sql import query
+from assay.predictions.sql import table as trial
+from assay.predictions.sql.counting import CountingScanner
 from tests.predictions.contract import scan_by
 from tests.predictions.database_tables import DATABASES
+from tests.predictions.toy import Toy
 
 SIZE = 400
 RNG = np.random.default_rng(3)
@@ -73,14 +75,13 @@ def test_a_campaign_asks_for_the_same_items_in_the_same_order(scan: Scan) -> Non
     assert found == _first_items(english, show=show)
 
 
-@pytest.mark.parametrize("kind", ["sqlite", "postgres"])
-def test_a_copy_of_the_table_is_the_same(kind: str, request: pytest.FixtureRequest) -> None:
-    scan = scan_by(request, kind, TABLE)
-    there = read_predictions(replace(scan, where="lang = 'en'"), **ROLES)
-    assert isinstance(there, ScannedPredictions)
-    assert isinstance(there._scanner, DatabaseScanner)
+def test_a_copy_of_the_table_is_the_same(request: pytest.FixtureRequest) -> None:
+    scan = replace(scan_by(request, "postgres", TABLE), where="lang = 'en'")
+    there = read_predictions(scan, **ROLES)
+    assert isinstance(there, Predictions)
+    assert isinstance(there.scanner, CountingScanner)
     for engine in ("memory", "duckdb"):
-        copied = read_predictions(replace(scan, where="lang = 'en'", engine=engine), **ROLES)
+        copied = read_predictions(replace(scan, engine=engine), **ROLES)
         assert copied.fingerprint() == there.fingerprint()
 
 
@@ -124,28 +125,24 @@ def test_an_item_is_looked_for_by_an_index(request: pytest.FixtureRequest) -> No
         server.execute(f"CREATE UNIQUE INDEX ON {table} (id)".encode())
         server.execute(f"ANALYZE {table}".encode())
         found = read_predictions(scan, **ROLES)
-        assert isinstance(found, ScannedPredictions)
-        assert isinstance(found.scanner, DatabaseScanner)
-        (inside,) = found.scanner._ids.inside([7, 8, 2**70])
-        rows = found.scanner._judged("score", "margin", inside=inside).query
+        assert isinstance(found, Predictions)
+        assert isinstance(found.scanner, CountingScanner)
+        told = found.scanner._told(shown=True)
+        (items,) = found.scanner.table.among([7, 8, 2**70], found.scanner._ids, told)
         database = Postgres(url)
         with database.connected():
             database.connection.execute("SET enable_seqscan = off")  # the table is small
-            plan = database.fetch(f"EXPLAIN {rows.sql(database)}")
+            sql = query.statement(items.query, database, database.fence)
+            plan = database.fetch(f"EXPLAIN {sql}")
         assert any("Index" in line for (line,) in plan), plan
 
 
 # Whether it computes what numpy does.
 
 
-def _overflowing(a: str, n: str) -> str:
-    """Shift as a product that is rounded to float64, as SQLite's are when they overflow."""
-    return f"CAST(({a}) * {2.0 ** int(n)!r} AS INTEGER)"
-
-
 HALVES = "nearest whole number"
 WRONG: dict[str, Mapping[str, Callable[..., str]]] = {
-    "number of integer ids": {"left_by": _overflowing},
+    "number of integer ids": {"left_by": lambda a, n: f"(({a}) % 65536 * {n})"},
     "digest of string ids": {"text_word": lambda a: f"length({a})"},
     "digest of integer ids": {"xor_bits": lambda a, b: f"(({a}) | ({b}))"},
     HALVES: {},
@@ -154,33 +151,14 @@ WRONG: dict[str, Mapping[str, Callable[..., str]]] = {
 
 @pytest.mark.parametrize("what", WRONG)
 def test_a_database_that_computes_otherwise_is_refused(
-    what: str, file: Path, monkeypatch: pytest.MonkeyPatch
+    what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(several, "_tried", set())
-    several.refuse_other_arithmetic(Sqlite(str(file)))
-    monkeypatch.setattr(several, "_tried", set())
-    monkeypatch.setattr(translate, "_known", {})
-    monkeypatch.setattr(Sqlite, "functions", {**Sqlite.functions, **WRONG[what]})
+    monkeypatch.setattr(query, "_known", {})
+    monkeypatch.setattr(Toy, "functions", {**Toy.functions, **WRONG[what]})
     if what == HALVES:
-        monkeypatch.setattr(several, "rounded_sql", lambda value: f"CAST(round({value}) AS BIGINT)")
+        monkeypatch.setattr(trial, "rounded_sql", lambda value: f"CAST(floor({value}) AS BIGINT)")
     with pytest.raises(PredictionsError, match=f"otherwise than numpy: .*{what}(?s:.*)'duckdb'"):
-        read_predictions(Scan(file, "preds", engine="database"), **ROLES)
-
-
-def test_a_number_that_sqlite_misreads_is_given_by_a_function(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    database = Sqlite(str(file))
-    with database.connected():
-        assert database.double("5.0000000000000000e-01") == "5.0000000000000000e-01"
-        read = database.fetch
-
-        def misread(sql: str) -> list[Any]:
-            return [(0.5000000000000001,)] if sql == "SELECT 5.0000000000000000e-01" else read(sql)
-
-        monkeypatch.setattr(database, "fetch", misread)
-        given = database.double("5.0000000000000000e-01")
-        assert read(f"SELECT {given}") == [(0.5,)]
+        refuse_untried(Toy(f"toy:///{what}"))
 
 
 # PostgreSQL

@@ -8,7 +8,7 @@ import pytest
 
 from assay.errors import PredictionsError
 from assay.predictions import read_predictions
-from assay.predictions.duckdb.confined import Named, confine, named_in
+from assay.predictions.duckdb.paths import Named, confine, named_in
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.scan import Engine, Scan

@@ -1,30 +1,23 @@
 """What DuckDB reads, and how often; and that engines which compute otherwise would be found out."""
 
-import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.core.bins import LARGEST_BIN, Rule, bins_of
 from assay.core.deck import key
-from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions import read_predictions
-from assay.predictions.duckdb import cell_keys as duck_keys
 from assay.predictions.duckdb import scanner as duck_scanner
-from assay.predictions.duckdb.cell_keys import CellKeys, duckdb_bin, refuse_other_bins
 from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.scanner import DuckScanner
 from assay.predictions.engine import telling_progress
 from assay.predictions.scan import Scan
-from assay.predictions.sql.rows import RowSql, spread_sql
+from assay.predictions.sql.rows import value_sql
 from tests.predictions.contract import SEED, Population, check_counts, check_deals, check_draw
 from tests.predictions.contract_populations import population
 
@@ -41,19 +34,22 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the plans of all questions that are asked from now on."""
     asked: list[str] = []
 
-    def noting(ask: Callable[..., Any]) -> Callable[..., Any]:
-        def noted(self: DuckScanner, rows: duckdb.DuckDBPyRelation) -> Any:
-            asked.append(rows.explain())
-            return ask(self, rows)
+    fetch, stream = DuckScanner._fetch, DuckScanner._streamed
 
-        return noted
+    def fetched(self: DuckScanner, rows: duckdb.DuckDBPyRelation) -> Any:
+        asked.append(rows.explain())
+        return fetch(self, rows)
+
+    def streamed(self: DuckScanner, *wanted: Any, **more: Any) -> Any:
+        asked.append("read parquet, for batches")
+        return stream(self, *wanted, **more)
 
     def shown(*wanted: Any) -> list[dict[str, object]]:
         asked.append("read parquet, for what is shown")
         return fetch_shown(*wanted)
 
-    for name in ("_arrow", "_fetch"):
-        monkeypatch.setattr(DuckScanner, name, noting(getattr(DuckScanner, name)))
+    monkeypatch.setattr(DuckScanner, "_fetch", fetched)
+    monkeypatch.setattr(DuckScanner, "_streamed", streamed)
     monkeypatch.setattr(duck_scanner, "fetch_shown", shown)
     return asked
 
@@ -156,59 +152,7 @@ def test_files_that_change_in_between_are_noticed(tmp_path: Path) -> None:
         found.deal(strata, seed=SEED + 1, **asked)
 
 
-# The arithmetic.
-
-
-def test_keys_are_packed_and_unpacked() -> None:
-    bins = np.repeat(np.arange(-LARGEST_BIN, LARGEST_BIN + 1), 2)
-    yes = np.tile([False, True], 2 * LARGEST_BIN + 1)
-    packed = duckdb.from_arrow(pa.table({"bin": bins, "yes": yes})).project(
-        f"xor(bin::SMALLINT, yes::SMALLINT * {2**duck_keys._YES_BIT}::SMALLINT) AS key"
-    )
-    keys = packed.to_arrow_table()["key"]
-    assert np.unique(keys.to_numpy()).size == bins.size
-    unpacked = CellKeys(RowSql("id", "p", "q")).unpacked("margin", keys)
-    assert (unpacked[0] == bins).all()
-    assert (unpacked[1] == yes).all()
-
-
-def test_a_cast_to_smallint_rounds_halves_to_even() -> None:
-    rng = np.random.default_rng(5)
-    halves = np.arange(-LARGEST_BIN, LARGEST_BIN) + 0.5
-    beside = np.nextafter(halves, -np.inf), np.nextafter(halves, np.inf)
-    spread = rng.uniform(-LARGEST_BIN, LARGEST_BIN, 1_000_000)
-    values = np.concatenate([halves, *beside, spread])
-    column = duckdb.from_arrow(pa.table({"x": values}))
-
-    def rounded(expression: str) -> Ints:
-        bins: Ints = np.asarray(column.project(f"{expression} AS bin").to_arrow_table()["bin"])
-        return bins
-
-    assert (rounded("x::SMALLINT") == np.rint(values)).all()
-    assert not (rounded("floor(x + 0.5)::SMALLINT") == np.rint(values)).all()
-    assert not (rounded("round(x)::SMALLINT") == np.rint(values)).all()
-
-
-@pytest.mark.parametrize("type_name", ["FLOAT", "DOUBLE"])
-def test_bins_of_many_scores(type_name: str) -> None:
-    rng = np.random.default_rng(6)
-    scores: dict[Rule, Floats] = {
-        "probability": np.concatenate([rng.random(200_000), rng.random(100_000) ** 9]),
-        "tail": np.concatenate([rng.random(100_000), 10.0 ** rng.uniform(-30, 0, 200_000)]),
-        "margin": rng.normal(0, 1, 300_000) * 10.0 ** rng.integers(-20, 20, 300_000),
-    }
-    for rule, values in scores.items():
-        given = values.astype(np.float32 if type_name == "FLOAT" else np.float64)
-        table = duckdb.from_arrow(pa.table({"x": given}))
-        bins = table.project(f"{duckdb_bin('x', rule)} AS bin").to_arrow_table()["bin"]
-        assert (np.asarray(bins) == bins_of(given.astype(np.float64), rule)).all()
-
-
 # Deliberately wrong engines, which the contract must find out.
-
-
-def _floored(value: str, rule: Rule) -> str:
-    return f"floor({spread_sql(value, rule)})::SMALLINT"
 
 
 def _is_found_out(check: Callable[..., None], meant: Population, folder: Path) -> None:
@@ -227,34 +171,8 @@ def test_a_number_without_a_second_round(tmp_path: Path, monkeypatch: pytest.Mon
     _is_found_out(check_deals, meant, tmp_path)
 
 
-@pytest.mark.parametrize("name", ["probabilities", "rare", "margins"])
-def test_bins_that_are_not_rounded_to_the_nearest(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(duck_keys, "duckdb_bin", _floored)
-    _is_found_out(check_counts, made(name), tmp_path)
-    _is_found_out(check_draw, made(name), tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("module", "name", "check"),
-    [(duck_keys, "duckdb_bin", check_draw), (duck_scanner, "value_sql", check_counts)],
-    ids=["bins", "confidence"],
-)
-def test_single_precision(
-    module: Any,
-    name: str,
-    check: Callable[..., None],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    right = getattr(module, name)
-    monkeypatch.setattr(module, name, lambda *asked: re.sub("1e0", "1::FLOAT", right(*asked)))
-    _is_found_out(check, made("probabilities"), tmp_path)
-
-
-def test_a_duckdb_that_computes_other_bins_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    refuse_other_bins.__wrapped__()
-    monkeypatch.setattr(duck_keys, "duckdb_bin", _floored)
-    with pytest.raises(PredictionsError, match="computes otherwise than numpy"):
-        refuse_other_bins.__wrapped__()
+def test_confidence_in_single_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        duck_scanner, "value_sql", lambda *asked: value_sql(*asked).replace("1e0", "1::FLOAT")
+    )
+    _is_found_out(check_counts, made("probabilities"), tmp_path)

@@ -36,8 +36,7 @@ from assay.core.stratify import stratify
 from assay.predictions import Predictions, from_arrays, read_predictions
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.spark.several import open_spark
+from assay.predictions.spark.scanner import open_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -190,10 +189,10 @@ def session(url: str, folder: Path) -> "SparkSession":
     return builder.getOrCreate()
 
 
-def read(spark: "SparkSession", path: str) -> ScannedPredictions:
+def read(spark: "SparkSession", path: str) -> Predictions:
     """Count the predictions."""
     scanner = open_spark(Scan(path, spark=spark), {"it": ROLES}, [])
-    return ScannedPredictions(scanner, threshold=None, seed=SEED, check_ids=False)
+    return Predictions(scanner, threshold=None, seed=SEED, check_ids=False)
 
 
 def cut_and_deal(predictions: Predictions, seed: int = SEED) -> tuple[Strata, list[list[Id]]]:

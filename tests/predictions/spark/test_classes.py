@@ -16,9 +16,16 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-def test_spark_answers_as_memory_does(spark: "SparkSession") -> None:
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"predicted": "topic", "probabilities": "p_*"},
+        {"predicted": "topic", "probabilities": "q_*", "top": 1},
+        {"probabilities": "q_*", "top": 2},
+    ],
+)
+def test_spark_answers_as_memory_does(spark: "SparkSession", columns: dict[str, Any]) -> None:
     frame = spark.createDataFrame(pa.table(TABLE)).repartition(3)
-    columns: dict[str, Any] = {"predicted": "topic", "probabilities": "p_*"}
     columns = {**columns, "id": "url", "show": ["text"], "classes": KNOWN}
     assert told_by(read_predictions(frame, **columns)) == told_by(
         read_predictions(TABLE, **columns)

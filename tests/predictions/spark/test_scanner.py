@@ -14,16 +14,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.core.deck import digest, numbers
+from assay.core.deck import IdKind, digest, numbers
 from assay.core.profile import ScoreCells, cells_of
 from assay.errors import MissingDependencyError, PredictionsError
-from assay.predictions.contract import IdKind
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.spark import columns as spark_trial
-from assay.predictions.spark import several
-from assay.predictions.spark.columns import refuse_other_arithmetic, with_digest, with_place
-from assay.predictions.spark.scanner import SparkScanner
+from assay.predictions.spark import scanner as spark_scanner
+from assay.predictions.spark.table import frame_of, refuse_untried
+from assay.predictions.sql import table as trial
+from assay.predictions.sql.counting import CountingScanner
+from assay.predictions.sql.items import Items
+from assay.predictions.sql.query import Query
 from assay.predictions.sql.rows import spread_sql
 
 if TYPE_CHECKING:
@@ -40,9 +41,9 @@ IDS: dict[IdKind, list[Any]] = {
 }
 
 
-def open_spark(scan: Scan, roles: Roles, show: Sequence[str] = ()) -> SparkScanner:
+def open_spark(scan: Scan, roles: Roles, show: Sequence[str] = ()) -> CountingScanner:
     """Open predictions of one classifier."""
-    return several.open_spark(scan, {"it": roles}, show)
+    return spark_scanner.open_spark(scan, {"it": roles}, show)
 
 
 def roles(**changed: Any) -> Roles:
@@ -59,7 +60,7 @@ def frame(spark: "SparkSession", rows: "pa.Table") -> "DataFrame":
     return spark.createDataFrame(rows)
 
 
-def check_cells(scanner: SparkScanner, rows: "pa.Table") -> None:
+def check_cells(scanner: CountingScanner, rows: "pa.Table") -> None:
     """Compare the counts with those of numpy."""
     found: ScoreCells = scanner.survey(seed=1).cells
     ids: Any = rows["id"].to_pylist()
@@ -90,10 +91,12 @@ def test_numbers_in_either_mode(spark: "SparkSession", ansi: str) -> None:
     try:
         for kind in IDS:
             rows = frame(spark, table(kind))
-            found = with_place(with_digest(rows, "id", kind), "id", kind, seed=3).toArrow()
+            items = Items(Query(rows).select("id")).with_digest(kind)
+            items = items.with_column(f"{items.numbered('id', kind, 3).place} AS place")
+            found = frame_of(items.query).toArrow()
             check_cells(open_spark(Scan(rows), roles()), table(kind))
             there: list[Any] = found["id"].to_pylist()
-            assert np.array_equal(found["digest"].to_numpy().view(np.uint64), digest(there))
+            assert np.array_equal(found["word"].to_numpy().view(np.uint64), digest(there))
             places = [int(number) - 2**63 for number in numbers(there, 3)]
             assert found["place"].to_pylist() == places
             assert places != [int(number) - 2**63 for number in numbers(there, 4)]
@@ -105,20 +108,18 @@ def test_numbers_in_either_mode(spark: "SparkSession", ansi: str) -> None:
 def test_a_spark_that_computes_otherwise_is_refused(
     spark: "SparkSession", monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    refuse_other_arithmetic(spark.newSession())
+    refuse_untried(spark.newSession())
     monkeypatch.setattr(
-        spark_trial,
-        "spark_bin",
-        lambda value, rule: f"CAST(floor({spread_sql(value, rule)}) AS INT)",
+        trial, "bin_sql", lambda value, rule: f"CAST(floor({spread_sql(value, rule)}) AS INT)"
     )
     with pytest.raises(PredictionsError, match=r"bin of a probability, .*bin of a margin"):
-        refuse_other_arithmetic(spark.newSession())
-    monkeypatch.setattr(spark_trial, "_SEED", 2)
+        refuse_untried(spark.newSession())
+    numbered = Items.numbered
     monkeypatch.setattr(
-        spark_trial, "with_place", lambda rows, id, kind, _seed: with_place(rows, id, kind, 3)
+        Items, "numbered", lambda self, id, kind, _seed: numbered(self, id, kind, 3)
     )
     with pytest.raises(PredictionsError, match="number of integer ids, number of string ids"):
-        refuse_other_arithmetic(spark.newSession())
+        refuse_untried(spark.newSession())
 
 
 def test_ids_of_other_types(spark: "SparkSession") -> None:
@@ -300,7 +301,7 @@ def test_a_remote_spark_without_its_client(tmp_path: Path) -> None:
     program.write_text("""
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.spark.several import open_spark
+from assay.predictions.spark.scanner import open_spark
 roles = {"it": Roles("p", None, "id", 0.5, None)}
 open_spark(Scan("a.parquet", spark="sc://127.0.0.1:1"), roles, ())
 """)

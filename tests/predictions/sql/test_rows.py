@@ -11,8 +11,7 @@ import pyarrow as pa
 import pytest
 
 from assay.errors import PredictionsError
-from assay.predictions.column import Column
-from assay.predictions.ids import Ids
+from assay.predictions.column import Column, Ids
 from assay.predictions.roles import Roles
 from assay.predictions.sql.rows import (
     Dialect,

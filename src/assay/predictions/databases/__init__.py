@@ -1,1 +1,1 @@
-"""Tables of PostgreSQL, ClickHouse and SQLite, counted where they lie."""
+"""Tables of PostgreSQL, ClickHouse and SQLite, counted in the database."""

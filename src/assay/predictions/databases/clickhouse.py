@@ -1,4 +1,4 @@
-"""ClickHouse: how a table in it is reached, and what its SQL has of its own."""
+"""ClickHouse: connections to its tables, and its SQL dialect."""
 
 import logging
 import os
@@ -14,18 +14,17 @@ import numpy as np
 from assay.core.deck import Id
 from assay.errors import MissingDependencyError, install
 from assay.predictions.databases.database import (
-    Database,
+    Counter,
     DatabaseColumn,
     DatabaseTable,
     Row,
-    Written,
-    selection,
 )
+from assay.predictions.sql.query import Spell, selection
 
 _VARIABLE = "CLICKHOUSE_PASSWORD"
-_SECONDS = 24 * 3600  # that a query may take
-# Text becomes the nearest number; a query may be longer than 256 kB; and columns are computed for
-# all rows at once, in a tenth of the time that it takes to look where a CASE needs them.
+_SECONDS = 24 * 3600  # limit for a query
+# Parse text as the nearest number; allow queries over 256 kB; and compute columns for all rows at
+# once, which is ten times as fast as checking where a CASE needs them.
 _SETTINGS = {
     "precise_float_parsing": 1,
     "max_query_size": 2**26,
@@ -45,7 +44,7 @@ _TYPES = {
 
 
 def is_clickhouse(text: str) -> bool:
-    """Tell whether a text is the URL of a ClickHouse database, or of one within this process.
+    """Whether a text is the URL of a ClickHouse database, on a server or in this process.
 
     >>> is_clickhouse("clickhouse://host:8123/db"), is_clickhouse("preds.parquet")
     (True, False)
@@ -54,7 +53,7 @@ def is_clickhouse(text: str) -> bool:
 
 
 def identifier(name: str) -> str:
-    """Return the name of a column or a table.
+    """Quoted name of a column or a table.
 
     >>> identifier("p.spam")
     '`p.spam`'
@@ -62,18 +61,18 @@ def identifier(name: str) -> str:
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
-class ClickHouse(Database):
-    """A database of ClickHouse, which is sent queries only.
+class ClickHouse(Counter):
+    """A ClickHouse database; it only receives queries.
 
-    ``clickhouse://user@host:8123/database`` is reached by HTTP, ``clickhouses://`` by HTTPS. A
-    password that is not in the URL is that of the environment's ``CLICKHOUSE_PASSWORD``.
-    ``chdb:///folder`` is a database of chDB, ClickHouse as a library, in that folder.
+    ``clickhouse://user@host:8123/database`` uses HTTP, ``clickhouses://`` HTTPS. Without a password
+    in the URL, ``CLICKHOUSE_PASSWORD`` in the environment is used. ``chdb:///folder`` is a chDB
+    database (ClickHouse as a library) in that folder.
     """
 
     name = "ClickHouse"
     dialect = "clickhouse"
     longest = 100_000
-    functions: ClassVar[Mapping[str, Written]] = {
+    functions: ClassVar[Mapping[str, Spell]] = {
         "and_bits": lambda a, b: f"bitAnd({a}, {b})",
         "or_bits": lambda a, b: f"bitOr({a}, {b})",
         "xor_bits": lambda a, b: f"bitXor({a}, {b})",
@@ -85,7 +84,7 @@ class ClickHouse(Database):
 
     @property
     def address(self) -> str:
-        """Where it is, for people."""
+        """Address, for users."""
         parts = urlsplit(self.url)
         port = "" if parts.port is None else f":{parts.port}"
         return f"{parts.scheme}://{parts.hostname or ''}{port}{parts.path}"
@@ -101,23 +100,23 @@ class ClickHouse(Database):
         try:
             return driver.get_client(**given, settings=_SETTINGS)
         except driver.driver.exceptions.ProgrammingError:
-            return driver.get_client(**given)  # who may only read may not set anything
+            return driver.get_client(**given)  # read-only users may not change settings
 
     def fetch(self, sql: str) -> list[Row]:
-        """Return the rows that one query has for an answer."""
+        """Rows of a query's answer."""
         return list(self.connection.query(sql).result_rows)
 
     def pieces(self, sql: str) -> Iterator[list[Row]]:
-        """Return the rows of one query piece by piece."""
+        """Rows of a query, piece by piece."""
         with self.connection.query_row_block_stream(sql) as blocks:
             yield from blocks
 
     def version(self) -> str:
-        """Return what it says it is."""
+        """Name and version of the server."""
         return f"{self.name} {self.connection.server_version}"
 
     def tables(self) -> list[DatabaseTable]:
-        """Return the tables and views that can be read."""
+        """Readable tables and views."""
         found = self.fetch(
             "SELECT database, name, database = currentDatabase() FROM system.tables "
             "WHERE NOT is_temporary AND lower(database) NOT IN ('system', 'information_schema') "
@@ -126,35 +125,36 @@ class ClickHouse(Database):
         return [(str(schema), str(name), bool(enough)) for schema, name, enough in found]
 
     def table(self, schema: str, name: str) -> str:
-        """Return a table as it stands after FROM."""
+        """Return a table as written after FROM."""
         return f"{identifier(schema)}.{identifier(name)}"
 
     def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
-        """Return the columns of a table."""
+        """Columns of a table."""
         found = self.fetch(f"DESCRIBE TABLE {self.table(schema, name)}")
         return [_column(str(column), str(kind)) for column, kind, *_ in found]
 
     def errors(self) -> tuple[type[Exception], ...]:
-        """Return what the driver raises."""
+        """Exceptions of the driver."""
         _driver()
         from clickhouse_connect.driver.exceptions import ClickHouseError
 
         return (ClickHouseError, OSError)
 
     def literal(self, id: Id) -> str:
-        """Return an id as it stands in a query."""
+        """Return an id as a literal."""
         if isinstance(id, int):
             return str(id)
         escaped = id.replace("\\", "\\\\").replace("'", "\\'").replace("\0", "\\0")
         return f"'{escaped}'"
 
-    def lookup(self, index: str, values: Sequence[float]) -> str:
-        """Return an element of a list: of their bytes, as a list is longer and slower to parse."""
+    def lookup(self, index: str, which: int, values: Sequence[float]) -> str:
+        """Element of a list, from its bytes: a list literal is longer and slower to parse."""
+        del which
         listed = b64encode(np.array(values, dtype="<f8").tobytes()).decode()
         return f"reinterpretAsFloat64(substring(base64Decode('{listed}'), 8 * ({index}) + 1, 8))"
 
     def written_out(self, columns: Mapping[str, Sequence[float | str]]) -> str:
-        """Return rows that are written out: those of a union would take a second."""
+        """Literal rows; a UNION of them would take a second."""
         kinds = {int: "Int64", float: "Float64", str: "String"}
         types = ", ".join(f"{name} {kinds[type(column[0])]}" for name, column in columns.items())
         rows = zip(*columns.values(), strict=True)
@@ -169,13 +169,13 @@ def _driver() -> ModuleType:
         raise MissingDependencyError(
             "ClickHouse needs clickhouse-connect", hint=install("clickhouse")
         ) from None
-    # What it logs is told by an error; without a handler Python would print it, too.
+    # Errors report what it logs; without a handler Python would print that, too.
     logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
     return clickhouse_connect
 
 
 def _column(name: str, kind: str) -> DatabaseColumn:
-    """Return a column; what is of no simple type is the text that ClickHouse writes."""
+    """Describe a column; values of other than simple types are read as text."""
     plain = kind
     while match := re.fullmatch(r"(?:Nullable|LowCardinality)\((.*)\)", plain):
         plain = match[1]

@@ -1,22 +1,25 @@
-"""Database: what a table's own database must be able to do to count it where it lies."""
+"""Databases: connections to tables, and requirements for counting in place."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from threading import RLock
 from typing import Any, ClassVar
 
 from assay.core.deck import Id
 from assay.errors import AssayError, PredictionsError, did_you_mean
+from assay.predictions.column import refuse_missing_columns
+from assay.predictions.sql.checks import bad_condition, condition, refuse_repeated_columns
+from assay.predictions.sql.query import Spell, selection
 from assay.predictions.sql.rows import double_sql
+from assay.predictions.tables import with_parts
 
 DatabaseTable = tuple[str, str, bool]
-"""A table's schema and name, and whether the name alone is enough."""
+"""A table's schema and name, and whether the name alone is unambiguous."""
 
 Row = tuple[Any, ...]
-Written = Callable[..., str]
-"""From the SQL of a function's arguments to what the database has for it."""
 
 
 @dataclass(frozen=True)
@@ -24,46 +27,24 @@ class DatabaseColumn:
     """A column of a table."""
 
     name: str  # as it is in the table
-    # What its values are here, by the name that DuckDB has for it: BOOLEAN, BIGINT, UBIGINT,
-    # DOUBLE, DECIMAL(p,s) or VARCHAR.
+    # DuckDB's name for the type of its values here: BOOLEAN, BIGINT, UBIGINT, DOUBLE, DECIMAL(p,s)
+    # or VARCHAR.
     type: str
     sql: str  # the database's expression for them; of all others the text that the database writes
-    # The column itself, where it can be compared with ids of that type: an index is of use then.
+    # The column itself, if it can be compared with ids of that type: an index helps then.
     stored: str = ""
 
 
-def selection(columns: Sequence[str], rows: str, *more: str) -> str:
-    """Return a query.
-
-    `columns`: expressions.
-
-    >>> selection(["id", "p"], "preds", "LIMIT 3")
-    'SELECT id, p FROM preds LIMIT 3'
-    """
-    return " ".join(["SELECT", ", ".join(columns), "FROM", rows, *filter(None, more)])
-
-
 class Database(ABC):
-    """A database with a table in it, of which reading rights are enough.
+    """A database with a table in it; reading rights suffice.
 
-    It is connected to while a question is answered, and at no other time.
+    It is connected only while a question is answered.
 
-    `url`: where it is, as `assay.predictions.scan.Scan` has it.
+    `url`: as in `assay.predictions.scan.Scan`.
     """
 
     name: ClassVar[str]
-    """What people call it."""
-    dialect: ClassVar[str]
-    """What sqlglot calls its SQL."""
-    fence: ClassVar[str] = ""
-    """What ends a query that must not be merged with the one around it."""
-    longest: ClassVar[int] = 8_000_000
-    """The most bytes of ids that are looked for with one query."""
-    smallint: ClassVar[str] = "SMALLINT"
-    """The type that a condition is cast to, to become 0 or 1."""
-    functions: ClassVar[Mapping[str, Written]] = {}
-    """What differs from one database to the next, by the names that `assay.predictions.databases.
-    translate` has for it."""
+    """Display name of the database."""
 
     def __init__(self, url: str) -> None:
         self.url = url
@@ -72,18 +53,18 @@ class Database(ABC):
     @property
     @abstractmethod
     def address(self) -> str:
-        """Where it is, for people: without names and passwords."""
+        """Address for users, without user names and passwords."""
 
     @property
     def connection(self) -> Any:
-        """The driver's connection; there is one while it is connected."""
+        """The driver's connection; raise if it is not connected."""
         if self._connection is None:
             raise PredictionsError(f"{self.address} is not connected")
         return self._connection
 
     @abstractmethod
     def connect(self) -> Any:
-        """Return a connection of the driver's, for reading only."""
+        """Read-only connection of the driver."""
 
     def open(self) -> None:
         """Connect to it."""
@@ -97,76 +78,31 @@ class Database(ABC):
 
     @abstractmethod
     def fetch(self, sql: str) -> list[Row]:
-        """Return the rows that one query has for an answer."""
+        """Rows of a query's answer."""
 
     @abstractmethod
     def pieces(self, sql: str) -> Iterator[list[Row]]:
-        """Return the rows of one query piece by piece, however many there are."""
-
-    @abstractmethod
-    def version(self) -> str:
-        """Return what it says it is."""
+        """Rows of a query, piece by piece, however many there are."""
 
     @abstractmethod
     def tables(self) -> list[DatabaseTable]:
-        """Return the tables and views that can be read."""
+        """Readable tables and views."""
 
     @abstractmethod
     def table(self, schema: str, name: str) -> str:
-        """Return a table as it stands after FROM."""
+        """Return a table as written after FROM."""
 
     @abstractmethod
     def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
-        """Return the columns of a table."""
+        """Columns of a table."""
 
     @abstractmethod
     def errors(self) -> tuple[type[Exception], ...]:
-        """Return what its driver raises."""
-
-    @abstractmethod
-    def literal(self, id: Id) -> str:
-        """Return an id as it stands in a query."""
-
-    def possible(self, id: Id, kind: str) -> bool:
-        """Tell whether a column of ids of that type could hold this one."""
-        if isinstance(id, int):
-            return 0 <= id < 2**64 if kind == "UBIGINT" else -(2**63) <= id < 2**63
-        try:
-            id.encode()
-        except UnicodeEncodeError:  # half of a surrogate pair
-            return False
-        return True
-
-    def double(self, digits: str) -> str:
-        """Return a number of float64 as a literal that is read as that very number."""
-        return digits
-
-    @abstractmethod
-    def lookup(self, index: str, values: Sequence[float]) -> str:
-        """Return an element of a list, which is short enough to stand in a query, from 0 on."""
-
-    def constant(self, value: float | str) -> str:
-        """Return a whole number, a number or a text as it stands in a query."""
-        return self.double(double_sql(value)) if isinstance(value, float) else self.literal(value)
-
-    def written_out(self, columns: Mapping[str, Sequence[float | str]]) -> str:
-        """Return a query for rows that are written out, of columns by name."""
-        rows = [
-            ", ".join(
-                f"{self.constant(value)} AS {name}"
-                for name, value in zip(columns, row, strict=True)
-            )
-            for row in zip(*columns.values(), strict=True)
-        ]
-        return " UNION ALL ".join(f"SELECT {row}" for row in rows)
-
-    def refuse_old(self) -> None:
-        """Raise where its version lacks a function that is needed."""
-        return
+        """Exceptions of its driver."""
 
     @contextmanager
     def connected(self, label: str = "") -> Iterator[None]:
-        """Stay connected, and let errors of the database be told as errors of what is read."""
+        """Stay connected, and raise database errors as errors of the source."""
         with self._lock, self.telling(label):
             if not self._depth:
                 self.open()
@@ -180,7 +116,7 @@ class Database(ABC):
 
     @contextmanager
     def telling(self, label: str = "") -> Iterator[None]:
-        """Let errors of the database be told as errors of what is read, as in `connected`."""
+        """Raise database errors as errors of the source, as `connected` does."""
         try:
             yield
         except (AssayError, ImportError):
@@ -191,27 +127,87 @@ class Database(ABC):
             ) from error
 
     def told(self, error: Exception) -> str:
-        """Return what an error says, for people."""
-        from assay.predictions.duckdb.readable import first_lines
+        """Message of an error, for users."""
+        from assay.predictions.sql.checks import first_lines
 
         return first_lines(error, 3)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out what belongs to this process."""
+        """Drop the state of this process."""
         return {"url": self.url}
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Begin without a connection."""
+        """Start without a connection."""
         Database.__init__(self, state["url"])
+
+
+class Counter(Database):
+    """A database that counts a table in place: a `Spelling` of queries."""
+
+    dialect: ClassVar[str]
+    """Name of its SQL dialect in sqlglot."""
+    fence: ClassVar[str] = ""
+    """Ends a query that must not be merged with the one around it."""
+    longest: ClassVar[int] = 8_000_000
+    """Most bytes of ids in one query."""
+    smallint: ClassVar[str] = "SMALLINT"
+    """Type to which a condition is cast, to become 0 or 1."""
+    functions: ClassVar[Mapping[str, Spell]] = {}
+    """Functions that differ between databases, by their names in `sql.query`."""
+
+    @abstractmethod
+    def version(self) -> str:
+        """Name and version of the database."""
+
+    def refuse_old(self) -> None:
+        """Raise if its version lacks a required function."""
+        return
+
+    @abstractmethod
+    def literal(self, id: Id) -> str:
+        """Return an id as a literal."""
+
+    def possible(self, id: Id, kind: str) -> bool:
+        """Whether a column of ids of that type could contain this one."""
+        if isinstance(id, int):
+            return 0 <= id < 2**64 if kind == "UBIGINT" else -(2**63) <= id < 2**63
+        try:
+            id.encode()
+        except UnicodeEncodeError:  # half of a surrogate pair
+            return False
+        return True
+
+    def double(self, digits: str) -> str:
+        """Return a float64 as a literal that is read back exactly."""
+        return digits
+
+    @abstractmethod
+    def lookup(self, index: str, which: int, values: Sequence[float]) -> str:
+        """Element of a short list, counted from 0."""
+
+    def constant(self, value: float | str) -> str:
+        """Return an integer, a float or a text as a literal."""
+        return self.double(double_sql(value)) if isinstance(value, float) else self.literal(value)
+
+    def written_out(self, columns: Mapping[str, Sequence[float | str]]) -> str:
+        """Query for literal rows, given as columns by name."""
+        rows = [
+            ", ".join(
+                f"{self.constant(value)} AS {name}"
+                for name, value in zip(columns, row, strict=True)
+            )
+            for row in zip(*columns.values(), strict=True)
+        ]
+        return " UNION ALL ".join(f"SELECT {row}" for row in rows)
 
 
 _TOLD = 20  # tables that an error lists
 
 
 def find_table(wanted: str | None, tables: Iterable[DatabaseTable], label: str) -> tuple[str, str]:
-    """Return the schema and the name of the table that is meant.
+    """Return the schema and name of a table.
 
-    The name stands behind its schema and a dot if need be, without quotes.
+    The name may be qualified with its schema and a dot, without quotes.
 
     >>> tables = [("main", "preds", True), ("old", "preds", False)]
     >>> find_table("old.preds", tables, "a.duckdb")
@@ -242,3 +238,68 @@ def find_table(wanted: str | None, tables: Iterable[DatabaseTable], label: str) 
             hint=did_you_mean(wanted, [*called, *qualified]),
         )
     return found
+
+
+# Rows of a database table, read or counted.
+
+
+@dataclass(frozen=True, eq=False)
+class DatabaseRows:
+    """Rows of a table."""
+
+    database: Database  # which has them
+    source: str  # description, for users
+    table: str  # as it stands after FROM
+    columns: tuple[DatabaseColumn, ...]  # those of the table
+    where: str | None  # the condition that the rows fulfil, in the database's own SQL
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """DuckDB's type of each column."""
+        return {column.name: column.type for column in self.columns}
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """Name of each column in a query."""
+        return {column.name: f"c{place}" for place, column in enumerate(self.columns)}
+
+    def select(self, columns: Sequence[str], inside: str = "") -> str:
+        """Query for the rows, in the database's own SQL.
+
+        `columns`: the columns needed, named as in `names`.
+        """
+        wanted = set(columns)
+        told = [
+            f"{column.sql} AS {self.names[column.name]}"
+            for column in self.columns
+            if column.name in wanted
+        ]
+        conditions = [condition(self.where).removeprefix("WHERE ")] if self.where else []
+        conditions += [inside] if inside else []
+        where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
+        return selection(told or ["1 AS one"], self.table, where)
+
+
+def find_rows(
+    database: Database, *, table: str | None, where: str | None, wanted: Sequence[str]
+) -> DatabaseRows:
+    """Find a table, and test the condition on its rows.
+
+    `wanted`: the columns needed.
+    """
+    label = database.address if table is None else f"table {table} of {database.address}"
+    with database.connected(label):
+        schema, name = find_table(table, database.tables(), database.address)
+        columns = database.columns(schema, name)
+        names = [column.name for column in columns]
+        needed = with_parts(wanted, names)
+        refuse_repeated_columns(needed, names, label)
+        refuse_missing_columns(needed, names, label)
+        rows = DatabaseRows(database, label, database.table(schema, name), tuple(columns), where)
+        if where:
+            try:
+                tried = f"({rows.select(needed)}) AS tried"
+                database.fetch(selection(["1"], tried, "LIMIT 0"))
+            except database.errors() as error:
+                raise bad_condition(where, error, names) from error
+        return rows

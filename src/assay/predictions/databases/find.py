@@ -1,30 +1,35 @@
-"""Databases by their URL or path, before anything is connected to."""
+"""Databases by their URL or path, before any connection."""
+
+from collections.abc import Callable
 
 from assay.predictions.databases.clickhouse import ClickHouse, is_clickhouse
 from assay.predictions.databases.database import Database
 from assay.predictions.databases.postgres import Postgres, is_postgres
 from assay.predictions.databases.sqlite import Sqlite, is_sqlite
 
+KNOWN: list[tuple[Callable[[str], bool], type[Database]]] = [
+    (is_postgres, Postgres),
+    (is_clickhouse, ClickHouse),
+    (is_sqlite, Sqlite),
+]
+"""For each kind of database, the test of its URL or path, and its class."""
+
 
 def find_database(path: str) -> Database | None:
-    """Return the database that a URL or a path is of: PostgreSQL, ClickHouse or SQLite.
+    """Database of a URL or path: PostgreSQL, ClickHouse or SQLite.
 
-    Nothing is connected to; of a file the first bytes are read.
+    Does not connect; of a file, it reads the first bytes.
 
     >>> database = find_database("clickhouse://ann:secret@host:8123/db")
     >>> database.name, database.address
     ('ClickHouse', 'clickhouse://host:8123/db')
     >>> find_database("preds.parquet")
     """
-    if is_postgres(path):
-        return Postgres(path)
-    if is_clickhouse(path):
-        return ClickHouse(path)
-    return Sqlite(path) if is_sqlite(path) else None
+    return next((kind(path) for is_one, kind in KNOWN if is_one(path)), None)
 
 
 def has_tables(path: str) -> bool:
-    """Tell whether a path is that of a database, one of whose tables is meant.
+    """Whether a path is a database, so that a table must be named.
 
     >>> has_tables("postgresql://host/db"), has_tables("preds.duckdb"), has_tables("preds.csv")
     (True, True, False)
@@ -33,7 +38,7 @@ def has_tables(path: str) -> bool:
 
 
 def is_database(path: str) -> bool:
-    """Tell whether a path is that of a DuckDB file, by its name; one of SQLite is none.
+    """Whether a path is a DuckDB file, by its name; SQLite files are excluded.
 
     >>> is_database("preds.duckdb"), is_database("preds.parquet")
     (True, False)

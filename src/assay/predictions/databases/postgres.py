@@ -1,4 +1,4 @@
-"""PostgreSQL: how a table in it is reached, and what its SQL has of its own."""
+"""PostgreSQL: connections to its tables, and its SQL dialect."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,19 +9,18 @@ from urllib.parse import urlsplit
 from assay.core.deck import Id
 from assay.errors import MissingDependencyError, PredictionsError, install
 from assay.predictions.databases.database import (
-    Database,
+    Counter,
     DatabaseColumn,
     DatabaseTable,
     Row,
-    Written,
-    selection,
 )
+from assay.predictions.sql.query import Spell, selection
 from assay.predictions.sql.rows import quoted
 
 if TYPE_CHECKING:
     from psycopg import Column
 
-# PostgreSQL's numbers of the types that are read as they are; of all others the text that it
+# PostgreSQL's type numbers that are read as they are. Other types are read as the text that it
 # writes, which is exact.
 _TYPES = {
     16: "BOOLEAN",
@@ -47,7 +46,7 @@ _AT_ONCE = 50_000
 
 
 def is_postgres(text: str) -> bool:
-    """Tell whether a text is the URL of a PostgreSQL database.
+    """Whether a text is the URL of a PostgreSQL database.
 
     >>> is_postgres("postgresql://host/db"), is_postgres("preds.parquet")
     (True, False)
@@ -56,7 +55,7 @@ def is_postgres(text: str) -> bool:
 
 
 def address_of(url: str) -> str:
-    """Return the URL without the names and the password that may be in it.
+    """Return the URL without user names and password.
 
     >>> address_of("postgresql://someone:secret@host:5432/db?sslmode=require")
     'postgresql://host/db'
@@ -66,7 +65,7 @@ def address_of(url: str) -> str:
 
 
 def identifier(name: str) -> str:
-    """Return the name of a column or a table.
+    """Quoted name of a column or a table.
 
     >>> identifier('5" disc') == '"5"" disc"'
     True
@@ -74,15 +73,15 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-class Postgres(Database):
-    """A database of PostgreSQL, in a transaction that only reads."""
+class Postgres(Counter):
+    """A PostgreSQL database, in a read-only transaction."""
 
     name = "PostgreSQL"
     dialect = "postgres"
-    # A query that ends so is not merged with the one around it, and costs nothing else.
+    # A query with this end is not merged with the one around it; there is no other cost.
     fence = "OFFSET 0"
     smallint = "INTEGER"  # a condition can be cast to that only
-    functions: ClassVar[Mapping[str, Written]] = {
+    functions: ClassVar[Mapping[str, Spell]] = {
         "and_bits": lambda a, b: f"(({a}) & ({b}))",
         "or_bits": lambda a, b: f"(({a}) | ({b}))",
         "xor_bits": lambda a, b: f"(({a}) # ({b}))",
@@ -96,32 +95,32 @@ class Postgres(Database):
 
     @property
     def address(self) -> str:
-        """Where it is, for people."""
+        """Address, for users."""
         return address_of(self.url)
 
     def connect(self) -> Any:
-        """Connect, and begin a transaction that only reads, and sees one state of the table."""
+        """Connect, and start a read-only transaction that sees one state of the table."""
         psycopg = _driver()
         plain = re.sub(r"^\w+(\+\w+)?://", "postgresql://", self.url)
         server = psycopg.connect(plain, client_encoding="utf8")
         server.read_only = True
         server.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
-        server.execute("SET extra_float_digits = 3")  # before version 12 it rounded
+        server.execute("SET extra_float_digits = 3")  # versions before 12 rounded
         server.execute("SET standard_conforming_strings = on; SET datestyle = ISO")
-        # Rows keep the order they lie in.
+        # Keep rows in their physical order.
         server.execute("SET synchronize_seqscans = off")
-        # To compile the many steps of a query takes seconds, and saves less.
+        # Compiling the many steps of a query takes seconds and saves less.
         server.execute("SET jit = off")
         return server
 
     def fetch(self, sql: str) -> list[Row]:
-        """Return the rows that one query has for an answer."""
-        # What is prepared is one statement: a condition cannot end it and begin another, which
-        # could leave the transaction that only reads.
+        """Rows of a query's answer."""
+        # A prepared statement is a single one: a condition cannot end it and start another, which
+        # could leave the read-only transaction.
         return list(self.connection.execute(sql.encode(), prepare=True))
 
     def pieces(self, sql: str) -> Iterator[list[Row]]:
-        """Return the rows of one query piece by piece."""
+        """Rows of a query, piece by piece."""
         held: list[Row] = []
         with self.connection.cursor() as cursor:
             for row in cursor.stream(sql.encode()):
@@ -133,11 +132,11 @@ class Postgres(Database):
             yield held
 
     def version(self) -> str:
-        """Return what it says it is."""
+        """Name and version of the server."""
         return f"{self.name} {self.connection.info.server_version // 10_000}"
 
     def refuse_old(self) -> None:
-        """Raise where its version has no exclusive or of a group."""
+        """Raise if its version has no exclusive or of a group."""
         if self.connection.info.server_version < _OLDEST * 10_000:
             raise PredictionsError(
                 f"{self.address} is of {self.version()}",
@@ -146,15 +145,15 @@ class Postgres(Database):
             )
 
     def tables(self) -> list[DatabaseTable]:
-        """Return the tables and views that can be read."""
+        """Readable tables and views."""
         return list(self.connection.execute(_TABLES))
 
     def table(self, schema: str, name: str) -> str:
-        """Return a table as it stands after FROM."""
+        """Return a table as written after FROM."""
         return f"{identifier(schema)}.{identifier(name)}"
 
     def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
-        """Return the columns of a table."""
+        """Columns of a table."""
         query = selection(["*"], self.table(schema, name), "LIMIT 0")
         found = self.connection.execute(query.encode())
         return [
@@ -163,23 +162,24 @@ class Postgres(Database):
         ]
 
     def errors(self) -> tuple[type[Exception], ...]:
-        """Return what the driver raises."""
+        """Exceptions of the driver."""
         return (_driver().Error,)
 
     def literal(self, id: Id) -> str:
-        """Return an id as it stands in a query."""
+        """Return an id as a literal."""
         return quoted(id, "duckdb") if isinstance(id, str) else str(id)
 
     def possible(self, id: Id, kind: str) -> bool:
-        """Tell whether a column of ids could hold this one."""
+        """Whether a column of ids could contain this one."""
         return super().possible(id, kind) and "\0" not in str(id)
 
     def double(self, digits: str) -> str:
-        """Return a number as a literal, which would otherwise be a numeric."""
+        """Return a float literal; without a cast it would be a numeric."""
         return f"'{digits}'::float8"
 
-    def lookup(self, index: str, values: Sequence[float]) -> str:
-        """Return an element of a list."""
+    def lookup(self, index: str, which: int, values: Sequence[float]) -> str:
+        """Element of a list."""
+        del which
         listed = ",".join(map(repr, values))
         return f"('{{{listed}}}'::float8[])[({index}) + 1]"
 
@@ -193,12 +193,12 @@ def _driver() -> ModuleType:
 
 
 def type_of(column: "Column") -> str:
-    """Return what DuckDB calls the type of a column."""
+    """DuckDB's name for the type of a column."""
     if column.type_code != _NUMERIC:
         return _TYPES.get(column.type_code, "VARCHAR")
     digits, places = column.precision, column.scale
     if digits is None or places is None or not 0 <= places <= digits <= 38:
-        return "DOUBLE"  # any number of digits; the nearest is what a score becomes in any case
+        return "DOUBLE"  # any number of digits; scores become the nearest float anyway
     return f"DECIMAL({digits},{places})"
 
 
@@ -208,7 +208,7 @@ def _stored(column: "Column") -> str:
 
 
 def _sql(column: "Column") -> str:
-    """Return a column's values: numbers as a bigint or a float8, and others as they are written."""
+    """Return the SQL of a column's values: numbers as bigint or float8, others as text."""
     name, kind = identifier(column.name), type_of(column)
     if kind in ("FLOAT", "DOUBLE"):
         return f"{name}::float8"

@@ -1,1 +1,1 @@
-"""Predictions that DuckDB reads: into memory, or where they lie, out of core."""
+"""Predictions that DuckDB reads: into memory, or in place, out of core."""

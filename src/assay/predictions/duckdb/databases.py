@@ -1,4 +1,4 @@
-"""Tables of databases, of a DuckDB file or PostgreSQL, and queries."""
+"""Tables of a DuckDB file or a database, and queries."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,17 +11,11 @@ import pyarrow as pa
 from assay.errors import PredictionsError, refuse_no_file
 from assay.lazy import later
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.databases.database import Database, find_table
+from assay.predictions.databases.database import Database, find_rows, find_table
 from assay.predictions.databases.postgres import Postgres
-from assay.predictions.databases.rows import find_rows
 from assay.predictions.duckdb.paths import is_remote
-from assay.predictions.duckdb.readable import (
-    Readable,
-    bad_condition,
-    condition,
-    identifier,
-    refuse_repeated_columns,
-)
+from assay.predictions.duckdb.readable import Readable, identifier
+from assay.predictions.sql.checks import bad_condition, condition, refuse_repeated_columns
 from assay.predictions.sql.rows import quoted
 
 if TYPE_CHECKING:
@@ -35,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str | None) -> Readable:
-    """Return a table or view of a DuckDB file, which is opened for reading only."""
+    """Return a table or view of a DuckDB file, opened read-only."""
     if not is_remote(path) and not Path(path).exists():
         raise PredictionsError(
             f"{path!r} not found",
@@ -62,7 +56,7 @@ _SHOWN = 60  # characters of a query that serve as its name
 
 
 def is_query(text: str) -> bool:
-    """Tell whether a text is a query, and no path.
+    """Whether a text is a query, and not a path.
 
     >>> is_query("SELECT * FROM 'preds.parquet'"), is_query("selected.parquet")
     (True, False)
@@ -76,7 +70,7 @@ def is_query(text: str) -> bool:
 
 
 def name_of(query: str) -> str:
-    r"""Return what a query is called in front of people.
+    r"""Display name of a query.
 
     >>> name_of("SELECT id,\n  p FROM preds")
     "query 'SELECT id, p FROM preds'"
@@ -90,8 +84,8 @@ def readable_query(
 ) -> Readable:
     """Return a query as DuckDB reads it.
 
-    It is one SELECT, and is checked without being run. Relative paths in it are seen from the
-    working directory; the columns wanted must not be there twice.
+    It must be one SELECT; it is checked without being run. Relative paths in it start from the
+    working directory. The wanted columns must not repeat.
 
     >>> with duckdb.connect() as connection:
     ...     readable_query(connection, "SELECT 7 AS id, 0.5 AS p;", ["id"]).label
@@ -106,11 +100,11 @@ def readable_query(
     one = query.strip().rstrip(";").rstrip()
     label = name_of(query)
     refuse_repeated_columns(wanted, connection.sql(one).columns, label)
-    # The line ends keep a comment in the last line of the query from going on.
+    # The line breaks end a comment in the last line of the query.
     return Readable(label, f"(\n{one}\n) AS query")
 
 
-# A table of PostgreSQL, copied once into Parquet files.
+# A PostgreSQL table, copied once into Parquet files.
 
 
 # Every value is in quotes, so that a line is never empty and \N without them is NULL.
@@ -122,7 +116,7 @@ _READ = (
     "parallel = false, max_line_size = 67108864"
 )
 
-# So many bytes go from one file into the other at once; DuckDB holds several times as many.
+# Bytes copied from one file into the other at once; DuckDB needs several times as many.
 _PART = 32 * 2**20
 
 
@@ -133,9 +127,9 @@ def readable_copy(
     table: str | None,  # the table, a view too; None for an error that lists them
     where: str | None,  # a condition on the rows, which PostgreSQL looks at
     wanted: Sequence[str],  # the columns
-    folder: Path,  # where the copy goes
+    folder: Path,  # folder of the copy
 ) -> Readable:
-    """Copy columns of a table into Parquet files, in one reading transaction."""
+    """Copy columns of a table into Parquet files, in one read-only transaction."""
     database = Postgres(url)
     label = database.address if table is None else f"table {table} of {database.address}"
     with database.connected(label):
@@ -162,18 +156,18 @@ def readable_copy(
     return Readable(label, sql, size, is_lasting=True, is_filtered=True)
 
 
-# A table of another database, copied by way of its driver.
+# A table of another database, copied through its driver.
 
 
 def readable_pieces(
-    database: Database,  # where the table is
+    database: Database,  # database of the table
     *,
     table: str | None,
     where: str | None,
     wanted: Sequence[str],
     folder: Path,
 ) -> Readable:
-    """Copy columns of a table of ClickHouse or SQLite into a Parquet file."""
+    """Copy columns of a ClickHouse or SQLite table into a Parquet file."""
     rows = find_rows(database, table=table, where=where, wanted=wanted)
     held = [column for column in rows.columns if column.name in set(wanted)]
     schema = pa.schema([(column.name, _arrow(column.type)) for column in held])
@@ -190,7 +184,7 @@ def readable_pieces(
 
 
 def _arrow(kind: str) -> "pa.DataType":
-    """Return Arrow's type of what DuckDB has a name for."""
+    """Arrow's type for a DuckDB type."""
     if kind.startswith("DECIMAL"):
         digits, places = re.findall(r"\d+", kind)
         return pa.decimal128(int(digits), int(places))
@@ -219,15 +213,15 @@ def _try_condition(
     from psycopg import sql
 
     try:
-        # PostgreSQL prepares one statement at a time: a condition cannot end it and begin another,
-        # which could leave the transaction that only reads.
+        # PostgreSQL prepares one statement at a time: a condition cannot end it and start another,
+        # which could leave the read-only transaction.
         server.execute(sql.SQL("EXPLAIN ") + select, prepare=True)
     except psycopg.Error as error:
         raise bad_condition(where, error, names) from error
 
 
 def _parts(server: "Connection", select: "Composed", folder: Path) -> Iterator[Path]:
-    """Write the rows into a file, again and again; each time it is to be read before the next."""
+    """Write the rows into one file, part by part; read each part before the next."""
     from psycopg import sql
 
     path = folder / "copy.csv"

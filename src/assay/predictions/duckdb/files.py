@@ -1,4 +1,4 @@
-"""Parquet, CSV and JSON files as something that DuckDB reads."""
+"""Parquet, CSV and JSON files as DuckDB reads them."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -10,15 +10,11 @@ import duckdb
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.duckdb.paths import Files
-from assay.predictions.duckdb.readable import (
-    Readable,
-    identifier,
-    nothing_in,
-    refuse_repeated_columns,
-)
+from assay.predictions.duckdb.readable import Readable, identifier
+from assay.predictions.sql.checks import nothing_in, refuse_repeated_columns
 from assay.predictions.sql.rows import quoted
 
-# Whether the columns of several files fit together.
+# Compatibility of the columns of several files.
 
 Schema: TypeAlias = tuple[tuple[str, str], ...]
 """Names and DuckDB types of a file's columns, in order."""
@@ -28,13 +24,13 @@ Schemas: TypeAlias = Mapping[Schema, Sequence[str]]
 
 _SIGNED = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT"}
 _UNSIGNED = {"UTINYINT", "USMALLINT", "UINTEGER"}
-# Types that may stand side by side: one of 64 bits holds them all.
+# Types that are compatible: one 64-bit type holds them all.
 _FAMILIES = (_SIGNED | _UNSIGNED, _UNSIGNED | {"UBIGINT"}, {"FLOAT", "DOUBLE"})
 _NONE = "none"
 
 
 def grouped(schemas: Iterable[tuple[str, Schema]]) -> dict[Schema, list[str]]:
-    """Return the files of each schema."""
+    """Files by schema."""
     groups: dict[Schema, list[str]] = {}
     for path, schema in schemas:
         groups.setdefault(schema, []).append(path)
@@ -42,9 +38,9 @@ def grouped(schemas: Iterable[tuple[str, Schema]]) -> dict[Schema, list[str]]:
 
 
 def refuse_differences(schemas: Schemas, wanted: Sequence[str], files: Files) -> None:
-    """Raise an error if a column is twice in a file, or of another type in the next, or not there.
+    """Raise if a column repeats in a file, differs in type between files, or is not in all files.
 
-    A column that no file has is not told here.
+    A column that is in no file is not reported here.
 
     >>> schemas = grouped([("a", (("id", "BIGINT"),)), ("b", (("id", "VARCHAR"),))])
     >>> refuse_differences(schemas, ["id"], Files("*", ("a", "b"), "Parquet"))
@@ -74,13 +70,13 @@ def _told(kind: str, paths: Sequence[str]) -> str:
     return f"{what} in {files} ({'' if len(paths) == 1 else 'such as '}{paths[0]})"
 
 
-# The columns of JSON files, from all of their values.
+# Columns of JSON files, from all of their values.
 #
-# DuckDB guesses them from the first rows, and makes what comes later fit: 5.5 among integers
-# becomes 6, true among numbers 1, and text that looks like a date a date.
+# DuckDB guesses types from the first rows and converts later values: 5.5 among integers becomes 6,
+# true among numbers 1, and text that looks like a date a date.
 
 
-# By what DuckDB calls the types of values; a column that has several others stays JSON.
+# By DuckDB's names of the value types; a column with other combinations stays JSON.
 _TYPES: tuple[tuple[set[str], str], ...] = (
     (set(), "INTEGER"),  # nothing but null
     ({"UBIGINT"}, "UBIGINT"),
@@ -93,7 +89,7 @@ _TYPES: tuple[tuple[set[str], str], ...] = (
 
 @dataclass(frozen=True)
 class JsonColumns:
-    """All names in JSON files, and the types of those that are asked for."""
+    """All names in JSON files, and the types of the wanted columns."""
 
     names: Sequence[str]
     types: Mapping[str, str]
@@ -111,13 +107,13 @@ def json_columns(
     options: str,
     wanted: Sequence[str] | None,  # the columns
 ) -> JsonColumns:
-    r"""Look at all values of some columns, or of all."""
+    r"""Find the types of some columns, or of all, from all their values."""
     keys = connection.execute(
         f"FROM read_json_objects({files}, {options}) "
         "SELECT DISTINCT unnest(json_keys(json)) AS key ORDER BY key"
     ).fetchall()
     names = [name for (name,) in keys]
-    # DuckDB does not tell upper from lower case in names; that a wanted one repeats is told later.
+    # DuckDB ignores case in names; repeated wanted names are reported later.
     different = list({name.casefold(): name for name in reversed(names)}.values())[::-1]
     asked = different if wanted is None else [name for name in different if name in wanted]
     if not asked:
@@ -143,10 +139,10 @@ def _struct(types: Mapping[str, str]) -> str:
     return f"{{{', '.join(fields)}}}"
 
 
-# Only what stands between the fields is left to DuckDB to find out; whatever else it would guess
-# from the first rows can fail on a later one or, worse, change it: the type of an id 007 among
-# integers, apostrophes as quotes, a first line to skip. What stands in quotes is a value, also when
-# it is empty; a field with nothing in it is missing. Columns of several files go by their names.
+# DuckDB detects only the delimiter. Anything else that it guesses from the first rows can fail on a
+# later row or change it: the type of an id 007 among integers, apostrophes as quotes, a first line
+# to skip. A quoted field is a value, even if it is empty; an empty field without quotes is missing.
+# Columns of several files are matched by name.
 _CSV = (
     "all_varchar = true, allow_quoted_nulls = false, quote = '\"', escape = '\"', comment = '', "
     "skip = 0, union_by_name = true, max_line_size = 16000000, "
@@ -157,10 +153,10 @@ _CSV = (
 def readable_files(
     connection: duckdb.DuckDBPyConnection, files: Files, wanted: Sequence[str], *, whole: bool
 ) -> Readable:
-    """Return files as DuckDB reads them, once their columns are known to fit together.
+    """Files as DuckDB reads them; raise if their columns are incompatible.
 
-    `wanted`: the columns that must be clear: in every file, once, and of one type; integers of
-    different widths are one type, and so are floats.
+    `wanted`: columns that must be in every file, once, and of one type; integers of different
+    widths are one type, and so are floats.
     """
     if files.kind == "Parquet":
         return _parquet(connection, files, wanted)
@@ -174,7 +170,7 @@ def _parquet(
 ) -> Readable:
     schemas = grouped(parquet_schemas(connection, files))
     refuse_differences(schemas, wanted, files)
-    # To go by the union of all names DuckDB would have to open every file for every query.
+    # To match columns by name, DuckDB would have to open every file for every query.
     options = [_hive(files, schemas), *(["union_by_name = true"] if len(schemas) > 1 else [])]
     sql = f"read_parquet({files.sql}, {', '.join(options)})"
     return Readable(files.label, sql, files.bytes, is_lasting=True)
@@ -206,7 +202,7 @@ def _csv(connection: duckdb.DuckDBPyConnection, files: Files, wanted: Sequence[s
 def _json(
     connection: duckdb.DuckDBPyConnection, files: Files, wanted: Sequence[str], *, whole: bool
 ) -> Readable:
-    # A .json file may be one list of all items; in the others every line is one.
+    # A .json file may be one list of all items; in other files every line is an item.
     any_form = any(path.lower().removesuffix(".gz").endswith(".json") for path in files.paths)
     options = f"format = '{'auto' if any_form else 'newline_delimited'}'"
     columns = json_columns(connection, files.sql, options, None if whole else wanted)
@@ -220,9 +216,9 @@ def _json(
 
 
 def _hive(files: Files, schemas: Schemas) -> str:
-    """Return whether folders named key=value are columns: if no file has one of these itself.
+    """Option that makes columns of folders named key=value, unless a file has such a column.
 
-    DuckDB would put the folder's value in the place of the file's.
+    DuckDB would replace the file's value by the folder's.
     """
     names = {name.casefold() for schema in schemas for name, _ in schema}
     hive = bool(files.keys) and names.isdisjoint(key.casefold() for key in files.keys)
@@ -232,7 +228,7 @@ def _hive(files: Files, schemas: Schemas) -> str:
 def parquet_schemas(
     connection: duckdb.DuckDBPyConnection, files: Files
 ) -> list[tuple[str, Schema]]:
-    """Return the columns of each file."""
+    """Columns of each file."""
     rows = connection.execute(
         f"FROM parquet_schema({files.sql}) SELECT file_name, name, num_children, duckdb_type"
     ).fetchall()
@@ -251,7 +247,7 @@ def parquet_schemas(
 
 
 def _csv_schemas(connection: duckdb.DuckDBPyConnection, files: Files) -> list[tuple[str, Schema]]:
-    """Return the names as they stand in the first lines: DuckDB renames those that repeat."""
+    """Column names in the first lines: DuckDB renames those that repeat."""
     schemas = []
     for path in files.paths:
         one = Files(path, (path,), "CSV")

@@ -1,35 +1,56 @@
-"""Predictions read into memory through DuckDB, whatever it can read them from."""
+"""Predictions read into memory through DuckDB, from any source that it can read."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 
 from assay.core.deck import Id
 from assay.core.types import Ints
+from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
-from assay.predictions.column import Arrow, Column, Loaded
+from assay.predictions.class_values import (
+    MOST_WORDS,
+    Occurring,
+    as_lists,
+    class_text,
+    numbered_words,
+)
+from assay.predictions.column import (
+    Arrow,
+    Column,
+    Loaded,
+    examples,
+    refuse_missing_columns,
+    row_numbers,
+)
 from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.readable import identifier, reading
-from assay.predictions.duckdb.relations import Relation, no_row, open_relation
-from assay.predictions.scan import Scan
-from assay.predictions.tables import shown_values
+from assay.predictions.duckdb.relations import Relation, open_relation
+from assay.predictions.roles import Roles, about
+from assay.predictions.scan import Scan, as_scan
+from assay.predictions.sql.checks import nothing_in
+from assay.predictions.sql.classes import LIST, NUMBER, list_sql
+from assay.predictions.tables import read_mapping, read_table, shown_values
+from assay.predictions.values import by_frequency, slice_bits, slice_columns, slice_text
 
 
 def read_scan(
-    # What to read, as `open_relation` has it. Files are read in the order of their names.
+    # As `open_relation` takes it. Files are read in the order of their names.
     scan: Scan,
-    # used, show: the columns to read, and those that people see. The latter are left where they are
-    # until items are drawn, and then read for these only; from a CSV file they come as they stand
-    # there. Those of a query are read at once.
+    # used, show: columns to read, and columns shown to reviewers. The latter are read only for the
+    # items drawn; from a CSV file they are text. Those of a query are read at once.
     used: Sequence[str],
     show: Sequence[str],
-    # The column by which drawn items are found again; None for the number of the row.
+    # Column by which drawn items are found again; None for the row number.
     id: str | None,
-    lists: Sequence[str] = (),  # those of the columns to read that hold lists of numbers
+    lists: Sequence[str] = (),  # columns that contain lists of numbers
 ) -> Loaded:
-    r"""Read columns of files, a query or a table of a database."""
+    r"""Read columns of files, a query or a database table."""
     relation = open_relation(scan, [*used, *show], staged=False)
     for name in used:
         if relation.types[name] == "JSON" and name not in lists:
@@ -39,13 +60,13 @@ def read_scan(
                 details="ids, scores and labels are each of one type: numbers, text, or true and "
                 "false",
             )
-    # A query need not give the same rows when it is run again to show some.
+    # A query may give other rows when it is run again to show some.
     held = list(dict.fromkeys([*used, *show])) if is_query(scan.path or "") else list(used)
     with reading(relation.label):
         names = ", ".join(_list_of(relation, name, lists) for name in held)
         table = relation.connection.sql(f"FROM {relation.sql} SELECT {names}").to_arrow_table()
     if not table.num_rows:
-        raise no_row(scan, relation.label)
+        raise nothing_in(relation.label, scan.where)
     data = dict(zip(held, table.columns, strict=True))
     columns = {
         name: Column(name, relation.label, data[name], untyped=relation.is_text) for name in used
@@ -55,7 +76,9 @@ def read_scan(
 
     def shown(rows: Ints, ids: Sequence[Id]) -> list[dict[str, object]]:
         if set(show) <= set(held):
-            values = [_shown(data[name].take(rows), relation.types[name]) for name in show]
+            values = [
+                _shown(data[name].take(row_numbers(rows)), relation.types[name]) for name in show
+            ]
             return [dict(zip(show, row, strict=True)) for row in zip(*values, strict=True)]
         return fetch_shown(relation, id, ids, show)
 
@@ -63,7 +86,7 @@ def read_scan(
 
 
 def _list_of(relation: Relation, name: str, lists: Sequence[str]) -> str:
-    """Return a column as it is read: lists out of JSON, which is text otherwise."""
+    """Return a column as it is read: JSON, otherwise text, is cast to lists."""
     if name in lists and relation.types[name] == "JSON":
         return f"TRY_CAST({identifier(name)} AS DOUBLE[]) AS {identifier(name)}"
     return identifier(name)
@@ -72,9 +95,9 @@ def _list_of(relation: Relation, name: str, lists: Sequence[str]) -> str:
 def fetch_shown(
     relation: Relation, id: str | None, ids: Sequence[Id], show: Sequence[str]
 ) -> list[dict[str, object]]:
-    """Return what people see of the items with these ids, in their order.
+    """Return the displayed values of the items with these ids, in their order.
 
-    `ids`: the items, all of them integers or all strings; `show`: the columns.
+    `ids`: all integers or all strings; `show`: the columns.
 
     Raises PredictionsError: if some of the items are no longer there.
     """
@@ -82,7 +105,7 @@ def fetch_shown(
         return []
     texts = isinstance(ids[0], str)
     key = "row_number() OVER () - 1" if id is None else identifier(id)
-    # In a CSV file an integer is text, too.
+    # In a CSV file integers are text, too.
     if id is not None and (texts or relation.is_text):
         key = f"CAST({key} AS VARCHAR)"
         keys: Sequence[Id] = [str(each) for each in ids]
@@ -114,3 +137,240 @@ def _shown(column: Arrow, kind: str) -> list[object]:
     if kind != "JSON":
         return shown_values(column)
     return [None if text is None else json.loads(text) for text in column.to_pylist()]
+
+
+# Distinct values of columns in a DuckDB relation: class names, and slices.
+
+
+_FIRST = 100_000  # rows that are looked at before all others
+_BLANK = "value IS NULL OR trim(value::VARCHAR) IN ('', 'nan')"
+BITS = "assay_bits"
+"""Column with the bits of the slices that contain a row."""
+
+_TABLE = "assay_slice"
+_WORDS, _NUMBERS, _CLASSES = "assay_words", "assay_numbers", "assay_classes"
+
+
+def distinct_in_duckdb(relation: Relation, column: str, limit: int, *, complete: bool) -> Occurring:
+    """Distinct values of a column, at most two more than a limit."""
+    where = f"column {column!r} of {relation.label}"
+    rows = relation.connection.sql(f"FROM {relation.sql}").project(f"{identifier(column)} AS value")
+
+    def fetched(found: duckdb.DuckDBPyRelation) -> list[Any]:
+        with reading(relation.label):
+            return found.fetchall()
+
+    def first_rows(condition: str) -> str:
+        numbered = rows.project("row_number() OVER () - 1 AS row, value").filter(condition)
+        return examples(np.array([row for row, _ in fetched(numbered.order("row").limit(3))]))
+
+    def rows_with(value: object) -> str:
+        wanted = duckdb.ConstantExpression(value)
+        return first_rows(f"value = {wanted}")
+
+    some = fetched(rows.limit(_FIRST).distinct().limit(limit + 2))
+    if len(some) > limit + (1 if complete else 0):
+        return Occurring([value for (value,) in some], where)
+    values = [value for (value,) in fetched(rows.distinct().limit(limit + 2))]
+    if complete and not all(map(class_text, values)):
+        ((count, size),) = fetched(rows.aggregate(f"count_if({_BLANK}), count(*)"))
+        raise PredictionsError(
+            f"{count:,} of {size:,} predicted classes in {where} are missing",
+            details=first_rows(_BLANK),
+            hint="mend or drop these rows",
+        )
+    return Occurring(values, where, rows_with)
+
+
+@dataclass(frozen=True)
+class DuckSlices:
+    """Names of slices, and the table expression of rows with their bits."""
+
+    names: tuple[str, ...]
+    sql: str
+
+
+def find_slices(relation: Relation, written: Sequence[str]) -> DuckSlices:
+    """Find the values that define slices, and the bits of rows.
+
+    Reads the values of a column with their row counts, and formats them as in memory. Tables map
+    each value to its bits; rows are joined with them.
+    """
+    columns = slice_columns(written)
+    refuse_missing_columns(columns, list(relation.types), relation.label)
+    rows = relation.connection.sql(f"FROM {relation.sql}")
+    tables, values = {}, {}
+    for name in columns:
+        column = rows.project(f"{identifier(name)} AS value")
+        with reading(relation.label):
+            found = column.aggregate("value, count(*) AS count", "value").to_arrow_table()
+        texts = [slice_text(value) for value in found["value"].to_pylist()]
+        values[name], place = by_frequency(texts, np.asarray(found["count"]))
+        tables[name] = found, place
+    names, of_value = slice_bits(written, values.__getitem__, relation.label)
+    joins, bits = [], []
+    for number, (name, (found, place)) in enumerate(tables.items()):
+        of_text = np.array([of_value[name].get(value, 0) for value in values[name]])
+        told = pa.table({"value": found["value"], "bits": of_text[place]})
+        table = f"{_TABLE}_{number}"
+        relation.connection.execute(f"DROP TABLE IF EXISTS {table}")
+        relation.connection.from_arrow(told).filter("bits > 0").create(table)
+        same = f"{table}.value IS NOT DISTINCT FROM assay_rows.{identifier(name)}"
+        joins.append(f"LEFT JOIN {table} ON {same}")
+        bits.append(f"coalesce({table}.bits, 0)")
+    joined = f"(FROM {relation.sql}) AS assay_rows {' '.join(joins)}"
+    return DuckSlices(names, f"(FROM {joined} SELECT assay_rows.*, {' | '.join(bits)} AS {BITS})")
+
+
+def rows_with_classes(relation: Relation, roles: Roles) -> str:
+    """Table expression of rows with one or two more columns, of `sql.classes`.
+
+    The distinct predicted classes are read once, and their numbers stored in a small table of the
+    connection: joining it is faster than any expression.
+    """
+    more, joined = [], ""
+    if roles.predicted is not None and roles.classes is not None:
+        _number_words(relation, roles.predicted, roles.classes)
+        more.append(f"{_CLASSES}.number AS {NUMBER}")
+        column = identifier(roles.predicted)
+        joined = f"LEFT JOIN {_CLASSES} ON assay_rows.{column} = {_CLASSES}.word"
+    if roles.of_class:
+        listed = list_sql(
+            roles,
+            {name: f"assay_rows.{identifier(name)}" for name in relation.types},
+            relation.types,
+            dialect="duckdb",
+            is_text=relation.is_text,
+            source=relation.label,
+        )
+        more.append(f"{listed} AS {LIST}")
+    rows = f"(FROM {relation.sql}) AS assay_rows {joined}"
+    return f"(FROM {rows} SELECT assay_rows.*, {', '.join(more)})"
+
+
+def _number_words(relation: Relation, column: str, classes: Vocabulary) -> None:
+    connection = relation.connection
+    words = connection.sql(f"FROM {relation.sql}").project(f"{identifier(column)} AS word")
+    with reading(relation.label):
+        some = words.filter("word IS NOT NULL").distinct().limit(MOST_WORDS + 1)
+        some.project("row_number() OVER () AS place, word").create(_WORDS)
+        found = connection.table(_WORDS).fetchall()
+    kept, numbers = numbered_words([word for _, word in found], classes, column, relation.label)
+    places = pa.array([found[each][0] for each in kept], pa.int64())
+    table = pa.table({"place": places, "number": pa.array(numbers, pa.int32())})
+    connection.from_arrow(table).create(_NUMBERS)
+    joined = connection.table(_WORDS).join(connection.table(_NUMBERS), "place")
+    joined.project("word, number").create(_CLASSES)
+
+
+# Rows that DuckDB reads again, to describe what is wrong with them.
+
+
+class DuckInspected:
+    """`Inspected` rows of a relation.
+
+    `relation`: the rows; `id`: the id as SQL; it orders the examples; `sql`: table expression of
+    the relation's rows, with more columns.
+    """
+
+    def __init__(self, relation: Relation, id: str, sql: str) -> None:
+        self._relation, self._id, self._sql = relation, id, sql
+
+    @property
+    def source(self) -> str:
+        """Source of the rows, for users."""
+        return self._relation.label
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """Type of each column."""
+        return self._relation.types
+
+    def count(self, conditions: Sequence[str]) -> Sequence[int]:
+        """Return the number of rows that fulfil each condition."""
+        counts = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions)
+        counted: Sequence[int] = self._fetch(self._rows.aggregate(counts))[0]
+        return counted
+
+    def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
+        """Columns of up to three rows that fulfil a condition: those with the smallest ids."""
+        found = self._rows.filter(condition).order(self._id).limit(3)
+        return self._fetch(found.project(", ".join(map(identifier, columns))))
+
+    def distinct(self, column: str, condition: str, limit: int) -> list[object]:
+        """Smallest values of the column among the rows that fulfil a condition."""
+        values = self._rows.filter(condition).project(f"{identifier(column)} AS value").distinct()
+        return [value for (value,) in self._fetch(values.order("value").limit(limit))]
+
+    @property
+    def _rows(self) -> duckdb.DuckDBPyRelation:
+        return self._relation.connection.sql(f"FROM {self._sql}")
+
+    def _fetch(self, rows: duckdb.DuckDBPyRelation) -> list[Any]:
+        """Fetch rows without using the files' statistics.
+
+        Statistics of Parquet files omit NaN, and DuckDB would conclude that there is none:
+        https://github.com/duckdb/duckdb/issues/25521.
+        """
+        connection = self._relation.connection
+        connection.execute("SET disabled_optimizers = 'statistics_propagation,filter_pushdown'")
+        try:
+            found: list[Any] = rows.fetchall()
+        finally:
+            connection.execute("RESET disabled_optimizers")
+        return found
+
+
+# Columns of any container.
+
+
+def load(
+    source: object,
+    # used, show: columns to read, and columns shown to reviewers.
+    used: Sequence[str],
+    show: Sequence[str],
+    id: str | None,  # the column of ids
+    lists: Sequence[str] = (),  # columns that contain lists of numbers
+) -> Loaded:
+    """Read columns of a path, a query, a database table, a mapping or a table in memory.
+
+    >>> load({"p": [0.9, 0.2]}, ["p"], (), None).source
+    'dict, 2 rows'
+    """
+    scan = as_scan(source)
+    if scan.path is not None:
+        return read_scan(scan, used, show, id, lists)
+    held = scan.source
+    for name, given in (("where", scan.where), ("table", scan.table)):
+        if given is not None:
+            raise PredictionsError(
+                f"{name}={given!r} is given beside predictions of type {type(held).__name__}",
+                details=f"{name} is for files, queries and databases",
+                hint="filter the table first, and leave it out",
+            )
+    if isinstance(held, Mapping):
+        wide = {name: held[name] for name in lists if getattr(held.get(name), "ndim", 1) == 2}
+        held = {**held, **{name: as_lists(array) for name, array in wide.items()}} if wide else held
+        return read_mapping(held, used, show, type(held).__name__)
+    return read_table(held, used, show)
+
+
+def load_columns(
+    source: object,
+    roles: Mapping[str, Roles],  # the columns of each classifier
+    others: list[str],  # columns of no classifier
+    show: Sequence[str],
+    id: str | None,
+) -> Loaded:
+    """Read each column once, even if several classifiers share it."""
+    needed = [column for role in roles.values() for column in role.columns]
+    lists = [role.of_class[0] for role in roles.values() if len(role.of_class) == 1]
+    try:
+        return load(source, list(dict.fromkeys([*others, *needed])), show, id, lists)
+    except PredictionsError as error:
+        # A reader's error about one column starts with its name.
+        for name, role in roles.items():
+            if any(error.problem.startswith(f"column {column!r} ") for column in role.columns):
+                with about(name):
+                    raise
+        raise

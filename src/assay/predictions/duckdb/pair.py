@@ -1,8 +1,10 @@
-"""Two sets of predictions that DuckDB joins by id; what does not fit into memory goes to a file."""
+"""Two sets of predictions that DuckDB joins by id; what does not fit in memory goes to a file."""
 
 import weakref
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any, TypeVar
@@ -11,82 +13,74 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from assay.core.bins import Rule
+from assay.core.bins import Rule, Scale
+from assay.core.cuts import Variable
 from assay.core.deck import Id
-from assay.core.error_model import RANK, Model, Values
+from assay.core.error_model import RANK, Model, Values, columns_at
 from assay.core.profile import ScoreCells
-from assay.core.types import Floats, Ints
+from assay.core.types import Floats, Ints, Words
+from assay.core.weights import as_impressions
 from assay.errors import PredictionsError
-from assay.predictions.duckdb.cell_keys import duckdb_bin, refuse_other_bins
+from assay.predictions.batches import AT_ONCE, Batch, count_cells, count_spans, drawn, rows_of
+from assay.predictions.column import Ids
+from assay.predictions.draw import TOP, weight_words
+from assay.predictions.duckdb.passes import Odds, columns_of, odds_words
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import release
 from assay.predictions.duckdb.scanner import pieces_of
 from assay.predictions.engine import Rows, Span, polled
-from assay.predictions.ids import Ids
-from assay.predictions.memory import TOP
-from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed, duckdb_mix
-from assay.predictions.sql.opinions import (
-    duckdb_row_word,
-    either_sql,
-    model_sql,
-    refuse_other_words,
-)
-from assay.predictions.sql.pair import IN_BOTH, N_CODES, Weighing, value_sql
-from assay.predictions.sql.pair_sides import (
+from assay.predictions.pair_scanner import (
+    IN_BOTH,
+    N_CODES,
     SIDES,
-    ScannedSide,
+    PairScanner,
     Side,
     Streaming,
+    Weighing,
     joined_opinions,
     tell_of_move,
 )
-from assay.predictions.sql.rows import (
-    Family,
-    case_sql,
-    double_sql,
-    heap_sql,
-    impressions_sql,
-    quoted,
-)
+from assay.predictions.predictions import Predictions
+from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
+from assay.predictions.sql.opinions import duckdb_row_word, either_sql
+from assay.predictions.sql.rows import Family, double_sql, impressions_sql, quoted
+from assay.predictions.sql.scanner import SqlScanner
 
-_MEMORY = "700MB"  # the join takes as much, and writes to a temporary file what is beyond
+_MEMORY = "700MB"  # memory limit of the join, which spills to a temporary file
 _TYPES = {"int64": "BIGINT", "uint64": "UBIGINT", None: "VARCHAR"}
-# Of a bin behind its code: of a rank, or of a model's log odds.
-_BITS: dict[Rule, int] = {"probability": 12, "margin": 15}
 _SQL_TYPES: dict[Family, str] = {"float": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN"}
 
-# The sides come as streams, whose lengths DuckDB does not know. It would take any of them for the
-# small side of a join; as they are written here, the right one is.
+# The sides are streams, whose lengths DuckDB does not know. It could take either for the small side
+# of a join; as written here, the right one is small.
 _AS_WRITTEN = "build_side_probe_side,join_order"
 
 Answer = TypeVar("Answer")
 
 
-class DuckPair:
-    """A `Join` in a DuckDB of its own.
+class DuckPair(PairScanner):
+    """Two sets joined in a separate DuckDB: the ids of both, each with its cell in either set.
 
-    What another DuckDB reads comes as a stream, each time that something is asked. Other sides are
-    copied once: an id and a key a row, and its weight if any.
-
-    `sides`: the earlier and the later, wherever they are; `names`: what the two are called;
-    `model`: what takes the mean rank's place. Columns for it are those that both sides have, which
-    are streams then.
+    A side that another DuckDB reads is a stream, read again for each query. Other sides are copied
+    once: for each row an id and a key, and its weight if any. Columns for a model are those of both
+    sides, which are streams then.
     """
 
-    exponent: int | None = None
-
     def __init__(
-        self, sides: tuple[Side, Side], names: tuple[str, str], model: Model | None = None
+        self,
+        parts: tuple[Predictions, Predictions],
+        names: tuple[str, str],
+        *,
+        shows: bool,
+        model: Model | None = None,
     ) -> None:
-        refuse_other_bins()
-        self.model = model
-        self._sides, self._weighted = sides, sides[0].part.weighted
-        self._digest = duckdb_digest("id", sides[0].part.id_kind)
-        self._source = " and ".join(side.part.source for side in sides)
+        super().__init__(parts, names, shows=shows, model=model)
+        sides = self._sides
+        self._digest = duckdb_digest("id", self.id_kind)
+        self._source = " and ".join(part.source for part in parts)
         self._streams = {
-            name: side.part.scanner
+            name: side.scanner
             for name, side in zip(SIDES, sides, strict=True)
-            if isinstance(side, ScannedSide) and isinstance(side.part.scanner, Streaming)
+            if isinstance(side.scanner, Streaming)
         }
         self._opinions = joined_opinions(list(self._streams.values()), names)
         folder = Path(mkdtemp(prefix="assay-"))
@@ -99,185 +93,153 @@ class DuckPair:
         )
         weakref.finalize(self, release, connection, folder)
         connection.execute(
-            "SET perfect_ht_threshold = 17; SET preserve_insertion_order = false; "
-            "SET enable_progress_bar = false; "
+            "SET preserve_insertion_order = false; SET enable_progress_bar = false; "
             f"SET disabled_optimizers = '{_AS_WRITTEN}'; SET memory_limit = '{_MEMORY}'"
         )
         with reading(self._source):
             for name, side in zip(SIDES, sides, strict=True):
                 if name not in self._streams:
                     self._copy(name, side)
-            self._missing = [
-                self._make_steps(name, side) for name, side in zip(SIDES, sides, strict=True)
-            ]
             self._id_type = self._common_type()
+        # For each side, the rank of a cell and its contribution to a code; the last is for no cell.
+        self._steps = [
+            (np.append(side.steps.rank, 0.0), np.append(side.steps.code, 0)) for side in sides
+        ]
+        self._odds = None if model is None else self._odds_by(model)
+
+    def _odds_by(self, model: Model) -> Odds:
+        names = {name: column for name, (column, _) in self._opinions.items()}
+        types = {name: _SQL_TYPES[family] for name, (_, family) in self._opinions.items()}
+        return Odds(model, names, types)
 
     def weighing(self) -> Weighing:
-        """Add up the weights, and look for items that have two."""
-        told = f"count(*), count_if(says >= {IN_BOTH}), sum(given), count_if(unlike)"
-
-        def summed(rows: duckdb.DuckDBPyRelation) -> Any:
-            return rows.aggregate(f"{told}, min(id) FILTER (unlike)").fetchall()
-
-        ((items, in_both, total, unlike, first),) = self._joined(summed)
-        return Weighing(items, in_both, total, unlike, first)
+        """Sum the weights, and find items that have two."""
+        sums = "count(*), count_if(keys[1] >= 0 AND keys[2] >= 0), sum(given), count_if(unlike)"
+        sums += ", min(id) FILTER (unlike)"
+        (told,) = self._fetch(["id", "keys", "given", "unlike"], sums)
+        return Weighing(*told)
 
     def weights(self) -> Iterator[Floats]:
-        """Return all weights, in pieces."""
+        """All weights, in pieces."""
         with reading(self._source), self._read():
-            yield from pieces_of(self._connection.sql(self._sql()).project("given"))
+            yield from pieces_of(self._connection.sql(self._sql(["given"])))
 
-    def cells(self) -> tuple[ScoreCells, int | None]:
-        """Count all items by the mean rank and the code, and sum up who has which weight."""
+    def counted(self) -> tuple[ScoreCells, int | None]:
+        """Count all items by the mean rank and the code, and hash the weights by item."""
         rule: Rule = "probability" if self.model is None else "margin"
-        bits = _BITS[rule]
-        key = f"says::INTEGER * {2**bits} + {duckdb_bin('value', rule)} + {2 ** (bits - 1)}"
-        told = "key, count(*) AS count, min(value) AS low, max(value) AS high"
-        kind = "USMALLINT" if N_CODES << bits <= 2**16 else "INTEGER"
-        columns = [f"value, ({key})::{kind} AS key"]
-        if self.model is not None:
-            refuse_other_words()
-            columns.append(f"{duckdb_mix(f'xor({self._digest}, hash(value))')} AS word")
-            told += ", bit_xor(word) AS word"
-        if self._weighted:
-            word = duckdb_mix(f"xor({self._digest}, {duckdb_mix('weight::UBIGINT')})")
-            columns += ["weight", f"{word} AS word"]
-            told += ", sum(weight)::BIGINT AS weight, bit_xor(word) AS word"
+        words = _weight_words if self._weighted else odds_words
+        is_marked = self._weighted or self.model is not None
 
-        def counted(rows: duckdb.DuckDBPyRelation) -> "pa.Table":
-            keyed = rows.project(", ".join(columns))
-            table: pa.Table = keyed.aggregate(told, "key").to_arrow_table()
-            return table
+        def summed() -> tuple[ScoreCells, int | None]:
+            word = np.uint64(0)
 
-        found = self._joined(counted)
-        keys = np.asarray(found["key"]).astype(np.int64)
-        bins, said = keys % 2**bits - 2 ** (bits - 1), keys >> bits
-        order = np.argsort(N_CODES * bins + said)
-        count, low, high = (np.asarray(found[name])[order] for name in ("count", "low", "high"))
-        digest = np.zeros(order.size, dtype=np.uint64)
-        weight = word_of_all = None
-        if self._weighted:
-            weight = np.asarray(found["weight"])[order]
-        if "word" in found.column_names:
-            word_of_all = int(np.bitwise_xor.reduce(np.asarray(found["word"])))
-        cells = ScoreCells(
-            rule, bins[order], said[order], count, low, high, digest, N_CODES, weight
+            def items() -> Iterator[Batch]:
+                nonlocal word
+                for batch in self._items(ids=is_marked):
+                    if is_marked:
+                        word ^= np.bitwise_xor.reduce(words(batch))
+                    yield replace(batch, digest=None)
+
+            cells = count_cells(items(), rule, N_CODES, lambda each: each)
+            return cells, int(word) if is_marked else None
+
+        return self._ask(summed)
+
+    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
+        """Return the number and weight of the items in each span."""
+        del variable, scale
+        return self._ask(lambda: count_spans(self._items(), spans))
+
+    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
+        """Rows of all spans; those above all limits are dropped before the join."""
+        del variable, scale
+        highest, number = max(span.limit for span in spans), duckdb_keyed(self._digest, seed)
+        below = f"{number} <= {int(highest)}::UBIGINT"
+        if self.exponent is not None:
+            impressions = impressions_sql("weight", self.exponent)
+            below = f"{number} <= {impressions} * {double_sql(highest)}"
+        below = "" if highest >= TOP else below
+        return self._ask(
+            lambda: rows_of(drawn(each, spans, seed) for each in self._items(ids=True, below=below))
         )
-        return cells, word_of_all
 
-    def count(self, spans: Sequence[Span]) -> Ints:
-        """Return the items in each span, and what they count for."""
-        inside = case_sql(spans, [str(number) for number in range(len(spans))])
-        heap = heap_sql(spans, N_CODES, "duckdb")
-        weight = "weight" if self._weighted else "1 AS weight"
-
-        def counted(rows: duckdb.DuckDBPyRelation) -> list[Any]:
-            found = rows.project(f"*, {heap} AS heap").project(f"{inside} AS span, {weight}")
-            told: list[Any] = found.aggregate("span, count(*), sum(weight)", "span").fetchall()
-            return told
-
-        counts = np.zeros((2, len(spans)), dtype=np.int64)
-        for span, *both in self._joined(counted):
-            if span is not None:
-                counts[:, span] = both
-        return counts
-
-    def rows(self, spans: Sequence[Span], seed: int) -> Rows:
-        """Return the rows of all spans; those above all limits are left out before the join."""
-        literal = double_sql if self._weighted else _word_sql
-        limit = case_sql(spans, [literal(span.limit) for span in spans])
-        heap = heap_sql(spans, N_CODES, "duckdb")
-
-        def low_enough(rows: duckdb.DuckDBPyRelation) -> duckdb.DuckDBPyRelation:
-            found = rows.project(f"*, {heap} AS heap").project(f"*, {limit} AS highest")
-            return found.filter(self._below("highest", seed, "weight"))
-
-        highest = max(span.limit for span in spans)
-        below = "" if highest >= TOP else self._below(literal(highest), seed, self._impressions)
-        return self._taken(low_enough, below)
-
-    def find(self, ids: Sequence[Id]) -> Rows:
-        """Return the rows with these ids."""
-        return self._taken(lambda rows: rows, self._among(ids))
+    def joined(self, ids: Sequence[Id]) -> Rows:
+        """Rows with these ids."""
+        return self._ask(lambda: rows_of(self._items(ids=True, below=self._among(ids))))
 
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
-        """Return what is said of some items: by every column, by the scores, by the mean rank."""
+        """Values of some items: of every column, the scores, and the mean rank."""
         if not self._opinions:
             raise PredictionsError(f"{self._source} were read without columns for a model")
-        names = [*self._opinions, RANK]
-        columns = ", ".join(["id", *(self._column(name) for name in names)])
-
-        def told(rows: duckdb.DuckDBPyRelation) -> "pa.Table":
-            table: pa.Table = rows.project(columns).to_arrow_table()
-            return table
-
-        held, *values = self._joined(told, self._among(ids)).columns
-        order = self._ids_of(held).rows_of(ids, self._source)
-        return {
-            name: column.take(order).to_pylist()
-            if pa.types.is_string(column.type) or pa.types.is_boolean(column.type)
-            else column.take(order).to_numpy()
-            for name, column in zip(names, values, strict=True)
+        columns = {name: column for name, (column, _) in self._opinions.items()}
+        with reading(self._source):
+            asked = ["id", "keys", *columns.values()]
+            found = list(self._batches(asked, self._among(ids)))
+        held = Ids.concatenated([self._ids_of(batch.column("id")) for batch in found])
+        table = pa.Table.from_batches(found)
+        told: dict[str, Values] = {
+            name: table[column].to_numpy()
+            if pa.types.is_floating(table[column].type)
+            else table[column].to_pylist()
+            for name, column in columns.items()
         }
+        told[RANK] = np.concatenate([self._ranked(batch).values for batch in found])
+        return columns_at(told, np.array(held.rows_of(ids, self._source), dtype=np.int64))
 
     def opinions_digest(self) -> int:
-        """Return 64 bits that change when what a column for a model says of an item does."""
+        """64 bits that change if a value of a column for a model does."""
         if not self._opinions:
             return 0
         word = duckdb_row_word(self._digest, [*self._opinions.values()])
-
-        def summed(rows: duckdb.DuckDBPyRelation) -> Any:
-            return rows.aggregate(f"bit_xor({word})").fetchall()
-
-        ((found,),) = self._joined(summed)
+        names = [name for name, _ in self._opinions.values()]
+        ((found,),) = self._fetch(["id", *names], f"bit_xor({word})")
         return int(found)
 
-    def _column(self, name: str) -> str:
-        return "rank" if name == RANK else self._opinions[name][0]
+    # Items.
+
+    def _items(self, *, ids: bool = False, below: str = "") -> Iterator[Batch]:
+        """Items of both that fulfil a condition, with mean ranks or log odds, and codes."""
+        odds = self._odds
+        weights = ["given"] if self._weighted else []
+        columns = ["id", "digest"] if ids or odds is not None else []
+        columns += ["keys", *weights]
+        more = {} if odds is None else odds.columns
+        for batch in self._batches(columns, below, more):
+            items = self._ranked(batch)
+            if columns[0] == "id":
+                digest = batch.column("digest").to_numpy()
+                items = replace(items, ids=self._ids_of(batch.column("id")), digest=digest)
+            if weights and self.exponent is not None:
+                given = batch.column("given").to_numpy()
+                items = replace(items, weights=as_impressions(given, self.exponent))
+            if odds is not None:
+                items = odds.placed(columns_of(batch, odds.columns), items)
+            yield items
+
+    def _ranked(self, batch: "pa.RecordBatch") -> Batch:
+        """Mean ranks and codes of items, from their cells."""
+        pairs: Any = batch.column("keys")
+        keys = np.asarray(pairs.flatten()).reshape(-1, len(SIDES)).T
+        (rank, code), (later, further) = (
+            (ranks[key], codes[key]) for key, (ranks, codes) in zip(keys, self._steps, strict=True)
+        )
+        codes = code + further
+        return Batch((later + rank) / np.where(codes >= IN_BOTH, 2.0, 1.0), codes)
 
     def _among(self, ids: Sequence[Id]) -> str:
-        """Return the condition that an item is one of some."""
+        """Condition that an item is one of some."""
         kind = type(ids[0]) if ids else int
         literals = [str(id) if kind is int else quoted(str(id), "duckdb") for id in ids]
         return f"id IN ({', '.join(literals)})" if ids else "FALSE"
 
-    def _ids_of(self, column: "pa.ChunkedArray[Any]") -> Ids:
-        ids: Any = column.combine_chunks()
-        if self._sides[0].part.id_kind == "string":
+    def _ids_of(self, ids: "pa.Array[Any]") -> Ids:
+        if self.id_kind == "string":
             return Ids(ids.cast(pa.large_string()))
         return Ids(np.asarray(ids))
 
-    def _taken(
-        self, some: Callable[[duckdb.DuckDBPyRelation], duckdb.DuckDBPyRelation], below: str
-    ) -> Rows:
-        """Return some of the rows that fulfil a condition."""
-        names = ", ".join(["id", "value", "says", *(["weight"] if self._weighted else [])])
-
-        def taken(rows: duckdb.DuckDBPyRelation) -> "pa.Table":
-            table: pa.Table = some(rows).project(names).to_arrow_table()
-            return table
-
-        found = self._joined(taken, below)
-        return Rows(
-            self._ids_of(found["id"]),
-            np.asarray(found["value"]),
-            np.asarray(found["says"]).astype(np.int64),
-            weights=np.asarray(found["weight"]) if self._weighted else None,
-        )
-
-    @property
-    def _impressions(self) -> str:
-        """What a row's weight is in impressions, of columns that are to be joined."""
-        return "" if self.exponent is None else impressions_sql("weight", self.exponent, "duckdb")
-
-    def _below(self, limit: str, seed: int, impressions: str) -> str:
-        """Return the condition that an item's number is not above a limit, by weight if any."""
-        number = duckdb_keyed(self._digest, seed)
-        return f"{number} <= {impressions} * {limit}" if self._weighted else f"{number} <= {limit}"
-
     def _copy(self, name: str, side: Side) -> None:
         """Copy a side into a table of that name."""
-        if isinstance(side, ScannedSide):
+        if isinstance(side.scanner, SqlScanner):
             tell_of_move(side, "DuckDB")
         kind = _TYPES[None if side.ids_type is None else str(side.ids_type)]
         weight = ", weight DOUBLE" if self._weighted else ""
@@ -285,29 +247,8 @@ class DuckPair:
         for piece in side.pieces():
             self._connection.from_arrow(pa.Table.from_batches([piece])).insert_into(name)
 
-    def _make_steps(self, name: str, side: Side) -> str:
-        """Make the table of what a cell adds to an item, and return the key of no cell at all."""
-        connection, steps, stream = self._connection, side.steps, self._streams.get(name)
-        keys: pa.Array[Any] = (
-            pa.array(np.arange(side.cells.bin.size), pa.int32())
-            if stream is None
-            else stream.keys_of(side.cells)
-        )
-        missing = _free(np.asarray(keys).astype(np.int64))
-        every = pa.concat_arrays([keys, pa.array([missing], keys.type)])
-        columns = {
-            "key": every,
-            "rank": np.append(steps.rank, 0.0),
-            "code": np.append(steps.code, 0),
-        }
-        # A table has statistics, by which DuckDB joins without a hash table.
-        found = connection.from_arrow(pa.table(columns))
-        found.project("key, rank, code::USMALLINT AS code").create(f"steps_{name}")
-        (kind, *_) = found.types
-        return f"{missing}::{kind}"
-
     def _common_type(self) -> str:
-        """Return the type that holds the ids of both; raise where there is none."""
+        """Type that holds the ids of both; raise if there is none."""
         either = {side.ids_type for side in self._sides}
         if len(either) > 1:
             ends = []
@@ -319,84 +260,69 @@ class DuckPair:
         (kind,) = either
         return _TYPES[None if kind is None else str(kind)]
 
-    def _joined(self, ask: Callable[[duckdb.DuckDBPyRelation], Answer], below: str = "") -> Answer:
-        """Join the sides, and ask something of all items' ids, values, codes and weights.
-
-        `ask`: returns the answer.
-        """
-        sql = self._sql(below)
+    def _ask(self, ask: Callable[[], Answer]) -> Answer:
+        """Run a query, and again without the memory limit if memory was too small."""
         with reading(self._source):
             try:
-                with self._read(below):
-                    return ask(self._connection.sql(sql))
+                return ask()
             except duckdb.OutOfMemoryException:
                 self._connection.execute("RESET memory_limit")
-                with self._read(below):
-                    return ask(self._connection.sql(sql))
+                return ask()
 
-    def _sql(self, below: str = "") -> str:
-        """Return the query for the items of both that fulfil a condition."""
-        keys = [
-            f"coalesce({name}.key, {missing}) AS key_{name}"
-            for name, missing in zip(SIDES, self._missing, strict=True)
-        ]
+    def _fetch(self, columns: Sequence[str], sums: str) -> list[Any]:
+        """Aggregate columns of all items."""
+
+        def summed() -> list[Any]:
+            with self._read():
+                rows = self._connection.sql(self._sql(columns))
+                found: list[Any] = rows.aggregate(sums).fetchall()
+                return found
+
+        return self._ask(summed)
+
+    def _batches(
+        self, columns: Sequence[str], below: str, more: Mapping[str, str] | None = None
+    ) -> "Iterator[pa.RecordBatch]":
+        """Columns and expressions of the joined items that fulfil a condition."""
+        with self._read(below):
+            rows = self._connection.sql(self._sql(columns, below, more or {}))
+            with closing(rows.to_arrow_reader(AT_ONCE)) as batches:
+                batch = None
+                for batch in batches:
+                    yield batch
+                if batch is None:
+                    yield pa.RecordBatch.from_pylist([], batches.schema)
+
+    def _sql(
+        self, columns: Sequence[str], below: str = "", more: Mapping[str, str] | None = None
+    ) -> str:
+        """Query for columns of the items of both that fulfil a condition."""
         ids = [f"CAST({name}.id AS {self._id_type})" for name in SIDES]
         old, new = (
             name if not below or name in self._streams else f"(FROM {name} WHERE {below}) AS {name}"
             for name in SIDES
         )
-        told = [f"coalesce({', '.join(ids)}) AS id", *keys]
+        keys = (f"coalesce({name}.key::INTEGER, -1)" for name in SIDES)
+        told = {"id": f"coalesce({', '.join(ids)})", "keys": f"array_value({', '.join(keys)})"}
         if self._weighted:
-            told.append("coalesce(new.weight, old.weight) AS weight")
-            told.append("coalesce(old.weight <> new.weight, FALSE) AS unlike")
-        if self._opinions:
-            told += ["old.score AS score_old", "new.score AS score_new"]
-            told += [
-                f"{either_sql(f'old.{name}', f'new.{name}', family)} AS {name}"
-                for name, family in self._opinions.values()
-                if name.startswith("aux")
-            ]
-        rows = f"FROM {old} FULL OUTER JOIN {new} ON {' = '.join(ids)} SELECT {', '.join(told)}"
-        joins = " ".join(f"JOIN steps_{name} ON steps_{name}.key = key_{name}" for name in SIDES)
-        ranks, codes = (
-            "(" + " + ".join(f"steps_{name}.{what}" for name in reversed(SIDES)) + ")"
-            for what in ("rank", "code")
-        )
-        told = ["id", f"{value_sql(ranks, codes)} AS value", f"{codes} AS says"]
-        if self._weighted:
-            told += ["weight AS given", "unlike"]
-        if self.exponent is not None:
-            told.append(f"{self._impressions} AS weight")
-        told += [name for name, _ in self._opinions.values()]
-        items = f"FROM ({rows}) {joins} SELECT {', '.join(told)}"
-        if not self._opinions:
-            return items
-        if self.model is None:
-            return f"FROM ({items}) SELECT *, value AS rank"
-        return (
-            f"FROM (FROM ({items}) SELECT * RENAME (value AS rank)) SELECT *, {self._odds} AS value"
-        )
-
-    @property
-    def _odds(self) -> str:
-        """What takes the mean rank's place: the log odds by the model of an item's fold."""
-        if self.model is None:
-            return "rank"
-        names = {name: self._column(name) for name in (*self._opinions, RANK)}
-        types = {name: _SQL_TYPES[family] for name, (_, family) in self._opinions.items()}
-        first, second = model_sql(
-            self.model, names, {**types, RANK: "DOUBLE"}, says="says::BIGINT", dialect="duckdb"
-        )
-        number = duckdb_keyed(self._digest, self.model.seed)
-        odds = f"CASE WHEN {number} < {2**63}::UBIGINT THEN {first} ELSE {second} END"
-        return f"({odds} + 0e0)"  # -0.0 becomes 0.0
+            told["given"] = "coalesce(new.weight, old.weight)"
+            told["unlike"] = "coalesce(old.weight <> new.weight, FALSE)"
+        for name, family in self._opinions.values():
+            told[name] = f"{name[-3:]}.score"
+            if name.startswith("aux"):
+                told[name] = either_sql(f"old.{name}", f"new.{name}", family)
+        joined = ", ".join(f"{sql} AS {name}" for name, sql in told.items())
+        rows = f"FROM {old} FULL OUTER JOIN {new} ON {' = '.join(ids)} SELECT {joined}"
+        asked = [f"{self._digest} AS digest" if each == "digest" else each for each in columns]
+        asked += [f"{sql} AS {name}" for name, sql in (more or {}).items()]
+        return f"FROM ({rows}) SELECT {', '.join(asked)}"
 
     @contextmanager
     def _read(self, below: str = "") -> Iterator[None]:
-        """Let streams be read, once, and tell how far the reading is."""
+        """Open the streams, to be read once, and report progress."""
         total, read = 1, 0
 
-        def batches(reader: "pa.RecordBatchReader") -> Iterator["pa.RecordBatch"]:
+        def batches(reader: "Iterable[pa.RecordBatch]") -> Iterator["pa.RecordBatch"]:
             nonlocal read
             for batch in reader:
                 read += batch.num_rows
@@ -405,8 +331,10 @@ class DuckPair:
         for name, side in zip(SIDES, self._sides, strict=True):
             if name in self._streams:
                 total += side.cells.size
-                reader = self._streams[name].keyed(side.cells, below)
-                stream = pa.RecordBatchReader.from_batches(reader.schema, batches(reader))
+                pieces = self._streams[name].keyed(side.cells, below)
+                first = next(pieces)
+                every = batches(chain([first], pieces))
+                stream = pa.RecordBatchReader.from_batches(first.schema, every)
                 self._connection.register(name, stream)
         try:
             with polled(lambda: -1.0 if below else read / total):
@@ -416,16 +344,6 @@ class DuckPair:
                 self._connection.unregister(name)
 
 
-def _word_sql(limit: float) -> str:
-    return f"{int(limit)}::UBIGINT"
-
-
-def _free(keys: Ints) -> int:
-    """Return a whole number near some that is none of them.
-
-    >>> _free(np.array([-2, -1, 1]))
-    0
-    """
-    low = int(keys.min())
-    inside = np.setdiff1d(np.arange(low, low + keys.size + 1), keys)
-    return int(inside[0])
+def _weight_words(items: Batch) -> Words:
+    weights = np.zeros(0, dtype=np.int64) if items.weights is None else items.weights
+    return weight_words(items.words, weights)

@@ -1,17 +1,20 @@
-"""Files of predictions: one, those that match a pattern, those of a folder; in UTF-8."""
+"""Files of predictions: one, all that match a pattern, or all in a folder; in UTF-8."""
 
 import codecs
 import gzip
+import json
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from glob import escape
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Any, Literal
 
 import duckdb
 
 from assay.errors import PredictionsError, refuse_no_file
+from assay.predictions.databases.find import is_database
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.sql.rows import quoted
 
@@ -35,9 +38,9 @@ class Files:
 
     label: str  # the path that was given
     paths: tuple[str, ...]  # the files
-    kind: Kind  # what they are
-    # The names that the folders of all of them give values to, as day in ``day=7/a.parquet``; none
-    # where one file is named.
+    kind: Kind  # their format
+    # Names of the folders' keys that all files share, such as day in ``day=7/a.parquet``; empty if
+    # a single file is named.
     keys: tuple[str, ...] = ()
 
     @property
@@ -48,13 +51,13 @@ class Files:
 
     @property
     def bytes(self) -> int:
-        """Their size on disk; 0 where they lie elsewhere."""
+        """Size on disk; 0 for remote files."""
         here = [path for path in self.paths if not is_remote(path)]
         return sum(Path(path).stat().st_size for path in here)
 
 
 def is_remote(path: str) -> bool:
-    """Tell whether a path is a URL.
+    """Whether a path is a URL.
 
     >>> is_remote("s3://bucket/preds.parquet"), is_remote("preds.parquet")
     (True, False)
@@ -63,10 +66,10 @@ def is_remote(path: str) -> bool:
 
 
 def find_files(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
-    """Return the file of that very name, those below a folder, or those that match a pattern.
+    """Files of a path: a file of that name, all below a folder, or all that match a pattern.
 
-    Of a folder, hidden files are left out, and those whose names begin with an underscore:
-    Spark writes such beside the data.
+    In folders, hidden files and files whose names start with an underscore are skipped: Spark
+    writes such files beside the data.
     """
     with reading(path):
         return _found(connection, path)
@@ -106,7 +109,7 @@ def _found(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
 
 
 def _is_on_the_web(path: str) -> bool:
-    """Tell whether ? and * in a path are no pattern: web servers do not list their files."""
+    """Whether ? and * in a path are not a pattern: web servers do not list their files."""
     return path.lower().startswith(("http://", "https://"))
 
 
@@ -137,7 +140,7 @@ def _of_one_kind(label: str, paths: tuple[str, ...], *, is_named: bool) -> Files
 
 
 def _refuse_part_of_a_table(label: str, paths: tuple[str, ...]) -> None:
-    """Raise where files are some of a Delta or Iceberg table: they may hold what was deleted."""
+    """Raise if files belong to a Delta or Iceberg table: they may contain deleted rows."""
     logs = [path for path in paths if "/_delta_log/" in path or path.endswith(".metadata.json")]
     if logs:
         raise _part_of_a_table(label, logs[0].partition("/_delta_log/")[0])
@@ -165,12 +168,12 @@ def _spreadsheet(paths: tuple[str, ...]) -> str:
 
 
 def _name(path: str) -> str:
-    """Return the path without what may follow it in a web address."""
+    """Return the path without the query and fragment of a web address."""
     return re.split("[?#]", path, maxsplit=1)[0] if _is_on_the_web(path) else path
 
 
 def _keys(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the keys of the folders named key=value, if all files have the same."""
+    """Keys of the folders named key=value, if all files have the same."""
     found = {
         tuple(part.split("=")[0] for part in PurePosixPath(path).parts[:-1] if "=" in part)
         for path in paths
@@ -212,3 +215,162 @@ def in_utf8(files: Files, encoding: str, folder: Path) -> Files:
             ) from None
         copies.append(str(copy))
     return replace(files, paths=tuple(copies), keys=())
+
+
+# Confinement of DuckDB to named sources: the files and databases of a path, query or condition.
+#
+# A query, a condition or a view in a database file may come from somebody other than the person
+# whose rights it runs with. So only sources named in its text are opened.
+
+
+# Settings that passes over the data change; none of them opens anything.
+_CHANGED = (
+    "disabled_optimizers",
+    "enable_progress_bar",
+    "enable_progress_bar_print",
+    "memory_limit",
+    "perfect_ht_threshold",
+    "preserve_insertion_order",
+)
+# Extensions by what needs them. They are loaded before DuckDB is confined, not after.
+_OF_SCHEME = {
+    **dict.fromkeys(("http", "https", "s3", "s3a", "s3n", "gs", "gcs", "r2", "hf"), "httpfs"),
+    **dict.fromkeys(("az", "azure", "abfs", "abfss"), "azure"),
+}
+_OF_ENDING = {".xlsx": "excel", ".avro": "avro"}
+_OF_FUNCTION = {
+    "read_xlsx": "excel",
+    "read_avro": "avro",
+    "iceberg_scan": "iceberg",
+    "delta_scan": "delta",
+}
+# These open databases without DuckDB's own file access; DuckDB can only forbid them entirely.
+_UNCONFINED = {
+    "sqlite_scan": "sqlite_scanner",
+    "postgres_scan": "postgres_scanner",
+    "postgres_scan_pushdown": "postgres_scanner",
+    "postgres_query": "postgres_scanner",
+    "mysql_scan": "mysql_scanner",
+    "mysql_query": "mysql_scanner",
+    "st_read": "spatial",
+}
+_OPTION = "COMPARISON"  # as DuckDB parses delim = '/' among the arguments of a function
+
+
+@dataclass(frozen=True)
+class Named:
+    """Places that a text names, and its table functions."""
+
+    places: frozenset[str] = field(default_factory=frozenset)
+    functions: frozenset[str] = field(default_factory=frozenset)
+
+    def __or__(self, other: "Named") -> "Named":
+        """Union of both."""
+        return Named(self.places | other.places, self.functions | other.functions)
+
+    @property
+    def extensions(self) -> list[str]:
+        """Extensions needed to read from there."""
+        schemes = (place.partition("://")[0].lower() for place in self.places if is_remote(place))
+        endings = (Path(place).suffix.lower() for place in self.places)
+        functions = _OF_FUNCTION | _UNCONFINED
+        needed = [
+            *(_OF_SCHEME.get(scheme) for scheme in schemes),
+            *(_OF_ENDING.get(ending) for ending in endings),
+            *(functions.get(function) for function in self.functions),
+        ]
+        return sorted({name for name in needed if name is not None})
+
+
+def named_in(connection: duckdb.DuckDBPyConnection, query: str) -> Named:
+    """Names after FROM in a query: tables, and text arguments of functions.
+
+    Empty if it is not a query; running it will raise.
+
+    >>> with duckdb.connect() as connection:
+    ...     found = named_in(connection, "FROM read_csv(['a.csv', 'b*.csv']) WHERE x = 'c.csv'")
+    >>> sorted(found.places), sorted(found.functions)
+    (['a.csv', 'b*.csv'], ['read_csv'])
+    """
+    ((told,),) = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
+    tree = json.loads(told)
+    if tree["error"]:
+        return Named()
+    places: set[str] = set()
+    functions: set[str] = set()
+    for node in _nodes(tree["statements"]):
+        if node.get("type") == "BASE_TABLE":
+            path = [node.get(part) for part in ("catalog_name", "schema_name", "table_name")]
+            places.add(".".join(part for part in path if part))
+        elif node.get("type") == "TABLE_FUNCTION":
+            call = node["function"]
+            functions.add(str(call.get("function_name", "")).lower())
+            # DuckDB 2 calls the value of a literal "text", DuckDB 1 "value".
+            texts = (each.get("text") or each.get("value") for each in _nodes(call, _OPTION))
+            places.update(text for text in texts if isinstance(text, str))
+    return Named(frozenset(places), frozenset(functions))
+
+
+def confine(
+    connection: duckdb.DuckDBPyConnection,  # attached databases stay
+    # Files, patterns of files and folders that may be read. Missing ones are reported by the
+    # reader.
+    named: Named,
+    folder: Path,  # for temporary files
+    *,
+    files: Collection[str] = (),  # further files that may be read, by exact name
+) -> None:
+    """Permanently restrict a connection to reading the named places and writing to one folder."""
+    for extension in (named | Named(frozenset(files))).extensions:
+        connection.execute(f"LOAD {extension}")
+    if any(map(is_remote, [*named.places, *files])):
+        # Secrets are read from a folder of the user's, which is out of reach afterwards.
+        connection.execute("FROM duckdb_secrets()").fetchall()
+    paths = {*named.places, *files, *map(escape, files)}
+    folders = {str(folder)}
+    for place in named.places:
+        if not re.match("https?://", place, re.IGNORECASE):
+            found = connection.execute("SELECT file FROM glob(?)", [place]).fetchall()
+            paths.update(file + beside for (file,) in found for beside in _beside(file))
+            for (file,) in found if not is_remote(place) else ():
+                if not _is_folder(file):
+                    refuse_no_file(file, error=PredictionsError)
+            if not is_remote(place) and _is_folder(place):
+                folders.add(place)
+    _allow(connection, "paths", paths)
+    _allow(connection, "directories", folders)
+    connection.execute("SET autoload_known_extensions = false")
+    if named.functions.isdisjoint(_UNCONFINED):
+        # This cannot be undone while the connection lives, nor can anything more be allowed.
+        connection.execute("SET enable_external_access = false")
+    if connection.execute("FROM duckdb_settings() WHERE name = 'allowed_configs'").fetchall():
+        _allow(connection, "configs", _CHANGED)
+        connection.execute("SET lock_configuration = true")
+
+
+def _allow(connection: duckdb.DuckDBPyConnection, what: str, values: Iterable[str]) -> None:
+    listed = ", ".join(quoted(value, "duckdb") for value in sorted(values))
+    connection.execute(f"SET allowed_{what} = [{listed}]")
+
+
+def _beside(file: str) -> tuple[str, ...]:
+    """Suffixes of the files that DuckDB looks for when it opens one."""
+    return ("", ".wal", ".wal.checkpoint", ".wal.recovery") if is_database(file) else ("",)
+
+
+def _is_folder(place: str) -> bool:
+    try:
+        return Path(place).is_dir()
+    except (OSError, ValueError):
+        return False  # a text that no path can be
+
+
+def _nodes(tree: Any, without: str = "") -> Iterator[dict[str, Any]]:
+    """All nodes of a parsed query, except those below nodes of one class."""
+    if isinstance(tree, dict) and (not without or tree.get("class") != without):
+        yield tree
+        for part in tree.values():
+            yield from _nodes(part, without)
+    elif isinstance(tree, list):
+        for part in tree:
+            yield from _nodes(part, without)

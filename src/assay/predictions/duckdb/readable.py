@@ -1,9 +1,8 @@
-"""Readable sources of DuckDB: text that stands after FROM, and its errors told as theirs."""
+"""Readable sources of DuckDB: text after FROM, and errors that name the source."""
 
 import gzip
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +11,9 @@ import duckdb
 import pyarrow as pa
 
 from assay.errors import AssayError, PredictionsError
+from assay.predictions.sql.checks import bad_condition, condition, first_lines
 
-# What a confined DuckDB (`assay.predictions.duckdb.confined`) says.
+# Message of a confined DuckDB (`assay.predictions.duckdb.paths`).
 _UNNAMED = re.compile(r'Cannot access \w+ "([^"]*)" - file system operations are disabled')
 
 
@@ -21,16 +21,16 @@ _UNNAMED = re.compile(r'Cannot access \w+ "([^"]*)" - file system operations are
 class Readable:
     """Rows that DuckDB can read."""
 
-    label: str  # what they are, for people
-    sql: str  # stands after FROM
-    bytes: int = 0  # the size on disk; 0 where it is not known
+    label: str  # description, for users
+    sql: str  # table expression
+    bytes: int = 0  # size on disk; 0 if unknown
     is_text: bool = False  # whether every value is text, as in a CSV file
-    is_lasting: bool = False  # whether the rows can be read again and again at little cost
-    is_filtered: bool = False  # whether they are already those only that were asked for
+    is_lasting: bool = False  # whether the rows can be read repeatedly at little cost
+    is_filtered: bool = False  # whether the condition has been applied already
 
 
 def identifier(name: str) -> str:
-    """Return the name of a column or a table as SQL has it.
+    """Quoted name of a column or a table.
 
     >>> identifier('5" disc') == '"5"" disc"'
     True
@@ -40,7 +40,7 @@ def identifier(name: str) -> str:
 
 @contextmanager
 def reading(label: str) -> Iterator[None]:
-    """Let the errors of DuckDB and Arrow be told as errors of what is read.
+    """Raise errors of DuckDB and Arrow as errors of the source.
 
     >>> with reading("preds.parquet"):
     ...     _ = duckdb.sql("SELECT CAST('x' AS INTEGER)").fetchall()
@@ -53,8 +53,8 @@ def reading(label: str) -> Iterator[None]:
     except AssayError:
         raise
     except (duckdb.Error, pa.ArrowException, OSError, RuntimeError, ValueError) as error:
-        # Of a damaged file not even the names of the columns need be text; what DuckDB raises then
-        # is not always its own error.
+        # In a damaged file not even the column names need be text; DuckDB may then raise other
+        # errors than its own.
         refuse_bad_text(error, label)
         extension = re.search(r'"INSTALL (\w+)"', str(error))
         if extension:
@@ -65,7 +65,7 @@ def reading(label: str) -> Iterator[None]:
                 hint=f"python -c \"import duckdb; duckdb.execute('INSTALL {name}')\"",
             ) from error
         unnamed = _UNNAMED.search(str(error))
-        # A file that is not there DuckDB tries as a folder.
+        # DuckDB tries a missing file as a folder.
         folder = unnamed and unnamed[1].partition("/**/")
         if folder and folder[1] and not Path(folder[0]).exists():
             gone = f"there is no file {folder[0]!r}, seen from {Path.cwd()}"
@@ -80,59 +80,19 @@ def reading(label: str) -> Iterator[None]:
         raise PredictionsError(f"{label} cannot be read", details=first_lines(error, 3)) from error
 
 
-def first_lines(error: Exception, count: int) -> str:
-    r"""Return the first lines of what an error says, without those that repeat the SQL.
-
-    >>> first_lines(ValueError("no such column\n\nLINE 1: SELECT"), 2)
-    'no such column'
-    """
-    said = re.split(r"\n\n|\nLINE ", str(error), maxsplit=1)[0]
-    return "\n".join(said.splitlines()[:count])
-
-
-def refuse_repeated_columns(wanted: Iterable[str], names: Sequence[str], label: str) -> None:
-    """Raise an error if a column that is wanted is there twice.
-
-    >>> refuse_repeated_columns(["id"], ["id", "ID"], "preds.csv")
-    Traceback (most recent call last):
-    assay.errors.PredictionsError: preds.csv has several columns named 'id'
-    columns: id, ID
-    hint: rename them, by more than upper and lower case
-    """
-    # DuckDB does not tell upper from lower case in names.
-    counts = Counter(name.casefold() for name in names)
-    for name in wanted:
-        if counts[name.casefold()] > 1:
-            raise PredictionsError(
-                f"{label} has several columns named {name!r}",
-                details=f"columns: {', '.join(names)}",
-                hint="rename them, by more than upper and lower case",
-            )
-
-
-def nothing_in(label: str) -> PredictionsError:
-    """Return the error that there is not a single row."""
-    return PredictionsError(f"{label} is empty", details="it must hold at least one row")
-
-
 # Conditions on the rows that make up the population.
-
-
-def condition(where: str) -> str:
-    r"""Return the clause, in which a comment in the condition ends with its line."""
-    return f"WHERE (\n{where}\n)"
 
 
 def filtered(
     connection: duckdb.DuckDBPyConnection,
-    sql: str,  # what stands after FROM
+    sql: str,  # table expression
     where: str,  # the condition, as it was given
     names: Sequence[str],  # of the columns, for the error
     *,
     # Whether every column is text, as in a CSV file; the error then says how to compare numbers.
     is_text: bool,
 ) -> str:
-    """Return what stands after FROM for those rows only that a condition holds for."""
+    """Table expression of the rows that fulfil a condition."""
     rows = f"FROM {sql} {condition(where)}"
     try:
         kinds = [statement.type for statement in connection.extract_statements(rows)]
@@ -146,20 +106,6 @@ def filtered(
     return f"({rows}) AS t"
 
 
-def bad_condition(
-    where: str, error: Exception, names: Sequence[str], hint: str = ""
-) -> PredictionsError:
-    """Return the error that a database cannot make sense of a condition.
-
-    `names`: of the columns.
-    """
-    return PredictionsError(
-        f"where={where!r} cannot be used",
-        details=f"{first_lines(error, 2)}\ncolumns: {', '.join(names)}",
-        hint=hint,
-    )
-
-
 # Lines of CSV files that DuckDB cannot read: which, why, and what to do.
 
 _FILE = re.compile(r"^\s*file = (.+)$", re.MULTILINE)
@@ -168,7 +114,7 @@ _AROUND = 12  # bytes on both sides of one that is no text
 
 
 def refuse_bad_text(error: Exception, label: str) -> None:
-    """Raise, where DuckDB's error is about text that it cannot read, one that names the line."""
+    """If DuckDB's error is about unreadable text, raise one that names the line."""
     said = str(error)
     named = _FILE.search(said)
     path = named[1].strip() if named else label
@@ -213,12 +159,12 @@ def _is_not_utf8(line: bytes) -> bool:
 
 
 def _first_line(path: str, is_bad: Callable[[bytes], bool]) -> tuple[str, bytes]:
-    """Return the first line that is bad, in words and as it is; a row, where none is found."""
+    """Return the number and text of the first bad line; "a row" if none is found."""
     try:
         with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as file:
             for number, line in enumerate(file, start=1):
                 if is_bad(line):
                     return f"line {number:,}", line
     except OSError:
-        pass  # it lies elsewhere, or is gone
+        pass  # it is elsewhere, or gone
     return "a row", b""

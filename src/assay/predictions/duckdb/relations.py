@@ -1,9 +1,10 @@
-"""Relations of DuckDB from files, folders, queries and tables of databases, and their ids."""
+"""DuckDB relations of files, folders, queries and database tables, and their ids."""
 
 import shutil
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from glob import escape
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Any
@@ -12,13 +13,11 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from assay.core.deck import Id
+from assay.core.deck import Id, IdKind
 from assay.errors import PredictionsError
-from assay.predictions.column import refuse_missing_columns
-from assay.predictions.contract import IdKind
+from assay.predictions.column import Ids, refuse_missing_columns
 from assay.predictions.databases.find import find_database, is_database
 from assay.predictions.databases.postgres import is_postgres
-from assay.predictions.duckdb.confined import Named, confine, named_in
 from assay.predictions.duckdb.databases import (
     is_query,
     name_of,
@@ -28,35 +27,28 @@ from assay.predictions.duckdb.databases import (
     readable_table,
 )
 from assay.predictions.duckdb.files import readable_files
-from assay.predictions.duckdb.paths import find_files, in_utf8
-from assay.predictions.duckdb.readable import (
-    Readable,
-    condition,
-    filtered,
-    identifier,
-    nothing_in,
-    reading,
-)
+from assay.predictions.duckdb.paths import Named, confine, find_files, in_utf8, named_in
+from assay.predictions.duckdb.readable import Readable, filtered, identifier, reading
 from assay.predictions.duckdb.table_formats import format_of, live_files, readable_live
 from assay.predictions.engine import polled
-from assay.predictions.ids import Ids
-from assay.predictions.keys import key_parts, key_sql, with_parts
 from assay.predictions.scan import Scan
+from assay.predictions.sql.checks import condition, nothing_in, repeated_ids
 from assay.predictions.sql.deck import duckdb_digest
-from assay.predictions.sql.rows import family_of, quoted
+from assay.predictions.sql.rows import family_of, key_sql, quoted
+from assay.predictions.tables import key_parts, with_parts
 
 
 @dataclass(frozen=True, eq=False)
 class Relation:
-    """Rows that can be asked for with SQL, as often as need be."""
+    """Rows that can be queried with SQL any number of times."""
 
-    label: str  # what they are, for people: the path, the query shortened, ``table t of db.duckdb``
+    label: str  # description, for users: a path, a shortened query, ``table t of db.duckdb``
     connection: duckdb.DuckDBPyConnection  # in memory; stays open as long as the relation lives
     sql: str  # stands after FROM; the condition on the rows is in it
-    types: Mapping[str, str]  # the columns, and what DuckDB calls their types
-    # Whether every column is the text of a CSV file, out of which values are still to be read.
+    types: Mapping[str, str]  # the columns, and their DuckDB types
+    # Whether every column is text of a CSV file, whose values must be parsed.
     is_text: bool
-    bytes: int  # the size on disk of what was asked for, or of its copy; 0 where neither is known
+    bytes: int  # size on disk of the source, or of its copy; 0 if neither is known
     folder: Path  # for temporary files; gone with the relation, or with the process
 
     def __post_init__(self) -> None:
@@ -64,12 +56,12 @@ class Relation:
 
 
 def open_relation(scan: Scan, columns: Sequence[str], *, staged: bool) -> Relation:
-    r"""Open what a `Scan` speaks of.
+    r"""Open the source of a `Scan`.
 
-    `columns`: all that will ever be asked for; of what is copied, no others are there.
+    `columns`: all columns that will ever be requested; copies contain no others.
 
-    Raises PredictionsError: says what is not there, or does not fit together. That there is no row
-    is told too, but of a query that is not copied.
+    Raises PredictionsError: if something is missing or incompatible, or if there are no rows (not
+    checked for a query that is not copied).
     """
     wanted = list(dict.fromkeys(columns))
     folder = Path(mkdtemp(prefix="assay-"))
@@ -79,12 +71,12 @@ def open_relation(scan: Scan, columns: Sequence[str], *, staged: bool) -> Relati
             "autoinstall_known_extensions": "false",
             # Names in a query are tables, never variables of this program.
             "python_enable_replacements": "false",
-            # What does not fit into memory would otherwise go into the working directory.
+            # Otherwise DuckDB would spill into the working directory.
             "temp_directory": str(folder),
         }
     )
     try:
-        # A copy that takes long would draw a bar of its own.
+        # A long copy would draw its own progress bar.
         connection.execute("SET enable_progress_bar_print = false")
         return _opened(scan, wanted, connection, folder, staged=staged)
     except BaseException:
@@ -117,17 +109,17 @@ def _opened(
         if staged and not found.is_lasting:
             sql, copied = _staged(connection, sql, wanted, folder)
             types, size = _types(connection, sql), size or copied
-        # To look at one row of a query may take as long as to run it.
+        # Reading one row of a query may take as long as running it.
         is_costly = is_query(scan.path or "") and not staged
         if not is_costly and not connection.execute(f"FROM {sql} SELECT 1 LIMIT 1").fetchall():
-            raise no_row(scan, found.label)
+            raise nothing_in(found.label, scan.where)
     return Relation(found.label, connection, sql, types, found.is_text, size, folder)
 
 
 def _with_keys(
     sql: str, types: dict[str, str], wanted: Sequence[str], label: str
 ) -> tuple[str, dict[str, str]]:
-    """Return what stands after FROM, with a column for each key that is made of others."""
+    """Table expression with a column for each composite key, and the column types."""
     for name in wanted:
         parts = key_parts(name, list(types))
         if parts:
@@ -151,9 +143,9 @@ def _readable(
     wanted: Sequence[str],
     connection: duckdb.DuckDBPyConnection,
     folder: Path,
-    beside: Named,  # what the condition names, which a database looks at itself
+    beside: Named,  # named in the condition, which a database evaluates itself
 ) -> Readable:
-    """Find the rows, and confine DuckDB to where they are before any of them is read."""
+    """Find the rows, and confine DuckDB to their source before any of them is read."""
     path = scan.path
     if path is None:
         raise PredictionsError(
@@ -208,22 +200,12 @@ def _staged(
     path = folder / "staged.parquet"
     target = quoted(str(path), "duckdb")
     names = ", ".join(map(identifier, wanted))
-    # To keep the rows in order, more and more of them would be held in memory.
+    # Keeping the rows in order would need more and more memory.
     connection.execute("SET preserve_insertion_order = false")
     options = "FORMAT parquet, ROW_GROUP_SIZE_BYTES '64MB'"
     connection.execute(f"COPY (FROM {sql} SELECT {names}) TO {target} ({options})")
     connection.execute("RESET preserve_insertion_order")
     return f"read_parquet({target})", path.stat().st_size
-
-
-def no_row(scan: Scan, label: str) -> PredictionsError:
-    """Return the error that there is not a single row, or that the condition leaves none."""
-    if scan.where is None:
-        return nothing_in(label)
-    return PredictionsError(
-        f"where={scan.where!r} leaves no row of {label}",
-        details="it must hold for at least one",
-    )
 
 
 def release(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
@@ -232,17 +214,17 @@ def release(connection: duckdb.DuckDBPyConnection, folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-# The column of ids of a DuckDB relation: integers of 64 bits, or strings.
+# Id column of a DuckDB relation: 64-bit integers, or strings.
 
 
-_AT_ONCE = 8_000_000  # ids that are held when all are looked at: some 300 MB
+_AT_ONCE = 8_000_000  # ids in memory at once: about 300 MB
 _INTEGERS = ("BIGINT", "UBIGINT")
 
 
 class DuckIds:
-    """The ids of a relation.
+    """Ids of a relation.
 
-    `relation`: the rows; `column`: the column of the ids; `name`: the same, as SQL.
+    `relation`: the rows; `column`: the id column; `name`: the same, as SQL.
 
     `sql`: the id as an expression of type BIGINT, UBIGINT or VARCHAR.
     """
@@ -277,7 +259,7 @@ class DuckIds:
         return self._type == "BIGINT"
 
     def of(self, column: Any) -> Ids:
-        """Take what DuckDB answered for ids."""
+        """Ids from a column of DuckDB's answer."""
         if isinstance(column, pa.ChunkedArray):
             column = column.combine_chunks()
         if self.kind == "integer":
@@ -285,16 +267,16 @@ class DuckIds:
         return Ids(column.cast(pa.large_string()))
 
     def column(self, ids: Sequence[Id]) -> "pa.Array[Any]":
-        """Return ids that are looked for as a column of the relation's type."""
+        """Wanted ids as a column of the relation's type."""
         types = {"BIGINT": pa.int64(), "UBIGINT": pa.uint64(), "VARCHAR": pa.string()}
         low, high = {"BIGINT": (-(2**63), 2**63), "UBIGINT": (0, 2**64)}.get(self._type, (0, 0))
         possible = [id for id in ids if isinstance(id, str) or low <= id < high]
         return pa.array(possible, types[self._type])
 
     def refuse_repeated(self) -> None:
-        """Look at every id, part by part so that memory does not grow, and raise where one repeats.
+        """Read every id, in parts to limit memory, and raise if one repeats.
 
-        The parts are by the deck's own words, so that equal ids are in one part.
+        Parts are formed by the deck's own words, so equal ids are in one part.
         """
         connection = self._relation.connection
         ids = self._rows.project(f"{self.sql} AS id").filter("id IS NOT NULL")
@@ -313,27 +295,22 @@ class DuckIds:
                 counted = some.aggregate("id, count(*) AS rows", "id")
                 repeated += counted.filter("rows > 1").fetchall()
         if repeated:
-            first = ", ".join(f"{id!r} in {times} rows" for id, times in sorted(repeated)[:3])
-            raise PredictionsError(
-                f"column {self._column!r} of {self._relation.label} has ids that occur more than "
-                f"once: {len(repeated):,}",
-                details=f"first: {first}",
-                hint="an item is one row with an id of its own; drop the repetitions",
-            )
+            column = f"column {self._column!r} of {self._relation.label}"
+            raise repeated_ids(column, len(repeated), sorted(repeated)[:3])
 
     @property
     def _rows(self) -> duckdb.DuckDBPyRelation:
         return self._relation.connection.sql(f"FROM {self._relation.sql}")
 
     def _all_are(self, name: str, kind: str) -> bool:
-        """Tell whether every text is an integer just as an integer is written."""
+        """Whether every text is written exactly as its integer is."""
         alike = f"TRY_CAST({name} AS {kind})::VARCHAR IS NOT DISTINCT FROM {name}"
         there = self._rows.filter(f"{name} IS NOT NULL")
         ((every,),) = there.aggregate(f"bool_and({alike})").fetchall()
         return bool(every)
 
     def _narrowed(self, name: str) -> str:
-        """Return the type of 64 bits that holds all ids of 128 bits."""
+        """64-bit type that holds all 128-bit ids."""
         low, high = f"{-(2**63)}::HUGEINT", f"{2**64 - 1}::HUGEINT"
         outside = f"count(*) FILTER ({name} NOT BETWEEN {low} AND {high})"
         found = self._rows.aggregate(f"count(*), {outside}, min({name}), max({name})").fetchall()
@@ -347,3 +324,63 @@ class DuckIds:
                 hint="make them strings",
             )
         return "UBIGINT" if most is not None and most >= 2**63 else "BIGINT"
+
+
+# Predictions joined with a judge's verdicts in a Parquet file, as a query.
+
+
+_TABLES = (".parquet", ".csv", ".csv.gz", ".tsv", ".jsonl", ".ndjson", ".json")
+
+
+def joined_with(scan: Scan | None, *, id: str | None, file: Path, column: str) -> Scan:
+    """Predictions with the scores of a judgements file in an additional column.
+
+    It is empty for items that the file does not have. Predictions already joined with the file are
+    returned unchanged.
+
+    >>> found = joined_with(Scan("p.parquet"), id="url", file=Path("/j.parquet"), column="judge")
+    >>> print(str(found.source).replace(str(Path.cwd()), ""))
+    SELECT p.*, j.score AS "judge" FROM '/p.parquet' AS p
+    LEFT JOIN '/j.parquet' AS j ON CAST(p."url" AS VARCHAR) = CAST(j.id AS VARCHAR)
+    """
+    verdicts = quoted(escape(str(file.absolute())), "duckdb")
+    key = "id" if id is None else id
+    join = (
+        f"LEFT JOIN {verdicts} AS j ON CAST(p.{identifier(key)} AS VARCHAR) = CAST(j.id AS VARCHAR)"
+    )
+    select = f"SELECT p.*, j.score AS {identifier(column)} FROM"
+    path = None if scan is None else scan.path
+    if scan is not None and path is not None and path.startswith(select) and path.endswith(join):
+        return scan
+    problem = _unfit(scan, id)
+    if problem or scan is None:
+        raise PredictionsError(
+            f"the verdicts cannot be joined to the predictions: {problem}",
+            details=f"the verdicts are in {file}, in the columns id and score",
+            hint="join them yourself, where the predictions are made, and go on with these: "
+            f"'assay rebase' with FILE and aux={column!r}, or "
+            f"rebase_campaign(..., predictions=..., aux=[{column!r}]) in Python",
+        )
+    told = str(scan.to_dict()["source"])
+    source = f"(\n{told.strip().rstrip(';')}\n)" if is_query(told) else quoted(told, "duckdb")
+    return replace(scan, source=f"{select} {source} AS p\n{join}")
+
+
+def _unfit(scan: Scan | None, id: str | None) -> str:
+    """Reason why predictions cannot be part of a query; empty if they can."""
+    if scan is None:
+        return "these were given in memory, and are not read again"
+    path = scan.path or ""
+    reasons = {
+        "the items have no ids but the numbers of their rows": id is None,
+        f"the ids are made of the columns {id}": bool(key_parts(id)),
+        "Spark reads these": scan.spark is not None or scan.engine == "spark" or not path,
+        f"they are a table of a database, {scan.table or path}": (
+            scan.table is not None or is_database(path) or find_database(path) is not None
+        ),
+        f"their text is in {scan.encoding}": scan.encoding is not None,
+        f"{path} is no query, and no file or pattern of files that ends in {_TABLES[0]}": (
+            not is_query(path) and not path.lower().endswith(_TABLES)
+        ),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")

@@ -1,9 +1,8 @@
-"""Delta and Iceberg tables: folders of Parquet files, of which a log says which ones count.
+"""Delta and Iceberg tables: folders of Parquet files, with a log of the current ones.
 
-Files stay in the folder after their rows were deleted or rewritten, so the folder is not the table.
-The log is read by the libraries of these formats; DuckDB reads the Parquet files that it names, out
-of core. What the log names elsewhere than below the table's own folder is not opened
-(`assay.predictions.duckdb.confined`).
+Files stay in the folder after their rows are deleted or rewritten, so the folder is not the table.
+The libraries of these formats read the log; DuckDB reads the Parquet files that it names, out of
+core. Files outside the table's own folder are not opened (`assay.predictions.duckdb.paths`).
 """
 
 import re
@@ -22,7 +21,8 @@ from assay.errors import MissingDependencyError, PredictionsError, install
 from assay.lazy import later
 from assay.predictions.duckdb.files import grouped, parquet_schemas
 from assay.predictions.duckdb.paths import Files, is_remote
-from assay.predictions.duckdb.readable import Readable, first_lines, identifier, nothing_in
+from assay.predictions.duckdb.readable import Readable, identifier
+from assay.predictions.sql.checks import first_lines, nothing_in
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -38,7 +38,7 @@ _SPARK = "read it as a table of Spark's catalog: --spark URL --table NAME, spark
 
 @dataclass(frozen=True, eq=False)
 class LiveFiles:
-    """The Parquet files that a table consists of now."""
+    """Parquet files of which a table currently consists."""
 
     format: Format  # whose table it is
     label: str  # the path that was given
@@ -46,12 +46,12 @@ class LiveFiles:
     schema: "pa.Schema"  # the table's columns
     # Columns that are in the log and not in the files: a row for each file.
     partitions: "pa.Table | None" = None
-    # Of files some of whose rows are deleted, the numbers of these rows.
+    # By file, the numbers of its deleted rows.
     deleted: "dict[int, np.ndarray[Any, Any]]" = field(default_factory=dict)
 
 
 def format_of(path: str) -> Format | None:
-    """Return whose table a path is: a folder, or a file of Iceberg's metadata."""
+    """Format of a table, given its folder or a file of Iceberg's metadata; None for other paths."""
     if is_remote(path) or not path:
         return None
     place = Path(path)
@@ -65,7 +65,7 @@ def format_of(path: str) -> Format | None:
 def live_files(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFiles:
     """Read the log of a table.
 
-    `wanted`: the columns that will be asked for; all, if not told.
+    `wanted`: the columns that will be requested; default: all.
     """
     return _delta(path) if format_of(path) == "Delta" else _iceberg(path, wanted, folder)
 
@@ -73,7 +73,7 @@ def live_files(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFil
 def readable_live(connection: duckdb.DuckDBPyConnection, live: LiveFiles) -> Readable:
     """Return a table's rows as DuckDB reads them.
 
-    A column that a file does not have, because it was added later, is missing in its rows.
+    A column added later is missing in the rows of older files.
     """
     if not live.paths:
         raise nothing_in(live.label)
@@ -118,7 +118,7 @@ def readable_live(connection: duckdb.DuckDBPyConnection, live: LiveFiles) -> Rea
 
 
 def _refuse_incomplete(live: LiveFiles, names: Sequence[set[str]]) -> None:
-    """Raise where a file lacks a column that an Iceberg table has: it is not known why."""
+    """Raise if a file lacks a column of an Iceberg table: the reason is unknown."""
     for found in names:
         missing = [name for name in live.schema.names if name not in found]
         if missing:
@@ -168,7 +168,7 @@ def _delta(path: str) -> LiveFiles:
 
 
 def _below(place: Path, path: str) -> str:
-    """Return the address of a file by its path in the log, where it is percent-encoded."""
+    """Address of a file from its path in the log, which is percent-encoded."""
     return path if is_remote(path) else str(place / unquote(path))
 
 
@@ -199,8 +199,8 @@ def _iceberg(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFiles
     )
     if as_they_are or not tasks:
         return LiveFiles("Iceberg", path, paths, schema)
-    # Columns go by numbers there, whatever they are called in a file, and deleted rows are listed
-    # in files of their own: the library makes rows of it, which are copied once.
+    # Columns are numbered there, whatever their names in a file, and deleted rows are listed in
+    # separate files: the library reads the rows, and they are copied once.
     names = [name for name in schema.names if wanted is None or name in wanted]
     copy = folder / "iceberg.parquet"
     with _telling("Iceberg", path):
@@ -212,7 +212,7 @@ def _iceberg(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFiles
 
 
 def _metadata_of(path: str) -> Path:
-    """Return the newest metadata of a table, by the number that its name begins with."""
+    """Newest metadata of a table, by the number at the start of its name."""
     place = Path(path).absolute()
     if not place.is_dir():
         return place
@@ -230,11 +230,11 @@ def _metadata_of(path: str) -> Path:
     return newest[0]
 
 
-# Both
+# Both.
 
 
 def _local(uri: str) -> str:
-    """Return the path of a file on this machine, and any other address as it is.
+    """Path of a file on this machine; any other address is unchanged.
 
     >>> _local("file:///tables/day%3D7/a.parquet"), _local("/tables/50%/a.parquet")
     ('/tables/day=7/a.parquet', '/tables/50%/a.parquet')
@@ -243,7 +243,7 @@ def _local(uri: str) -> str:
 
 
 def _refuse_elsewhere(kind: Format, path: str, folder: Path, files: Sequence[str]) -> None:
-    """Raise where a table names files that do not lie below its folder."""
+    """Raise if a table names files outside its folder."""
     below = folder.resolve()
     for file in files:
         if is_remote(file) or not Path(file).resolve().is_relative_to(below):
@@ -256,7 +256,7 @@ def _refuse_elsewhere(kind: Format, path: str, folder: Path, files: Sequence[str
 
 @contextmanager
 def _telling(kind: Format, path: str, *errors: type[Exception]) -> Iterator[None]:
-    """Let the errors of a library be told as errors of what is read."""
+    """Raise the errors of a library as errors of the source."""
     theirs: tuple[type[Exception], ...] = (OSError, ValueError, RuntimeError, KeyError, *errors)
     try:
         yield

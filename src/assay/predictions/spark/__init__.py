@@ -1,1 +1,1 @@
-"""Predictions that Spark reads where they lie. Needs the extra ``spark``."""
+"""Predictions that Spark reads in place. Needs the extra ``spark``."""

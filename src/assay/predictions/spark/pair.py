@@ -1,170 +1,143 @@
-"""Two sets of predictions that Spark joins by id, in the cluster; nothing of it is kept there.
+"""Two sets of predictions that Spark joins by id, in the cluster; nothing is stored there.
 
-What each says of an item is a row of its own, and items are groups of them: an id that is twice in
-one of the two is noticed, and never multiplies rows as it would in a join.
+Each set contributes a row per item, and rows are grouped by id: an id that is twice in one set is
+detected, and does not multiply rows as in a join.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
-from assay.core.bins import Rule
+from assay.core.bins import Rule, Scale
+from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.error_model import RANK, Model, Values, columns_at
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
+from assay.predictions.draw import TOP
 from assay.predictions.engine import Rows, Span
-from assay.predictions.memory import TOP
-from assay.predictions.spark.columns import (
-    NEVER,
-    number_of,
-    spark_bin,
-    with_digest,
-    with_place,
-    word_of_limit,
-    xored,
-)
-from assay.predictions.spark.opinions import with_log_odds, with_words
-from assay.predictions.spark.scanner import SparkScanner, grouped, merged_by
-from assay.predictions.spark.several import ranks_by_bin
-from assay.predictions.spark.weights import (
-    WEIGHT_WORD,
-    summed,
-    summed_by_exponent,
-    with_weight_word,
-)
-from assay.predictions.sql.opinions import either_sql
-from assay.predictions.sql.pair import IN_BOTH, N_CODES, Weighing, value_sql
-from assay.predictions.sql.pair_sides import (
+from assay.predictions.pair_scanner import (
+    IN_BOTH,
+    N_CODES,
     SIDES,
-    ScannedSide,
+    PairScanner,
     Side,
+    Weighing,
     joined_opinions,
     tell_of_move,
+    value_sql,
 )
-from assay.predictions.sql.rows import Family, case_sql, double_sql, heap_sql, impressions_sql
+from assay.predictions.predictions import Predictions
+from assay.predictions.spark.scanner import SparkScanner
+from assay.predictions.spark.table import frame_of
+from assay.predictions.sql.cells import ODDS, XORED, count_spans, drawn, grouped, merged_by
+from assay.predictions.sql.counting import WEIGHED, ranks_by_bin
+from assay.predictions.sql.items import Items, bin_sql, impressions_of, place_of, with_opinions
+from assay.predictions.sql.opinions import either_sql
+from assay.predictions.sql.query import Query
+from assay.predictions.sql.rows import Family, double_sql
+from assay.predictions.sql.table import integers, xored
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
 _TYPES: dict[Family, str] = {"float": "DOUBLE", "text": "STRING", "boolean": "BOOLEAN"}
-_XORED = {"word": "bit_xor"}
 
 
-def spark_pair(
-    sides: tuple[Side, Side], home: Side, names: tuple[str, str], model: Model | None = None
-) -> "SparkPair":
-    """Return the join of two sides in the Spark of one of them."""
-    scanner = home.part.scanner if isinstance(home, ScannedSide) else None
-    if not isinstance(scanner, SparkScanner):
-        raise PredictionsError(f"Spark does not read {home.part.source}")
-    return SparkPair(sides, scanner, names, model)
-
-
-class SparkPair:
-    """A `Join` in Spark."""
-
-    exponent: int | None = None
+class SparkPair(PairScanner):
+    """Two sets joined in Spark: in the session of the larger one there."""
 
     def __init__(
         self,
-        sides: tuple[Side, Side],  # the earlier and the later
-        # One of them, whose session joins both; the other goes there if it lies elsewhere.
-        home: SparkScanner,
+        parts: tuple[Predictions, Predictions],
         names: tuple[str, str],
+        *,
+        shows: bool,
         model: Model | None = None,
     ) -> None:
-        self._sides, self._home, self.model = sides, home, model
-        self._weighted = sides[0].part.weighted
-        scanners = [self._scanner_of(side) for side in sides]
+        super().__init__(parts, names, shows=shows, model=model)
+        there = {
+            part.size: part.scanner for part in parts if isinstance(part.scanner, SparkScanner)
+        }
+        self._home = there[max(there)]
+        scanners = [self._scanner_of(side) for side in self._sides]
         self._opinions = joined_opinions([each for each in scanners if each], names)
-        self._said = [self._rows_of(side) for side in sides]
+        self._said = [self._rows_of(side) for side in self._sides]
 
     def weighing(self) -> Weighing:
-        """Add up the weights, and look for items that have two."""
-        rows = self._items().selectExpr(
-            *("count(*)", f"count_if(says >= {IN_BOTH})", "sum(given)", "count_if(least < given)"),
-            "min(CASE WHEN least < given THEN id END)",
+        """Sum the weights, and find items that have two."""
+        rows = self._items().query.select(
+            f"CASE WHEN says >= {IN_BOTH} THEN 1 ELSE 0 END AS in_both",
+            "given",
+            "CASE WHEN least < given THEN 1 ELSE 0 END AS unlike",
+            "CASE WHEN least < given THEN id END AS id",
         )
-        return Weighing(*(column[0].as_py() for column in self._home.fetch(rows).columns))
+        sums = ("count(*) AS items", "sum(in_both) AS in_both", "sum(given) AS total")
+        found = self._fetch(rows.group([], *sums, "sum(unlike) AS unlike", "min(id) AS first"))
+        return Weighing(*(column[0].as_py() for column in found.columns))
 
     def weights(self) -> list[Floats]:
-        """Return some numbers whose exact sum is that of all weights."""
-        weights = self._items().selectExpr("given AS weight")
-        return [summed(self._home.fetch(summed_by_exponent(weights)))]
+        """Numbers whose exact sum is that of all weights."""
+        return self._home.table.addends(self._items().query.select("given AS weight"))
 
-    def cells(self) -> tuple[ScoreCells, int | None]:
-        """Count all items by the mean rank and the code, and sum up who has which weight."""
-        items, sums = self._items(), {}
+    def counted(self) -> tuple[ScoreCells, int | None]:
+        """Count all items by the mean rank and the code, and hash the weights by item."""
+        items, kind = self._items(), self._home.id_kind
         rule: Rule = "probability"
+        sums: tuple[str, ...] = ()
         if self.model is not None:
-            items, sums, rule = self._with_word(items, {"value": "float"}), _XORED, "margin"
+            items = items.with_column("value AS odds").with_digest(kind)
+            items, sums, rule = with_opinions(items, {"odds": "float"}), (ODDS,), "margin"
         if self._weighted:
-            items = with_weight_word(with_digest(items, "id", self._home.id_kind))
-            sums = {"weight": "sum", WEIGHT_WORD: "bit_xor"}
-        groups = self._home.fetch(grouped(items, N_CODES, rules=[rule], more=sums))
+            items, sums = items.with_weight_word(kind), WEIGHED
+        groups = self._fetch(grouped(items, N_CODES, rules=[rule], sums=sums))
         if groups[rule].null_count:
             for side in self._sides:
-                side.refuse_repeated_ids()
+                side.scanner.refuse_repeated_ids()
             sources = " and ".join(side.part.source for side in self._sides)
             raise PredictionsError(f"{sources} has changed while it was read")
         cells = merged_by(groups, rule, N_CODES)
         if self.model is not None:
-            return cells, xored(groups, "word")
-        return cells, xored(groups, WEIGHT_WORD) if self._weighted else None
+            return cells, xored(groups, "odds_words")
+        return cells, xored(groups, "weight_words") if self._weighted else None
 
-    def _with_word(self, items: "DataFrame", columns: Mapping[str, Family]) -> "DataFrame":
-        """Return id, value and what items say, with a word for the id and what columns say."""
-        rows = with_digest(items, "id", self._home.id_kind).withColumnRenamed("digest", "word")
-        return with_words(rows, columns, ["id", "value", "says"])
+    def _fetch(self, query: Query) -> "pa.Table":
+        return self._home.table.fetch(query)
 
-    def count(self, spans: Sequence[Span]) -> Ints:
-        """Return the items in each span, and what they count for."""
-        inside = case_sql(spans, [str(place) for place in range(len(spans))])
-        weight = "weight" if self._weighted else "1L AS weight"
-        rows = _heaped(spans, self._items()).selectExpr(f"{inside} AS span", "1L AS item", weight)
-        both = {"item": "sum", "weight": "sum"}
-        found = self._home.fetch(rows.where("span IS NOT NULL").groupBy("span").agg(both))
-        counts = np.zeros((2, len(spans)), dtype=np.int64)
-        for row, name in enumerate(both):
-            counts[row, found["span"].to_numpy()] = found[f"sum({name})"].to_numpy()
-        return counts
+    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
+        """Return the number and weight of the items in each span."""
+        del variable, scale
+        return count_spans(self._home.table, self._items(), spans, N_CODES)
 
-    def rows(self, spans: Sequence[Span], seed: int) -> Rows:
-        """Return the rows of all spans; those above all limits are left out before the join."""
-        kind = self._home.id_kind
-        literal = double_sql if self._weighted else word_of_limit
-        limit = case_sql(spans, [literal(span.limit) for span in spans])
+    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
+        """Rows of all spans; those above all limits are dropped before the join."""
+        del variable, scale
         items = self._items(seed, max(span.limit for span in spans))
-        names = ["id", "value", "says", *(["weight"] if self._weighted else [])]
-        rows = _heaped(spans, items).selectExpr(*names, f"{limit} AS highest")
-        placed = with_place(rows.where("highest IS NOT NULL"), "id", kind, seed)
-        return self._taken(placed.where(self._below("highest", "weight")))
+        return self._taken(drawn(items, spans, N_CODES, kind=self._home.id_kind, seed=seed))
 
-    def _taken(self, items: "DataFrame") -> Rows:
-        names = ["id", "value", "says", *(["weight"] if self._weighted else [])]
-        found = self._home.fetch(items.select(*names))
+    def _taken(self, items: Items) -> Rows:
+        found = self._fetch(items.query)
         return Rows(
             self._home.ids_of(found["id"]),
             found["value"].to_numpy(),
-            found["says"].to_numpy().astype(np.int64),
+            integers(found["says"]),
             weights=found["weight"].to_numpy() if self._weighted else None,
         )
 
-    def find(self, ids: Sequence[Id]) -> Rows:
-        """Return the rows with these ids."""
+    def joined(self, ids: Sequence[Id]) -> Rows:
+        """Rows with these ids."""
         return self._taken(self._items(ids=ids))
 
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
-        """Return what is said of some items: by every column, by the scores, by the mean rank."""
+        """Values of some items: of every column, the scores, and the mean rank."""
         sources = " and ".join(side.part.source for side in self._sides)
         if not self._opinions:
             raise PredictionsError(f"{sources} were read without columns for a model")
-        found = self._home.fetch(self._items(ids=ids))
+        found = self._fetch(self._items(ids=ids).query)
         order = np.array(self._home.ids_of(found["id"]).rows_of(ids, sources), dtype=np.int64)
         columns = {name: column for name, (column, _) in self._opinions.items()}
         columns[RANK] = "value" if self.model is None else "rank"
@@ -177,7 +150,7 @@ class SparkPair:
         return columns_at(told, order)
 
     def opinions_digest(self) -> int:
-        """Return 64 bits that change when what a column for a model says of an item does."""
+        """64 bits that change if a value of a column for a model does."""
         if not self._opinions and self._home.opinion_families:
             raise PredictionsError(
                 "two sets with second opinions are in different sessions of Spark",
@@ -185,77 +158,70 @@ class SparkPair:
             )
         if not self._opinions:
             return 0
-        rows = self._with_word(self._items(), dict(self._opinions.values()))
-        return xored(self._home.fetch(rows.groupBy().agg(_XORED)), "word")
+        items = self._items().with_digest(self._home.id_kind)
+        rows = with_opinions(items, dict(self._opinions.values())).query
+        return xored(self._fetch(rows.group([], XORED)), "words")
 
-    def _below(self, limit: str, impressions: str) -> str:
-        """Return the condition that an item's place is not above a limit, by weight if any."""
-        if not self._weighted:
-            return f"place <= {limit}"
-        return f"{number_of('place')} <= {impressions} * {limit}"
+    def _items(self, seed: int = 0, limit: float = TOP, ids: Sequence[Id] | None = None) -> Items:
+        """Id, mean rank, code and weight of items, and their values of the columns for a model.
 
-    def _items(
-        self, seed: int = 0, limit: float = TOP, ids: Sequence[Id] | None = None
-    ) -> "DataFrame":
-        """Return the id, mean rank, code and weight of items, and what columns for a model say.
-
-        The code is missing where an id is twice in one of the two. Weights are those given, the
-        least and the largest, and impressions as soon as it is known what these are. By a model,
-        values are its log odds, and ranks are there, too.
+        The code is missing if an id is twice in one of the two. Weights are the largest and the
+        least given and, once the factor is known, impressions. With a model, values are its log
+        odds, and ranks are included, too.
 
         `ids`: only these items.
         """
         both = self._said[0].unionAll(self._said[1])
         if ids is not None:
             both = self._home.only(ids, both)
-        whole = ""
+        rows = self._below(Items(Query(both), both.columns), seed, limit)
+        told = [name for name in rows.keep if name.startswith(("score_", "aux_"))]
+        sums = ["sum(rank) AS ranks", "sum(code) AS code", "count(*) AS present"]
+        sums += ["max(given) AS given", "min(given) AS least"] if self._weighted else []
+        sums += [
+            f"max({name}) AS {name}" for name in told
+        ]  # an item has one value in each, or none
+        weights = ["given", "least"] if self._weighted else []
         if self.exponent is not None:
-            whole = impressions_sql("given", self.exponent, "spark")
-        if limit < TOP:
-            literal = double_sql(limit) if self._weighted else word_of_limit(limit)
-            placed = with_place(both, "id", self._home.id_kind, seed)
-            both = placed.where(self._below(literal, whole)).select(*both.columns)
-        sums = {"rank": "sum", "code": "sum", "one": "count"}
-        more = ["1 AS one"]
-        if self._weighted:
-            sums |= {"given": "max", "least": "min"}
-            more.append("given AS least")
-        told = [name for name in both.columns if name.startswith(("score_", "aux_"))]
-        sums |= dict.fromkeys(told, "max")  # an item has one value in each, or none
-        items = both.selectExpr("*", *more).groupBy("id").agg(sums)
-        items = items.selectExpr(
-            "id", *(f"`{how}({name})` AS {name}_{how}" for name, how in sums.items())
-        )
-        weights = ["given_max AS given", "least_min AS least"] if self._weighted else []
-        if whole:
-            weights.append(f"{impressions_sql('given_max', self.exponent or 0, 'spark')} AS weight")
-        in_both = f"code_sum BETWEEN {IN_BOTH} AND {N_CODES - 1}"
-        says = f"CASE WHEN one_count = 1 OR (one_count = 2 AND {in_both}) THEN code_sum END AS says"
-        value = f"{value_sql('rank_sum', 'code_sum')} AS value"
+            weights.append(f"{impressions_of('given', self.exponent)} AS weight")
+        in_both = f"code BETWEEN {IN_BOTH} AND {N_CODES - 1}"
+        says = f"CASE WHEN present = 1 OR (present = 2 AND {in_both}) THEN code END AS says"
         aux = [
-            f"{either_sql(f'{name}_old_max', f'{name}_new_max', family)} AS {name}"
+            f"{either_sql(f'{name}_old', f'{name}_new', family)} AS {name}"
             if name.startswith("aux")
-            else f"{name}_max AS {name}"
+            else name
             for name, family in self._opinions.values()
         ]
-        items = items.selectExpr("id", value, says, *weights, *aux)
+        value = f"{value_sql('ranks', 'code')} AS value"
+        items = Items(rows.query.group(["id"], *sums).select("id", value, says, *weights, *aux))
         return items if self.model is None else self._placed_by(self.model, items)
 
-    def _placed_by(self, model: Model, items: "DataFrame") -> "DataFrame":
-        """Return items with a model's log odds in the mean rank's place."""
+    def _below(self, rows: Items, seed: int, limit: float) -> Items:
+        """Rows whose number is at most a limit, scaled by weight if any."""
+        if limit >= TOP:
+            return rows
+        told, number = rows.keep, rows.numbered("id", self._home.id_kind, seed)
+        if not self._weighted:
+            rows = rows.with_column(f"{number.place} AS own")
+            return rows.only(*told, where=f"own <= {place_of(limit)}")
+        impressions = impressions_of("given", self.exponent or 0)
+        rows = rows.with_column(f"{number.number} AS own")
+        return rows.only(*told, where=f"own <= {impressions} * {double_sql(limit)}")
+
+    def _placed_by(self, model: Model, items: Items) -> Items:
+        """Items with a model's log odds in place of the mean rank, which is kept as rank."""
         names = {name: column for name, (column, _) in self._opinions.items()} | {RANK: "rank"}
         types = {name: _TYPES[family] for name, (_, family) in self._opinions.items()}
-        rows = items.withColumnRenamed("value", "rank")
-        rows = with_log_odds(
-            *(rows, model, names, {**types, RANK: _TYPES["float"]}),
-            says="says",
-            told=rows.columns,
+        told = [name for name in items.keep if name != "value"]
+        rows = items.only(*told, "value AS rank").with_log_odds(
+            *(model, names, {**types, RANK: _TYPES["float"]}),
             kind=self._home.id_kind,
+            told=[*told, "rank"],
         )
-        return rows.selectExpr(*items.drop("value").columns, "rank", "score + 0e0 AS value")
+        return rows.only(*told, "rank", "value + 0e0 AS odds").only(*told, "rank", "odds AS value")
 
     def _rows_of(self, side: Side) -> "DataFrame":
-        """Return what a side says of each of its items: id, rank, its part of the code, weight."""
+        """Rows of a side: id, rank, contribution to the code, weight."""
         scanner = self._scanner_of(side)
         if scanner is not None:
             return _ranked(scanner.judged_items(), side, self._told_by(side))
@@ -271,19 +237,19 @@ class SparkPair:
             )
             for piece in side.pieces()
         ]
-        return self._home.session.createDataFrame(pa.Table.from_batches(pieces))
+        return self._home.table.session.createDataFrame(pa.Table.from_batches(pieces))
 
     def _scanner_of(self, side: Side) -> SparkScanner | None:
-        """Return what reads a side, if it is in this session."""
-        scanner = side.part.scanner if isinstance(side, ScannedSide) else None
-        if isinstance(scanner, SparkScanner) and scanner.session is self._home.session:
+        """Scanner of a side, if it is in this session."""
+        scanner = side.scanner
+        if isinstance(scanner, SparkScanner) and scanner.table.session is self._home.table.session:
             return scanner
         return None
 
     def _told_by(self, side: Side) -> list[str]:
-        """Return what a side tells a model, as SQL, in columns of its own; nothing in the other's.
+        """Return a side's values for a model, as SQL, in its own columns; the other's are NULL.
 
-        Both have the same columns, so that their rows can be put together.
+        Both sides have the same columns, so their rows can be combined.
         """
         told = []
         for name, family in self._opinions.values():
@@ -296,28 +262,23 @@ class SparkPair:
         return told
 
 
-def _ranked(items: "DataFrame", side: Side, more: Sequence[str]) -> "DataFrame":
-    """Return items with the rank of their score; every executor gets that of all bins.
+def _ranked(items: Items, side: Side, more: Sequence[str]) -> "DataFrame":
+    """Items with the rank of their score; every executor gets the ranks of all bins.
 
-    `more`: what else to keep, as SQL.
+    `more`: further columns to keep, as SQL.
     """
     lowest, by_bin = ranks_by_bin(side.steps)
-    lists = pa.table({"ranks": pa.array([by_bin], pa.list_(pa.float64()))})
-    told = items.sparkSession.createDataFrame(lists).hint("broadcast")
-    bin = spark_bin("value", side.cells.rule)
-    rank = f"CASE WHEN {NEVER} THEN 0e0 ELSE get(ranks, {bin} - ({lowest})) END AS rank"
+    query, which = items.query.listing(by_bin)
+    bin = bin_sql("value", side.cells.rule)
+    rank = f"settled(element({which}, {bin} - ({lowest}))) AS rank"
     unit, step = side.cells.classes**2 << side.place, side.cells.classes**side.place
-    code = f"{unit}L + {step}L * CAST(says AS BIGINT) AS code"
+    code = f"{unit} + {step} * CAST(says AS BIGINT) AS code"
     weight = ["given"] if side.part.weighted else []
-    return items.crossJoin(told).selectExpr("id", rank, code, *weight, *more)
-
-
-def _heaped(spans: Sequence[Span], items: "DataFrame") -> "DataFrame":
-    return items.selectExpr("*", f"{heap_sql(spans, N_CODES, 'spark')} AS heap")
+    return frame_of(query.select("id", rank, code, *weight, *more))
 
 
 def _signed(ids: "pa.Array[Any]", source: str) -> "pa.Array[Any]":
-    """Return ids as Spark has them: it knows no integers without a sign."""
+    """Ids as Spark has them: it has no unsigned integers."""
     if not pa.types.is_integer(ids.type):
         return ids.cast(pa.string())
     try:

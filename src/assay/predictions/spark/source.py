@@ -1,7 +1,7 @@
-"""Source of rows in Spark: the session, and what it reads."""
+"""Source of rows in Spark: the session, and the rows that it reads."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from assay.errors import AssayError, MissingDependencyError, PredictionsError, install
 from assay.predictions.duckdb.databases import is_query
-from assay.predictions.duckdb.readable import bad_condition, first_lines
 from assay.predictions.duckdb.table_formats import format_of
 from assay.predictions.scan import Scan
+from assay.predictions.sql.checks import bad_condition, first_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 _JSON = (".json", ".jsonl", ".ndjson")
 
 # As DuckDB reads CSV files (`predictions.duckdb.files`): nothing is guessed, and a quoted field may
-# have line breaks in it. A line with too few or too many fields is an error, and so is a file
-# with another first line; where it parses only some columns, Spark does not see the former.
+# have line breaks in it. A line with too few or too many fields is an error, and so is a file with
+# another first line; Spark misses the former if it parses only some columns.
 _CSV: dict[str, Any] = {
     "header": True,
     "inferSchema": False,
     "escape": '"',
-    # What a field with nothing in it reads as, and is told from a quoted "" by.
+    # Value of an empty field without quotes, to distinguish it from a quoted "".
     "nullValue": "\0",
     "emptyValue": "",
     "multiLine": True,
@@ -45,48 +45,31 @@ _remote: dict[str, Any] = {}  # the sessions by Spark Connect that were opened b
 
 @dataclass(frozen=True, eq=False)
 class SparkRows:
-    """Rows in Spark, which can be asked for what is wrong with them."""
+    """Rows in Spark."""
 
-    source: str  # what they are, for people
+    source: str  # description, for users
     frame: "DataFrame"  # the rows of the population, with all their columns
     is_text: bool  # whether every column is the text of a CSV file
     where: str | None  # the condition that they fulfil
 
     @cached_property
     def types(self) -> dict[str, str]:
-        """Of each column its type, as Spark names it."""
+        """Spark's type of each column."""
         return dict(self.frame.dtypes)
 
     def fetch(self, frame: "DataFrame") -> "pa.Table":
-        """Run what was asked of the rows, and bring the answer here."""
+        """Run a query on the rows, and fetch the answer."""
         with reading_with_spark(self.source):
             return frame.toArrow()
 
-    def count(self, conditions: Sequence[str]) -> list[int]:
-        """Return for each condition the number of rows that fulfil it."""
-        counts = self.frame.selectExpr(*(f"count_if({condition})" for condition in conditions))
-        return [int(column[0].as_py()) for column in self.fetch(counts).columns]
-
-    def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
-        """Return columns of up to three rows that fulfil it: the first if ordered by them."""
-        some = self.frame.where(condition).selectExpr(*map(column_name, columns))
-        rows = self.fetch(some.orderBy(*map(column_name, columns)).limit(3))
-        return list(zip(*(column.to_pylist() for column in rows.columns), strict=True))
-
-    def distinct(self, column: str, condition: str, limit: int) -> list[object]:
-        """Return the smallest values of the column among the rows that fulfil it."""
-        values = self.frame.where(condition).selectExpr(f"{column_name(column)} AS value")
-        rows = values.where("value IS NOT NULL").distinct().orderBy("value").limit(limit)
-        return self.fetch(rows)["value"].to_pylist()
-
 
 def open_rows(scan: Scan) -> SparkRows:
-    """Find the session, and in it the rows; nothing but the files' own schemas is read yet.
+    """Find the session and the rows; only the files' own schemas are read yet.
 
-    JSON files have no schema, and are read for it.
+    JSON files have no schema, so they are read to find it.
 
-    A path is one of CSV files (with a line of names) or of JSON lines if it ends so, and of
-    Parquet files otherwise; it may be a pattern or a folder, and lie wherever Spark can read.
+    A path is read by its ending as CSV files (with a header) or JSON lines, and otherwise as
+    Parquet files; it may be a pattern or a folder, anywhere that Spark can read.
     """
     try:
         from pyspark.sql import DataFrame
@@ -124,7 +107,7 @@ def open_rows(scan: Scan) -> SparkRows:
 
 @contextmanager
 def reading_with_spark(label: str, hint: str = "") -> Iterator[None]:
-    """Let the errors of Spark be told as errors of what is read."""
+    """Raise errors of Spark as errors of the source."""
     try:
         yield
     except (AssayError, ImportError):
@@ -163,7 +146,7 @@ def _session(spark: object) -> "SparkSession":
             "there is no active Spark session",
             hint=f"say which Spark: spark= {_SESSIONS}; or set {_REMOTE} to such a URL",
         )
-    # Not by its class: that of a remote session is none of pyspark.sql.
+    # Not by its class: a remote session is not of a class of pyspark.sql.
     if not hasattr(session, "createDataFrame"):
         raise PredictionsError(
             f"spark={spark!r} is of type {type(spark).__name__}", details=f"it must be {_SESSIONS}"
@@ -212,7 +195,7 @@ def _read(session: "SparkSession", scan: Scan) -> tuple["DataFrame", bool]:
         return session.table(scan.table), False
     path = str(scan.path)
     if is_query(path):
-        # Nothing else than a query can stand in brackets: WITH and FROM begin INSERTs, too.
+        # Only a query can stand in brackets: WITH and FROM may also begin an INSERT.
         one = path.strip().rstrip(";").rstrip()
         return session.sql(f"(\n{one}\n)"), False
     name = path.lower().rstrip("/").removesuffix(".gz")
@@ -238,14 +221,14 @@ def _read(session: "SparkSession", scan: Scan) -> tuple["DataFrame", bool]:
     return frame, False
 
 
-# Where each format has its log, below the folder of a table.
+# Location of each format's log, below the folder of a table.
 _LOGS = {"delta": "_delta_log", "iceberg": "metadata/*.metadata.json"}
 
 
 def _format_of(session: "SparkSession", path: str) -> str | None:
-    """Return which format a folder is a table of, as Spark's catalog calls it; None for none.
+    """Format of the table in a folder, by its name in Spark; None if it is not a table.
 
-    What does not lie on this machine Spark itself is asked for.
+    For remote folders, Spark looks for the log.
     """
     here = format_of(path)
     if here is not None or path.lower().endswith(".parquet") or Path(path).exists():
@@ -279,7 +262,7 @@ def _filtered(frame: "DataFrame", where: str | None) -> "DataFrame":
 
 
 def column_name(name: str) -> str:
-    """Return the name of a column as Spark's SQL has it.
+    """Quoted name of a column in Spark's SQL.
 
     >>> column_name("p.spam")
     '`p.spam`'

@@ -1,1 +1,1 @@
-"""SQL that the engines share."""
+"""SQL shared by the engines."""

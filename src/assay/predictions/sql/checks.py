@@ -1,17 +1,19 @@
-"""Checks of rows that an engine reads in place, with the errors of rows in memory.
+"""Checks of rows that an engine reads in place, with the same errors as in memory.
 
-An engine notices in passing that there is something wrong: a row without a bin, a cell on the wrong
-side of the threshold. Only then are the rows looked at again, to tell what it is.
+An engine detects problems as it counts: a row without a bin, a cell on the wrong side of the
+threshold. Only then are the rows read again, to describe the problem.
 """
 
-from collections.abc import Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+from assay.core.deck import Id
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.class_values import near_class, some_of
-from assay.predictions.column import not_numbers
-from assay.predictions.doubts import Outside
+from assay.predictions.column import Outside, not_numbers
 from assay.predictions.roles import Roles, which_means_yes
 from assay.predictions.sql.rows import LARGEST, RowSql, double_sql
 from assay.predictions.values import NOT_A_WEIGHT
@@ -20,28 +22,28 @@ _LISTED = 5  # values of a column that an error names
 
 
 class Inspected(Protocol):
-    """Rows that can be asked for what is wrong with them; conditions are SQL on their columns."""
+    """Rows that can be queried for invalid values; conditions are SQL on their columns."""
 
     @property
     def source(self) -> str:
-        """Where the rows come from, for people."""
+        """Source of the rows, for users."""
 
     @property
     def types(self) -> Mapping[str, str]:
-        """Of each column its type, as the engine names it."""
+        """The engine's type of each column."""
 
     def count(self, conditions: Sequence[str]) -> Sequence[int]:
-        """Return for each condition the number of rows that fulfil it."""
+        """Return the number of rows that fulfil each condition."""
 
     def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
-        """Return columns of up to three rows that fulfil it: the first if ordered by them."""
+        """Columns of up to three rows that fulfil a condition: the first if ordered by them."""
 
     def distinct(self, column: str, condition: str, limit: int) -> list[object]:
-        """Return the smallest values of the column among the rows that fulfil it."""
+        """Smallest values of the column among the rows that fulfil a condition."""
 
 
 def usable_sql(row: RowSql) -> str:
-    """Return the condition that nothing is wrong with a row: never NULL, in DuckDB or in Spark.
+    """Condition that a row is valid: never NULL, in DuckDB or in Spark.
 
     >>> usable_sql(RowSql("id", "p", "q"))
     'coalesce(id IS NOT NULL AND p BETWEEN -1.79...e+308 AND 1.79...e+308 AND q IN (0, 1), FALSE)'
@@ -52,9 +54,9 @@ def usable_sql(row: RowSql) -> str:
 def refuse_bad_rows(
     rows: Inspected, row: RowSql, roles: Roles, *, written: Mapping[str, str]
 ) -> None:
-    """Raise `PredictionsError` for what is wrong with some rows: how many there are, and which.
+    """Raise `PredictionsError` for invalid rows: how many there are, and examples.
 
-    `written`: columns that are text, out of which numbers are read, each with its name as SQL.
+    `written`: text columns from which numbers are parsed, each with its name as SQL.
     """
     score, weight = (written.get(name or "") for name in (roles.score, roles.weight))
     conditions = {
@@ -138,7 +140,7 @@ _WEIGHTS = ("not numbers", "missing, NaN or infinite", "negative")
 
 
 def _weight_conditions(weight: str, written: str | None) -> dict[str, str]:
-    """Return what may be wrong with a weight, in the order in which it is told."""
+    """Conditions of invalid weights, in the order of their errors."""
     inside = f"{weight} BETWEEN {double_sql(-LARGEST)} AND {double_sql(LARGEST)}"
     no_number = f"{weight} IS NULL AND {written} IS NOT NULL" if written else "FALSE"
     conditions = (no_number, f"NOT coalesce({inside}, FALSE)", f"{weight} < 0e0")
@@ -146,7 +148,7 @@ def _weight_conditions(weight: str, written: str | None) -> dict[str, str]:
 
 
 def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Roles) -> None:
-    """Raise `PredictionsError` if nothing says yes that should, or labels and scores disagree."""
+    """Raise `PredictionsError` if no label is the positive one, or labels contradict scores."""
     weighted = roles.weight is not None
     if (
         roles.positive is not None
@@ -164,7 +166,7 @@ def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Rol
     threshold = roles.limit
     if threshold is None or roles.predicted is None or roles.model is not None:
         return  # with a model, the cells are not of the score
-    # A score equal to the threshold goes with either label.
+    # A score equal to the threshold is valid for either label.
     bad_cells = (cells.yes & (cells.low < threshold)) | (~cells.yes & (cells.high > threshold))
     if not bad_cells.any() and not weighted:
         return
@@ -185,7 +187,7 @@ def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Rol
 
 
 def rows_of(rows: Inspected, row: RowSql, roles: Roles) -> Outside:
-    """Return what finds the rows whose score is outside of a range."""
+    """Return a function that finds the rows whose score is outside of a range."""
 
     def outside(low: float, high: float) -> tuple[int, str]:
         there = f"NOT ({row.score} BETWEEN {double_sql(low)} AND {double_sql(high)})"
@@ -196,7 +198,7 @@ def rows_of(rows: Inspected, row: RowSql, roles: Roles) -> Outside:
 
 
 def _finite(row: RowSql) -> str:
-    # Both engines take NaN for larger than any number.
+    # Both engines treat NaN as larger than any number.
     return f"{row.score} BETWEEN {double_sql(-LARGEST)} AND {double_sql(LARGEST)}"
 
 
@@ -220,3 +222,77 @@ def _values(rows: Inspected, column: str, condition: str) -> tuple[str, list[obj
     texts = ", ".join(repr(value) for value in values[:_LISTED])
     more = " and more" if len(values) > _LISTED else ""
     return f"got {texts}{more}, of type {rows.types[column]}", values
+
+
+# Conditions on the rows of the population, and wanted columns.
+
+
+def condition(where: str) -> str:
+    r"""WHERE clause, in which a comment in the condition ends with its line."""
+    return f"WHERE (\n{where}\n)"
+
+
+def bad_condition(
+    where: str, error: Exception, names: Sequence[str], hint: str = ""
+) -> PredictionsError:
+    """Error: a database cannot interpret a condition.
+
+    `names`: names of the columns.
+    """
+    return PredictionsError(
+        f"where={where!r} cannot be used",
+        details=f"{first_lines(error, 2)}\ncolumns: {', '.join(names)}",
+        hint=hint,
+    )
+
+
+def first_lines(error: Exception, count: int) -> str:
+    r"""First lines of an error message, without those that repeat the SQL.
+
+    >>> first_lines(ValueError("no such column\n\nLINE 1: SELECT"), 2)
+    'no such column'
+    """
+    said = re.split(r"\n\n|\nLINE ", str(error), maxsplit=1)[0]
+    return "\n".join(said.splitlines()[:count])
+
+
+def refuse_repeated_columns(wanted: Iterable[str], names: Sequence[str], label: str) -> None:
+    """Raise if a wanted column is there twice.
+
+    >>> refuse_repeated_columns(["id"], ["id", "ID"], "preds.csv")
+    Traceback (most recent call last):
+    assay.errors.PredictionsError: preds.csv has several columns named 'id'
+    columns: id, ID
+    hint: rename them, by more than upper and lower case
+    """
+    # DuckDB ignores case in names.
+    counts = Counter(name.casefold() for name in names)
+    for name in wanted:
+        if counts[name.casefold()] > 1:
+            raise PredictionsError(
+                f"{label} has several columns named {name!r}",
+                details=f"columns: {', '.join(names)}",
+                hint="rename them, by more than upper and lower case",
+            )
+
+
+# Errors about all rows.
+
+
+def nothing_in(label: str, where: str | None = None) -> PredictionsError:
+    """Error: there are no rows, or the condition leaves none."""
+    if where is None:
+        return PredictionsError(f"{label} is empty", details="it must hold at least one row")
+    return PredictionsError(
+        f"where={where!r} leaves no row of {label}", details="it must hold for at least one"
+    )
+
+
+def repeated_ids(column: str, count: int, first: Sequence[tuple[Id, int]]) -> PredictionsError:
+    """Error: ids occur in several rows; `first`: some, with the number of rows."""
+    some = ", ".join(f"{id!r} in {times} rows" for id, times in first)
+    return PredictionsError(
+        f"{column} has ids that occur more than once: {count:,}",
+        details=f"first: {some}",
+        hint="an item is one row with an id of its own; drop the repetitions",
+    )

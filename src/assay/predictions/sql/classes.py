@@ -1,16 +1,16 @@
 """SQL of a row's predicted class, for DuckDB and Spark.
 
-An engine puts two columns beside those of the predictions: the number of the class that the row
-names, from a small table that is joined, and the list of the probabilities of all classes. What is
-wrong with either shows as in `assay.predictions.sql.rows`: there is no number where no class is
-named, and no score where a probability is none.
+An engine adds two columns to those of the predictions: the class number of the row, from a small
+joined table, and the list of the probabilities of all classes. Invalid values appear as in
+`assay.predictions.sql.rows`: the number is NULL without a class, and the score is NULL if a
+probability is invalid.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.errors import PredictionsError
-from assay.predictions.roles import Roles
+from assay.predictions.roles import UNEVEN, Roles
 from assay.predictions.sql.rows import (
     LARGEST,
     Dialect,
@@ -22,15 +22,15 @@ from assay.predictions.sql.rows import (
 )
 
 NUMBER = "assay_class_number"
-"""The column with the number of the class that a row names: -1 where it is none of the classes."""
+"""Column with the number of the row's class: -1 if it is not one of the classes."""
 
 LIST = "assay_probabilities"
-"""The column with the probabilities of all classes, a list of DOUBLE."""
+"""Column with the probabilities of all classes, a list of DOUBLE."""
 
 
 @dataclass(frozen=True)
 class _Words:
-    """How a dialect says what is asked of a list."""
+    """A dialect's functions of lists."""
 
     list: str
     type: str
@@ -38,6 +38,10 @@ class _Words:
     largest: str
     first: str
     usable: str
+    least: str
+    total: str  # in the order of the classes, as in memory
+    ordered: str  # the largest first
+    start: int  # the place of the first
 
 
 _ENDS = f"{double_sql(-LARGEST)} AND {double_sql(LARGEST)}"
@@ -49,9 +53,13 @@ _WORDS: dict[Dialect, _Words] = {
         size="len({})",
         largest="list_max({})",
         first="list_position({0}, list_max({0})) - 1",
-        # NaN is larger than any number; what is missing is not counted.
+        # NaN is larger than any number; missing values are not counted.
         usable=f"list_count({{0}}) = {{1}} AND list_min({{0}}) BETWEEN {_ENDS} "
         f"AND list_max({{0}}) BETWEEN {_ENDS}",
+        least="list_min({})",
+        total="list_sum({}::DOUBLE[])",
+        ordered="list_reverse_sort({}::DOUBLE[])",
+        start=1,
     ),
     "spark": _Words(
         list="array({})",
@@ -60,6 +68,10 @@ _WORDS: dict[Dialect, _Words] = {
         largest="array_max({})",
         first="array_position({0}, array_max({0})) - 1",
         usable=f"forall({{0}}, x -> x IS NOT NULL AND x BETWEEN {_ENDS})",
+        least="array_min({})",
+        total="aggregate({}, 0e0, (a, x) -> a + x)",
+        ordered="sort_array({}, false)",
+        start=0,
     ),
 }
 
@@ -73,7 +85,7 @@ def list_sql(
     is_text: bool,
     source: str,
 ) -> str:
-    """Return the list of the probabilities of all classes, from their columns.
+    """List of the probabilities of all classes, from their columns.
 
     >>> from assay.core.vocabulary import Vocabulary
     >>> known = Vocabulary(("a", "b"))
@@ -108,9 +120,9 @@ def list_sql(
 
 
 def class_row_sql(roles: Roles, id: str, score: str, dialect: Dialect) -> RowSql:
-    """Return the expressions for rows that have the columns `NUMBER` and `LIST`, as need be.
+    """Expressions for rows that have the columns `NUMBER` and `LIST`, as needed.
 
-    `dialect`: whose SQL it is.
+    `dialect`: the dialect of the SQL.
     """
     says = NUMBER
     if roles.probabilities is not None:
@@ -119,10 +131,26 @@ def class_row_sql(roles: Roles, id: str, score: str, dialect: Dialect) -> RowSql
             LIST, roles.n_classes
         )
         if roles.predicted is None:
-            score = f"CASE WHEN {usable} THEN {words.largest.format(LIST)} END"
+            best = _share_sql(words.largest.format(LIST), roles, words)
+            score = f"CASE WHEN {usable} THEN {best} END"
             says = f"CASE WHEN {usable} THEN CAST({words.first.format(LIST)} AS INT) END"
         else:
-            # Where the class is not known there is something else to tell.
-            of_class = f"WHEN {NUMBER} >= 0 THEN {LIST}[{NUMBER}{' + 1' * (dialect == 'duckdb')}]"
+            # If the class is unknown, another error is reported.
+            best = _share_sql(f"{LIST}[{NUMBER} + {words.start}]", roles, words)
+            of_class = f"WHEN {NUMBER} >= 0 THEN {best}"
             score = f"CASE WHEN NOT ({usable}) THEN NULL {of_class} ELSE 0e0 END"
     return RowSql(id, positive_score_sql(score, roles, says), says, classes=roles.n_classes)
+
+
+def _share_sql(own: str, roles: Roles, words: _Words) -> str:
+    """Score as in `class_values`; `own`: the probability of the predicted class."""
+    if not roles.shared:
+        return own
+    whole, total, top = double_sql(roles.whole), words.total.format(LIST), own
+    if roles.shared > 1:
+        places = range(words.start, words.start + roles.shared)
+        top = " + ".join(f"{words.ordered.format(LIST)}[{place}]" for place in places)
+    uneven = f"abs({total} - {whole}) > {double_sql(UNEVEN * roles.whole)}"
+    share = f"CASE WHEN {uneven} THEN ({top}) / {total} * {whole} ELSE {top} END"
+    no_shares = f"{words.least.format(LIST)} < 0 OR {total} <= 0"
+    return f"CASE WHEN {no_shares} THEN {own} ELSE least({share}, {whole}) END"

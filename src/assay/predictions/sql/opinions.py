@@ -1,7 +1,7 @@
-"""SQL of what columns for a model say of a row; for DuckDB, as a word of 64 bits, too.
+"""SQL of columns for a model; for DuckDB, also as a 64-bit word.
 
 The word is the same as `assay.predictions.opinions.column_words` computes in memory: h of a
-number's bits, or the digest of a text. `assay.predictions.spark.opinions` has it for Spark.
+number's bits, or the digest of a text. `assay.predictions.sql.items` does it for other engines.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,9 +28,9 @@ _TRIED = (0.0, 1.0, 1 / 3, -3.25, 1e300, 5e-324, float("inf"), float("nan"))
 
 
 def plain_families(types: Mapping[str, str]) -> dict[str, Family]:
-    """Return what kind of values columns for a model hold, where any number is a float.
+    """Kind of values of columns for a model; any number is a float.
 
-    `types`: of each column its type, as the engine names it.
+    `types`: the engine's type of each column.
 
     >>> plain_families({"judge": "BIGINT", "lang": "VARCHAR", "day": "DATE"})
     {'judge': 'float', 'lang': 'text', 'day': 'other'}
@@ -57,7 +57,7 @@ def plain_sql(name: str, type: str, dialect: Dialect) -> str:
 
 
 def either_sql(old: str, new: str, family: Family) -> str:
-    """Return what the later of two columns says or, where that is missing, the earlier.
+    """Value of the later of two columns or, if that is missing, of the earlier.
 
     >>> either_sql("a", "b", "text")
     'coalesce(b, a)'
@@ -69,7 +69,7 @@ def either_sql(old: str, new: str, family: Family) -> str:
 
 @cache
 def refuse_other_words() -> None:
-    """Raise an error if this DuckDB would make other words of numbers than every other engine."""
+    """Raise if this DuckDB would hash numbers differently from every other engine."""
     numbers = ", ".join(f"hash('{x!r}'::DOUBLE)" for x in _TRIED)
     with duckdb.connect() as connection:
         found = connection.execute(f"SELECT {numbers}").fetchone()
@@ -82,9 +82,9 @@ def refuse_other_words() -> None:
 
 
 def duckdb_row_word(digest: str, columns: Sequence[tuple[str, Family]]) -> str:
-    """Return DuckDB's expression for the word of a row.
+    """DuckDB's expression for the word of a row.
 
-    `columns`: of each column its name as SQL, quoted, and what kind of values it holds.
+    `columns`: name of each column as SQL, quoted, and its kind of values.
     """
     refuse_other_words()
     word = digest
@@ -100,8 +100,7 @@ def duckdb_row_word(digest: str, columns: Sequence[tuple[str, Family]]) -> str:
 
 # SQL of a model of the outcome: its log odds of a row, for DuckDB and Spark.
 #
-# The same operations in the same order as `assay.core.error_model` has them, so that the bits are
-# the same.
+# The same operations in the same order as in `assay.core.error_model`, for equal bits.
 
 _LARGEST = double_sql(LARGEST)
 
@@ -111,10 +110,10 @@ def model_sql(
     names: Mapping[str, str],  # of each column its name as SQL, quoted
     types: Mapping[str, str],  # of each column its type, as the engine names it
     *,
-    says: str,  # what the classifier says, 0 or 1, or of several the code
+    says: str,  # the label, 0 or 1, or the code of several classifiers
     dialect: Dialect,  # whose SQL it is
 ) -> list[str]:
-    """Return the log odds by the model of each fold.
+    """Log odds by the model of each fold.
 
     >>> model = Model((Input("n", "number", 2.0, 4.0),), ((), (0,)), ((0.5, 1.0), (0.5, 2.0)), 9)
     >>> first, second = model_sql(model, {"n": "n"}, {"n": "DOUBLE"}, says="q", dialect="duckdb")
@@ -123,7 +122,7 @@ def model_sql(
     [(2.0, 3.5)]
     """
     numbers = [
-        says_sql(says, each.bit) if each.column == SAID else _input(each, names, types, dialect)
+        says_sql(says, each.bit) if each.column == SAID else input_sql(each, names, types, dialect)
         for each in model.inputs
     ]
     sums = []
@@ -139,7 +138,7 @@ def model_sql(
 
 
 def says_sql(says: str, bit: int = 0) -> str:
-    """Return what a classifier says as a number: a bit of the code.
+    """Return a classifier's label as a number: a bit of the code.
 
     >>> says_sql("code", 2)
     '(CAST(code & 4 AS DOUBLE) / 4e0)'
@@ -147,9 +146,10 @@ def says_sql(says: str, bit: int = 0) -> str:
     return f"(CAST({says} & {1 << bit} AS DOUBLE) / {1 << bit}e0)"
 
 
-def _input(
+def input_sql(
     each: Input, names: Mapping[str, str], types: Mapping[str, str], dialect: Dialect
 ) -> str:
+    """Return the number that a model computes from a column."""
     name, family = names[each.column], family_of(types[each.column])
     if each.kind == "level":
         return f"CASE WHEN {_is_level(each, name, family, dialect)} THEN 1e0 ELSE 0e0 END"

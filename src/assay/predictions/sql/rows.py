@@ -1,39 +1,38 @@
 """SQL of a row, for DuckDB and Spark: its id, score, bin and label.
 
-The same decisions that `assay.predictions.values` takes on columns in memory, for engines that read
-the rows where they lie.
+Makes the same decisions as `assay.predictions.values` for columns in memory, for engines that read
+rows in place.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from typing import Literal
-
-import numpy as np
 
 from assay.core.bins import MARGIN_STEPS, PROBABILITY_STEPS, Rule, Scale
 from assay.core.cuts import Variable
 from assay.predictions.engine import Span
 from assay.predictions.roles import Roles
+from assay.predictions.tables import BAR, ESCAPE, no_key_part
 
 TRIED: dict[Rule, list[float]] = {
     "probability": [0, 5e-324, 1e-300, 2.4e-7, 1e-6, 0.1, 0.25, 0.5, 2 / 3, 0.9, 1 - 2**-53, 1],
     "tail": [0, 5e-324, 1e-300, 1e-30, 2.4e-7, 1e-6, 0.1, 0.25, 0.5, 0.9, 1 - 2**-53, 1],
     "margin": [-1.7e308, -1e12, -3, -1e-6, -5e-324, 0, 1e-300, 0.3, 1, 7.5, 1e6, 1.7e308],
 }
-"""Scores on whose bins an engine is tried before it is trusted."""
+"""Scores on whose bins an engine is tested before it is trusted."""
 
 LARGEST = 1.7976931348623157e308
-"""The largest number that a DOUBLE can hold."""
+"""Largest DOUBLE."""
 
 _STEP = 1000  # 2^1000 is the largest power of two that is multiplied with at once
 
 
 def spread_sql(value: str, rule: Rule) -> str:
-    """Return the expression that, rounded to the nearest even whole number, is the bin.
+    """Expression that is the bin when rounded to the nearest integer, halves to even.
 
-    Rounding is left to the engine's own dialect. The expression repeats the value. All is computed
-    in DOUBLE, also of a FLOAT: hence 1e0, which is one, where 1 would be an integer.
+    The engine's own dialect does the rounding. The expression repeats the value. Everything is
+    computed in DOUBLE, also for a FLOAT: hence 1e0, which is a DOUBLE, where 1 would be an integer.
 
     >>> spread_sql("p", "probability")
     '2047 * (sqrt(p) - sqrt(1e0 - p))'
@@ -46,7 +45,7 @@ def spread_sql(value: str, rule: Rule) -> str:
 
 
 def double_sql(number: float) -> str:
-    """Return a finite number as a literal that is read as that very DOUBLE.
+    """Return a finite number as a literal that is read back as the same DOUBLE.
 
     >>> double_sql(0.1)
     '1.0000000000000001e-01'
@@ -55,7 +54,7 @@ def double_sql(number: float) -> str:
 
 
 def scaled_sql(number: str, exponent: int) -> str:
-    """Return a DOUBLE times a power of two, exactly, where that is less than float64 can hold.
+    """Return a DOUBLE times a power of two, exactly, if the result fits into a float64.
 
     >>> scaled_sql("w", 3), scaled_sql("w", 1001).count("*")
     ('w * 8.0000000000000000e+00', 2)
@@ -64,16 +63,13 @@ def scaled_sql(number: str, exponent: int) -> str:
     return " * ".join([f"{number}", *(double_sql(2.0**step) for step in steps)])
 
 
-def impressions_sql(weight: str, exponent: int, dialect: "Dialect") -> str:
-    """Return the impressions of a row whose weight is above 0: `assay.core.weights.as_impressions`.
+def impressions_sql(weight: str, exponent: int) -> str:
+    """DuckDB's expression for `assay.core.weights.as_impressions` of a weight above 0.
 
-    >>> impressions_sql("w", 3, "duckdb")
+    >>> impressions_sql("w", 3)
     'greatest((w * 8.0000000000000000e+00)::BIGINT, 1)'
     """
-    scaled = scaled_sql(weight, exponent)
-    if dialect == "duckdb":
-        return f"greatest(({scaled})::BIGINT, 1)"  # the cast rounds halves to even
-    return f"greatest(CAST(rint({scaled}) AS BIGINT), 1L)"
+    return f"greatest(({scaled_sql(weight, exponent)})::BIGINT, 1)"  # halves become even
 
 
 def _shrunk(value: str) -> str:
@@ -84,14 +80,14 @@ def _root(value: str) -> str:
     return f"sqrt(sqrt(sqrt({value})))"
 
 
-# Spans of the stratification variable as SQL that DuckDB and Spark both read.
+# Spans of the stratification variable, as SQL for both DuckDB and Spark.
 #
-# The conditions are on a column ``value`` and on one named ``says``, 1 where the row says yes; of
-# classes, on one named ``heap``, too (`heap_sql`).
+# The conditions use a column ``value`` and a column ``says``, 1 if the row says yes; with classes,
+# also a column ``heap`` (`heap_cases_sql`).
 
 
 def inside_sql(span: Span) -> str:
-    """Return the condition that a row is in a span, whatever its number.
+    """Condition that a row is in a span, whatever its number.
 
     >>> inside_sql(Span(True, float("-inf"), 0.5, 0))
     'says = 1 AND value < 5.0000000000000000e-01'
@@ -107,7 +103,7 @@ def inside_sql(span: Span) -> str:
 
 
 def case_sql(spans: Sequence[Span], then: Sequence[str]) -> str:
-    """Return an expression with one of several values, by the span a row is in; NULL in none.
+    """Expression with one of several values, by the span of a row; NULL in none.
 
     >>> case_sql([Span(None, 0.5, float("inf"), 7)], ["7"])
     'CASE WHEN value >= 5.0000000000000000e-01 THEN 7 END'
@@ -116,32 +112,8 @@ def case_sql(spans: Sequence[Span], then: Sequence[str]) -> str:
     return f"CASE {' '.join(cases)} END"
 
 
-_LONGEST_LIST = 2**14  # codes
-
-
-def heap_sql(spans: Sequence[Span], classes: int, dialect: "Dialect") -> str:
-    """Return the heap of a row's code, called by the smallest code of the heap; -1 for none.
-
-    It is looked up in a list, which takes as long for many codes as for few, unless most of those
-    that there may be are in no heap.
-
-    `spans`: their codes are the heaps.
-
-    >>> heap_sql([Span(None, 0.0, 1.0, 7, codes=(1, 2))], 4, "duckdb")
-    '([-1, 1, 1, -1])[says + 1]'
-    """
-    if classes > _LONGEST_LIST:
-        return heap_cases_sql(spans)
-    heaps = {span.codes for span in spans if span.codes is not None}
-    heap = np.full(classes, -1)
-    for codes in heaps:
-        heap[list(codes)] = codes[0]
-    listed = ", ".join(map(str, heap.tolist()))
-    return f"([{listed}])[says + 1]" if dialect == "duckdb" else f"array({listed})[says]"
-
-
 def heap_cases_sql(spans: Sequence[Span]) -> str:
-    """Return the same as `heap_sql` without a list.
+    """Heap of a row's code, named by the smallest code of the heap; -1 for none.
 
     >>> heap_cases_sql([Span(None, 0.0, 1.0, 7, codes=(1, 2))])
     'CASE WHEN says IN (1, 2) THEN 1 ELSE -1 END'
@@ -182,29 +154,28 @@ class RowSql:
     """Expressions over a row."""
 
     id: str  # the id, as the column has it
-    score: str  # of type DOUBLE or FLOAT; NULL, NaN or infinite where there is no score to use
-    # 0 where the classifier says no, 1 where it says yes, 2 where it cannot be told, NULL where
-    # there is no label.
+    score: str  # of type DOUBLE or FLOAT; NULL, NaN or infinite if there is no valid score
+    # 0 if the classifier says no, 1 if it says yes, 2 if the label is unclear, NULL if there is
+    # none.
     says: str
-    is_sure: bool = False  # whether it can always be told: `says` is never 2
-    # Of more classes than no and yes, how many: `says` is then the number of one, and -1 where it
-    # cannot be told which.
+    is_sure: bool = False  # whether the label is always clear: `says` is never 2
+    # Number of classes, if not no and yes: `says` is then a class number, and -1 if it is unclear.
     classes: int | None = None
-    weight: str = ""  # what the column of weights holds, of type DOUBLE; empty where there is none
+    weight: str = ""  # column of weights, of type DOUBLE; empty if there is none
 
     @property
     def unclear(self) -> int:
-        """What `says` is where it cannot be told."""
+        """Value of `says` if the label is unclear."""
         return 2 if self.classes is None else -1
 
     @property
     def is_told(self) -> str:
-        """The condition that it can be told what the row says."""
+        """Condition that the label of the row is clear."""
         return f"{self.says} IN (0, 1)" if self.classes is None else f"{self.says} >= 0"
 
 
 def family_of(type_name: str) -> Family:
-    """Return what kind of values a column holds, from the name of its type in DuckDB or Spark.
+    """Kind of values of a column, from the name of its type in DuckDB or Spark.
 
     >>> family_of("DECIMAL(9,2)"), family_of("bigint"), family_of("TIMESTAMP")
     ('decimal', 'integer', 'other')
@@ -225,7 +196,7 @@ def quoted(text: str, dialect: Dialect) -> str:
 
 
 def positive_score_sql(score: str, roles: Roles, says: str) -> str:
-    """Return the score of the positive class, as `Roles.positive_scores` has it.
+    """Score of the positive class, as in `Roles.positive_scores`.
 
     >>> roles = Roles("p", "said", None, None, None, score_of="predicted")
     >>> positive_score_sql("p", roles, "q")
@@ -242,7 +213,7 @@ def positive_score_sql(score: str, roles: Roles, says: str) -> str:
 
 
 def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | None) -> str:
-    """Return the stratification variable, `assay.core.cuts`, of a row.
+    """Stratification variable, `assay.core.cuts`, of a row.
 
     >>> value_sql(RowSql("id", "p", "q"), "confidence", "probability", None)
     'CASE WHEN q = 1 THEN p ELSE 1e0 - p END'
@@ -255,7 +226,7 @@ def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | 
 
 
 def score_sql(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> str:
-    """Return a column of numbers as they are computed with; empty where it holds none.
+    """Return a column of numbers for computing; empty if it has none.
 
     >>> score_sql("p", "integer", "duckdb", is_text=False)
     'CAST(p AS DOUBLE)'
@@ -263,7 +234,7 @@ def score_sql(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> 
     if family == "text" and is_text:
         return f"TRY_CAST(trim({name}) AS DOUBLE)"
     if family == "decimal":
-        # By way of its digits, so that it becomes the nearest float64 in every engine.
+        # Through its digits, so that it becomes the nearest float64 in every engine.
         return f"CAST(CAST({name} AS {_TEXT[dialect]}) AS DOUBLE)"
     if family == "float" and dialect == "duckdb":
         return name  # the cast would cost a tenth of the pass; beside a DOUBLE it is made anyway
@@ -280,7 +251,7 @@ def text_sql(name: str, dialect: Dialect) -> str:
 
 
 def number_sql(name: str, family: Family, dialect: Dialect) -> str:
-    """Return a column as a DOUBLE, also where it holds numbers as text; NULL for what is none.
+    """Return a column as a DOUBLE, also for numbers as text; NULL for values that are not numbers.
 
     >>> number_sql("judge", "text", "duckdb"), number_sql("judge", "boolean", "duckdb")
     ('TRY_CAST(trim(judge) AS DOUBLE)', 'CAST(judge AS DOUBLE)')
@@ -288,3 +259,38 @@ def number_sql(name: str, family: Family, dialect: Dialect) -> str:
     if family in ("float", "boolean"):
         return f"CAST({name} AS DOUBLE)"
     return score_sql(name, family, dialect, is_text=True)
+
+
+# Composite keys of several columns (`assay.predictions.tables`).
+
+_KINDS = ("text", "integer", "wide integer", "boolean")
+
+
+def key_sql(
+    parts: Sequence[str],  # the columns
+    names: Mapping[str, str],
+    types: Mapping[str, str],
+    *,
+    dialect: Dialect,
+    source: str,
+) -> str:
+    r"""Key of a row, NULL if a value is missing.
+
+    >>> types = {"day": "DATE", "rank": "INTEGER"}
+    >>> names = {"day": '"day"', "rank": '"rank"'}
+    >>> key_sql(("day", "rank"), names, types, dialect="duckdb", source="a table")
+    'CAST("day" AS VARCHAR) || \'|\' || CAST("rank" AS VARCHAR)'
+    """
+    kind = "VARCHAR" if dialect == "duckdb" else "STRING"
+    texts = []
+    for part in parts:
+        family = family_of(types[part])
+        if family not in _KINDS and types[part].lower() != "date":
+            raise no_key_part(part, types[part], source)
+        text = f"CAST({names[part]} AS {kind})"
+        if family == "text":
+            for sign in (ESCAPE, BAR):
+                with_escape = quoted(ESCAPE + sign, dialect)
+                text = f"replace({text}, {quoted(sign, dialect)}, {with_escape})"
+        texts.append(text)
+    return f" || {quoted(BAR, dialect)} || ".join(texts)

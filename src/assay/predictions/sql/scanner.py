@@ -1,22 +1,27 @@
-"""Scanners of engines that speak SQL: what all of them have in common."""
+"""Scanners of SQL engines: the common part."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, ClassVar, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
 from assay.core.bins import Scale
 from assay.core.cuts import Variable
-from assay.core.deck import Id
+from assay.core.deck import Id, IdKind
+from assay.core.error_model import Values
 from assay.core.profile import ScoreCells
+from assay.core.types import Floats
 from assay.errors import PredictionsError
-from assay.predictions.column import refuse_missing_columns
-from assay.predictions.contract import IdKind
-from assay.predictions.doubts import Doubt, doubts_of
+from assay.predictions.class_values import ranked_classes
+from assay.predictions.column import Ids, refuse_missing_columns
+from assay.predictions.contract import Doubt
+from assay.predictions.doubts import doubts_of
 from assay.predictions.engine import Rows
+from assay.predictions.opinions import without_opinions
 from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles
 from assay.predictions.sql.checks import Inspected, refuse_bad_cells, refuse_bad_rows, rows_of
 from assay.predictions.sql.classes import class_row_sql
@@ -36,19 +41,20 @@ from assay.predictions.sql.rows import (
 
 
 class SqlScanner(ABC):
-    """The part of a `Scanner` that asks an engine nothing but what is wrong with its rows."""
+    """Part of a `Scanner` that queries an engine only for invalid rows."""
 
-    dialect: ClassVar[Dialect] = "duckdb"
+    dialect: Dialect = "duckdb"
+    parts = ()
 
-    # Set by whoever knows the engine.
+    # Set by subclasses.
     _inspected: Inspected
     _ids: Any  # the ids of rows, as the engine has them
 
     def __init__(
         self,
-        source: str,  # where the predictions come from, for people
-        roles: Roles,  # which column is what
-        show: Sequence[str],  # the columns that people see
+        source: str,  # source of the predictions, for users
+        roles: Roles,  # roles of the columns
+        show: Sequence[str],  # columns shown to reviewers
         names: Mapping[str, str],  # of the columns, as SQL
         types: Mapping[str, str],
         *,
@@ -69,7 +75,7 @@ class SqlScanner(ABC):
 
     @property
     def row(self) -> RowSql:
-        """What is asked of each row."""
+        """Expressions of each row."""
         return self._row
 
     @property
@@ -78,33 +84,47 @@ class SqlScanner(ABC):
         return self._roles.has_score
 
     @property
-    def has_probabilities(self) -> bool:
-        """Whether the predictions have the probabilities of all classes."""
-        return bool(self._roles.of_class)
+    def has_probabilities(self) -> tuple[bool, ...]:
+        """Whether the classifier has the probabilities of all classes."""
+        return (bool(self._roles.of_class),)
+
+    @abstractmethod
+    def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
+        """Rows with these ids, and the probabilities of all classes, shape (n, K)."""
+
+    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
+        """Return the k most probable classes of each item, in order; costs a pass."""
+        held, lists = self.probabilities(ids)
+        ranked = ranked_classes(lambda rows: lists[rows], np.arange(len(held)), k)
+        return [[ranked[row]] for row in held.rows_of(ids, self.source)]
+
+    def again(self) -> Self:
+        """Return the same scanner, for a new pass; the data may have changed."""
+        return self
 
     @property
     def opinion_families(self) -> dict[str, Family]:
-        """Of each column for a model, what kind of values it holds; any number is a float."""
+        """Kind of values of each column for a model; any number is a float."""
         return plain_families({name: self._inspected.types[name] for name in self._roles.aux})
 
     def refuse_repeated_ids(self) -> None:
-        """Look at every id, and raise where one repeats."""
+        """Read every id, and raise if one repeats."""
         self._ids.refuse_repeated()
 
     def checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
-        """Raise where counts show that something is wrong, and return what looks odd."""
+        """Doubts about the counts; raise if they show that something is wrong."""
         refuse_bad_cells(cells, self._inspected, self._row, self._roles)
         outside = rows_of(self._inspected, self._row, self._roles)
         return doubts_of(cells, self._roles, self.source, outside)
 
     def tell_what_is_wrong(self) -> None:
-        """Look at the rows again, to tell what a count could only notice."""
+        """Read the rows again, to describe a problem that a count has only detected."""
         numbers = (self._roles.score, self._roles.weight) if self._is_text else ()
         written = {name: self._names[name] for name in numbers if name is not None}
         refuse_bad_rows(self._inspected, self._row, self._roles, written=written)
 
     def refuse_far_scores(self) -> NoReturn:
-        """Tell what is wrong with scores that have no distance from the threshold."""
+        """Raise for scores that have no distance from the threshold."""
         self.tell_what_is_wrong()
         raise PredictionsError(
             f"some scores of {self.source} are too far from the threshold {self._roles.threshold}",
@@ -112,32 +132,42 @@ class SqlScanner(ABC):
         )
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Return what people see of the items with these ids, in their order."""
+        """Return the displayed values of the items with these ids, in their order."""
         if not self._show:
             return [{} for _ in ids]
         found = self.find(ids, variable="score", scale="margin")
         shown = found.shown or []
         return [shown[row] for row in found.ids.rows_of(ids, self.source)]
 
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Values of the score and of every column for a model, for some items."""
+        if not self._roles.aux:
+            raise without_opinions(self.source)
+        columns = [name for name in (self._roles.score, *self._roles.aux) if name is not None]
+        showing = copy(self)
+        showing._show = tuple(columns)
+        shown = showing.show(ids)
+        return {name: [each[name] for each in shown] for name in columns}
+
     @abstractmethod
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
-        """Return the rows with these ids, with what people see of them."""
+        """Rows with these ids, with their displayed values."""
 
 
-# SQL of a row's id, score, prediction and weight, from the columns that have these roles.
+# SQL of a row's id, score, prediction and weight, from the columns with these roles.
 
 
 def row_sql(
-    roles: Roles,  # which column is what; there is one for the id
+    roles: Roles,  # roles of the columns; the id has one
     names: Mapping[str, str],  # of each column its name as SQL, quoted
     types: Mapping[str, str],  # of each column its type, as the engine names it
     *,
     dialect: Dialect,  # whose SQL it is
-    # Whether the columns are the text of a CSV file, out of which values are still to be read.
+    # Whether the columns are text of a CSV file, whose values must be parsed.
     is_text: bool,
-    source: str,  # where they come from, for people
+    source: str,  # source, for users
 ) -> RowSql:
-    """Return the expressions for some columns.
+    """Expressions for some columns.
 
     >>> roles = Roles(score="p", predicted="spam", id="url", threshold=None, positive="yes")
     >>> names = {"p": '"p"', "spam": '"spam"', "url": '"url"'}
@@ -170,7 +200,7 @@ def row_sql(
         label = _Label(names[roles.predicted], family_of(types[roles.predicted]), dialect, is_text)
         says = label.says(roles.positive)
         score = positive_score_sql(score, roles, says)
-    elif roles.limit is not None:  # Roles sees to it that one of the two is given
+    elif roles.limit is not None:  # Roles ensures that one of the two is given
         score = positive_score_sql(score, roles, "")
         says = f"CAST({score} >= {double_sql(roles.limit)} AS SMALLINT)"
     weight = f"CAST({number(roles.weight, 'weight')} AS DOUBLE)" if roles.weight else ""
@@ -179,7 +209,7 @@ def row_sql(
 
 @dataclass(frozen=True)
 class _Label:
-    """The column of predicted labels."""
+    """Column of predicted labels."""
 
     name: str
     family: Family
@@ -187,7 +217,7 @@ class _Label:
     is_text: bool
 
     def says(self, positive: object) -> str:
-        """Return what the label says, as `RowSql` has it."""
+        """Return the number of the label, as in `RowSql`."""
         if positive is not None:
             scalar = positive.item() if isinstance(positive, np.generic) else positive
             return f"CAST({self._is(scalar)} AS SMALLINT)"
@@ -202,9 +232,9 @@ class _Label:
         return f"CASE WHEN {self.name} IS NOT NULL THEN 2 END"
 
     def _is(self, positive: object) -> str:
-        """Return the condition that the label is the one that means yes; NULL without a label.
+        """Condition that the label is the one that means yes; NULL without a label.
 
-        Text stands for what is written like it in Python, too: the command line has nothing else.
+        Text also matches a value that Python writes the same: the command line has only text.
         """
         if not isinstance(positive, str | bool | int | float | date):
             raise PredictionsError(
@@ -237,7 +267,7 @@ def _told(value: str, yes: str, no: str) -> str:
 
 
 def _number_like(positive: object, family: Family) -> str:
-    """Return the literal of the number that is meant; empty if none of that family is."""
+    """Literal of the number; empty if it is not one of that family."""
     if isinstance(positive, str):
         try:
             number: int | float = float(positive) if family == "float" else int(positive)

@@ -9,7 +9,8 @@ import pytest
 
 from assay.core import deck
 from assay.core.bins import Ranges
-from assay.predictions.streamed import FirstIds, in_threads
+from assay.predictions.batches import in_threads
+from assay.predictions.duckdb.passes import FirstIds
 
 
 class _Worker:

@@ -1,9 +1,9 @@
-"""Scanned predictions: they stay where they are; an engine counts them and returns drawn items.
+"""Predictions: an engine counts them, in memory or in place, and returns drawn items.
 
-A classifier that has a name is cut by the rank of the score (`assay.core.cuts.rank`), which is
-the same for all items of a bin. So all that is asked follows from the counts of the first pass, and
-what is cut by rank can be dealt by score. Of several classifiers the engine itself counts and deals
-by the mean rank, and what an item is predicted to be is a code.
+A named classifier is stratified by the rank of the score (`assay.core.cuts.rank`), which is equal
+for all items of a bin. So everything follows from the counts of the first pass, and strata by rank
+can be dealt by score. For several classifiers, the engine counts and deals by the mean rank, and
+predicted labels are codes.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,9 +15,10 @@ from typing import cast
 import numpy as np
 
 from assay.core import deck
-from assay.core.bins import Scale, bins_of
+from assay.core.bins import Scale
 from assay.core.cells import Heap, Part, assign_strata, count_cells, count_parts
 from assay.core.cuts import VARIABLES, Variable, rank
+from assay.core.deck import IdKind
 from assay.core.error_model import Model, Values
 from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
@@ -25,59 +26,68 @@ from assay.core.targets import ALONE, NO_GROUPS, Groups
 from assay.core.types import Bools, Ints
 from assay.core.vocabulary import YES_OR_NO
 from assay.errors import PredictionsError
-from assay.predictions.arrivals import ArrivalTimes, Fetched, first_to_arrive, with_weights
-from assay.predictions.candidates import (
+from assay.predictions.contract import BY_MODEL, Card, ClassScores, Doubt, Found, marked, named
+from assay.predictions.draw import (
+    TOP,
+    ArrivalTimes,
     Candidates,
+    Fetched,
     Shares,
     by_score,
+    checked_counts,
+    counts_of_parts,
     joined,
     listed_first,
+    number_of,
     refuse_repeated,
     spans_of,
     stratum_of_cells,
+    with_weights,
 )
-from assay.predictions.class_values import ranked_classes
-from assay.predictions.contract import Card, ClassScores, Found, IdKind, marked
-from assay.predictions.doubts import Doubt
-from assay.predictions.engine import OpinionsOfSeveral, Scanner, Survey
-from assay.predictions.memory import (
-    TOP,
-    checked_counts,
-    first_cards,
-)
-from assay.predictions.opinions import bound_seed
+from assay.predictions.engine import Scanner, Survey
+from assay.predictions.opinions import bound_seed, without_opinions
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
 
-Reopen = Callable[[Model | None], Scanner]
+Reopen = Callable[[Model], Scanner]
 
 
-class ScannedPredictions:
-    """`Predictions` by a `Scanner`."""
+class Predictions:
+    """Output of one or several classifiers for every item of a population.
 
-    multilabel = False
+    Predictions of several classifiers for an item form a code: bit k is set if the k-th says yes;
+    with more classes than two, it is sum_k c_k K^k, where c_k is the number of the k-th
+    classifier's class. Predicted yes then means that at least one predicts yes, or another class
+    than the first. The score of named classifiers is the mean rank.
+
+    Results do not depend on the container that predictions are read from nor, if they have ids, on
+    the order of rows.
+    """
 
     def __init__(
         self,
         scanner: Scanner,  # the engine
         *,
-        threshold: float | None,  # where the predicted label changes
-        # Whose first cards the first pass may bring along. With another seed all answers are right,
-        # too, at the price of a pass.
-        seed: int,
-        check_ids: bool,  # whether to look at every id for repetitions, not only at those drawn
+        threshold: float | None = None,  # threshold of the predicted label
+        # Seed whose first cards the first pass may list. Another seed gives correct results, too,
+        # but costs a pass.
+        seed: int = 0,
+        # Whether to check every id for repetitions, not only those drawn.
+        check_ids: bool = False,
         classifiers: tuple[str, ...] = UNNAMED,  # their names, in the order of the places of a code
-        # What they say of an item; others than no and yes are of a classifier that has a name.
+        # Classes; others than no and yes need a named classifier.
         classes: tuple[str, ...] = YES_OR_NO.names,
-        # What the bits of a code behind the classifiers' mean, where that is no slices.
+        # Whether an item may have several of the classes: codes are then of sets.
+        multilabel: bool = False,
+        # Meaning of the bits of a code after the classifiers', if not slices.
         groups: Groups = NO_GROUPS,
-        # Opens the predictions with a model's log odds in the score's place, or with what the score
-        # and the columns for a model say in place of what people see.
+        # Opens the predictions with a model's log odds in place of the score.
         reopen: Reopen | None = None,
-        # Whether the seed is to depend on the columns for a model (`bound_seed`)
+        # Whether the seed depends on the columns for a model (`bound_seed`)
         bind: bool = False,
     ) -> None:
         self._reopen = reopen
         self.threshold, self.classifiers, self.classes = threshold, classifiers, classes
+        self.multilabel = multilabel
         self._scanner = scanner
         self._seed = seed = bound_seed(seed, self.opinions_digest()) if bind else seed
         if check_ids:
@@ -89,14 +99,16 @@ class ScannedPredictions:
             refuse_repeated(self._survey.listed.ids, self.source, self.size)
 
     def __repr__(self) -> str:
-        """Say where the predictions come from, whose they are, and how many say yes."""
-        if self.classifiers == UNNAMED:
-            return f"<predictions of {self.source}: {self.positives:,} say yes>"
-        names = ", ".join(self.classifiers)
+        """Source of the predictions, the classifiers, and the number of yes."""
+        names = "" if self.classifiers in (UNNAMED, (ALONE,)) else ", ".join(self.classifiers)
+        by = f" by {names}" if names else ""
         if self.classes != YES_OR_NO.names:
-            by = "" if self.classifiers == (ALONE,) else f" by {names}"
-            return f"<predictions of {self.source}{by}: {len(self.classes):,} classes>"
-        return f"<predictions of {self.source} by {names}: to {self.positives:,} one says yes>"
+            told = f"{len(self.classes):,} classes{', several an item' if self.multilabel else ''}"
+        elif self.classifiers == UNNAMED:
+            told = f"{self.positives:,} say yes"
+        else:
+            told = f"to {self.positives:,} one says yes"
+        return f"<predictions of {self.source}{by}: {told}>"
 
     @property
     def scanner(self) -> Scanner:
@@ -105,18 +117,27 @@ class ScannedPredictions:
 
     @property
     def survey(self) -> Survey:
-        """What the first pass brought home."""
+        """Result of the first pass."""
         return self._survey
 
     @property
     def source(self) -> str:
-        """Where they come from, for people."""
+        """Source, for users."""
         return self._scanner.source
 
     @property
     def id_kind(self) -> IdKind:
         """Whether the ids are integers or strings."""
         return self._scanner.id_kind
+
+    @property
+    def parts(self) -> tuple["Predictions", ...]:
+        """Parts: the predictions from each place that they were read from."""
+        parts = cast("tuple[Predictions, ...]", self._scanner.parts)
+        model = self.fingerprint().partition(BY_MODEL)[2]
+        if parts and model:  # fitted to all of them, so it shows whether they have changed
+            return tuple(part.marked(f"{BY_MODEL[1:]}{model}") for part in parts)
+        return parts or (self,)
 
     @property
     def size(self) -> int:
@@ -135,11 +156,13 @@ class ScannedPredictions:
         return int(counted.count[self._yes(counted)].sum())
 
     def _yes(self, cells: ScoreCells) -> Bools:
-        """Return which cells are of items predicted yes, by one of several at least.
+        """Which cells have items predicted yes, by at least one of several.
 
-        Where classifiers were applied to items of their own, codes have bits for that behind.
+        If classifiers were applied to their own items, codes end with bits for that.
         """
         unit = len(self.classes) ** len(self.classifiers)
+        if self.multilabel:
+            unit = 2 ** (len(self.classes) * len(self.classifiers))
         return np.asarray(cells.said.astype(np.int64) % unit != 0)
 
     @property
@@ -149,70 +172,63 @@ class ScannedPredictions:
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
-        """What looks wrong with the scores."""
-        return self._survey.doubts
+        """Problems with the scores."""
+        if self._counts_ranks:
+            return self._survey.doubts
+        return tuple(each.about(self.classifiers[0]) for each in self._survey.doubts)
 
     @property
     def score_range(self) -> tuple[float, float]:
-        """The smallest and the largest score, or rank where the classifier has a name."""
+        """Smallest and largest score, or rank for named classifiers."""
         unnamed = self.classifiers == UNNAMED
         low, high = (self._survey.cells if unnamed else self._rank_cells).score_range
         return low + 0.0, high + 0.0  # -0.0 becomes 0.0, as it does in memory
 
-    def as_it_is_now(self) -> "ScannedPredictions":
-        """Return the same after another pass: the data may have changed since the last."""
-        return ScannedPredictions(
-            self._scanner,
-            threshold=self.threshold,
-            seed=self._seed,
-            check_ids=False,
-            classifiers=self.classifiers,
-            classes=self.classes,
-            reopen=self._reopen,
-        )
+    def as_it_is_now(self) -> "Predictions":
+        """Return the same predictions after a new pass: the data may have changed."""
+        return self._by(self._scanner.again(), self.threshold)
 
     def opinions(self, ids: Sequence[deck.Id]) -> dict[str, Values]:
-        """Return what the score and every column for a model say of some items: a pass."""
-        if isinstance(self._scanner, OpinionsOfSeveral):
-            return self._scanner.opinions(ids)
-        shown = self._opened(None).show(ids)
-        return {name: [each[name] for each in shown] for name in (shown[0] if shown else ())}
-
-    def opinions_digest(self) -> int:
-        """Return 64 bits that change when what a column for a model says does: a pass."""
-        return self._opinions_digest
+        """Values of the score and of every column for a model, for some items; costs a pass."""
+        return self._scanner.opinions(ids)
 
     @cached_property
     def _opinions_digest(self) -> int:
         return self._scanner.opinions_digest()
 
-    def with_model(self, model: Model) -> "ScannedPredictions":
-        """Return the same predictions with a model's log odds in the score's place: a pass."""
-        return ScannedPredictions(
-            self._opened(model),
-            threshold=None,
+    def opinions_digest(self) -> int:
+        """64 bits that change if a value of a column for a model does; costs a pass."""
+        return self._opinions_digest
+
+    def with_model(self, model: Model) -> "Predictions":
+        """Return the predictions with a model's log odds in place of the score; costs a pass."""
+        if self._reopen is None:
+            raise without_opinions(self.source)
+        return self._by(self._reopen(model), threshold=None)
+
+    def _by(self, scanner: Scanner, threshold: float | None) -> "Predictions":
+        """Return the same predictions, counted by another scanner."""
+        return Predictions(
+            scanner,
+            threshold=threshold,
             seed=self._seed,
-            check_ids=False,
             classifiers=self.classifiers,
             classes=self.classes,
+            multilabel=self.multilabel,
+            groups=self.groups,
             reopen=self._reopen,
         )
 
-    def _opened(self, model: Model | None) -> Scanner:
-        if self._reopen is None:
-            raise PredictionsError(f"{self.source} was read without columns for a model")
-        return self._reopen(model)
-
-    def marked(self, told: str) -> "ScannedPredictions":
-        """Return the same with a fingerprint that ends with what tells a model's log odds apart."""
+    def marked(self, told: str) -> "Predictions":
+        """Return the same predictions with a mark for a model's log odds in the fingerprint."""
         again = copy(self)
         again.__dict__["_fingerprint"] = marked(self.fingerprint(), told)
         return again
 
     def fingerprint(self) -> str:
-        """Return a text that changes when an id, a predicted label or the bin of a score does.
+        """Text that changes if an id, a predicted label or the bin of a score does.
 
-        And when a weight does, where there are weights.
+        It also changes if a weight does.
         """
         return self._fingerprint
 
@@ -225,33 +241,37 @@ class ScannedPredictions:
     def profile(
         self, variable: Variable, scale: Scale, sides: Sequence[Side]
     ) -> dict[Side, Profile]:
-        """Return the distribution of the stratification variable on each side, by weight."""
+        """Distribution of the stratification variable on each side, by weight."""
         cells = self._cells_by(variable, scale).by_weight
         if variable == "rank":
             yes = self._yes(cells)
             inside = {side: yes | ~yes if side is None else yes == side for side in sides}
-            return {side: self._profile_ranks(those) for side, those in inside.items()}
+            return {side: self._ranks_of(those) for side, those in inside.items()}
         return {side: cells.profile(side) for side in sides}
 
     def class_scores(self) -> ClassScores | None:
-        """Return the scores of a classifier of several classes: a pass over all of theirs."""
-        if self.classes == YES_OR_NO.names:
+        """Scores of a classifier of several classes; costs a pass over all probabilities."""
+        if self.classes == YES_OR_NO.names or self._counts_ranks:
             return None
         return ClassScores(self._survey.cells, self._scanner.summed_probabilities())
 
     def cells(self) -> dict[int, int]:
-        """Return what the items with each code that occurs count for."""
+        """Weight of the items with each code that occurs."""
         counted = self._survey.cells.by_weight
         return count_cells(counted.said.astype(np.int64), counted.count)
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
-        """Return the distribution of the rank among the items with each heap's codes."""
+        """Distribution of the rank among the items with each heap's codes."""
         said = self._survey.cells.said
-        profiles = [self._profile_ranks(np.isin(said, list(heap))) for heap in heaps]
+        profiles = [self._ranks_of(np.isin(said, list(heap))) for heap in heaps]
         return [replace(profile, scale=self._rank_scale) for profile in profiles]
 
+    def _ranks_of(self, inside: Bools) -> Profile:
+        """Distribution of the ranks of items in some cells."""
+        return self._rank_cells.by_weight.rebinned(inside, self._rank_scale)
+
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
-        """Return the number of items in each part of the strata that the heaps are cut into."""
+        """Return the number of items in each part of the strata into which the heaps are cut."""
         ranked = self._rank_cells
         return count_parts(ranked.low, ranked.said.astype(np.int64), heaps, ranked.count)
 
@@ -261,25 +281,18 @@ class ScannedPredictions:
         return items
 
     def weighed(self, strata: Strata, *, scale: Scale) -> Strata:
-        """Return strata, which were cut by weight, with the items and the weight of each."""
+        """Strata cut by weight, with the number and the weight of the items in each."""
         if not self.weighted:
             return strata
         if not strata.is_named:
             return strata.weighed(*self._sizes(strata, scale))
-        cells = self._rank_cells
-        of_cell = stratum_of_cells(strata, cells)
-        if of_cell is None:
+        counts = counts_of_parts(strata, self._rank_cells)
+        if counts is None:
             raise PredictionsError(f"the strata were not cut from {self.source}")
-        inside = of_cell >= 0
-        pairs = zip(of_cell[inside].tolist(), cells.said[inside].tolist(), strict=True)
-        part = np.array([strata.part_of(stratum, int(code)) for stratum, code in pairs])
-        counts = np.zeros((2, len(strata.parts)), dtype=np.int64)
-        np.add.at(counts[0], part, cells.count[inside])
-        np.add.at(counts[1], part, cells.by_weight.count[inside])
         return strata.weighed(*counts)
 
     def _sizes(self, strata: Strata, scale: Scale) -> tuple[Ints, Ints]:
-        """Return the items of each stratum, and what they count for."""
+        """Return the number and weight of the items in each stratum."""
         variable = self._variable_of(strata)
         cells = self._cells_by(variable, scale)
         of_cell = stratum_of_cells(strata, cells)
@@ -298,54 +311,47 @@ class ScannedPredictions:
     def deal(
         self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
-        """Return the first ``counts[h]`` cards of every stratum h, in deck order.
+        """First ``counts[h]`` cards of every stratum h, in deck order.
 
-        With weights, by their first arrivals.
+        Fewer if the stratum has fewer items. With weights, by their first arrivals.
+
+        Parameters
+        ----------
+        strata : Strata
+            The strata to deal from.
+        scale : Scale
+            What the scores are: probabilities or margins.
+        seed : int
+            Of the deck.
+        counts : sequence of int
+            Cards wanted of each stratum.
         """
         variable = self._variable_of(strata)
-        # Counted, as the strata may be those of a population that these are only a part of.
+        # Counted, because the strata may be of a population of which these are only a part.
         sizes, weights = self._sizes(strata, scale)
         wanted = np.minimum(checked_counts(counts, strata.n_strata), sizes)
         if not wanted.any():
             return [[] for _ in wanted]
         parts = []
-        listed = None
+        listed, short = None, wanted > 0
         if variable != "confidence":
             listed = listed_first(self._survey, self._cells_by(variable, scale), strata, seed)
-        held = np.zeros(strata.n_strata, dtype=np.int64)
         if listed is not None:
-            held = np.bincount(listed.stratum, minlength=strata.n_strata)
-        short = held < wanted
-        if listed is not None:
+            short = np.bincount(listed.stratum, minlength=strata.n_strata) < wanted
             parts.append(listed.only(~short))
         if short.any():
-            reach: Shares | ArrivalTimes
-            if self.weighted:
-                reach = ArrivalTimes(wanted * short, weights, sizes)
-            else:
-                reach = Shares(wanted * short, sizes)
-            part = self._ask(
-                strata, wanted * short, reach, variable=variable, scale=scale, seed=seed
-            )
-            parts.append(part)
+            missing = wanted * short
+            by_time = ArrivalTimes(missing, weights, sizes) if self.weighted else None
+            asked = missing, by_time or Shares(missing, sizes), seed
+            parts.append(self._ask(strata, *asked, variable=variable, scale=scale))
         found = joined(parts)
-        number = deck.mix(found.ids.digest ^ np.uint64(deck.key(seed)))
-
-        def utf8(at: Ints) -> list[bytes]:
-            return [str(id).encode() for id in found.ids.at(at)]
-
-        if found.weights is None:
-            places = first_cards(number, found.stratum, wanted, np.maximum(sizes, 1), utf8)
-        else:
-            places = first_to_arrive(number, found.weights, found.stratum, wanted, utf8)
-        return self._cards(found, places)
+        return self._cards(found, found.first(wanted, np.maximum(sizes, 1), seed))
 
     def find(
         self, ids: Sequence[deck.Id], *, variable: Variable, scale: Scale
     ) -> list[Found | None]:
-        """Return the items with these ids; None where there is none."""
-        kind = str if self.id_kind == "string" else int
-        wanted = [id for id in dict.fromkeys(ids) if type(id) is kind]
+        """Items with these ids; None for missing ones."""
+        wanted = [id for id in dict.fromkeys(ids) if self._could_be(id)]
         if not wanted:
             return [None for _ in ids]
         self._refuse_impossible(variable, scale)
@@ -361,18 +367,25 @@ class ScannedPredictions:
         found = dict(zip(there, map(Found, cards, values.tolist()), strict=True))
         return [found.get(id) for id in ids]
 
+    def _could_be(self, id: deck.Id) -> bool:
+        if isinstance(id, str):
+            return self.id_kind == "string"
+        return self.id_kind == "integer" and -(2**63) <= id < 2**64
+
     @property
     def has_probabilities(self) -> tuple[bool, ...]:
         """Whether each classifier was read with the probabilities of all classes."""
-        return (self._scanner.has_probabilities,) * len(self.classifiers)
+        found = self._scanner.has_probabilities  # of several classifiers in place, none has
+        return found if len(found) > 1 else found * len(self.classifiers)
 
     def ranked(self, ids: Sequence[deck.Id], k: int) -> list[list[list[int]]]:
-        """Return of each item the k most probable classes in order: a pass."""
-        if not self._scanner.has_probabilities:
+        """Return the k most probable classes in order, for each item and classifier.
+
+        Empty for a classifier that was read without probabilities.
+        """
+        if not any(self.has_probabilities):
             return [[[] for _ in self.classifiers] for _ in ids]
-        held, lists = self._scanner.probabilities(ids)
-        ranked = ranked_classes(lambda rows: lists[rows], np.arange(len(held)), k)
-        return [[ranked[row]] for row in held.rows_of(ids, self.source)]
+        return self._scanner.ranked(ids, k)
 
     def _cells_by(self, variable: Variable, scale: Scale) -> ScoreCells:
         self._refuse_impossible(variable, scale)
@@ -386,12 +399,12 @@ class ScannedPredictions:
 
     @cached_property
     def _scores(self) -> Profile:
-        """The scores of all items: a cell for each bin."""
+        """Scores of all items: a cell for each bin."""
         return self._survey.cells.profile(None)
 
     @cached_property
     def _rank_cells(self) -> ScoreCells:
-        """What the first pass counted, with the rank of the items of each cell."""
+        """Cells of the first pass, with the rank of each cell's items."""
         if self._counts_ranks:
             return self._survey.cells
         ranks = rank(self._survey.cells.low, self._scores)
@@ -399,32 +412,15 @@ class ScannedPredictions:
 
     @property
     def _rank_scale(self) -> Scale:
-        """What values of classifiers that have names are: log odds of a model, or ranks."""
+        """Scale of values of named classifiers: log odds of a model, or ranks."""
         by_model = self._counts_ranks and self._survey.cells.rule == "margin"
         return "margin" if by_model else "probability"
-
-    def _profile_ranks(self, inside: Bools) -> Profile:
-        """Return the ranks' distribution among the items of some cells."""
-        cells = self._rank_cells.by_weight
-        low, high, count = cells.low[inside], cells.high[inside], cells.count[inside]
-        bins = bins_of(low, self._rank_scale)
-        starts = np.flatnonzero(np.diff(bins, prepend=np.iinfo(int).min))
-        return Profile.of_ranges(
-            low=np.minimum.reduceat(low, starts),
-            high=np.maximum.reduceat(high, starts),
-            count=np.add.reduceat(count, starts),
-        )
-
-    def _said(self, predicted: Bools | Ints) -> list[int]:
-        """Return what cards carry: codes where the classifier has a name."""
-        said: list[int] = predicted.tolist()
-        return said if self.classifiers == UNNAMED else [int(each) for each in said]
 
     def _variable_of(self, strata: Strata) -> Variable:
         if strata.classifiers != self.classifiers:
             raise PredictionsError(
-                f"the strata are of {_named(strata.classifiers)}, and the predictions of "
-                f"{_named(self.classifiers)}",
+                f"the strata are of {named(strata.classifiers)}, and the predictions of "
+                f"{named(self.classifiers)}",
                 hint="read the predictions of the same classifiers, in the same order",
             )
         refuse_unknown_variable(strata.variable, self._variables)
@@ -450,12 +446,12 @@ class ScannedPredictions:
         strata: Strata,
         wanted: Ints,  # (H,): the cards wanted of each stratum
         reach: "Shares | ArrivalTimes",  # how far to look for them
+        seed: int,
         *,
         variable: Variable,
         scale: Scale,
-        seed: int,
     ) -> "Candidates":
-        """Fetch at least as many of the first cards of each stratum as are wanted."""
+        """Fetch at least the wanted number of first cards of each stratum."""
         heaps: Sequence[Heap] = strata.heaps
         by_rank = variable == "rank"
         if by_rank:
@@ -469,7 +465,7 @@ class ScannedPredictions:
                 stratum = assign_strata(rows.values, rows.predicted.astype(np.int64), heaps)
             else:
                 stratum = strata.assign(rows.values, rows.predicted)
-            number = deck.mix(rows.ids.digest ^ np.uint64(deck.key(seed)))
+            number = number_of(rows.ids.digest, seed)
             weights = np.ones_like(stratum) if rows.weights is None else rows.weights
             again = reach.wait(Fetched(number, stratum, weights))
         short = np.bincount(stratum, minlength=strata.n_strata) < wanted
@@ -489,10 +485,8 @@ class ScannedPredictions:
         else:
             shown = [found.shown[place] for place in chosen.tolist()]
         weights = [None] * len(ids) if found.weights is None else found.weights[chosen].tolist()
-        facts = zip(ids, self._said(found.predicted[chosen]), shown, weights, strict=True)
+        kind = bool if self.classifiers == UNNAMED else int  # codes for named classifiers
+        said = map(kind, found.predicted[chosen].tolist())
+        facts = zip(ids, said, shown, weights, strict=True)
         cards = iter([Card(*each) for each in facts])
         return [[next(cards) for _ in place] for place in places]
-
-
-def _named(classifiers: Sequence[str]) -> str:
-    return ", ".join(classifiers) if classifiers != UNNAMED else "a classifier without a name"

@@ -1,0 +1,385 @@
+"""Items in batches: counted by bin and label, counted by span, and drawn, all in numpy.
+
+Every reader of predictions yields batches; arrays in memory are a single batch. A cell has its
+items, their weight, its smallest and largest value, and the digests of its ids: their exclusive or
+for one classifier, their sum modulo 2^64 for several. The results do not depend on how items are
+cut into batches.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from queue import SimpleQueue
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from assay.core.bins import STEPS, Places, Ranges, Rule, bins_by, find_places, pieces
+from assay.core.profile import ScoreCells
+from assay.core.types import Bools, Floats, Ints, Words
+from assay.predictions.column import Ids
+from assay.predictions.draw import number_of, span_of
+from assay.predictions.engine import Rows, Span
+
+PIECE = 8 * 15 * 1024
+"""Rows that a thread works on at once. Python may switch threads between numpy operations. With
+pieces of an eighth, two threads need a quarter more CPU time.
+"""
+
+AT_ONCE = 2 * PIECE
+"""Rows of a batch."""
+
+_MOST_WORKERS = 8
+_MANY_CELLS = 2**20  # up to here, every pair of a bin and a code has a counter
+_MOST_CODES = 2**40  # with the bins of a rank they fit into 64 bits
+_Piece = TypeVar("_Piece")
+
+
+class UnusableError(Exception):
+    """A row has no id, score or label; the engine has to find out which."""
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some items: their stratification variable, and their predicted labels or codes."""
+
+    values: Floats
+    said: Bools | Ints
+    ids: Ids | None = None
+    digest: Words | None = None  # d(id)
+    weights: Ints | None = None  # in impressions
+    given: Floats | None = None  # weights as given
+
+    @property
+    def words(self) -> Words:
+        """The digest of each id."""
+        if self.digest is not None:
+            return self.digest
+        return np.zeros(self.values.size, np.uint64) if self.ids is None else self.ids.digest
+
+    def at(self, rows: Ints | slice) -> "Batch":
+        """Return some rows of the batch; a slice drops the ids."""
+        return Batch(
+            self.values[rows],
+            self.said[rows],
+            None if self.ids is None or isinstance(rows, slice) else self.ids.take(rows),
+            None if self.digest is None else self.digest[rows],
+            None if self.weights is None else self.weights[rows],
+            None if self.given is None else self.given[rows],
+        )
+
+
+# Items by span of the stratification variable.
+
+
+def count_spans(batches: Iterable[Batch], spans: Sequence[Span]) -> Ints:
+    """Return the number and weight of the items in each span, shape (2, n)."""
+    counts = np.zeros((2, len(spans)), dtype=np.int64)
+    for batch in batches:
+        span = span_of(spans, batch.values, batch.said)
+        inside = span >= 0
+        np.add.at(counts[0], span[inside], 1)
+        np.add.at(counts[1], span[inside], 1 if batch.weights is None else batch.weights[inside])
+    return counts
+
+
+def drawn(batch: Batch, spans: Sequence[Span], seed: int) -> Batch:
+    """Items of all spans whose number in the deck is at most the limit.
+
+    With weights, the limit applies to the number divided by the impressions.
+    """
+    kind = np.uint64 if batch.weights is None else np.float64
+    limit: Any = np.array([span.limit for span in spans], dtype=kind)
+    number = number_of(batch.words, seed)
+    # Most rows are above every limit: skip them before looking for spans.
+    some = np.flatnonzero(_low_enough(number, batch.weights, limit.max()))
+    span = span_of(spans, batch.values[some], batch.said[some])
+    some, span = some[span >= 0], span[span >= 0]
+    weights = None if batch.weights is None else batch.weights[some]
+    return batch.at(some[_low_enough(number[some], weights, limit[span])])
+
+
+def _low_enough(number: Words, weights: Ints | None, limit: "Floats | Words") -> Bools:
+    if weights is None:
+        return np.asarray(number <= limit)
+    return np.asarray(number.astype(np.float64) <= weights * limit)
+
+
+def rows_of(batches: Iterable[Batch]) -> Rows:
+    """Rows of at least one batch."""
+    every = list(batches)
+    values, said = (
+        np.concatenate([getattr(batch, name) for batch in every]) for name in ("values", "said")
+    )
+    weights, given = (
+        None
+        if getattr(every[0], name) is None
+        else np.concatenate([getattr(batch, name) for batch in every])
+        for name in ("weights", "given")
+    )
+    ids = Ids.concatenated([batch.ids for batch in every if batch.ids is not None])
+    return Rows(ids, values, said, weights=weights, given=given)
+
+
+# Items by bin and code.
+
+# Places, and for each the number of items, their weight, their digests combined in the bits of an
+# int64, and the lowest and the highest value.
+Counted = tuple[Ints, Ints, Ints, Ints, Floats, Floats]
+
+
+class Placed(NamedTuple):
+    """Items by place, with the values to aggregate."""
+
+    place: Places | Ints
+    value: Floats | None = None  # None if the ends of cells are not needed
+    digest: Words | None = None
+    weights: Ints | None = None
+
+
+class Tally(Protocol):
+    """Counts of items by place."""
+
+    weighted: bool
+
+    def add(self, items: Placed) -> None:
+        """Count items."""
+
+    def counted(self) -> Counted:
+        """Return the counts of the places that occur."""
+
+
+def tally_of(rule: Rule, n_codes: int, *, xor: bool = False) -> Tally:
+    """Tally for `n_codes` codes that combines digests by sum or by exclusive or."""
+    together = np.bitwise_xor if xor else np.add
+    places = bins_by(rule) * n_codes
+    return _Dense(places, together) if places <= _MANY_CELLS else _Sparse(together)
+
+
+def joined_cells(
+    tallies: Iterable[Tally], rule: Rule, n_codes: int, *, xor: bool = False
+) -> ScoreCells:
+    """Cells of all counted items; labels are integer codes."""
+    every = list(tallies)
+    together = np.bitwise_xor if xor else np.add
+    place, count, weight, digest, low, high = _joined([each.counted() for each in every], together)
+    said, bins = np.divmod(place, bins_by(rule))
+    order = np.argsort(bins * n_codes + said)
+    return ScoreCells(
+        rule=rule,
+        bin=bins[order] - STEPS[rule],
+        said=said[order],
+        count=count[order],
+        low=low[order] + 0.0,  # -0.0 becomes 0.0
+        high=high[order] + 0.0,
+        digest=digest[order].view(np.uint64),
+        classes=n_codes,
+        weight=weight[order] if any(tally.weighted for tally in every) else None,
+    )
+
+
+def count_cells(
+    parts: Iterable[_Piece],
+    rule: Rule,
+    n_codes: int,
+    batch_of: Callable[[_Piece], Batch],  # runs in the counting threads
+    *,
+    xor: bool = False,
+) -> ScoreCells:
+    """Count all items by value and code."""
+    tallies = [tally_of(rule, n_codes, xor=xor) for _ in range(workers())]
+
+    def counter(tally: Tally) -> Callable[[_Piece], None]:
+        def count(part: _Piece) -> None:
+            batch = batch_of(part)
+            for rows in pieces(batch.values.size, PIECE):
+                some = batch.at(rows)
+                tally.add(placed(some, rule))
+
+        return count
+
+    in_threads(parts, [counter(tally) for tally in tallies])
+    return joined_cells(tallies, rule, n_codes, xor=xor)
+
+
+def cells_by_code(
+    batch: Batch,  # items that are in memory, with their digests
+    *,
+    n_codes: int,  # number of possible codes
+    rule: Rule = "probability",
+) -> ScoreCells:
+    """Count items that are in memory.
+
+    >>> digest = np.array([5, 6, 7], dtype=np.uint64)
+    >>> ranks, codes = np.array([0.5, 0.5, 0.5]), np.array([2, 0, 2])
+    >>> cells = cells_by_code(Batch(ranks, codes, digest=digest), n_codes=4)
+    >>> cells.said, cells.count, cells.digest
+    (array([0, 2]), array([1, 2]), array([ 6, 12], dtype=uint64))
+    """
+    code, codes = batch.said, None
+    if n_codes > _MOST_CODES:
+        codes, code = np.unique(code.astype(np.int64), return_inverse=True)
+        n_codes = codes.size
+    tally = tally_of(rule, n_codes)
+    for rows in pieces(batch.values.size):
+        some = batch.at(rows)
+        tally.add(placed(replace(some, said=code[rows]), rule))
+    cells = joined_cells([tally], rule, n_codes)
+    if codes is not None:
+        return replace(cells, said=codes[cells.said.astype(np.int64)])
+    return cells
+
+
+def places_of(value: Floats, code: Bools | Ints, rule: Rule) -> Ints:
+    """Place of each item: a number for its bin and code.
+
+    The code is more significant: most rows have one of a few codes, so their counters are close.
+    """
+    place = np.empty(value.size, dtype=np.int64)
+    if not find_places(value, rule, code, place):
+        raise UnusableError
+    return place
+
+
+def placed(items: Batch, rule: Rule) -> Placed:
+    """Items with their places."""
+    place = places_of(items.values, items.said, rule)
+    return Placed(place, items.values, items.digest, items.weights)
+
+
+def find_cells(cells: ScoreCells, place: Places | Ints) -> Ints:
+    """Index of the cell of each place. Raise if a place has no cell: the items have changed."""
+    bins = bins_by(cells.rule)
+    known = cells.bin + STEPS[cells.rule] + bins * cells.said.astype(np.int64)
+    if bins * cells.classes <= _MANY_CELLS:
+        cell = np.full(bins * cells.classes, -1)
+        cell[known] = np.arange(known.size)
+        found: Ints = cell[place]
+    else:
+        order = np.argsort(known)
+        at = np.minimum(np.searchsorted(known, place, sorter=order), known.size - 1)
+        found = np.where(known[order[at]] == place, order[at], -1)
+    if (found < 0).any():
+        raise UnusableError
+    return found
+
+
+class _Dense:
+    """Counts with a counter for every place."""
+
+    weighted = False
+
+    def __init__(self, places: int, together: np.ufunc) -> None:
+        self._ranges, self._together = Ranges(places), together
+        self._weight, self._digest = np.zeros((2, places), dtype=np.int64)
+
+    def add(self, items: Placed) -> None:
+        """Count items."""
+        place, value, digest, weights = items
+        if value is None:
+            self._ranges.count += np.bincount(place, minlength=self._ranges.count.size)
+            return
+        place = place.astype(np.int64, copy=False)
+        self._ranges.add(place, value)
+        if digest is not None:
+            self._together.at(self._digest, place, digest.view(np.int64))
+        if weights is not None:
+            self.weighted = True
+            np.add.at(self._weight, place, weights)
+
+    def counted(self) -> Counted:
+        """Return the counts of the places that occur."""
+        found = self._ranges
+        there = np.flatnonzero(found.count)
+        counts = found.count[there], self._weight[there], self._digest[there]
+        return there, *counts, found.low[there], found.high[there]
+
+
+class _Sparse:
+    """Counts of only the places that occur."""
+
+    weighted = False
+
+    def __init__(self, together: np.ufunc) -> None:
+        self._parts: list[Counted] = []
+        self._held = self._after = 0
+        self._together = together
+
+    def add(self, items: Placed) -> None:
+        """Count items."""
+        place, value, digest, weights = items
+        ones = np.ones(place.size, dtype=np.int64)
+        words = np.zeros_like(ones) if digest is None else digest.view(np.int64)
+        self.weighted = weights is not None
+        ends = np.zeros(place.size) if value is None else value
+        counts = ones, ones if weights is None else weights, words
+        own = place.astype(np.int64, copy=False)
+        self._parts.append(_joined([(own, *counts, ends, ends)], self._together))
+        self._held += self._parts[-1][0].size
+        if self._held > 2 * self._after + _MANY_CELLS:
+            self._parts = [_joined(self._parts, self._together)]
+            self._held = self._after = self._parts[0][0].size
+
+    def counted(self) -> Counted:
+        """Return the counts of the places that occur."""
+        return _joined(self._parts, self._together)
+
+
+def _joined(parts: Sequence[Counted], together: np.ufunc) -> Counted:
+    """Return the combined counts of all parts, by place."""
+    no, none = np.zeros(0, dtype=np.int64), np.zeros(0)
+    every = [(no, no, no, no, none, none), *parts]
+    place, count, weight, digest, low, high = (
+        np.concatenate(each) for each in zip(*every, strict=True)
+    )
+    if not place.size:
+        return no, no, no, no, none, none
+    order = np.argsort(place)
+    place = place[order]
+    starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
+    return (
+        place[starts],
+        np.add.reduceat(count[order], starts),
+        np.add.reduceat(weight[order], starts),
+        together.reduceat(digest[order], starts),
+        np.minimum.reduceat(low[order], starts),
+        np.maximum.reduceat(high[order], starts),
+    )
+
+
+# Work in threads.
+
+
+def workers() -> int:
+    """Return the number of threads."""
+    return min(os.cpu_count() or 1, _MOST_WORKERS)
+
+
+def in_threads(work: Iterable[_Piece], workers: Sequence[Callable[[_Piece], None]]) -> None:
+    """Run workers in threads; each takes one piece of work at a time.
+
+    Few pieces are in memory at once: the next is read when a worker is free.
+
+    `workers`: each processes a piece.
+    """
+    free: SimpleQueue[Callable[[_Piece], None]] = SimpleQueue()
+    for worker in workers:
+        free.put(worker)
+
+    def do(piece: _Piece) -> None:
+        worker = free.get()
+        try:
+            worker(piece)
+        finally:
+            free.put(worker)
+
+    begun: deque[Future[None]] = deque()
+    with ThreadPoolExecutor(len(workers)) as pool:
+        for piece in work:
+            begun.append(pool.submit(do, piece))
+            if len(begun) > len(workers):
+                begun.popleft().result()
+        for future in begun:
+            future.result()

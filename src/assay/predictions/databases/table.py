@@ -1,0 +1,234 @@
+"""Tables of databases that count in place."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import pyarrow as pa
+
+from assay.core.deck import Id, IdKind
+from assay.core.types import Floats
+from assay.errors import PredictionsError
+from assay.predictions.databases.database import (
+    Counter,
+    DatabaseColumn,
+    DatabaseRows,
+    Row,
+    find_rows,
+)
+from assay.predictions.databases.find import find_database
+from assay.predictions.databases.sqlite import Sqlite
+from assay.predictions.engine import Scanner
+from assay.predictions.roles import Roles
+from assay.predictions.scan import Scan
+from assay.predictions.sql.checks import nothing_in
+from assay.predictions.sql.counting import CountingScanner, SeveralScanner
+from assay.predictions.sql.items import Items
+from assay.predictions.sql.query import Query, spelled, statement
+from assay.predictions.sql.rows import family_of, key_sql
+from assay.predictions.sql.table import (
+    GIVEN,
+    IS_ID,
+    MAKE_ID,
+    IdColumn,
+    Table,
+    refuse_other_arithmetic,
+)
+from assay.predictions.tables import key_parts
+
+_NAME = re.compile(r"\bc\d+\b")
+
+
+class DatabaseTable(Table):
+    """Rows of a database table.
+
+    `rows`: where they are; `database`: the database of these rows; `keys`: names of composite keys.
+    """
+
+    dialect = "duckdb"
+
+    def __init__(self, rows: DatabaseRows, database: Counter, keys: Sequence[str]) -> None:
+        made = [_key(database, name, rows) for name in keys]
+        self._rows = DatabaseRows(
+            database, rows.source, rows.table, (*rows.columns, *made), rows.where
+        )
+        self._database, self.source, self.where = database, rows.source, rows.where
+
+    @property
+    def types(self) -> Mapping[str, str]:
+        """DuckDB's type of each column."""
+        return self._rows.types
+
+    @property
+    def names(self) -> Mapping[str, str]:
+        """Name of each column in an expression."""
+        return self._rows.names
+
+    def items(self, told: Mapping[str, str], where: str = "") -> Items:
+        """Expressions of the rows that fulfil a condition."""
+        return self._items(told, where, "")
+
+    def _items(self, told: Mapping[str, str], where: str, inside: str) -> Items:
+        named = set(_NAME.findall(" ".join([*told.values(), where])))
+        columns = [name for name, short in self.names.items() if short in named]
+        selected = (f"{expression} AS {name}" for name, expression in told.items())
+        query = Query(self._rows.select(columns, inside))
+        return Items(query.select(*selected, where=where), list(told))
+
+    def among(
+        self, ids: Sequence[Id], column: IdColumn, told: Mapping[str, str], where: str = ""
+    ) -> Iterator[Items]:
+        """Like `items`, for rows with some ids; as many at a time as fit into a query."""
+        for inside in self._inside(ids, column.name):
+            yield self._items(told, where, inside)
+
+    def _inside(self, ids: Sequence[Id], column: str) -> Iterator[str]:
+        """Conditions in the database's own SQL: the id is among these, some at a time."""
+        database, held = self._database, self._rows.columns
+        found = next(each for each in held if each.name == column)
+
+        def among(listed: Sequence[str]) -> str:
+            inside = f"{found.stored or found.sql} IN ({', '.join(listed)})"
+            return f"{inside} AND {found.sql} IS NOT NULL" if found.stored else inside
+
+        texts: list[str] = []
+        size = 0
+        for id in dict.fromkeys(ids):
+            if not database.possible(id, found.type):
+                continue
+            text = database.literal(id)
+            if size + len(text) > database.longest:
+                yield among(texts)
+                texts, size = [], 0
+            texts.append(text)
+            size += len(text) + 2
+        if texts:
+            yield among(texts)
+
+    def fetch(self, query: Query) -> "pa.Table":
+        """Answer of a query."""
+        with self.connected():
+            return answer(query, self._database.fetch(self.sql(query)))
+
+    def sql(self, query: Query) -> str:
+        """Return a query in the database's own SQL."""
+        return statement(query, self._database, self._database.fence)
+
+    def pieces(self, query: Query) -> Iterator["pa.Table"]:
+        """Answer of a query in pieces; it may have as many rows as the table.
+
+        Uses its own connection: the caller may run other queries between two pieces, and may take
+        each piece in another thread.
+        """
+        own = type(self._database)(self._database.url)
+        with own.telling(self.source):
+            own.open()
+            try:
+                for rows in own.pieces(self.sql(query)):
+                    yield answer(query, rows)
+            finally:
+                own.close()
+
+    def addends(self, weights: Query) -> Iterator[Floats]:
+        """All weights."""
+        return (piece["weight"].to_numpy() for piece in self.pieces(weights))
+
+    def id_sql(self, column: str) -> tuple[IdKind, str]:
+        """Kind of the ids, and the expression of one; raise if they cannot be ids."""
+        family = family_of(self.types[column])
+        if family not in ("integer", "text"):
+            raise PredictionsError(
+                f"the ids in column {column!r} of {self.source} are of type {self.types[column]}",
+                details=IS_ID,
+                hint=MAKE_ID,
+            )
+        return "integer" if family == "integer" else "string", self.names[column]
+
+    def nothing(self) -> PredictionsError:
+        """Error for a table without rows."""
+        return nothing_in(self.source, self.where)
+
+    def connected(self) -> AbstractContextManager[None]:
+        """Stay connected for several queries."""
+        return self._database.connected(self.source)
+
+
+def answer(query: Query, rows: Sequence[Row]) -> "pa.Table":
+    """Answer of a query as a table, from its rows."""
+    names = query.names
+    columns: Any = zip(*rows, strict=True) if rows else [()] * len(names)
+    return pa.table([_array(column) for column in columns], names=names)
+
+
+def _array(values: Any) -> Any:
+    try:
+        return pa.array(values)
+    except OverflowError:
+        return pa.array(values, pa.uint64())
+
+
+def _key(database: Counter, name: str, rows: DatabaseRows) -> DatabaseColumn:
+    """Column of a composite key."""
+    held = {column.name: column for column in rows.columns}
+    parts = key_parts(name)
+    places = {part: f"assay_part_{place}" for place, part in enumerate(parts)}
+    key = key_sql(parts, places, rows.types, dialect="duckdb", source=rows.source)
+    ((sql,), _) = spelled([key], "", database)
+    own = re.sub(r"\bassay_part_(\d+)\b", lambda found: held[parts[int(found[1])]].sql, sql)
+    return DatabaseColumn(name, "VARCHAR", own)
+
+
+def open_table(scan: Scan, roles: Mapping[str, Roles], show: Sequence[str]) -> Scanner:
+    """Open a table with predictions of one or several classifiers, counted by its database.
+
+    SQLite tables are copied, and DuckDB counts the copy.
+
+    `roles`: columns of each classifier; all use the same id column; `show`: columns shown to
+    reviewers.
+    """
+    database = find_database(scan.path or "")
+    if isinstance(database, Sqlite):
+        from assay.predictions.duckdb.several import open_duck
+
+        return open_duck(scan, roles, show)
+    if not isinstance(database, Counter):
+        raise PredictionsError(
+            f"engine 'database' is given for {scan.path or type(scan.source).__name__}",
+            details="it is for a table of PostgreSQL, ClickHouse or SQLite",
+            hint="leave out the engine",
+        )
+    first, *_ = roles.values()
+    needed = [column for role in roles.values() for column in role.columns]
+    wanted = list(dict.fromkeys([*needed, *show]))
+    with database.connected():
+        rows = find_rows(database, table=scan.table, where=scan.where, wanted=wanted)
+        refuse_untried(database)
+        keys = [name for name in wanted if key_parts(name, list(rows.types))]
+        table = DatabaseTable(rows, database, keys)
+        if len(roles) == 1:
+            return CountingScanner(table, first, show)
+        return SeveralScanner(table, roles, show)
+
+
+_tried: set[tuple[str, str]] = set()
+
+
+def refuse_untried(database: Counter) -> None:
+    """Raise if this database would draw other items than every other engine.
+
+    Each version at an address is tested once in a process, with a query that reads no table.
+    """
+    with database.connected():
+        database.refuse_old()
+        which = database.address, database.version()
+        if which in _tried:
+            return
+        refuse_other_arithmetic(
+            database.written_out(GIVEN),
+            lambda query: answer(query, database.fetch(statement(query, database, database.fence))),
+            name=database.address,
+            version=which[1],
+            remedy="have the table copied: engine 'duckdb'",
+        )
+        _tried.add(which)

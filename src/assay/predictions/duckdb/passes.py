@@ -1,0 +1,374 @@
+"""First pass over rows in batches, and the mean rank and code of rows after it.
+
+The first pass counts the items of each classifier by bin and label. For a single classifier, the
+cells also have the digests of the ids. For several, it keeps from every row what the second pass
+needs: for each classifier the bin and the label in two bytes, and the digest of the id.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from threading import Lock
+from typing import IO, Any
+
+import numpy as np
+import pyarrow as pa
+
+from assay.core import deck
+from assay.core.bins import STEPS, Places, Rule, bins_by, find_places, pieces
+from assay.core.error_model import RANK, SAID, Model
+from assay.core.profile import HEAVY, ScoreCells
+from assay.core.types import Floats, Ints, Words
+from assay.core.weights import as_impressions
+from assay.predictions.batches import (
+    PIECE,
+    Batch,
+    Placed,
+    Tally,
+    UnusableError,
+    count_cells,
+    in_threads,
+    joined_cells,
+    tally_of,
+    workers,
+)
+from assay.predictions.draw import weight_words
+from assay.predictions.opinions import second_fold
+from assay.predictions.roles import NO_SCORE
+from assay.predictions.sql.cells import Steps
+from assay.predictions.sql.opinions import input_sql
+
+DIGEST, LISTED, BITS, GIVEN = "digest", "listed", "bits", "given"
+"""Columns: d(id), missing where the id is; ids of first cards, if these are text; and the bits of
+the slices that contain an item, and its weight, if any.
+"""
+
+_HELD = 256 * 2**20  # bytes that are kept in memory before the file takes the rest
+
+Keys = np.ndarray[tuple[int, int], np.dtype[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Kept:
+    """Data kept of rows that count: a place for each classifier, and the optional columns."""
+
+    keys: Keys
+    digest: Words
+    bits: Ints | None = None
+    weights: Ints | None = None  # in impressions
+
+    def at(self, rows: "slice | Ints") -> "Kept":
+        """Return the data of some rows."""
+        more = (None if each is None else each[rows] for each in (self.bits, self.weights))
+        return Kept(self.keys[:, rows], self.digest[rows], *more)
+
+    def copied(self) -> "Kept":
+        """Copy, which does not keep the batch of the digests and other columns alive."""
+        more = (None if each is None else each.copy() for each in (self.bits, self.weights))
+        return Kept(np.ascontiguousarray(self.keys), self.digest.copy(), *more)
+
+    @property
+    def size(self) -> int:
+        """Number of rows."""
+        return self.keys.shape[1]
+
+
+@dataclass(frozen=True)
+class FirstIds:
+    """First cards among integer ids, which can be computed from their digests."""
+
+    seed: int  # seed of the deck
+    limit: int  # largest number of a first card
+    signed: bool  # whether the ids have a sign
+
+    def found(self, digest: Words) -> tuple[Ints, Ints | Words]:
+        """Positions of first cards, and their ids."""
+        key, limit = np.uint64(deck.key(self.seed)), np.uint64(self.limit)
+        parts = [
+            rows.start + np.flatnonzero(deck.mix(digest[rows] ^ key) <= limit)
+            for rows in pieces(digest.size, PIECE)
+        ]
+        some = np.concatenate([np.zeros(0, dtype=np.int64), *parts])
+        ids = deck.unmix(digest[some])
+        return some, ids.view(np.int64) if self.signed else ids
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A classifier, as columns of a batch."""
+
+    rule: Rule  # rule for bins of its scores
+    # score, says: columns of scores, and of labels: numbers below `classes`. Without scores all are
+    # 0.
+    score: str | None
+    says: str | None
+    limit: float = 0.0  # without a column of labels, the smallest score for yes
+    classes: int = 2
+    # Whether the smallest and the largest score of cells are needed. They reveal labels on the
+    # wrong side, and scores off their scale. With labels by a threshold on probabilities, they
+    # matter only for heavy cells.
+    ends: bool = True
+
+    @property
+    def columns(self) -> list[str]:
+        """Columns that it reads."""
+        return [name for name in (self.score, self.says) if name is not None]
+
+    def values(self, columns: "Columns", rows: slice) -> Floats:
+        """Scores of some rows; -0.0 becomes 0.0."""
+        if self.score is None:
+            return np.zeros(rows.stop - rows.start)
+        found: Floats = np.add(columns[self.score][rows], 0.0, dtype=np.float64)
+        return found
+
+    def find_places(self, columns: "Columns", rows: slice, places: Places) -> None:
+        """Find the places of some rows."""
+        score = np.zeros(places.size) if self.score is None else columns[self.score][rows]
+        said = score >= np.float64(self.limit) if self.says is None else columns[self.says][rows]
+        if not find_places(score, self.rule, said, places):
+            raise UnusableError
+
+    def places(self, columns: "Columns", size: int) -> Places:
+        """Places of all rows."""
+        kind: Any = np.uint16 if bins_by(self.rule) * self.classes <= 2**16 else np.int64
+        found = np.empty(size, dtype=kind)
+        for rows in pieces(size, PIECE):
+            self.find_places(columns, rows, found[rows])
+        return found
+
+
+Columns = Mapping[str, Any]
+
+
+def columns_of(batch: "pa.RecordBatch", names: Iterable[str]) -> Columns:
+    """Columns without missing values; raise if a value is missing."""
+    found = {name: batch.column(name) for name in names}
+    if any(values.null_count for values in found.values()):
+        raise UnusableError
+    return {name: values.to_numpy(zero_copy_only=False) for name, values in found.items()}
+
+
+def places_by(judges: Sequence[Judge], columns: Columns, size: int) -> Keys:
+    """Places of all rows by each classifier."""
+    return np.stack([judge.places(columns, size) for judge in judges])
+
+
+class FirstPass:
+    """Counts of all rows by each classifier."""
+
+    def __init__(
+        self,
+        judges: Sequence[Judge],  # classifiers, in the order of a code
+        columns: Collection[str],  # those of `LISTED`, `BITS` and `GIVEN` that exist
+        *,
+        file: IO[bytes] | None,  # for the data of a second pass; None if there is none
+        first: FirstIds | None = None,  # finds first cards if ids are integers
+        exponent: int = 0,  # exponent of the factor from weights to impressions
+    ) -> None:
+        self.judges, self._file, self._columns, self._first = judges, file, columns, first
+        self._exponent = exponent
+        self._held: list[Kept] = []
+        self._lock = Lock()
+        self.size = 0
+        self._room, self._sizes = _HELD, list[int]()  # of the batches, in the order of the file
+        self._weights_word = np.uint64(0)
+        self._listed: list[tuple[pa.Array[Any], Kept]] = []
+        self._tallies: list[list[Tally]] = []
+
+    @property
+    def weights_word(self) -> int | None:
+        """The exclusive or of `assay.predictions.draw.weight_words`; None without weights."""
+        return int(self._weights_word) if GIVEN in self._columns else None
+
+    def take(self, batches: Iterable["pa.RecordBatch"]) -> None:
+        """Count all batches."""
+
+        def counter() -> Any:
+            alone = self._file is None
+            tallies = [tally_of(each.rule, each.classes, xor=alone) for each in self.judges]
+            self._tallies.append(tallies)
+            return lambda batch: self._take(batch, tallies)
+
+        in_threads(batches, [counter() for _ in range(workers())])
+
+    def _take(self, batch: "pa.RecordBatch", tallies: Sequence[Tally]) -> None:
+        size = batch.num_rows
+        named = {name for judge in self.judges for name in judge.columns}
+        columns = columns_of(batch, {DIGEST} | named | ({BITS, GIVEN} & set(self._columns)))
+        keys = places_by(self.judges, columns, size)
+        kept, weights_word = Kept(keys, columns[DIGEST], columns.get(BITS)), np.uint64(0)
+        if GIVEN in columns:
+            some = np.flatnonzero(columns[GIVEN])
+            weights = as_impressions(columns[GIVEN][some], self._exponent)
+            kept = replace(kept.at(some), weights=weights)
+            weights_word = np.bitwise_xor.reduce(weight_words(kept.digest, weights))
+        self._tally(tallies, columns, keys, kept)
+        first = self._first_cards(batch, kept)
+        with self._lock:
+            self.size += size
+            self._weights_word ^= weights_word
+            self._listed += first
+            if self._file is not None:
+                self._keep(kept, self._file)
+
+    def _tally(self, tallies: Sequence[Tally], columns: Columns, keys: Keys, kept: Kept) -> None:
+        """Count rows by the places of each classifier; for a single one, only those that count."""
+        for rows in pieces(keys.shape[1], PIECE):
+            for judge, tally, key in zip(self.judges, tallies, keys, strict=True):
+                value = judge.values(columns, rows) if judge.ends else None
+                items = Placed(key[rows], value)
+                if self._file is None:
+                    some = kept.at(rows)
+                    items = Placed(key[rows], value, some.digest, some.weights)
+                tally.add(items)
+
+    def _first_cards(
+        self, batch: "pa.RecordBatch", kept: Kept
+    ) -> "list[tuple[pa.Array[Any], Kept]]":
+        """Ids of first cards among the rows, and the data kept of these."""
+        if self._first is not None:
+            some, ids = self._first.found(kept.digest)
+            return [(pa.array(ids), kept.at(some))]
+        if LISTED not in self._columns:
+            return []
+        listed = batch.column(LISTED)
+        some = np.flatnonzero(np.asarray(listed.is_valid()))
+        return [(listed.take(pa.array(some, pa.int64())), kept.at(some))]
+
+    def _keep(self, kept: Kept, file: IO[bytes]) -> None:
+        """Keep rows for the second pass: first in memory, then in the file."""
+        arrays = [
+            each for each in (kept.keys, kept.digest, kept.bits, kept.weights) if each is not None
+        ]
+        self._room -= sum(each.nbytes for each in arrays)
+        if self._room >= 0:
+            self._held.append(kept.copied())
+            return
+        self._sizes.append(kept.size)
+        for array in arrays:
+            file.write(np.ascontiguousarray(array).data)
+
+    def cells(self, number: int) -> ScoreCells:
+        """Return the counts of a classifier; bins replace cell ends that were not requested."""
+        judge = self.judges[number]
+        tallies = [each[number] for each in self._tallies]
+        found = joined_cells(tallies, judge.rule, judge.classes, xor=self._file is None)
+        said = found.said == 1 if judge.classes == 2 else found.said
+        if judge.ends:
+            return replace(found, said=said)
+        bins = found.bin.astype(np.float64)
+        return replace(found, said=said, low=bins, high=bins)
+
+    def are_heavy(self, number: int) -> bool:
+        """Whether a better rule for the scores may exist, if cells were counted without ends."""
+        cells = self.cells(number)
+        of_label = np.where(cells.yes, cells.positives, cells.size - cells.positives)
+        return bool((cells.count > HEAVY * of_label).any())
+
+    def kept(self) -> Iterator[Kept]:
+        """Return the data kept of the rows that count, batch by batch."""
+        yield from self._held
+        if self._file is None or not self._sizes:
+            return
+        self._file.flush()
+        self._file.seek(0)
+        for size in self._sizes:
+            keys = self._read(np.uint16, len(self.judges) * size).reshape(-1, size)
+            digest = self._read(np.uint64, size)
+            bits, weights = (
+                self._read(np.int64, size) if name in self._columns else None
+                for name in (BITS, GIVEN)
+            )
+            yield Kept(keys, digest, bits, weights)
+
+    def _read(self, kind: Any, number: int) -> Any:
+        if self._file is None:
+            return np.zeros(0, dtype=kind)
+        return np.frombuffer(self._file.read(number * np.dtype(kind).itemsize), dtype=kind)
+
+    def listed(self) -> "tuple[pa.ChunkedArray[Any], Kept] | None":
+        """Ids of first cards, and the data kept of their rows."""
+        if not self._listed:
+            return None
+        ids, kept = zip(*self._listed, strict=True)
+        keys = np.concatenate([each.keys for each in kept], axis=1)
+        digest = np.concatenate([each.digest for each in kept])
+        bits = [each.bits for each in kept if each.bits is not None]
+        told = Kept(keys, digest, np.concatenate(bits) if bits else None)
+        return pa.chunked_array(list(ids)), told
+
+
+# Second pass, by mean rank and code: the first pass gives the ranks of all bins, and the data that
+# it kept of the rows is all that is read.
+
+
+class Ranked:
+    """Mean rank and code of rows, from their places.
+
+    `steps`: ranks and codes of each classifier's cells; `scored`: whether each has a score.
+    """
+
+    def __init__(self, steps: Sequence[Steps], scored: Sequence[bool]) -> None:
+        self.bins = [bins_by(step.cells.rule) for step in steps]
+        self._tables: list[Floats | None] = []
+        for step, bins, has_score in zip(steps, self.bins, scored, strict=True):
+            cells = step.cells
+            table = np.zeros(2 * bins)
+            table[cells.bin + STEPS[cells.rule] + bins * cells.said.astype(np.int64)] = step.rank
+            self._tables.append(table if has_score else None)
+
+    def of(self, kept: Kept) -> Batch:
+        """Mean ranks and codes."""
+        total, scored = np.zeros(kept.size), 0
+        # Fewer bytes are faster; there are at most 40 classifiers.
+        code: Any = np.zeros(kept.size, np.uint16 if len(self._tables) <= 16 else np.int64)
+        pairs = zip(kept.keys, self._tables, self.bins, strict=True)
+        for place, (key, table, bins) in enumerate(pairs):
+            said = (key >= bins).astype(code.dtype, copy=False)
+            said <<= place
+            code |= said
+            if table is not None:
+                total += table.take(key, mode="clip")
+                scored += 1
+        if scored:
+            total /= scored
+        means = total if scored else np.full(total.size, NO_SCORE)
+        codes = code.astype(np.int64, copy=False)
+        if kept.bits is not None:
+            codes = codes | kept.bits << len(self._tables)
+        return Batch(means, codes, None, kept.digest, kept.weights)
+
+    def count(self, kept: Iterable[Kept], n_codes: int) -> ScoreCells:
+        """Count rows by mean rank and code."""
+        return count_cells(kept, "probability", n_codes, self.of)
+
+
+class Odds:
+    """Log odds of rows by a model: inputs that are columns as SQL, all else in numpy.
+
+    `names`, `types`: expression and type of each column that the model may read.
+    """
+
+    def __init__(self, model: Model, names: Mapping[str, str], types: Mapping[str, str]) -> None:
+        self._model = model
+        self.columns = {
+            f"input_{place}": f"({input_sql(each, names, types, 'duckdb')})::DOUBLE"
+            for place, each in enumerate(model.inputs)
+            if each.column in names
+        }
+
+    def placed(self, columns: Columns, items: Batch) -> Batch:
+        """Items by log odds and code; the log odds replace the mean rank."""
+        told = {SAID: items.said, RANK: items.values}
+        numbers = [
+            columns[f"input_{place}"]
+            if f"input_{place}" in self.columns
+            else each.values(told[each.column])
+            for place, each in enumerate(self._model.inputs)
+        ]
+        odds = self._model.summed(numbers, second_fold(items.words, self._model.seed))
+        return replace(items, values=odds + 0.0)  # -0.0 becomes 0.0
+
+
+def odds_words(items: Batch) -> Words:
+    """Return a word for each item and its log odds, ``h(d(id) xor h(log odds))``."""
+    return deck.mix(items.words ^ deck.mix(items.values.view(np.uint64)))

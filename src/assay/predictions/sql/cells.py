@@ -1,0 +1,317 @@
+"""Items by bin and label, counted by an engine in one pass, and the resulting cells.
+
+The rule for bins depends on all values, which are unknown before the pass. So items are grouped by
+the bins of every rule. All bins rise with the value, so there are no more groups than bins of the
+rules together. Afterwards the groups are merged by the right rule.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from assay.core.bins import Rule, scale_of
+from assay.core.cuts import rank
+from assay.core.deck import IdKind
+from assay.core.profile import ScoreCells, evenest
+from assay.core.strata import UNNAMED
+from assay.core.types import Floats, Ints
+from assay.errors import PredictionsError
+from assay.predictions.contract import Doubt, several_fingerprint
+from assay.predictions.engine import Span
+from assay.predictions.roles import Roles, about, score_name
+from assay.predictions.sql.checks import usable_sql
+from assay.predictions.sql.items import Items, bin_sql, place_of
+from assay.predictions.sql.query import Query
+from assay.predictions.sql.rows import RowSql, case_sql, double_sql, heap_cases_sql
+from assay.predictions.sql.table import Table, integers, words
+
+RULES: tuple[Rule, ...] = ("probability", "tail", "margin")
+
+# Columns of the values of bins, and of whether there are any. Values without a bin are 0: some
+# databases evaluate a CASE branch that is not needed, and reject NaN there.
+_OF: dict[Rule, tuple[str, str]] = {
+    **dict.fromkeys(("probability", "tail"), ("share", "is_share")),
+    "margin": ("finite", "usable"),
+}
+
+# Shift and width in bits of a digest's pieces: the sum of some 10^12 pieces fits into a BIGINT.
+_PIECES = {"lowest": (0, 22), "middle": (22, 21), "highest": (43, 21)}
+
+XORED = "xor_all(word) AS words"
+"""Aggregate of digests for one classifier."""
+ODDS = "xor_all(word) AS odds_words"
+"""Aggregate of a model's log odds."""
+SUMMED = tuple(f"sum({name}) AS {name}" for name in _PIECES)
+"""Aggregates of digests for several classifiers, from `in_pieces`."""
+
+
+def in_pieces(items: Items) -> Items:
+    """Items with the digest in pieces."""
+    return items.with_column(
+        *(
+            f"and_bits(right_by(word, {shift}), {2**bits - 1}) AS {name}"
+            for name, (shift, bits) in _PIECES.items()
+        )
+    )
+
+
+def grouped(
+    # With the columns id, value and says. Invalid items form a group without bins.
+    items: Items,
+    classes: int | None = None,  # how many there are, if not no and yes
+    *,
+    rules: Sequence[Rule] = RULES,  # those by whose bins items are grouped
+    sums: Sequence[str] = (),  # further aggregates of the items
+    by: Sequence[str] = (),  # further columns that items are grouped by
+) -> Query:
+    """Query for the groups: few, however many items there are."""
+    usable = usable_sql(RowSql("id", "value", "says", classes=classes))
+    others = [name for name in items.keep if name not in ("id", "value", "says", *by)]
+    more = [name for name in others if any(f"({name})" in each for each in sums)]
+    keys = items.query.select(f"{usable} AS usable", "value", "says", *by, *more)
+    is_share = "usable AND value BETWEEN 0 AND 1"
+    keys = keys.select(
+        *("usable", f"{is_share} AS is_share", "value", "says", *by, *more),
+        f"CASE WHEN {is_share} THEN value ELSE 0e0 END AS share",
+        *(["CASE WHEN usable THEN value ELSE 0e0 END AS finite"] if "margin" in rules else []),
+    )
+    bins = (
+        f"CASE WHEN {_OF[rule][1]} THEN {bin_sql(_OF[rule][0], rule)} END AS {rule}"
+        for rule in rules
+    )
+    keys = keys.select("CASE WHEN usable THEN says END AS said", *bins, "value", *by, *more)
+    ends = ("count(*) AS items", "min(value) AS low", "max(value) AS high")
+    return keys.group(["said", *by, *rules], *ends, *sums)
+
+
+def merged(groups: "pa.Table", classes: int = 2) -> ScoreCells | None:
+    """Cells made up of the groups; None if an item is invalid."""
+    if groups["margin"].null_count:
+        return None
+    return evenest_of(groups, classes, lambda cells: cells)
+
+
+def evenest_of(
+    groups: "pa.Table", classes: int, by: Callable[[ScoreCells], ScoreCells]
+) -> ScoreCells:
+    """Cells by the rule that makes them most even, as items or by weight."""
+    low, high = groups["low"].to_numpy(), groups["high"].to_numpy()
+    rule = scale_of(float(low.min()), float(high.max()))
+    return evenest(lambda rule: merged_by(groups, rule, classes), rule, by)
+
+
+def merged_by(groups: "pa.Table", rule: Rule, classes: int) -> ScoreCells:
+    """Cells by a rule, made up of the groups."""
+    low, high = (groups[name].to_numpy() + 0.0 for name in ("low", "high"))
+    place = classes * integers(groups[rule]) + integers(groups["said"])
+    order = np.argsort(place)
+    place = place[order]
+    starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
+    digest = np.zeros(order.size, dtype=np.uint64)
+    summed = "lowest" in groups.column_names
+    if "words" in groups.column_names:
+        digest = words(groups["words"])[order]
+    for name, (shift, _) in _PIECES.items() if summed else ():
+        digest += words(groups[name])[order] << np.uint64(shift)
+    weight = None
+    if "weights" in groups.column_names:
+        weight = np.add.reduceat(integers(groups["weights"])[order], starts)
+    said = place[starts] % classes
+    return ScoreCells(
+        rule=rule,
+        bin=place[starts] // classes,
+        said=said == 1 if classes == 2 else said,
+        count=np.add.reduceat(integers(groups["items"])[order], starts),
+        low=np.minimum.reduceat(low[order], starts),
+        high=np.maximum.reduceat(high[order], starts),
+        digest=(np.add if summed else np.bitwise_xor).reduceat(digest, starts),
+        classes=classes,
+        weight=weight,
+    )
+
+
+# Items in spans of the variable.
+
+_LONGEST_LIST = 2**14  # codes
+
+
+def heaped(items: Items, spans: Sequence[Span], classes: int | None) -> Items:
+    """Items with the heap of their code, if spans are of heaps; -1 for none.
+
+    A heap is named by its smallest code. It is looked up in a list, unless that would be too long.
+    """
+    if classes is None:
+        return items
+    if classes > _LONGEST_LIST:
+        return items.with_column(f"{heap_cases_sql(spans)} AS heap")
+    heap = np.full(classes, -1.0)
+    for codes in {span.codes for span in spans if span.codes is not None}:
+        heap[list(codes)] = codes[0]
+    items.query, which = items.query.listing(heap.tolist())
+    return items.with_column(f"CAST(element({which}, says) AS BIGINT) AS heap")
+
+
+def count_spans(table: Table, items: Items, spans: Sequence[Span], classes: int | None) -> Ints:
+    """Return the number and weight of the items in each span."""
+    inside = case_sql(spans, [str(place) for place in range(len(spans))])
+    weight = "weight" if "weight" in items.keep else "1 AS weight"
+    rows = heaped(items, spans, classes).query.select(f"{inside} AS span", weight)
+    rows = rows.select("span", "weight", where="span IS NOT NULL")
+    found = table.fetch(rows.group(["span"], "count(*) AS items", "sum(weight) AS weights"))
+    counts = np.zeros((2, len(spans)), dtype=np.int64)
+    for row, name in enumerate(("items", "weights")):
+        counts[row, integers(found["span"])] = integers(found[name])
+    return counts
+
+
+def drawn(
+    items: Items, spans: Sequence[Span], classes: int | None, *, kind: IdKind, seed: int
+) -> Items:
+    """Items of all spans whose number in the deck is at most the limit.
+
+    With weights, the limit applies to the number divided by the impressions.
+    """
+    weighted = "weight" in items.keep
+    limits = [double_sql(span.limit) if weighted else str(place_of(span.limit)) for span in spans]
+    told = items.keep
+    rows = heaped(items, spans, classes).with_column(f"{case_sql(spans, limits)} AS highest")
+    rows = rows.only(*rows.keep, where="highest IS NOT NULL")
+    number = rows.numbered("id", kind, seed)
+    rows = rows.with_column(f"{number.number if weighted else number.place} AS own")
+    return rows.only(*told, where="own <= weight * highest" if weighted else "own <= highest")
+
+
+# Several classifiers: the mean rank, the code, the fingerprint.
+#
+# Each classifier is first counted alone. Its cells give the rank of every score, and a small table
+# maps each cell to its rank and its contribution to the code. A row finds its cell in the table of
+# every classifier by a key. The mean rank is computed from the same numbers in the same order as in
+# memory, so it is equal to the last bit.
+
+
+RANK, CODE = "assay_rank", "assay_code"
+"""Columns with the mean rank and the code of a row."""
+
+_MOST_CODES = 2**40  # with the bins of a rank they fit into 64 bits
+
+One = TypeVar("One")
+
+
+@dataclass(frozen=True, eq=False)
+class Steps:
+    """Ranks and codes of the cells of one of several classifiers.
+
+    `rank` is the rank of a cell by the score, and `code` its contribution to the code.
+    """
+
+    cells: ScoreCells
+    rank: Floats
+    code: Ints
+
+    @classmethod
+    def of(cls, cells: ScoreCells, place: int) -> "Steps":
+        """Return the steps of the classifier at a place.
+
+        >>> import numpy as np
+        >>> from assay.core.profile import cells_of
+        >>> scores, said = np.array([0.9, 0.1, 0.9, 0.5]), np.array([True, False, True, True])
+        >>> steps = Steps.of(cells_of(scores, said), 2)
+        >>> steps.rank, steps.code
+        (array([0.125, 0.375, 0.75 ]), array([0, 4, 4]))
+        """
+        ranks = rank(cells.low, cells.profile(None))
+        return cls(cells, ranks, cells.said.astype("int64") * cells.classes**place)
+
+
+Judged = Callable[[], tuple[ScoreCells, tuple[Doubt, ...]]]
+"""Returns the items of one classifier by score, and doubts; raises if something is wrong."""
+
+
+def steps_of(each: Mapping[str, Judged]) -> tuple[list[Steps], tuple[Doubt, ...]]:
+    """Count every classifier; return its ranks and codes, and doubts."""
+    doubts: list[Doubt] = []
+    steps: list[Steps] = []
+    for place, (name, one) in enumerate(each.items()):
+        with about(name):
+            cells, found = one()
+        steps.append(Steps.of(cells, place))
+        doubts += [doubt.about(name) for doubt in found]
+    return steps, tuple(doubts)
+
+
+def counts_codes(roles: Mapping[str, Roles], slices: Sequence[str]) -> bool:
+    """Whether codes are counted, and not the scores of the only classifier.
+
+    This includes a named classifier with second opinions: as with several classifiers, a rank
+    replaces its score.
+    """
+    (name, role), *further = roles.items()
+    return bool(further or slices or (role.aux and name not in UNNAMED))
+
+
+@dataclass(frozen=True)
+class Several:
+    """Classifiers whose codes an engine counts, and the slices that are part of codes.
+
+    Raises PredictionsError: if there are more codes than fit into 64 bits beside a bin.
+    """
+
+    roles: Mapping[str, Roles]  # which columns are each classifier's
+    slices: tuple[str, ...]  # the names of the slices
+    source: str  # source of the rows, for users
+
+    def __post_init__(self) -> None:
+        """Reject too many codes."""
+        if self.n_codes > _MOST_CODES:
+            raise PredictionsError(
+                f"{len(self.roles)} classifiers with {len(self.slices)} slices of {self.source} "
+                "are more than a code holds",
+                details=f"together they may be {_MOST_CODES.bit_length() - 1}",
+                hint="name fewer slices; predictions in memory may have more",
+            )
+
+    @property
+    def n_codes(self) -> int:
+        """Number of possible codes."""
+        return prod(role.n_classes for role in self.roles.values()) << len(self.slices)
+
+    @property
+    def is_one(self) -> bool:
+        """Whether it is a single classifier, whose fingerprint is that of its own cells."""
+        return len(self.roles) == 1 and not self.slices
+
+    @property
+    def scores(self) -> dict[str, int]:
+        """Name of each score that a model may use, and the place of its classifier.
+
+        >>> vote, cnn = Roles(None, "vote", "id", None, None), Roles("p", None, "id", 0.5, None)
+        >>> Several({"vote": vote, "cnn": cnn}, (), "a table").scores
+        {"cnn's score": 1}
+        """
+        return {
+            score_name(name): place
+            for place, (name, role) in enumerate(self.roles.items())
+            if role.has_score or self.is_one
+        }
+
+    def fingerprint(self, steps: Sequence[Steps], cells: ScoreCells) -> str:
+        """Fingerprint; of a single classifier that of its own cells.
+
+        `steps`: ranks and codes of each classifier's cells.
+        """
+        if self.is_one:
+            return steps[0].cells.fingerprint()
+        pairs = zip(self.roles.values(), steps, strict=True)
+        return several_fingerprint([step.cells for role, step in pairs if role.has_score], cells)
+
+    def alone(self, opened: Callable[[Roles], One]) -> dict[str, One]:
+        """Open every classifier alone: without weights, and without second opinions."""
+        each = {}
+        for name, role in self.roles.items():
+            with about(name):
+                each[name] = opened(replace(role, weight=None, aux=(), model=None))
+        return each

@@ -1,0 +1,484 @@
+"""Predictions counted and filtered in place, by SQL; only drawn items leave.
+
+One class is for a single classifier, and one for the codes of several, or of one with slices or
+second opinions. Engines differ in their `Table`.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from assay.core.bins import Rule, Scale
+from assay.core.cuts import Variable
+from assay.core.deck import Id
+from assay.core.error_model import RANK as MEAN_RANK
+from assay.core.error_model import SAID, Values, columns_at
+from assay.core.profile import ScoreCells
+from assay.core.types import Bools, Floats, Ints
+from assay.core.weights import factor_exponent
+from assay.errors import PredictionsError
+from assay.predictions.class_values import rows_of_lists
+from assay.predictions.column import Ids
+from assay.predictions.contract import Doubt, by_model
+from assay.predictions.engine import Rows, Span, Survey
+from assay.predictions.roles import NO_SCORE, Roles
+from assay.predictions.sql.cells import (
+    ODDS,
+    SUMMED,
+    XORED,
+    Judged,
+    Several,
+    Steps,
+    count_spans,
+    drawn,
+    evenest_of,
+    grouped,
+    in_pieces,
+    merged,
+    merged_by,
+    steps_of,
+)
+from assay.predictions.sql.checks import usable_sql
+from assay.predictions.sql.classes import LIST
+from assay.predictions.sql.items import Items, bin_sql, impressions_of, with_opinions
+from assay.predictions.sql.rows import LARGEST, Family, RowSql, double_sql, family_of, value_sql
+from assay.predictions.sql.scanner import SqlScanner
+from assay.predictions.sql.table import IdColumn, Table, integers, xored
+from assay.predictions.tables import shown_values
+from assay.predictions.values import refuse_bad_total
+
+BITS = "assay_bits"
+"""Column with the bits of the slices that contain a row."""
+
+WEIGHED = ("sum(weight) AS weights", "xor_all(weight_word) AS weight_words")
+_ITEM = RowSql("id", "value", "says")
+
+
+class CountingScanner(SqlScanner):
+    """A `Scanner` of one classifier.
+
+    Each query reads the table once or twice. Nothing is created in the engine.
+    """
+
+    _ids: IdColumn
+
+    def __init__(
+        self,
+        table: Table,  # the rows
+        roles: Roles,  # roles of the columns
+        show: Sequence[str],  # columns shown to reviewers
+        ids: IdColumn | None = None,  # the ids, if they were read before
+    ) -> None:
+        self.dialect = table.dialect
+        super().__init__(table.source, roles, show, table.names, table.types, is_text=table.is_text)
+        self._table = self._inspected = table
+        self._ids = IdColumn(table, str(roles.id)) if ids is None else ids
+        self._exponent: int | None = None  # exponent of the factor from weights to impressions
+
+    @property
+    def table(self) -> Table:
+        """The rows."""
+        return self._table
+
+    def survey(self, seed: int) -> Survey:
+        """Count all items by score, in one pass; weights are summed first."""
+        del seed  # to bring the first cards along would take a list in every group
+        with self._table.connected():
+            if not self._row.weight:
+                groups = self._grouped(self._judged().with_digest(self.id_kind), XORED)
+                cells = self._merged(groups)
+                return Survey(cells, doubts=self.checked(cells))
+            self._weigh()
+            groups = self._grouped(self._judged().with_weight_word(self.id_kind), XORED, *WEIGHED)
+            cells = self._merged(groups)
+            return Survey(
+                cells,
+                doubts=self.checked(cells),
+                weighed=evenest_of(groups, self._roles.n_classes, lambda cells: cells.by_weight),
+                weights_word=xored(groups, "weight_words"),
+            )
+
+    def judged_by(self, groups: "pa.Table") -> tuple[ScoreCells, tuple[Doubt, ...]]:
+        """All items by score, and doubts, from counted groups."""
+        cells = self._merged(groups)
+        return cells, self.checked(cells)
+
+    def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
+        """Count all items by another stratification variable."""
+        groups = self._grouped(self._judged(variable, scale), *WEIGHED[: bool(self._row.weight)])
+        self._merged(groups)  # which raises if items are invalid
+        return evenest_of(groups, self._roles.n_classes, lambda cells: cells.by_weight)
+
+    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
+        """Return the number and weight of the items in each span."""
+        return count_spans(self._table, self._judged(variable, scale), spans, self._row.classes)
+
+    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
+        """Rows of all spans, with their displayed values."""
+        items = self._judged(variable, scale, shown=True)
+        return self._taken(drawn(items, spans, self._row.classes, kind=self.id_kind, seed=seed))
+
+    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
+        """Rows with these ids, with their displayed values."""
+        with self._table.connected():
+            parts = self._table.among(ids, self._ids, self._told(shown=True), self._there)
+            return self._taken(*(self._by(self._placed(part), variable, scale) for part in parts))
+
+    def pieces(self) -> Iterator[tuple[Ids, Floats, Bools | Ints, Floats | None]]:
+        """Id, score, label and weight of every row, piece by piece."""
+        for piece in self._table.pieces(self._judged().query):
+            given = piece["given"].to_numpy() if self._row.weight else None
+            said = integers(piece["says"]) == 1
+            yield self._ids.of(piece["id"]), piece["value"].to_numpy() + 0.0, said, given
+
+    def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
+        """Rows with these ids, and the probabilities of all classes."""
+        told = {"id": self._ids.sql, "list": LIST}
+        parts = self._table.among(ids, self._ids, told)
+        found = pa.concat_tables([self._table.fetch(part.query) for part in parts])
+        return self._ids.of(found["id"]), rows_of_lists(found["list"], self._roles.n_classes)
+
+    def summed_probabilities(self) -> Floats | None:
+        """None: there are no probabilities of classes."""
+        return None
+
+    def opinions_digest(self) -> int:
+        """64 bits that change if a value of a column for a model does."""
+        opined = self._opined()
+        if not opined:
+            return 0
+        told = {f"told_{place}": sql for place, (sql, _) in enumerate(opined)}
+        items = self._table.items({"id": self._ids.sql, **told}).with_digest(self.id_kind)
+        columns = dict(zip(told, (family for _, family in opined), strict=True))
+        rows = with_opinions(items, columns).query.group([], XORED)
+        return xored(self._table.fetch(rows), "words")
+
+    def _opined(self) -> list[tuple[str, Family]]:
+        """Columns for a model as SQL, each with its kind of values."""
+        types = self._table.types
+        return [(self._names[name], family_of(types[name])) for name in self._roles.aux]
+
+    # Items, and their expressions.
+
+    def _told(self, *, shown: bool = False) -> dict[str, str]:
+        """Expressions of a row: id, score, label, weight, and displayed columns."""
+        told = {"id": self._ids.sql, "value": self._row.score, "says": self._row.says}
+        return told | self._told_beside(shown=shown) | self._inputs
+
+    def _told_beside(self, *, shown: bool) -> dict[str, str]:
+        """Expressions of a row: weight, in impressions and as given, and displayed columns."""
+        told = {}
+        if self._exponent is not None:
+            told["weight"] = impressions_of(self._row.weight, self._exponent)
+            told["given"] = self._row.weight
+        if shown:
+            told |= {f"shown_{i}": self._names[name] for i, name in enumerate(self._show)}
+        return told
+
+    @property
+    def _inputs(self) -> dict[str, str]:
+        """Columns of the table that a model uses, by their names among items."""
+        model = self._roles.model
+        columns = () if model is None else {each.column: None for each in model.inputs}
+        return {f"input_{i}": self._names[name] for i, name in enumerate(columns) if name != SAID}
+
+    @property
+    def _there(self) -> str:
+        """Condition that a row is an item: its weight is above 0."""
+        return "" if self._exponent is None else f"{self._row.weight} > 0e0"
+
+    def _placed(self, items: Items) -> Items:
+        """Items with a model's log odds in place of the score, if there is a model."""
+        model = self._roles.model
+        if model is None:
+            return items
+        inputs = self._inputs
+        names = {
+            name: column
+            for name in self._table.types
+            for column in inputs
+            if inputs[column] == self._names[name]
+        }
+        told = [name for name in items.keep if name not in (*inputs, "value")]
+        return items.with_log_odds(model, names, self._table.types, kind=self.id_kind, told=told)
+
+    def _judged(
+        self, variable: Variable = "score", scale: Scale = "margin", *, shown: bool = False
+    ) -> Items:
+        """Id, value, label, weight and displayed values of every item."""
+        items = self._table.items(self._told(shown=shown), self._there)
+        return self._by(self._placed(items), variable, scale)
+
+    def _by(self, items: Items, variable: Variable, scale: Scale) -> Items:
+        """Items by a variable."""
+        if variable == "score":
+            return items
+        by = f"{value_sql(_ITEM, variable, scale, self._roles.limit)} AS by_variable"
+        others = [name for name in items.keep if name != "value"]
+        return items.only(*others, by).only(*others, "by_variable AS value")
+
+    # Answers.
+
+    def _weigh(self) -> int:
+        """Find the factor from weights to impressions; return the number of items above 0.
+
+        Rows of weight 0 are also checked for errors, as in memory.
+        """
+        self._exponent = None
+        weight = self._row.weight
+        good = f"{usable_sql(self._row)} AND {weight} BETWEEN 0e0 AND {double_sql(LARGEST)}"
+        told = {
+            "weight": weight,
+            "above": f"CASE WHEN {weight} > 0e0 THEN 1 ELSE 0 END",
+            "bad": f"CASE WHEN {good} THEN 0 ELSE 1 END",
+        }
+        sums = (f"sum({name}) AS {name}" for name in told)
+        found = self._table.fetch(
+            self._table.items(told).query.group([], "count(*) AS items", *sums)
+        )
+        size, total, above, bad = (column[0].as_py() for column in found.columns)
+        if bad:
+            self.tell_what_is_wrong()
+        self._refuse_nothing(size)
+        refuse_bad_total(float(total), f"column {self._roles.weight!r} of {self.source}")
+        weights = self._table.items({"weight": weight}).query
+        self._exponent = factor_exponent(float(total), size, lambda: self._table.addends(weights))
+        return int(above)
+
+    def _grouped(self, items: Items, *sums: str) -> "pa.Table":
+        return self._table.fetch(grouped(items, self._row.classes, sums=sums))
+
+    def _refuse_nothing(self, size: int) -> None:
+        if not size:
+            raise self._table.nothing()
+
+    def _merged(self, groups: "pa.Table") -> ScoreCells:
+        self._refuse_nothing(groups.num_rows)
+        cells = merged(groups, self._roles.n_classes)
+        if cells is None:
+            self.refuse_far_scores()
+        return cells
+
+    def _taken(self, *parts: Items) -> Rows:
+        """Rows of some queries, with their displayed values."""
+        tables = [self._table.fetch(part.query) for part in parts]
+        if not tables:
+            empty = self._judged(shown=True).only(*self._told(shown=True), where="1 = 0")
+            tables = [self._table.fetch(empty.query)]
+        table = pa.concat_tables(tables, promote_options="permissive")
+        columns = [shown_values(table[f"shown_{i}"]) for i in range(len(self._show))]
+        values = zip(*columns, strict=True) if columns else [()] * table.num_rows
+        said = integers(table["says"])
+        weighted = self._exponent is not None
+        return Rows(
+            self._ids.of(table["id"]),
+            table["value"].to_numpy().astype(np.float64) + 0.0,  # -0.0 becomes 0.0, as in memory
+            said == 1 if self._row.classes is None else said,
+            [dict(zip(self._show, row, strict=True)) for row in values],
+            weights=integers(table["weight"]) if weighted else None,
+            given=table["given"].to_numpy().astype(np.float64) if weighted else None,
+        )
+
+
+class SeveralScanner(CountingScanner):
+    """A `Scanner` of several classifiers: values are mean ranks, and labels are codes."""
+
+    def __init__(
+        self,
+        table: Table,  # the rows; with slices, they have the column `BITS`
+        roles: Mapping[str, Roles],  # which columns are each classifier's
+        show: Sequence[str],
+        slices: tuple[str, ...] = (),  # their names
+    ) -> None:
+        first, *_ = roles.values()
+        super().__init__(table, replace(first, model=None), show)
+        self._model, self._slices = first.model, slices
+        self._several = Several(roles, slices, table.source)
+        self._each = self._several.alone(lambda role: CountingScanner(table, role, (), self._ids))
+        # The predictions of each classifier are checked separately.
+        codes, weight = self._several.n_codes, self._row.weight
+        self._row = RowSql(self._row.id, "0e0", "0", classes=codes, weight=weight)
+        self._steps: list[Steps] = []
+        self._by_model = False  # whether values are a model's log odds by now
+
+    def survey(self, seed: int) -> Survey:
+        """Count all items by each score, then by mean rank and code; by log odds with a model."""
+        del seed  # as of one
+        with self._table.connected():
+            self._by_model, self._exponent = False, None
+            self._steps, doubts = steps_of(self._counted_apart())
+            sizes = {step.cells.size for step in self._steps}
+            if self._row.weight:
+                sizes = {self._weigh()}
+            if self._model is not None and self._several.is_one:
+                # Its own cells give the fingerprint.
+                return self._survey_by_model(self._steps[0].cells.fingerprint(), sizes)
+            cells, groups = self._counted_by("probability", sizes)
+            fingerprint = self._several.fingerprint(self._steps, cells)
+            if self._model is not None:
+                return self._survey_by_model(fingerprint, sizes)
+            weighted = bool(self._row.weight)
+            return Survey(
+                cells,
+                None,
+                doubts,
+                fingerprint,
+                weighed=cells if weighted else None,
+                weights_word=xored(groups, "weight_words") if weighted else None,
+                slices=self._slices,
+                coded=True,
+            )
+
+    def _survey_by_model(self, fingerprint: str, sizes: set[int]) -> Survey:
+        """Count all items by a model's log odds and code."""
+        self._by_model = True
+        cells, groups = self._counted_by("margin", sizes)
+        told = by_model(fingerprint, xored(groups, "odds_words"))
+        return Survey(cells, None, (), told, slices=self._slices, coded=True)
+
+    def _counted_by(self, rule: Rule, sizes: set[int]) -> tuple[ScoreCells, "pa.Table"]:
+        """Count items by the bins of a rule; raise if their number has changed."""
+        items, sums = self._judged(), SUMMED
+        if self._by_model:
+            items = with_opinions(
+                items.with_digest(self.id_kind).with_column("value AS odds"), {"odds": "float"}
+            )
+            sums = (ODDS,)
+        elif self._row.weight:
+            items, sums = in_pieces(items.with_weight_word(self.id_kind)), (*SUMMED, *WEIGHED)
+        else:
+            items = in_pieces(items.with_digest(self.id_kind))
+        groups = self._table.fetch(grouped(items, self._row.classes, rules=[rule], sums=sums))
+        if groups[rule].null_count:
+            self.tell_what_is_wrong()
+            raise self._changed()
+        cells = merged_by(groups, rule, self._row.classes or 2)
+        if {cells.size} != sizes:
+            raise self._changed()
+        return cells, groups
+
+    def _changed(self) -> PredictionsError:
+        return PredictionsError(f"{self.source} has changed while it was read")
+
+    def _counted_apart(self) -> dict[str, Judged]:
+        """Count the items by each score: in one pass, if a row can be stacked into several."""
+        told = {"id": self._ids.sql} | self._told_of_each
+        columns = [
+            {"value": f"score_{place}", "says": f"says_{place}"} for place in range(len(self._each))
+        ]
+        items = self._table.items(told)
+        digests = (XORED,) if self._several.is_one else ()  # its fingerprint comes from the cells
+        stacked = self._table.stacked(items, columns)
+        if stacked is not None:
+            stacked = stacked.with_digest(self.id_kind) if digests else stacked
+            groups = self._table.fetch(grouped(stacked, by=["classifier"], sums=digests))
+            number = integers(groups["classifier"])
+            parts = [groups.filter(pa.array(number == place)) for place in range(len(columns))]
+        else:
+            parts = []
+            for each in columns:
+                one = items.only("id", *(f"{column} AS {name}" for name, column in each.items()))
+                one = one.with_digest(self.id_kind) if digests else one
+                parts.append(self._table.fetch(grouped(one, sums=digests)))
+        return {
+            name: partial(one.judged_by, part)
+            for (name, one), part in zip(self._each.items(), parts, strict=True)
+        }
+
+    @property
+    def _told_of_each(self) -> dict[str, str]:
+        """Expressions of each classifier's score and label."""
+        told: dict[str, str] = {}
+        for place, one in enumerate(self._each.values()):
+            told |= {
+                f"score_{place}": one.row.score,
+                f"says_{place}": f"CAST({one.row.says} AS INT)",
+            }
+        return told
+
+    def _told(self, *, shown: bool = False) -> dict[str, str]:
+        """Expressions of a row: its id, each classifier's predictions, and the other columns."""
+        told = {"id": self._ids.sql} | self._told_beside(shown=shown) | self._told_of_each
+        told |= {f"aux_{i}": self._names[name] for i, name in enumerate(self._roles.aux)}
+        return told | ({BITS: BITS} if self._slices else {})
+
+    def _placed(self, items: Items) -> Items:
+        """Items with the mean rank, or a model's log odds, and the code."""
+        ranked = self._ranked(items)
+        told = [name for name in ranked.keep if not name.startswith(("score_", "aux_", "value"))]
+        if not self._by_model or self._model is None:
+            return ranked.only("value", *told) if self._roles.aux else ranked
+        names, types = self._model_columns()
+        return ranked.with_log_odds(self._model, names, types, kind=self.id_kind, told=told)
+
+    def _ranked(self, items: Items) -> Items:
+        """Items with their mean rank and code, and the columns that a model may use.
+
+        The rank of a bin is looked up in a list that is part of the query.
+        """
+        query, ranks, codes, bins = items.query, [], [], []
+        pairs = zip(self._several.roles.values(), self._steps, strict=True)
+        for place, (role, step) in enumerate(pairs):
+            codes.append(f"says_{place} * {step.cells.classes**place}")
+            if role.has_score:
+                lowest, by_bin = ranks_by_bin(step)
+                query, which = query.listing(by_bin)
+                bin = bin_sql(f"score_{place}", step.cells.rule)
+                bins.append(f"{bin} - ({lowest}) AS bin_{place}")
+                ranks.append(f"element({which}, bin_{place})")
+        if self._slices:
+            codes.append(f"{2 ** len(self._steps)} * {BITS}")
+        needed = [f"says_{place}" for place in range(len(self._steps))]
+        kept = [
+            name
+            for name in items.keep
+            if name not in (*needed, BITS) and (self._roles.aux or not name.startswith("score_"))
+        ]
+        needed += [BITS] if self._slices else []
+        query = query.select(*kept, *needed, *bins)
+        mean = f"({' + '.join(ranks)}) / {len(ranks)}e0" if ranks else double_sql(NO_SCORE)
+        value = f"settled({mean}) AS value"
+        return Items(query.select(*kept, value, f"{' + '.join(codes)} AS says"))
+
+    def _model_columns(self) -> tuple[dict[str, str], dict[str, str]]:
+        """Columns that a model may use, by their names among items, and their types."""
+        names = {name: f"aux_{place}" for place, name in enumerate(self._roles.aux)}
+        types = {name: self._table.types[name] for name in names}
+        names |= {name: f"score_{place}" for name, place in self._several.scores.items()}
+        names[MEAN_RANK] = "value"
+        return names, {name: types.get(name, "double") for name in names}
+
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Values of some items: of every column, the scores, and the mean rank."""
+        names, _ = self._model_columns()
+        parts = self._table.among(ids, self._ids, self._told(), self._there)
+        queries = [self._ranked(part).only("id", *names.values()).query for part in parts]
+        found = pa.concat_tables([self._table.fetch(query) for query in queries])
+        order = np.array(self._ids.of(found["id"]).rows_of(ids, self.source), dtype=np.int64)
+        told: dict[str, Values] = {
+            name: shown_values(found[column])
+            if name in self._roles.aux
+            else found[column].to_numpy() + 0.0
+            for name, column in names.items()
+        }
+        return columns_at(told, order)
+
+    def _opined(self) -> list[tuple[str, Family]]:
+        """Columns for a model and scores as SQL, each with its kind of values."""
+        if not self._roles.aux:
+            return []
+        each = list(self._each.values())
+        scores = self._several.scores.values()
+        return [*super()._opined(), *((each[place].row.score, "float") for place in scores)]
+
+
+def ranks_by_bin(step: Steps) -> tuple[int, list[float]]:
+    """Lowest bin of a classifier, and the ranks of it and of every bin above."""
+    cells = step.cells
+    lowest = int(cells.bin.min())
+    ranks = np.zeros(int(cells.bin.max()) - lowest + 1)
+    ranks[cells.bin - lowest] = step.rank
+    return lowest, ranks.tolist()
