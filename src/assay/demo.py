@@ -1,4 +1,4 @@
-"""The demo: a generated population, and the main job on it in a minute."""
+"""Demo: a generated population, and the main job on it in a minute."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -15,33 +15,33 @@ from assay.core.types import Bools, Floats, Ints
 from assay.results import Estimate, StratumRow
 from assay.simulation import of_one, replay
 
-# A population with known truth: generated messages, and a real classifier's scores for them.
+# Population with known truth: generated messages, and a real classifier's scores for them.
 #
-# A message is a vector of six numbers. Spam and other messages overlap in all of them, and the
-# line between the two is curved; the classifier is a logistic regression, which is straight,
-# fitted on other messages of the same kind. Its scores are thus those of an honest classifier:
-# sharp, mostly right, and sometimes surely wrong.
+# A message is a vector of six numbers. Spam and other messages overlap in all of them, and the line
+# between the two is curved. The classifier is a logistic regression, which is straight, fitted on
+# other messages of the same kind. Its scores are thus realistic: sharp, mostly right, and sometimes
+# confidently wrong.
 
 _MESSAGES = 200_000
 _TRAINING = 20_000
 _SPAM_SHARE = 0.2
-_SHIFT = 0.84 * np.array([1.2, 1.0, 0.9, 0.7, 0.6, 0.4])  # how far spam lies to one side
+_SHIFT = 0.84 * np.array([1.2, 1.0, 0.9, 0.7, 0.6, 0.4])  # shift of spam to one side
 _NEWTON_STEPS = 30
 _CONVERGED = 1e-8
-_RIDGE = 1e-6  # keeps the equations solvable when the training messages can be told apart exactly
+_RIDGE = 1e-6  # keeps the equations solvable if the training messages are separable
 
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Messages as an evaluation finds them, and the truth that it must do without."""
+    """Generated messages, and their truth, which an evaluation lacks."""
 
     score: Floats  # (N,): the classifier's probability that the message is spam
-    predicted: Bools  # (N,): whether it says so: a score of at least 1/2
+    predicted: Bools  # (N,): whether it predicts spam: a score of at least 1/2
     truth: Bools  # (N,): whether the message is spam
 
     @property
     def precision(self) -> float:
-        """The true precision, which only full labelling would tell."""
+        """True precision, which only full labelling would reveal."""
         return float(self.truth[self.predicted].mean())
 
 
@@ -61,7 +61,7 @@ def make_population(seed: int) -> Population:
 
 
 def fit_logistic(features: Floats, outcome: Bools) -> Floats:
-    """Return the weights of a logistic regression, the constant first, by Newton's method.
+    """Weights of a logistic regression, the constant first, by Newton's method.
 
     >>> weights = fit_logistic(np.array([[0.0], [0.0], [1.0], [1.0]]),
     ...                        np.array([True, False, True, True]))
@@ -81,7 +81,7 @@ def fit_logistic(features: Floats, outcome: Bools) -> Floats:
 
 
 def predict(weights: Floats, features: Floats) -> Floats:
-    """Return the probability of yes for each row of features."""
+    """Probability of yes for each row of features."""
     return np.asarray(expit(_with_constant(features) @ weights))
 
 
@@ -90,11 +90,11 @@ def _with_constant(features: Floats) -> Floats:
 
 
 def _messages(spam: Bools, rng: np.random.Generator) -> Floats:
-    """Return one row of features for each message."""
+    """Features of the messages, one row each."""
     side = np.where(spam, 1.0, -1.0)[:, None]
     messages = rng.standard_normal((spam.size, _SHIFT.size)) + side * _SHIFT
     # Spam is spread more widely in one feature, and bends the other way in another: no straight
-    # line can do justice to both.
+    # line separates both.
     messages[:, 0] *= np.where(spam, 1.3, 1.0)
     messages[:, 1] += np.where(spam, 0.3, -0.15) * (messages[:, 2] ** 2 - 1)
     return messages
@@ -107,16 +107,16 @@ REPLICATIONS = 200
 
 @dataclass(frozen=True)
 class DemoResult:
-    """All that the demo shows."""
+    """Results of the demo."""
 
     # seed, messages, predicted_spam: the population.
     seed: int
     messages: int
     predicted_spam: int
-    estimate: Estimate  # where the campaign stopped, and why
-    strata: tuple[StratumRow, ...]  # the strata with the labels that each got
+    estimate: Estimate  # at the end of the campaign, with the reason
+    strata: tuple[StratumRow, ...]  # strata with their labels
     true_value: float  # the precision over all messages
-    inside: bool  # whether the interval holds it
+    inside: bool  # whether the interval contains it
     # mean_labels, random_mean_labels: labels at the stop with the campaign's design and with simple
     # random sampling, each the mean over `replications` evaluations of the same population with the
     # same goal, kind of interval and batch size.
@@ -131,21 +131,21 @@ class DemoResult:
 
 
 class Watcher:
-    """Someone who looks on while the demo runs; this one does not look."""
+    """Observer of the demo; this one does nothing."""
 
     def started(self, population: Population, campaign: Campaign) -> None:
-        """See the strata, before anything is labelled."""
+        """Handle the strata, before anything is labelled."""
 
     def labelled(self, estimate: Estimate) -> None:
-        """See the estimate after another batch."""
+        """Handle the estimate after another batch."""
 
 
 def run(seed: int, watcher: Watcher | None = None) -> DemoResult:
-    """Evaluate a generated classifier, with answers from the truth, and say what it cost.
+    """Evaluate a generated classifier, with answers from the truth, and report the cost.
 
     >>> result = run(seed=7)
     >>> result.estimate.stopped, result.estimate.labels < result.random_mean_labels
-    ('the goal is met', True)
+    ('measured to the requested width', True)
     """
     watcher = watcher or Watcher()
     population = make_population(seed)
@@ -187,7 +187,7 @@ def run(seed: int, watcher: Watcher | None = None) -> DemoResult:
 
 
 def _mean_labels(design: Design, stratum: Ints, truth: Bools, seed: int) -> float:
-    """Return the mean number of labels at the stop, over many evaluations."""
+    """Mean number of labels at the stop, over many evaluations."""
     sizes = np.bincount(stratum).astype(np.float64)
     precision = ratio(GOAL.metric, sizes, np.ones(sizes.size, dtype=np.bool_))
     outcomes = np.bincount(stratum, weights=truth).astype(np.float64)

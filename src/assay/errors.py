@@ -3,20 +3,20 @@
 ::
 
     AssayError
-    ├── InputError                  what was given cannot be used as it is
+    ├── InputError                  an input cannot be used as given
     │   ├── PredictionsError        a column, a score, an id, a predicted label
     │   ├── DesignError             a method, a number of bins, a metric, a target
-    │   └── LabelError              a label that is none, or for an item that was not asked for
+    │   └── LabelError              an invalid label, or one for an item that was not asked for
     │       └── LabelConflictError  another label than the one already given
     ├── StorageError                a storage URL, a campaign's name, a database
-    ├── ServiceError                a server that does not answer just now, and may later
+    ├── ServiceError                a server that does not answer now, but may later
     └── MissingDependencyError      an optional package that is not installed
 
     UserWarning
-    └── AssayWarning                a choice that works and has a price
+    └── AssayWarning                a choice that works, at a cost
 
-Each error says what the problem is, what was got, what would be right, and, where one helps, a
-hint. Each is an `AssayError`, so one ``except`` is enough; bad input is never any other exception.
+Each error states the problem, the value found, what is expected, and, if useful, a hint. Each is an
+`AssayError`, so one ``except`` is enough; bad input never raises any other exception.
 """
 
 import stat
@@ -26,15 +26,15 @@ from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
 
-# What is installed: its name on the package index, its version, and how an extra is installed.
+# Distribution: its name on the package index, its version, and the command for an extra.
 
 NAME = "assay-eval"  # `assay` is another project there; the package and the command are `assay`
-VERSION = "0.1.0"
+VERSION = "0.2.0"
 DOCUMENTS = "https://github.com/assay-eval/assay/blob/main/docs"  # read without this repository
 
 
 def install(extra: str) -> str:
-    """Return the command that installs an extra, for the hint of an error.
+    """Command that installs an extra, for the hint of an error.
 
     >>> install("spark")
     "pip install 'assay-eval[spark]'"
@@ -43,16 +43,16 @@ def install(extra: str) -> str:
 
 
 class AssayError(Exception):
-    """The root of the tree.
+    """Base class of all errors.
 
     Parameters
     ----------
     problem : str
-        What is wrong, with the value that was got.
+        What is wrong, with the value found.
     details : str, optional
-        What would be right: the range, the columns there are, the first bad rows.
+        What is expected: the range, the existing columns, the first bad rows.
     hint : str, optional
-        How to mend it.
+        How to fix it.
     """
 
     def __init__(self, problem: str, *, details: str = "", hint: str = "") -> None:
@@ -64,7 +64,7 @@ class AssayError(Exception):
 
 
 class InputError(AssayError, ValueError):
-    """What was given cannot be used as it is."""
+    """An input cannot be used as given."""
 
 
 class PredictionsError(InputError):
@@ -72,7 +72,7 @@ class PredictionsError(InputError):
 
 
 class DesignError(InputError):
-    """The design or the goal asks for something that does not exist or does not fit together."""
+    """The design or the goal asks for something that does not exist or fit together."""
 
 
 class LabelError(InputError):
@@ -93,11 +93,11 @@ class LabelConflictError(LabelError):
 
 
 class StorageError(AssayError):
-    """The storage cannot be opened, or does not hold what was asked of it."""
+    """The storage cannot be opened, or lacks something."""
 
 
 class ServiceError(AssayError):
-    """A server of somebody else's does not answer, or fails; another try may well do."""
+    """An external server does not answer, or fails; a retry may succeed."""
 
 
 class MissingDependencyError(AssayError, ImportError):
@@ -105,11 +105,11 @@ class MissingDependencyError(AssayError, ImportError):
 
 
 class AssayWarning(UserWarning):
-    """What was asked for can be done, and has a price that was measured."""
+    """A request can be met, but at a measured cost."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a hint that names the nearest known word, or nothing.
+    """Hint that names the nearest known word, or nothing.
 
     >>> did_you_mean("p_spam", ["url", "pspam"])
     "did you mean 'pspam'?"
@@ -118,7 +118,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]!r}?" if near else ""
 
 
-# Files and texts that come from outside.
+# Files and texts from outside.
 
 _NO_FILES = {
     stat.S_IFIFO: "a pipe",
@@ -131,7 +131,7 @@ _NO_FILES = {
 def refuse_no_file(
     path: str | PathLike[str], mode: int | None = None, *, error: type[InputError] = InputError
 ) -> None:
-    """Raise where a path is of what need never end, or never begin: a pipe, a device, a terminal.
+    """Raise if a path is a pipe, a device or a terminal, whose content may never end.
 
     >>> refuse_no_file("/dev/zero")
     Traceback (most recent call last):
@@ -152,11 +152,11 @@ def refuse_no_file(
 
 _LAYOUT = "\n\t"
 _JOINERS = "\u200c\u200d"  # Indic scripts, Persian and emoji need them
-_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # categories that draw nothing, or move what does
+_INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # invisible, or moving visible text
 
 
 def printable(text: object) -> str:
-    r"""Return the text with everything made visible that a terminal would obey.
+    r"""Text with everything made visible that a terminal would obey.
 
     Escape sequences, other control characters and those that change the direction of writing are
     written out; line ends and tabs stay.
@@ -166,7 +166,7 @@ def printable(text: object) -> str:
     """
     text = str(text)
     if text.isprintable():
-        return text  # as nearly all are
+        return text  # the usual case
     return "".join(
         repr(sign)[1:-1]
         if unicodedata.category(sign) in _INVISIBLE and sign not in _LAYOUT + _JOINERS
@@ -176,7 +176,7 @@ def printable(text: object) -> str:
 
 
 def is_storable(text: str) -> bool:
-    r"""Tell whether a text can be stored and sent.
+    r"""Whether a text can be stored and sent.
 
     >>> is_storable("naïve 🜚"), is_storable("\x00"), is_storable("\ud800")
     (True, False, False)
@@ -187,7 +187,7 @@ def is_storable(text: str) -> bool:
 
 
 def texts_in(value: object) -> Iterator[str]:
-    """Yield every text of a JSON document, names too; not by recursion, as it may be deep.
+    """Yield every text of a JSON document, keys included; without recursion.
 
     >>> sorted(texts_in({"a": ["b", 1, {"c": "d"}]}))
     ['a', 'b', 'c', 'd']

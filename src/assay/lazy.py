@@ -1,13 +1,12 @@
 """Names of a package that are imported when they are first used.
 
-A package whose names come from many modules would load all of them, and what they need, for one
-name. Its ``__init__.pyi`` says where each name is, for type checkers, editors and this module
-alike (PEP 562, SPEC 1)::
+Otherwise a package with names from many modules would load all of them, and their dependencies, for
+one name. Its ``__init__.pyi`` gives the module of each name, for type checkers, editors and this
+module (PEP 562, SPEC 1)::
 
     from assay.storage.store import Store as Store
 
-A module of another package that takes long to load, and that most calls do without, is stood in
-for::
+A slow import of another package that most calls do not need is replaced by a placeholder::
 
     if TYPE_CHECKING:
         import pyarrow.compute as pc
@@ -62,20 +61,20 @@ def on_demand(
 
 
 class _Later:
-    """What stands for a module until something of it is asked for."""
+    """Placeholder for a module until its first use."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the module has under a name, which is found without this from now on."""
+        """Attribute of the module, cached for the next time."""
         value = getattr(import_module(self._name), name)
         setattr(self, name, value)
         return value
 
 
 def later(module: str) -> Any:
-    """Return what stands for a module, and imports it when something of it is first used.
+    """Return the placeholder for a module, which is imported on first use.
 
     >>> later("math").sqrt(9.0)
     3.0

@@ -1,6 +1,6 @@
 """Options as fields of dataclasses: each is declared once, for the library and the command line.
 
-What a command has to know of one stands in its annotation.
+A field's annotation has what a command needs to know.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,14 +13,14 @@ Group = TypeVar("Group")
 
 @dataclass(frozen=True)
 class Told:
-    """What a command says of an option, and takes for it."""
+    """Text of an option on the command line, and the values that it takes."""
 
     help: str
     metavar: str | None = None
-    typed: Any = str  # the type of what is typed
-    panel: str = "Predictions"  # the heading that it stands under
-    flag: str | None = None  # as in ``--slice``, where it is not the keyword
-    keyword: str | None = None  # of the library's functions, where it is not the field's name
+    typed: Any = str  # type of the typed value
+    panel: str = "Predictions"  # heading in the help
+    flag: str | None = None  # as in ``--slice``, if it differs from the keyword
+    keyword: str | None = None  # of the library's functions, if it differs from the field's name
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class Option:
     keyword: str
     flag: str
     told: Told
-    default: Any  # what the library takes where it is left out
+    default: Any  # the library's default
 
 
 def options_of(group: type) -> Iterator[Option]:
-    """Return the options of a dataclass, in the order of its fields."""
+    """Options of a dataclass, in the order of its fields."""
     hints = get_type_hints(group, include_extras=True)
     for field in fields(group):
         for told in getattr(hints[field.name], "__metadata__", ()):
@@ -44,5 +44,5 @@ def options_of(group: type) -> Iterator[Option]:
 
 
 def picked(group: type[Group], given: Mapping[str, Any]) -> Group:
-    """Return the dataclass of what a function was given, by the names of its arguments."""
+    """Dataclass of a function's arguments, by name."""
     return group(**{name: given[name] for name in signature(group).parameters if name in given})

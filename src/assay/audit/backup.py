@@ -1,4 +1,4 @@
-"""Backups of a storage: made while people judge, checked, put back, and compared with it."""
+"""Backups of a storage: made during labelling, checked, restored, and compared with it."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -20,19 +20,19 @@ class Backup:
     size: int  # its bytes
     sha256: str
     labels: Mapping[str, int]  # how many label events each campaign has, by name
-    findings: tuple[str, ...]  # what `assay verify` finds wrong with its campaigns
+    findings: tuple[str, ...]  # findings of `assay verify` about its campaigns
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Plain values."""
         return {**asdict(self), "findings": list(self.findings)}
 
 
 def backup_storage(
     path: str | PathLike[str], *, storage: str | None = None, name: str | None = None
 ) -> Backup:
-    """Copy a storage in SQLite into one file, as it is at one moment, and check the copy.
+    """Copy a SQLite storage into one file, as it is at one moment, and check the copy.
 
-    People may go on judging meanwhile. To copy the file of a live storage by other means loses
+    Reviewers may go on labelling meanwhile. Copying the file of a live storage by other means loses
     labels: the last ones are in a second file.
 
     Parameters
@@ -71,7 +71,7 @@ def backup_storage(
 
 
 def restore_storage(path: str | PathLike[str], *, storage: str | None = None) -> Backup:
-    """Put a backup where a storage is to be, after it was checked; nothing is replaced.
+    """Check a backup and restore it to a new storage; nothing is replaced.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def restore_storage(path: str | PathLike[str], *, storage: str | None = None) ->
 
 
 def _checked(file: Path, name: str | None) -> tuple[dict[str, int], tuple[str, ...]]:
-    """Return the labels of each campaign of a copy, and what is wrong with the copy."""
+    """Labels of each campaign of a copy, and findings about the copy."""
     url = f"sqlite:///{file}"
     store = open_store(url)
     try:

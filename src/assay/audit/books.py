@@ -27,9 +27,9 @@ from assay.results import (
 )
 from assay.storage import Session
 
-# Draws in proportion to weight, found again: all arrivals up to some time, sorted.
+# Draws in proportion to weight, recomputed: all arrivals up to some time, sorted.
 #
-# The definition is that of `assay.core.weights`; the way is another.
+# The definition is that of `assay.core.weights`; the algorithm is different.
 
 _NEAR = 1e-12  # two machines' logarithms differ in their last digits
 
@@ -37,16 +37,16 @@ Row = Mapping[str, Any]
 
 
 def _arrivals(id: Id, weight: int, seed: int) -> Iterator[float]:
-    """Yield when an item arrives, again and again."""
+    """Yield the successive arrival times of an item."""
     drawn = (number(id, seed_of_arrival(seed, j)) >> 12 for j in itertools.count())
     return accumulate(-log1p(-(each + 0.5) / 2**52) / weight for each in drawn)
 
 
 def draws_of(deck: Sequence[Row], settings: Settings, wanted: int) -> list[tuple[Row, int]]:
-    """Return the first draws from a deck, each card with the times that it had come before.
+    """First draws from a deck: each card with the number of its earlier draws.
 
-    As many as are wanted, or as are sure: what comes later than the last card of a deck that is not
-    whole may be a card's that is not there.
+    As many as are wanted, or as are certain: a draw after the last card of an incomplete deck may
+    belong to a missing card.
     """
     if not deck or not wanted:
         return []
@@ -66,7 +66,7 @@ def draws_of(deck: Sequence[Row], settings: Settings, wanted: int) -> list[tuple
 
 
 def in_order(deck: Sequence[Row], settings: Settings) -> Iterator[tuple[Row, bool]]:
-    """Yield the cards of a deck, and whether each comes first after those above it."""
+    """Yield the cards of a deck, and whether each arrives after those above it."""
     last = 0.0
     for card in deck:
         when = next(_arrivals(*_item(card, settings)))
@@ -75,7 +75,7 @@ def in_order(deck: Sequence[Row], settings: Settings) -> Iterator[tuple[Row, boo
 
 
 def _item(card: Row, settings: Settings) -> tuple[Id, int, int]:
-    """Return a card's id, weight and seed; what cannot be read is found by another check."""
+    """Id, weight and seed of a card; another check reports unreadable ones."""
     try:
         id = settings.item_id(card["item_id"])
     except ValueError:
@@ -85,7 +85,7 @@ def _item(card: Row, settings: Settings) -> tuple[Id, int, int]:
 
 @dataclass(frozen=True)
 class Checked:
-    """One check: what was looked at, what is wrong, and what is only worth knowing."""
+    """One check: the number of things checked, findings, and notes."""
 
     check: str
     looked_at: int
@@ -95,27 +95,27 @@ class Checked:
 
 @dataclass(frozen=True)
 class Verification(Shown):
-    """What the checks of a campaign found."""
+    """Results of the checks of a campaign."""
 
     campaign: str
     checks: tuple[Checked, ...]
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """All that is wrong; empty where the books are clean."""
+        """All findings; empty if everything is correct."""
         return tuple(f"{each.check}: {found}" for each in self.checks for found in each.findings)
 
     @property
     def clean(self) -> bool:
-        """Whether nothing is wrong."""
+        """Whether there are no findings."""
         return not self.findings
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Plain values."""
         return {"campaign": self.campaign, "clean": self.clean, "checks": asdict(self)["checks"]}
 
     def document(self) -> Document:
-        """Return what each check found, and all that is wrong."""
+        """Report of each check, and of all findings."""
         verdict = Notice("good", "All is there, and the estimates follow from the log.")
         if not self.clean:
             verdict = Notice("warn", f"{len(self.findings):,} findings; estimates may be wrong.")
@@ -143,18 +143,18 @@ class Verification(Shown):
 def checked(
     check: str, looked_at: int, findings: Iterable[str], notes: Iterable[str] = ()
 ) -> Checked:
-    """Return what a check found."""
+    """Return the result of a check."""
     return Checked(check, looked_at, tuple(findings), tuple(notes))
 
 
 @dataclass(frozen=True)
 class Books:
-    """The rows of a campaign, as they are kept.
+    """Stored rows of a campaign.
 
-    `before` is the log of the campaign whose place it took, and `asked_before` what may have been
-    asked about there; `lost` are numbers of labels that are gone from the log, where that can be
-    told; `first_link` is what the log's chain begins with, where there is one; `former` is the
-    campaign whose bets it goes on with.
+    `before` is the log of the campaign that it replaced, and `asked_before` the items that may have
+    been asked about there; `lost` are numbers of labels missing from the log, if that is known;
+    `first_link` is the start of the log's chain, if there is one; `former` is the campaign whose
+    bets it continues.
     """
 
     settings: Settings
@@ -171,7 +171,7 @@ class Books:
 
     @cached_property
     def decks(self) -> Mapping[int, Sequence[Row]]:
-        """The cards of each stratum, from the top."""
+        """Cards of each stratum, from the top."""
         decks: dict[int, list[Row]] = {}
         for card in self.cards:
             decks.setdefault(card["stratum"], []).append(card)
@@ -179,9 +179,9 @@ class Books:
 
     @cached_property
     def drawn(self) -> Mapping[int, Sequence[tuple[Row, int]]]:
-        """What was ever dealt of each stratum, in its order, as far as it is there.
+        """All draws of each stratum, in order, as far as the cards exist.
 
-        Each card comes with the number of times that it had been dealt before.
+        Each card has the number of its earlier draws.
         """
         totals = dict.fromkeys(self.decks, 0)
         for row in self.rounds:
@@ -200,7 +200,7 @@ class Books:
 
     @cached_property
     def dealt(self) -> Sequence[Sequence[tuple[Row, int]]]:
-        """The cards of every round, each with the times that it was dealt before."""
+        """Cards of every round, each with the number of its earlier draws."""
         start = dict.fromkeys(self.decks, 0)
         rounds = []
         for row in self.rounds:
@@ -214,17 +214,17 @@ class Books:
 
     @property
     def weighted(self) -> bool:
-        """Whether items count by weight, so that cards are dealt again."""
+        """Whether items count by weight, so that cards may be dealt again."""
         return self.settings.strata.weighted
 
     @property
     def dealt_items(self) -> set[str]:
-        """The items of all these cards."""
+        """Items of all these cards."""
         return {card["item_id"] for cards in self.dealt for card, _ in cards}
 
 
 def counts_of(row: Row) -> list[int] | None:
-    """Return a round's cards of each stratum; None where they cannot be read."""
+    """Cards of each stratum in a round; None if unreadable."""
     with suppress(ValueError):
         counts = json.loads(row["counts"])
         if isinstance(counts, list) and all(type(each) is int and each >= 0 for each in counts):
@@ -233,7 +233,7 @@ def counts_of(row: Row) -> list[int] | None:
 
 
 def _labels_from_before(session: Session, before: Before) -> list[Row]:
-    """Return the labels that a campaign went on with, of all campaigns that are still there."""
+    """Labels that a campaign took over, of all campaigns that still exist."""
     taken = before.labels or (None,) * len(before.campaigns)
     rows: list[Row] = []
     for name, count in zip(before.campaigns, taken, strict=True):
@@ -246,12 +246,12 @@ def _labels_from_before(session: Session, before: Before) -> list[Row]:
 
 
 def read_books(session: Session, key: int, settings: Settings) -> Books:
-    """Read what is stored of a campaign."""
+    """Read the stored rows of a campaign."""
     before = None
     if settings.before is not None:
         before = _labels_from_before(session, settings.before)
     claims = session.rows("claim", key)
-    # Since a rebase, answers to items of before wait until these are drawn.
+    # After a rebase, answers to earlier items wait until these are drawn.
     asked = [*(before or ()), *(claims if before is not None else ())]
     former = None
     if settings.epochs and settings.before is not None:

@@ -19,11 +19,11 @@ from assay.labelling import Labelling, Settings
 from assay.report import Report, report_of
 from assay.results import write_whole
 
-# Zips that are the same bytes whenever they hold the same.
+# Zips that are byte-identical if their content is.
 
 _ALWAYS = (1980, 1, 1, 0, 0, 0)  # the first time that a zip can hold
 _READABLE = 0o644 << 16
-_UNIX = 3  # what packed it, whatever really did
+_UNIX = 3  # platform of the zip, always the same
 
 
 def packed(members: Mapping[str, bytes]) -> bytes:
@@ -42,7 +42,7 @@ def packed(members: Mapping[str, bytes]) -> bytes:
     return data.getvalue()
 
 
-# All files of a bundle but the manifest.
+# All files of a bundle except the manifest.
 
 _README = """\
 An audit bundle of Assay: all that the estimates of a campaign rest on.
@@ -90,7 +90,7 @@ REPORT = "report.json"
 
 
 def members_of(snapshot: Snapshot, labelling: Labelling, *, by: str = VERSION) -> dict[str, bytes]:
-    """Return the files that follow from the store, by their names."""
+    """Files derived from the store, by their names."""
     made = tables_of(snapshot, labelling)
     report = report_of(labelling, names=snapshot.names)
     made[REPORT] = Report(replace(report.facts, assay=by)).json.encode()
@@ -100,7 +100,7 @@ def members_of(snapshot: Snapshot, labelling: Labelling, *, by: str = VERSION) -
 
 
 def _is_plain(settings: Settings) -> bool:
-    """Tell whether the value is made of shares and sizes alone, as the program has it."""
+    """Whether the value depends only on shares and sizes, as in the program."""
     counted = not settings.strata.weighted
     return counted and settings.goal.single and settings.design.estimator == "unbiased"
 
@@ -120,15 +120,15 @@ def _readme(snapshot: Snapshot, made: Mapping[str, bytes], release: str) -> byte
 
 @dataclass(frozen=True)
 class Bundle:
-    """A bundle that was written."""
+    """A written bundle."""
 
     path: str
-    sha256: str  # of the whole zip: who keeps it can tell this bundle from any other
+    sha256: str  # of the whole zip: it identifies the bundle
     size: int  # its bytes
     files: tuple[str, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Plain values."""
         return {**asdict(self), "files": list(self.files)}
 
     def __str__(self) -> str:
@@ -139,9 +139,9 @@ class Bundle:
 
 
 def named_zip(path: str | PathLike[str]) -> Path:
-    """Return where a bundle shall lie; raise where the name is not a zip's.
+    """Path of a new bundle; raise if the name does not end in .zip.
 
-    What is there is replaced, and a storage must not be.
+    An existing file is replaced, so it must not be a storage.
 
     >>> named_zip("assay.db")
     Traceback (most recent call last):
@@ -167,10 +167,9 @@ def write_bundle(
     shown: bool = False,
     comments: bool = False,
 ) -> Bundle:
-    """Write all that a campaign's estimates rest on into one zip.
+    """Write all data behind a campaign's estimates into one zip.
 
-    What follows from the labels is worked out from the bundle's own snapshot, as whoever checks it
-    will do.
+    Derived files are computed from the bundle's own snapshot, as a verifier will do.
     """
     target = named_zip(path)
     with labelling.read() as session:

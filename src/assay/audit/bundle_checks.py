@@ -1,4 +1,4 @@
-"""Checks of a bundle: its store, and every other file compared with what follows from it."""
+"""Checks of a bundle: its store, and every other file compared with one derived from it."""
 
 import json
 import re
@@ -39,13 +39,13 @@ from assay.exchange import Content, is_zip, unzip
 from assay.labelling import Labelling, Settings
 from assay.storage import Store, open_store, stored_rows
 
-# It stands in a command of README.txt, and must not add another one.
+# It appears in a command of README.txt, and must not inject another one.
 _VERSION = re.compile(r"[0-9][0-9A-Za-z.+]{0,40}")
 
 
 @dataclass(frozen=True)
 class Sealed:
-    """A bundle as it was sealed: its files by name, its manifest, and names of several files."""
+    """A sealed bundle: its files by name, its manifest, and names that several files have."""
 
     members: Mapping[str, bytes]
     manifest: Mapping[str, Any]
@@ -53,14 +53,14 @@ class Sealed:
 
     @property
     def made_by(self) -> str:
-        """The version of Assay that wrote it, as it says; this one where it says no version."""
+        """Version of Assay that wrote it, as stated; this version if none is stated."""
         made = self.manifest.get("versions")
         told = made.get("assay") if isinstance(made, dict) else None
         return told if isinstance(told, str) and _VERSION.fullmatch(told) else versions()["assay"]
 
 
 def unseal(content: Content) -> Sealed:
-    """Return what a bundle holds; raise where it is none that this Assay can read."""
+    """Content of a bundle; raise if this Assay cannot read it."""
     if not is_zip(content):
         raise InputError(f"{content.name} is no zip", hint="Campaign.bundle writes one")
     files = unzip(content, "")
@@ -123,7 +123,7 @@ _OF_WHAT_IS_STORED = (
     *(check_strata, check_cards, check_order, check_rounds, check_events, check_chain),
 )
 _OF_WHAT_IS_SAID = (check_answers, check_values, check_estimates)
-# What files that somebody made up may lead to, beside errors of our own.
+# Errors that forged files may cause, beside our own.
 _MADE_UP = (
     *(AssayError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
     *(RecursionError, MemoryError),
@@ -131,12 +131,12 @@ _MADE_UP = (
 
 
 def verify_bundle(path: str | PathLike[str], *, commitment: str | None = None) -> Verification:
-    """Check an audit bundle, with nothing else at hand.
+    """Check an audit bundle, without any other data.
 
     The campaign's store in it is read by column, and checked as any store is. Labels are counted
-    again, all other files are written again, and every figure is compared to the last bit. What
-    somebody made up from the first label to the last digest cannot be told from a real bundle;
-    whoever kept the SHA-256 that `Campaign.bundle` returned can.
+    again, all other files are written again, and every figure is compared to the last bit. A bundle
+    forged completely, from the first label to the last digest, cannot be detected this way, but the
+    SHA-256 returned by `Campaign.bundle` detects it.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def verify_bundle(path: str | PathLike[str], *, commitment: str | None = None) -
 
 
 def _unexpected(error: Exception) -> str:
-    """Say what nobody foresaw."""
+    """Describe an unexpected error."""
     if isinstance(error, MemoryError):
         return "to check them takes more memory than there is"
     return f"what they hold does not fit together: {repr(error)[:200]}"
@@ -203,7 +203,7 @@ def _checks(sealed: Sealed, commitment: str | None) -> Iterator[Checked]:
 
 
 def _check_drawn(books: Books) -> Checked:
-    """See that no card is there that was not dealt."""
+    """Check that the bundle has only dealt cards."""
     counts = [counts_of(row) or () for row in books.rounds]
     dealt = [sum(each) for each in zip(*counts, strict=True)]
     findings = (
@@ -217,9 +217,9 @@ def _check_drawn(books: Books) -> Checked:
 
 
 def _check_content(sealed: Sealed, snapshot: Snapshot, labelling: Labelling) -> Checked:
-    """Write every file that follows from the store again, and compare."""
+    """Write every file derived from the store again, and compare."""
     again = members_of(snapshot, labelling, by=sealed.made_by)
-    # Digests have been compared; versions may differ.
+    # Digests have been compared already; versions may differ.
     follows = json.loads(manifest_of(snapshot, again))
     own = {name: sealed.manifest.get(name) for name in ("versions", "sha256")}
     again[MANIFEST] = _json({**follows, **own})
@@ -230,7 +230,7 @@ def _check_content(sealed: Sealed, snapshot: Snapshot, labelling: Labelling) -> 
         if name not in members:
             findings.append(f"{name} is missing")
         else:
-            # Whoever says that another version made it must not get more past us by that.
+            # Claiming another version must not weaken the comparison.
             words = sealed.made_by == versions()["assay"] or name != REPORT
             findings += differences(name, members[name], content, words=words)
     return checked("files follow from the store", len(again), findings)
@@ -240,20 +240,20 @@ def _json(document: Mapping[str, Any]) -> bytes:
     return json.dumps(document).encode()
 
 
-# The store in a bundle: the rows of `campaign.db`, checked and put into a storage of our own.
+# The store in a bundle: the rows of `campaign.db`, checked and copied into a new storage.
 #
-# A bundle comes from a stranger. Errors name the file, the table, the row and the field.
+# Bundles are untrusted. Errors name the file, the table, the row and the field.
 
 _NOT_AS_WRITTEN = (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError)
-_EMPTY_ROUNDS = 2  # what was known before a campaign stands in two rounds, which may be empty
-_LARGEST = 2**63 - 1  # what a database holds
-_DIGITS = 24  # of a count, with what stands between two
-_NOT_OURS = ("claim", "token")  # they say who had which item, and who may use a page
+_EMPTY_ROUNDS = 2  # two rounds hold earlier knowledge, and may be empty
+_LARGEST = 2**63 - 1  # largest integer in a database
+_DIGITS = 24  # of a count, with its separator
+_NOT_OURS = ("claim", "token")  # claims on items, and access to pages
 _T = TypeVar("_T")
 
 
 def contained(members: Mapping[str, bytes]) -> tuple[Store, Books]:
-    """Campaign of a bundle in a storage in memory, and its rows as the bundle has them."""
+    """Campaign of a bundle in a storage in memory, and its rows as in the bundle."""
     if STORE not in members:
         raise InputError(f"{STORE} is missing")
     rows = stored_rows(members[STORE], STORE)
@@ -272,7 +272,7 @@ def contained(members: Mapping[str, bytes]) -> tuple[Store, Books]:
             session.put_rows(table, rows[table])
     with store.read() as session:
         books = read_books(session, KEY, settings)
-    # Who was asked about what before a rebase is not in the bundle.
+    # The bundle does not have who was asked before a rebase.
     asked = {row["item_id"] for row in events} if settings.before is not None else frozenset()
     return store, replace(books, events=events, asked_before=asked)
 
@@ -296,7 +296,7 @@ def _settings(rows: Sequence[Row]) -> Settings:
 
 
 def _check_rounds(rows: Sequence[Row], strata: Strata) -> None:
-    """Raise where rounds cannot be dealt, or where so many were that nobody could check them."""
+    """Raise if rounds are invalid, or have too many draws to check."""
     rounds = []
     for place, row in enumerate(rows):
         written = len(row["counts"]) <= _DIGITS * (strata.n_strata + 1)  # else it fills the memory
@@ -313,7 +313,7 @@ def _check_rounds(rows: Sequence[Row], strata: Strata) -> None:
 
 
 def campaigns_in(members: Mapping[str, bytes]) -> dict[str, Any]:
-    """Campaigns over the same predictions, as a bundle tells of them."""
+    """Campaigns over the same predictions, as listed in a bundle."""
     told = json_of(members, CAMPAIGNS)
     every = told.get("over_the_same_predictions") if isinstance(told, dict) else None
     if not isinstance(every, list) or not all(isinstance(each, dict) for each in every):
@@ -343,7 +343,7 @@ def _read_json(text: str, where: str) -> Any:
 
 
 def value_of(values: Mapping[str, Any], field: str, kind: type[_T], where: str) -> _T:
-    """Value in a document, of just this type: true is no number."""
+    """Value in a document, of exactly this type: true is not a number."""
     value = values.get(field)
     if type(value) is not kind:
         raise InputError(f"{where}: {field} is {str(value)[:40]!r}, which is no {kind.__name__}")

@@ -15,7 +15,7 @@ from assay.storage import Session
 
 
 def check_file(session: Session) -> Checked:
-    """See that SQLite finds nothing wrong with its file, and no row belongs to nothing."""
+    """Check that SQLite finds no damage in its file, and no row lacks its parent."""
     found = session.damage()
     advice = [
         "the file is damaged: restore a backup (`assay restore`); without one, SQLite's `.recover` "
@@ -37,7 +37,7 @@ def check_strata(books: Books) -> Checked:
 
 
 def check_cards(books: Books) -> Checked:
-    """See that decks have no holes, no item twice, and no card that is not of their stratum."""
+    """Check that decks have no holes, no repeated items, and only cards of their stratum."""
     return checked("cards are where they belong", len(books.cards), _card_findings(books))
 
 
@@ -96,9 +96,9 @@ def _is_id(books: Books, text: str) -> bool:
 
 
 def check_order(books: Books) -> Checked:
-    """See that every deck is in the order of its items' permanent numbers, or first arrivals.
+    """Check that every deck is in the order of its items' permanent numbers, or first arrivals.
 
-    Labels that were there before the campaign lie on top of the decks, in any order.
+    Labels from before the campaign are on top of the decks, in any order.
     """
     settings, findings = books.settings, []
     if books.weighted:
@@ -110,7 +110,7 @@ def check_order(books: Books) -> Checked:
         ]
         return checked("decks are in their order", len(books.cards), findings)
     told_before: set[str] = set()
-    if settings.epochs:  # on top lies what was judged before the strata were cut anew
+    if settings.epochs:  # items labelled before the strata changed are on top
         told_before = {card["item_id"] for card, _ in next(iter(books.dealt), ())}
     elif settings.before is None:
         told_before = {row["item_id"] for row in books.events if row["reviewer"] == FROM_BEFORE}
@@ -130,7 +130,7 @@ def check_order(books: Books) -> Checked:
 
 
 def _epoch_findings(settings: Settings, known: set[str]) -> Iterator[str]:
-    """Yield what is wrong with draws from before the strata were cut anew, if bets rest on them."""
+    """Yield findings about draws from before the strata were redefined, if bets depend on them."""
     before: set[str] = set()
     for place, epoch in enumerate(settings.epochs):
         seed, last = epoch_seed(settings.seed, settings.epochs[:place]), dict[int, int]()
@@ -155,7 +155,7 @@ def _epoch_findings(settings: Settings, known: set[str]) -> Iterator[str]:
 
 
 def check_rounds(books: Books) -> Checked:
-    """See that no round is missing, and that all cards that were dealt are there."""
+    """Check that no round is missing, and that all dealt cards exist."""
     return checked("rounds are whole", len(books.rounds), _round_findings(books))
 
 
@@ -183,7 +183,7 @@ def _round_findings(books: Books) -> Iterator[str]:
 def check_commitment(
     settings: Settings, published: str | None, campaigns: Mapping[str, Any] | None = None
 ) -> Checked:
-    """Compare what fixes the draws with what was published before, and tell of other campaigns."""
+    """Compare the commitment of the draws with the published one, and note other campaigns."""
     own, name = settings.commitment, "draws are as committed to"
     findings = []
     if published is not None and published.strip().lower() != own:
@@ -210,7 +210,7 @@ def _on_campaigns(told: Mapping[str, Any] | None) -> Iterator[str]:
 
 
 def check_claims(books: Books) -> Checked:
-    """See that claims are on items that were dealt, here or before a rebase."""
+    """Check that claims are on items that were dealt, here or before a rebase."""
     return checked("claims are on items", len(books.claims), _findings(books))
 
 

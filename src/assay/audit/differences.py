@@ -15,11 +15,11 @@ _AT_MOST = 5  # of one file
 _LONGEST = 80  # characters of a value
 _ABSENT = object()
 
-_Difference = tuple[tuple[str, ...], object, object]  # the place, what is written, what follows
+_Difference = tuple[tuple[str, ...], object, object]  # the place, the written and the derived value
 
 
 def differences(name: str, written: bytes, follows: bytes, *, words: bool = True) -> list[str]:
-    r"""Return where a file is not what follows from the log; empty where each byte is.
+    r"""Differences of a file from the one derived from the log; empty if they are equal.
 
     >>> differences("a.csv", b"item,answer\n7,yes\n", b"item,answer\n7,no\n")
     ["a.csv, row 1 (item '7'), answer: 'yes' is written, and 'no' follows"]
@@ -91,7 +91,7 @@ def _differing(written: Any, follows: Any, place: tuple[str, ...] = ()) -> Itera
         pairs = zip_longest(written, follows, fillvalue=_ABSENT)
         for number, (one, two) in enumerate(pairs, start=1):
             yield from _differing(one, two, (*place, f"number {number}"))
-    # By how they are written: 1 is not true, and what is not a number is like itself.
+    # Compared by repr: 1 is not true, and NaN equals itself.
     elif written is _ABSENT or follows is _ABSENT or repr(written) != repr(follows):
         yield place, written, follows
 
@@ -102,7 +102,7 @@ def _is_worded(found: _Difference) -> bool:
 
 
 def _first_of_each_field(found: Iterator[_Difference]) -> list[tuple[_Difference, int]]:
-    """Return the first difference of each field of a table, with how many more there are."""
+    """First difference of each field of a table, with the number of further ones."""
     fields: dict[tuple[str, ...], tuple[_Difference, int]] = {}
     for each in found:
         place = each[0]

@@ -11,20 +11,20 @@ from assay.audit.books import Books, Checked, Row, checked
 from assay.labelling import SKIP, WITHDRAWN
 from assay.storage import LABEL_FIELDS, Session, label_link, open_backup
 
-# All but the key: a campaign beside others does not take what is sent to them.
+# Without the key, which copies may lack (`Labels.copy_labels`).
 _COPIED = ("told_at", *(name for name in LABEL_FIELDS if name != "key"))
 
 
 def check_events(books: Books) -> Checked:
-    """See that labels are of items that were asked for, in words that there are."""
+    """Check that labels are of dealt items, with valid answers."""
     late_clock = _set_back(books)
     notes = [f"the clock was set back {late_clock} times between labels"] if late_clock else []
     return checked("labels can be read", len(books.events), _event_findings(books), notes)
 
 
 def _set_back(books: Books) -> int:
-    """Return how often the clock was set back between labels."""
-    own = books.events[len(books.before or ()) :]  # others' labels were told side by side
+    """Return the number of times that the clock was set back between labels."""
+    own = books.events[len(books.before or ()) :]  # copied labels may overlap in time
     return sum(one["told_at"] > two["told_at"] for one, two in pairwise(own))
 
 
@@ -45,12 +45,12 @@ def _event_findings(books: Books) -> Iterator[str]:
 
 
 def check_asked(books: Books) -> Checked:
-    """See that no more reviewers were given an item than it is for.
+    """Check that no item was given to more reviewers than it needs.
 
-    A page's answer that comes in time was given under a lease, and no more leases are given than an
-    item wants answers. Answers beyond that are a sign of writers that did not see each other. It is
-    none where answers came late, from a file or a program, as a ruling, or from before a rebase:
-    these take no lease.
+    A timely answer from a page was given under a lease, and an item gets no more leases than the
+    answers that it needs. More answers indicate writers that did not see each other. Answers
+    without a lease do not count here: late ones, and those from a file or a program, as a ruling,
+    or from before a rebase.
     """
     findings = list(_beyond(books))
     notes = []
@@ -87,7 +87,7 @@ def _is_time(text: str) -> bool:
 
 
 def check_numbers(books: Books) -> Checked:
-    """See that no label is gone from the log, of whichever campaign."""
+    """Check that no label is missing from the log of any campaign."""
     if books.lost is None:
         note = "PostgreSQL does not tell a label that was deleted from one that was never stored"
         return checked("no label is gone", len(books.events), (), [note])
@@ -96,9 +96,9 @@ def check_numbers(books: Books) -> Checked:
 
 
 def check_chain(books: Books) -> Checked:
-    """See that every label follows from the one before it, and the first from the settings.
+    """Check that every label follows from the one before it, and the first from the settings.
 
-    A break says that this label, or what stands right before it, is not what was stored.
+    A break means that this label, or the data just before it, was changed.
     """
     return checked("the log's chain is whole", len(books.events), _chain_findings(books))
 
@@ -116,7 +116,7 @@ def _chain_findings(books: Books) -> Iterator[str]:
 
 
 def check_copies(books: Books) -> Checked:
-    """See that the labels of the campaign whose place it took are all there, as they were."""
+    """Check that the labels of the campaign that it replaced are all present and unchanged."""
     name = "labels from before a rebase are as they were"
     if books.before is None:
         return checked(name, 0, ())
@@ -133,7 +133,7 @@ def check_copies(books: Books) -> Checked:
 
 
 def check_epochs(books: Books) -> Checked:
-    """See that what bets rest on from before the strata were cut anew is as it was dealt then."""
+    """Check that earlier draws on which bets depend are unchanged since strata were redefined."""
     findings, now = [], books
     while epochs := now.settings.epochs:
         known = {card["item_id"] for card, _ in next(iter(now.dealt), ())}
@@ -161,7 +161,7 @@ def _content(row: Row) -> tuple[object, ...]:
 
 
 def check_against(session: Session, backup: str | PathLike[str]) -> Checked:
-    """See that every label of a backup is in the storage, unchanged and in its place."""
+    """Check that every label of a backup is in the storage, unchanged and in its place."""
     with open_backup(backup) as former, former.read() as before:
         looked_at, findings = 0, []
         if before.storage_uid() != session.storage_uid():

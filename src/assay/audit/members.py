@@ -1,4 +1,4 @@
-"""The tables and documents of a bundle: one function each, always the same bytes."""
+"""The tables and documents of a bundle: one function each, with reproducible bytes."""
 
 import csv
 import io
@@ -20,9 +20,9 @@ from assay.results import Estimate, Estimates, StratumRow
 from assay.storage import CardRow, Label, StoredLabel, next_link
 
 _FLOATS = ("value", "low", "high", "standard_error", "confidence")
-# Which another version may put otherwise.
+# Words that another version may phrase differently.
 _WORDS = ("interval", "notes", "stopped", "holds", "random_labels", "bound")
-# Where a file says it in another word than the storage.
+# Names of fields in files that differ from those in the storage.
 _KEPT = {"id": "number", "item_id": "item", "told_at": "time"}
 _STORED = tuple(field.name for field in fields(CardRow) if field.name != "shown")
 _CARD = tuple(_KEPT.get(name, name) for name in _STORED)
@@ -33,12 +33,12 @@ _STRATUM = (
 )
 _CHAIN = "chain"
 _FIRST = ("id", "item_id", "answer", "reviewer", "told_at", "late", "ruling")
-# What few labels have is there where they have it.
+# Rare fields are present only where they have a value.
 _LATER = [(each.name, each.default) for each in fields(Label) if each.name not in (*_FIRST, "key")]
 
 
 def tables_of(snapshot: Snapshot, labelling: Labelling) -> dict[str, bytes]:
-    """Return the files by their names; `labelling` has dealt the snapshot's cards."""
+    """Files by their names; `labelling` has dealt the snapshot's cards."""
     made = {
         "settings.json": _settings(snapshot),
         "strata.csv": _strata(snapshot, strata_in(labelling)),
@@ -55,7 +55,7 @@ def tables_of(snapshot: Snapshot, labelling: Labelling) -> dict[str, bytes]:
 
 
 def last_link(snapshot: Snapshot) -> str:
-    """Return the end of the log's chain: the whole log follows from it."""
+    """End of the log's chain: it depends on the whole log."""
     link = ""
     for event in snapshot.events:
         link = next_link(link, _told(snapshot, event))
@@ -88,7 +88,7 @@ def _cards(snapshot: Snapshot, labelling: Labelling) -> bytes:
     rounds = enumerate(labelling.items_of_rounds)
     dealt_in = {item_id: place for place, ids in reversed(list(rounds)) for item_id in ids}
 
-    # What was judged before a guaranteed campaign's strata were cut anew is there for certain.
+    # Items labelled before the strata of a guaranteed campaign changed are certainly included.
     known = snapshot.rounds[0] if settings.epochs and snapshot.rounds else [0] * len(drawn)
 
     def probability(card: CardRow) -> float:
@@ -110,13 +110,13 @@ def _cards(snapshot: Snapshot, labelling: Labelling) -> bytes:
 
 
 def _weights(snapshot: Snapshot) -> list[int]:
-    """Return what each stratum weighs; nothing where items are only counted."""
+    """Weight of each stratum; empty if items are only counted."""
     strata = snapshot.settings.strata
     return strata.weights.tolist() if strata.weighted else []
 
 
 def _rounds(snapshot: Snapshot) -> bytes:
-    """Return one line a round."""
+    """One line per round."""
     lines = ",\n".join(json.dumps(list(counts)) for counts in snapshot.rounds)
     return f"[\n{lines}\n]\n".encode()
 
@@ -142,7 +142,7 @@ def _columns(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:
 
 
 def _estimates(estimates: Estimates) -> bytes:
-    """Return every figure as a decimal that gives the same bits again, and these bits."""
+    """Every figure as a decimal that restores the same bits, and these bits."""
     return _json({name: _figures(estimate) for name, estimate in estimates.items()})
 
 
@@ -154,7 +154,7 @@ def _figures(estimate: Estimate) -> dict[str, Any]:
 
 
 def _cell(value: object) -> object:
-    """Return a cell that a spreadsheet leaves alone, and that gives the same value again."""
+    """Return a cell that is safe in a spreadsheet, and restores the same value."""
     if isinstance(value, str):
         return guard(value)
     return "" if value is None else value
@@ -162,7 +162,7 @@ def _cell(value: object) -> object:
 
 def _csv(header: Sequence[str], rows: Iterable[Iterable[object]]) -> bytes:
     text = io.StringIO(newline="")
-    # Texts are quoted, all of them: which others are differs between versions of Python.
+    # All texts are quoted: default quoting differs between versions of Python.
     writer = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(header)
     writer.writerows(rows)
@@ -177,11 +177,11 @@ def _lines(records: Iterable[Mapping[str, Any]]) -> bytes:
     return b"".join(json.dumps(record).encode() + b"\n" for record in records)
 
 
-# What a bundle says of itself: its format, who made it, and a digest of each of its files.
+# A bundle's description of itself: its format, its versions, and a digest of each of its files.
 
 MANIFEST = "manifest.json"
-# Of one document; in a real one almost all are counts of rounds by stratum. A hundred kilobytes of
-# a zip may be a hundred megabytes of JSON.
+# Limit for one document; in a real one almost all are counts of rounds by stratum. A hundred
+# kilobytes of a zip may be a hundred megabytes of JSON.
 MOST_VALUES = 3_000_000
 FORMAT = "assay audit bundle"
 CAMPAIGNS = "campaigns.json"
@@ -190,7 +190,7 @@ FORMAT_VERSION = 4  # the first with the campaign's store
 
 
 def manifest_of(snapshot: Snapshot, members: Mapping[str, bytes]) -> bytes:
-    """Return the manifest of a bundle with these files."""
+    """Manifest of a bundle with these files."""
     settings, events = snapshot.settings, snapshot.events
     document: dict[str, Any] = {
         "format": FORMAT,
@@ -212,6 +212,6 @@ def manifest_of(snapshot: Snapshot, members: Mapping[str, bytes]) -> bytes:
 
 @cache
 def versions() -> Mapping[str, str]:
-    """Return what the figures were worked out with."""
+    """Versions of the software that computed the figures."""
     packages = {"assay": VERSION, **{name: version(name) for name in ("numpy", "scipy")}}
     return {"python": platform.python_version(), **packages}

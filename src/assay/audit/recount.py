@@ -1,4 +1,4 @@
-"""Labels counted again from the stored rows, and compared with what the campaign says."""
+"""Labels counted again from the stored rows, and compared with the campaign's results."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ _NEAR = 1e-12  # sums in another order differ in their last digits
 
 @dataclass(frozen=True)
 class _Story:
-    """What an item was told: the first answer that settled it, and the one that does now."""
+    """An item's answers: the first that settled it, and the current one."""
 
     first: str
     now: str | None
@@ -62,7 +62,7 @@ def check_answers(books: Books, labelling: Labelling) -> Checked:
 
 
 def check_values(books: Books, labelling: Labelling) -> Checked:
-    """Compare every metric with its formula, worked out from sizes and counts in plain sums."""
+    """Compare every metric with its formula, computed from sizes and counts in plain sums."""
     if books.settings.goal.threshold_for is not None:
         note = "at a threshold the value is smoothed over scores; all of it is worked out again"
         return checked("metrics follow from the counts", 0, (), [note])
@@ -94,7 +94,7 @@ def check_values(books: Books, labelling: Labelling) -> Checked:
 
 
 def _complete_answers(books: Books, stories: Mapping[str, _Story]) -> list[list[str]]:
-    """Return the answers of each stratum in the order of its cards, as rounds are complete."""
+    """Answers of each stratum in the order of its cards, as far as rounds are complete."""
     found: list[list[str]] = [[] for _ in range(books.settings.strata.n_strata)]
     for cards in books.dealt:
         ids = {card["item_id"] for card, _ in cards}
@@ -148,7 +148,7 @@ def _differences(name: str, right: Mapping[str, object], told: Estimate) -> Iter
 
 
 def _outcome(books: Books, predicted: int) -> str:
-    """Return the answer that counts in a stratum: yes; of more classes, that what is said is so."""
+    """Answer that counts in a stratum: yes; with more classes, the predicted one."""
     strata = books.settings.strata
     if strata.classes == ("no", "yes"):
         return "yes"
@@ -170,7 +170,7 @@ def _shown_at(books: Books, card: Row, before: int) -> int:
 
 
 def _stories(books: Books) -> dict[str, _Story]:
-    """Return what became of every item that was dealt and ever had an answer."""
+    """Answers of every dealt item that ever had one."""
     said: dict[str, list[Row]] = {item_id: [] for item_id in books.dealt_items}
     for row in books.events:
         if row["item_id"] in said:
@@ -186,7 +186,7 @@ def _wanted(books: Books, item_id: str) -> int:
 
 
 def _story(rows: Sequence[Row], wanted: int) -> _Story | None:
-    """Return an item's answers by the rule (`labelling.review_rule`), from all that was said."""
+    """Return an item's answers by the rule (`labelling.review_rule`), from all its labels."""
     ruling = first = now = None
     says: dict[str, str] = {}  # in the order in which those who have an answer came to have one
     for row in rows:
@@ -207,11 +207,11 @@ def _agreed(heard: Sequence[str], wanted: int) -> str | None:
     return heard[0] if len(heard) == wanted and len(outcomes) == 1 else None
 
 
-# Paper 3's metrics in plain sums: answers as often as their items were drawn.
+# Metrics of paper 3 in plain sums: answers as often as their items were drawn.
 
 
 def _values(hits: float, yes: float, positives: float, items: float) -> dict[str, float]:
-    """Return section 6's table, of a classifier that calls so many items yes."""
+    """Metrics of section 6's table, for a classifier that predicts `yes` items as yes."""
     no = items - yes
     return {
         "precision": hits / yes,
@@ -226,7 +226,7 @@ def _values(hits: float, yes: float, positives: float, items: float) -> dict[str
 def recycled_values(
     settings: Settings, answers: Sequence[Sequence[str]]
 ) -> Mapping[str, Sequence[float]]:
-    """Return the value of every metric of a classifier that is in the table.
+    """Value of every metric that is in the table.
 
     `answers`: of each stratum, in the order in which its cards were dealt, as far as rounds are
     complete.
@@ -259,6 +259,6 @@ def recycled_values(
 
 
 def _share(answers: Sequence[str]) -> float:
-    """Return the share of yes among answers that say yes or no."""
+    """Share of yes among answers that are yes or no."""
     judged = [answer == "yes" for answer in answers if answer not in NEITHER]
     return sum(judged) / len(judged) if judged else 0.0

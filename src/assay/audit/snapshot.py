@@ -1,4 +1,4 @@
-"""A campaign at one moment, as its bundle holds it: taken from one storage, put into another."""
+"""A campaign at one moment, as in its bundle: copied from one storage, and into another."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ KEY = 1  # the campaign's number in a storage of its own
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What is stored of a campaign."""
+    """Stored data of a campaign."""
 
     settings: Settings
     created_at: str
@@ -25,14 +25,14 @@ class Snapshot:
     cards: Sequence[CardRow]  # those that were drawn
     rounds: Sequence[Sequence[int]]  # the cards of each stratum that each round dealt
     events: Sequence[StoredLabel]  # the log, numbered from 1
-    # names, shown: whether reviewers' names, and what they saw, were kept.
+    # names, shown: whether reviewers' names, and what they saw, are included.
     names: bool
     shown: bool
     campaigns: Mapping[str, Any] | None = None  # over the same predictions (`campaigns_of`)
 
     @property
     def drawn(self) -> list[int]:
-        """How many cards of each stratum were dealt."""
+        """Number of cards of each stratum that were dealt."""
         return _drawn(self.rounds, len(self.sizes))
 
 
@@ -45,9 +45,9 @@ def take(
     # Keep the reviewers' names; otherwise they are numbered in the order of their first labels.
     names: bool,
     shown: bool,  # keep what reviewers saw
-    comments: bool = False,  # keep what reviewers wrote, which may tell both
+    comments: bool = False,  # keep comments, which may reveal both
 ) -> Snapshot:
-    """Read a campaign, without what is nobody else's business."""
+    """Read a campaign, without private data."""
     rounds = session.rounds(key, 0)
     drawn = _drawn(rounds, settings.strata.n_strata)
     cards = [
@@ -70,10 +70,10 @@ def take(
 
 
 def campaigns_of(session: Session, key: int, settings: Settings) -> dict[str, Any]:
-    """Return all campaigns of a storage over the same predictions, this one among them.
+    """All campaigns of a storage over the same predictions, including this one.
 
-    Of each its number in the storage, when it was made, what it was committed to, and how many
-    labels it has: who tried several seeds, and shows one campaign, shows the others, too.
+    For each, its number in the storage, its creation time, its commitment, and its number of
+    labels. So whoever tried several seeds and shows one campaign discloses the others, too.
     """
     every = []
     for name in session.names():
@@ -91,10 +91,10 @@ def campaigns_of(session: Session, key: int, settings: Settings) -> dict[str, An
 
 
 def check_draws(rounds: Sequence[Sequence[int]], strata: Strata) -> None:
-    """Raise where so many draws were dealt that nobody could check them.
+    """Raise if there are too many draws to check.
 
-    Without weights a card is drawn once, and all that were are among the cards. With weights it may
-    be drawn again and again, and a number of a few digits stands for any number of draws.
+    Without weights a card is drawn once, and all drawn ones are among the cards. With weights it
+    may be drawn repeatedly, and a number of a few digits may mean any number of draws.
     """
     if strata.weighted and (draws := sum(map(sum, rounds))) > MOST_DRAWS:
         raise InputError(
@@ -103,7 +103,7 @@ def check_draws(rounds: Sequence[Sequence[int]], strata: Strata) -> None:
 
 
 def until(snapshot: Snapshot, last_at: str | None, rounds: int) -> Snapshot:
-    """Return what a snapshot was when so many rounds were dealt, and the last label came then."""
+    """Return the snapshot after a number of rounds, with labels up to a time."""
     before = replace(
         snapshot,
         rounds=snapshot.rounds[:rounds],
@@ -118,7 +118,7 @@ def until(snapshot: Snapshot, last_at: str | None, rounds: int) -> Snapshot:
 
 
 def laid_out(snapshot: Snapshot) -> Labelling:
-    """Return the campaign's table as it is by the snapshot alone."""
+    """Return the campaign's labelling, from the snapshot alone."""
     store, key = restore(snapshot)
     labelling = Labelling(store, key, snapshot.settings, None)
     labelling.catch_up()
@@ -126,7 +126,7 @@ def laid_out(snapshot: Snapshot) -> Labelling:
 
 
 def restore(snapshot: Snapshot) -> tuple[Store, int]:
-    """Put a campaign into a storage of its own in memory; return that, and its number there."""
+    """Copy a campaign into a new storage in memory; return the store, and its number there."""
     settings = snapshot.settings
     store = open_store(None, uid=settings.commitment)
     campaign: dict[str, Any] = {"id": KEY, "name": settings.name}
@@ -144,7 +144,7 @@ def restore(snapshot: Snapshot) -> tuple[Store, int]:
 
 
 def _without_places(settings: Settings) -> Settings:
-    """Return settings that do not say where on a machine the predictions were read from."""
+    """Return the settings without the paths from which the predictions were read."""
     source = settings.source
     parts = tuple(replace(part, scan=None) for part in source.parts)
     return replace(settings, source=replace(source, parts=parts))
@@ -153,7 +153,7 @@ def _without_places(settings: Settings) -> Settings:
 def _blind(card: CardRow, settings: Settings) -> CardRow:
     """Return a card without what reviewers saw.
 
-    Slices stay, and classes by their probability: estimates are told by them.
+    Slices stay, and classes by their probability: estimates depend on them.
     """
     columns, kept = json.loads(card.shown), (*settings.source.slices, RANKED)
     return replace(
@@ -162,10 +162,10 @@ def _blind(card: CardRow, settings: Settings) -> CardRow:
 
 
 def _numbered(events: Sequence[StoredLabel]) -> list[StoredLabel]:
-    """Return the log with numbers for names.
+    """Return the log with numbers instead of names.
 
-    A label that was told by nobody in particular, or was there before the campaign, says so still:
-    the draw rests on that.
+    A label without a reviewer, or from before the campaign, stays marked as such: the draw depends
+    on it.
     """
     names: dict[str, str] = {"": "", FROM_BEFORE: FROM_BEFORE}
     for event in events:

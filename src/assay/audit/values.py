@@ -1,4 +1,4 @@
-"""Metrics from counts, in plain sums: the formulas of `assay.core` written out again."""
+"""Metrics from counts, in plain sums: an independent version of the formulas of `assay.core`."""
 
 import re
 from collections import Counter
@@ -15,14 +15,14 @@ from assay.labelling import Settings
 
 T = TypeVar("T")
 NEITHER = ("cannot judge", "broken")
-"""Answers that say that the question has none."""
+"""Answers that say that the item cannot be judged."""
 
 
 @dataclass
 class Counts:
-    """Answers by stratum and by what was predicted.
+    """Answers by stratum and by prediction.
 
-    `tops` are those that name one of the k most probable classes, by the target, too.
+    `tops` are those that name one of the k most probable classes, also by target.
     """
 
     judged: dict[tuple[int, int], Counter[str]] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Counts:
     tops: Counter[tuple[str, int, int]] = field(default_factory=Counter)
 
     def add(self, stratum: int, predicted: int, answer: str) -> None:
-        """Count an answer; where the question has none, that tells nothing."""
+        """Count an answer; one that does not judge the item counts only as a draw."""
         self.draws[stratum, predicted] += 1
         if answer not in NEITHER:
             self.judged.setdefault((stratum, predicted), Counter())[answer] += 1
@@ -41,8 +41,8 @@ class Counts:
     ) -> None:
         """Count an answer for targets of top-k accuracy.
 
-        `place`: the item's stratum, and what was predicted of it; `ranked`: of each classifier, the
-        numbers of the item's most probable classes.
+        `place`: the item's stratum and prediction; `ranked`: for each classifier, the numbers of
+        the item's most probable classes.
         """
         for target in settings.goal.targets:
             if (k := _top_of(target)) is not None:
@@ -51,17 +51,17 @@ class Counts:
                 self.tops[target.name, *place] += answer in first
 
     def weigh(self, stratum: int, predicted: int, answer: str, weight: int) -> None:
-        """Note an item that has an answer, whatever it is, with its weight."""
+        """Record an item that has any answer, with its weight."""
         self.once.setdefault((stratum, predicted), []).append((answer, weight))
 
 
 @dataclass
 class _Part:
-    """Items of one stratum that a metric makes no difference between: answers, and who says what.
+    """Items of one stratum that a metric treats alike: their answers and predictions.
 
-    `said` is what each classifier says, None where its metric is not about them. Where items have
-    weights, `size` is theirs, and `weights` are those of items with the outcome, without it, and
-    of items that nobody could judge.
+    `said` is the prediction of each classifier, None if its metric excludes the items. If items
+    have weights, `size` is theirs, and `weights` are those of items with the outcome, without it,
+    and of items that nobody could judge.
     """
 
     said: tuple[bool | None, ...]
@@ -76,7 +76,7 @@ class _Part:
     def take(
         self, counts: Counts, place: tuple[int, int], *, outcome: str, several: bool = False
     ) -> None:
-        """Add the answers to a stratum's items that something was predicted of."""
+        """Add the answers to a stratum's items with a prediction."""
         answers = counts.judged.get(place, Counter())
         counted = answers[outcome]
         if several:
@@ -98,12 +98,12 @@ class _Part:
         self.draws += counts.draws[place]
 
     def possible(self, *, weighted: bool) -> tuple[int, int]:
-        """Return the least and the most that has the outcome, by what was judged."""
+        """Least and greatest possible number with the outcome, given the answers."""
         least, less = self.weights[:2] if weighted else (self.outcomes, self.others)
         return least, self.size - less
 
     def census(self) -> tuple[float, float, float]:
-        """Return the answers by the weights of all items, as shares of the draws; and these."""
+        """Answers by the weights of all items, as shares of the draws; and the draws."""
         outcome, other, neither = self.weights
         whole = outcome + other + neither
         judged = self.draws - round(self.draws * neither / whole * 2**20) / 2**20
@@ -112,9 +112,9 @@ class _Part:
 
 
 def values_of(settings: Settings, counts: Counts) -> Mapping[str, Sequence[float]]:
-    """Return the value of every metric, or two where rounding decides which of them it is.
+    """Value of every metric, or two if rounding decides between them.
 
-    Not of metrics of the whole confusion matrix, other than the accuracy, or top-k accuracy, of one
+    Excludes metrics of the whole confusion matrix, other than the accuracy or top-k accuracy of one
     classifier.
     """
     return {
@@ -129,7 +129,7 @@ def _is_accuracy(target: Target) -> bool:
 
 
 def _top_of(target: Target) -> int | None:
-    """Return k of a single classifier's top-k accuracy; None of all else."""
+    """Return k of a single classifier's top-k accuracy; None for all else."""
     found = re.fullmatch(r"top_(\d+)_accuracy", target.metric)
     return None if found is None or target.minus is not None else int(found[1])
 
@@ -137,7 +137,7 @@ def _top_of(target: Target) -> int | None:
 def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -> list[float]:
     names = [target.classifier or "", *([] if target.minus is None else [target.minus])]
     parts = _parts(strata, counts, names, target)
-    # Of both predicted labels, or of all classes, right predictions are a share of all items.
+    # With both predicted labels, or all classes, correct predictions are a share of all items.
     metric = "prevalence" if strata.straddles or target.label == "" else target.metric
     forms = _together(
         [
@@ -161,9 +161,9 @@ def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -
 
 
 def _parts(strata: Strata, counts: Counts, names: Sequence[str], target: Target) -> list[_Part]:
-    """Return the parts of the strata that classifiers speak alike of, with their answers.
+    """Parts of the strata with equal predictions of the classifiers, with their answers.
 
-    Of accuracy over all classes every item is one that is said to be right.
+    For accuracy over all classes, every item is predicted to be correct.
     """
     found: dict[tuple[int, tuple[bool | None, ...]], _Part] = {}
     for (stratum, code, items), size in zip(strata.parts, strata.part_weight.tolist(), strict=True):
@@ -191,9 +191,9 @@ def _there(design: Design, part: _Part, *, weighted: bool) -> Stratum:
 
 
 def _form(metric: str, totals: tuple[int, int], said: Sequence[bool | None]) -> Form:
-    """Return a classifier's metric over parts; nothing where it is not about them.
+    """Return a classifier's metric over parts; zero for parts that it excludes.
 
-    `totals`: as `_totals` has them; `said`: what the classifier says of the parts.
+    `totals`: as in `_totals`; `said`: the classifier's predictions of the parts.
     """
     items, yes_items = totals
     form = form_of(metric, [each is True for each in said], items=items, yes_items=yes_items)
@@ -205,7 +205,7 @@ def _form(metric: str, totals: tuple[int, int], said: Sequence[bool | None]) -> 
 
 
 def _together(forms: list[Form]) -> list[Form]:
-    """Return a difference as one ratio where the denominators are known, or the same."""
+    """Return a difference as one ratio, if the denominators are known or equal."""
     if len(forms) == 1:
         return forms
     if not any(forms[0].b) and not any(forms[1].b):
@@ -221,7 +221,7 @@ def _together(forms: list[Form]) -> list[Form]:
 
 
 def _stratum(design: Design, size: int, yes: float, no: float, whole: float) -> Stratum:
-    """Return a stratum's labels; `whole` is what they would be if it were labelled to the last."""
+    """Labels of a stratum; `whole` is their number if every item were labelled."""
     labels = yes + no
     left = 1.0 if design.replacement else left_of(whole, labels)
     if design.estimator == "smoothed" and (design.replacement or labels < whole):
@@ -244,10 +244,10 @@ def _only(values: Sequence[T], which: Sequence[bool]) -> list[T]:
 
 
 def _said(strata: Strata, code: int, name: str, target: Target) -> bool | None:
-    """Return what a classifier says of items; nobody, whose name is empty, says yes to all.
+    """Return a classifier's prediction for items; without a name, yes to all.
 
-    None where a metric is not about them: they are not of the slice, or the classifier was not
-    applied to them. Of one class, yes is its name; of all of them, that the prediction is right.
+    None if a metric excludes the items: outside the slice, or the classifier was not applied to
+    them. For one class, yes means its name; for all, that the prediction is correct.
     """
     if not is_applied(strata, code, name, target.slice):
         return None
@@ -259,8 +259,8 @@ def _said(strata: Strata, code: int, name: str, target: Target) -> bool | None:
 
 
 def is_applied(strata: Strata, code: int, name: str, slice: str | None = None) -> bool:
-    """Tell whether a classifier was applied to items of a code, and they are of a slice."""
-    for _ in strata.classifiers:  # what is left is told in bits: the groups that hold the items
+    """Whether a classifier was applied to items of a code, and they are in a slice."""
+    for _ in strata.classifiers:  # the rest is bits of the groups that contain the items
         code //= 2 ** len(strata.classes) if strata.multilabel else len(strata.classes)
     within = [group for whose, group in strata.groups.among if whose == name]
     within += [] if slice is None else [slice]
@@ -268,10 +268,10 @@ def is_applied(strata: Strata, code: int, name: str, slice: str | None = None) -
 
 
 def called(strata: Strata, code: int, name: str) -> str:
-    """Return the class that a classifier calls items of a code: a digit of it, in base K.
+    """Class that a classifier predicts for items of a code: a digit of it, in base K.
 
-    Where an item may have several, it is their names with bars between them: a digit in base 2^K
-    has a bit for each.
+    If an item may have several, their names with bars between them: a digit in base 2^K has a bit
+    for each.
     """
     place, number = strata.classifiers.index(name), len(strata.classes)
     if not strata.multilabel:
@@ -282,7 +282,7 @@ def called(strata: Strata, code: int, name: str) -> str:
 
 
 def _totals(strata: Strata, name: str, target: Target) -> tuple[int, int]:
-    """Return how many items a metric is about, and to how many of these the classifier says yes."""
+    """Return the number of items of a metric, and of those that are predicted yes."""
     binary = strata.classes == ("no", "yes")
     if strata.items is not None and strata.yes_items is not None and not strata.groups and binary:
         bit = strata.classifiers.index(name) if name else None

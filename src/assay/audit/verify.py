@@ -1,6 +1,6 @@
 """Verification of a stored campaign: rows complete, estimates recomputed, reports compared.
 
-Labels are counted here from the stored rows, by code of its own.
+Labels are counted here from the stored rows, with independent code.
 """
 
 import json
@@ -38,7 +38,7 @@ from assay.labelling import Labelling, Settings, find_campaign, is_whole
 from assay.report import report_of
 from assay.storage import Session, Store, open_storage, reading_stored
 
-# A saved report, worked out again from the log as it was then.
+# A saved report, recomputed from the log as it was then.
 
 _NUMBERED = re.compile(r"reviewer \d+")
 
@@ -46,9 +46,9 @@ _NUMBERED = re.compile(r"reviewer \d+")
 def check_report(
     session: Session, key: int, settings: Settings, path: str | PathLike[str]
 ) -> Checked:
-    """Compare every field of a report with what it must have been.
+    """Compare every field of a report with the recomputed value.
 
-    Labels that came after the report was made are left out: the log is only ever appended to.
+    Labels that came after the report are left out: the log is append-only.
     """
     saved = _saved(Content(path))
     now = take(session, key, settings, names=True, shown=True)
@@ -65,7 +65,7 @@ def check_report(
 
 
 def check_shown(books: Books) -> Checked:
-    """See that the first cards show what they did when the campaign was made."""
+    """Check that the first cards show what they did when the campaign was created."""
     seal = books.settings.source.shown
     rows = [
         (card["stratum"], card["position"], card["item_id"], card["shown"]) for card in books.cards
@@ -118,10 +118,10 @@ def verify_campaign(
     report: str | PathLike[str] | None = None,
     against: str | PathLike[str] | None = None,
 ) -> Verification:
-    """Recompute a campaign's estimates from the log of its labels, and check all that it rests on.
+    """Recompute a campaign's estimates from the log of its labels, and check all data behind them.
 
-    Nothing is changed. An answer that somebody changed in the database breaks the chain of the log.
-    Whoever writes all links again from there on leaves no trace in the storage itself.
+    Changes nothing. An answer changed in the database breaks the chain of the log. Rewriting all
+    links from there on leaves no trace in the storage itself.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def verify_campaign(
     """
     with open_storage(storage).read() as session:
         checks = [check_file(session)]
-        if not checks[0].findings:  # else what is read may be anything
+        if not checks[0].findings:  # otherwise any data could be read
             with reading_stored(f"campaign {name!r}"):
                 checks += _checks(session, name, report)
             if against is not None:
@@ -173,7 +173,7 @@ def _checks(session: Session, name: str, report: str | PathLike[str] | None) -> 
 
 
 class _Moment(Store):
-    """A store as it was at one moment: people may go on judging while their campaign is checked."""
+    """A store at one moment: reviewers may go on labelling while their campaign is checked."""
 
     def __init__(self, session: Session) -> None:
         self._session = session

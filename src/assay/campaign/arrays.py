@@ -18,7 +18,7 @@ from assay.results import Estimate
 
 Oracle = Callable[[Ints], Iterable[object]]
 _LISTED = 5  # values in an error
-_YES_AND_NO = 2  # labels that there may be without names of classes
+_YES_AND_NO = 2  # number of labels possible without names of classes
 
 
 def evaluate(
@@ -41,47 +41,47 @@ def evaluate(
     seed: int = 0,
     design: Design | None = None,
 ) -> Estimate:
-    """Estimate a metric of predictions in arrays, asking for as few true labels as it takes.
+    """Estimate a metric of predictions in arrays from as few true labels as possible.
 
-    It is a campaign in memory that is run to its end at once. For one that people answer, or that
-    must survive the process, there is `create_campaign`.
+    Runs a campaign in memory to its end. If people answer, or the campaign must survive the
+    process, use `create_campaign`.
 
     Parameters
     ----------
     y_pred : array, shape (N,), optional
-        The predicted labels: true or false, 1 or 0, or any value with `pos_label`; or one of three
-        or more classes. When left out, a score of at least `threshold` says yes.
+        Predicted labels: true or false, 1 or 0, or any value with `pos_label`; or one of three or
+        more classes. Default: a score of at least `threshold` means yes.
     y_score : array, shape (N,) or (N, K), optional
-        The scores: of yes, or of the class that is predicted; or every class's probability, in the
-        order of `classes`. Without them there are no strata to gain from.
+        Scores of yes, or of the predicted class; or the probabilities of all classes, in the order
+        of `classes`. Without them, stratification saves no labels.
     threshold : float, optional
-        Where the predicted label changes.
+        Score from which on items are predicted positive.
     oracle : callable, optional
-        Called with an array of row numbers, at most `batch` of them, it returns the true labels of
+        Function that gets an array of at most `batch` row numbers, and returns the true labels of
         these rows in the same order, or ``"cannot judge"``. Called until the goal is reached.
     y_true : array, shape (N,), optional
-        True labels, to replay an evaluation with. Only those that are drawn are looked at; others
-        may be missing. Either this or `oracle` is needed.
+        True labels, to replay an evaluation. Only those that are drawn are used; others may be
+        missing. Either this or `oracle` is required.
     pos_label : optional
-        The value of `y_pred` and of the true labels that means yes.
+        Value of `y_pred` and of the true labels that means yes.
     classes : sequence, optional
-        The classes, where these are not yes and no. When left out, they are the values that there
-        are in `y_pred` and `y_true`, sorted, if these are three or more.
+        Classes, if these are not yes and no. Default: the sorted values of `y_pred` and `y_true`,
+        if there are three or more.
     score_of, scale
-        What the scores are, as in `create_campaign`.
+        Class and scale of the scores, as in `create_campaign`.
     sample_weight : array, shape (N,), optional
-        What each row counts: its traffic, its impressions (docs/weights.md).
+        Weight of each row: its traffic, its impressions (docs/weights.md).
     metric, within, budget, confidence, design, seed
-        As in `create_campaign`; of classes it may be ``accuracy``, ``macro_f1``, ``recall:CLASS``
-        and others. It ends when the interval's half-width is at most `within`, or
-        after `budget` answers.
+        As in `create_campaign`; with classes also ``accuracy``, ``macro_f1``, ``recall:CLASS`` and
+        others. The campaign ends when the interval's half-width is at most `within`, or after
+        `budget` answers.
     batch : int
-        So many true labels are asked for at a time.
+        Number of true labels requested at a time.
 
     Returns
     -------
     Estimate
-        With its interval, and the number of labels that it took.
+        The estimate with its interval, and the number of labels used.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def evaluate(
 
 @contextmanager
 def _in_words_of_arrays() -> Iterator[None]:
-    """Call an argument of `create_campaign` in errors what it is called here."""
+    """Rename `positive=` to `pos_label=` in the errors of `create_campaign`."""
     try:
         yield
     except PredictionsError as error:
@@ -147,16 +147,16 @@ def _in_words_of_arrays() -> Iterator[None]:
 
 
 def _classes(
-    given: Sequence[object] | None,  # those that were named
+    given: Sequence[object] | None,  # the named classes
     y_pred: ArrayLike | None,
     y_true: ArrayLike | None,
     y_score: ArrayLike | None,
 ) -> list[str] | None:
-    """Return the classes; None where they are yes and no."""
+    """Class names; None for yes and no."""
     shape = np.shape(() if y_score is None else y_score)
     if given is None:
         said, told = (set(map(_plain, _listed(labels))) for labels in (y_pred, y_true))
-        # Labels of two kinds are no classes: one of them is yes and no.
+        # Labels of two kinds are not classes: one kind is yes and no.
         named = said | told if said & told else said
         plain = all(find_answer(each) for each in named)
         given = None if plain or len(named) <= _YES_AND_NO else Vocabulary.of(named).names
@@ -170,7 +170,7 @@ def _classes(
 
 
 def _listed(labels: ArrayLike | None) -> list[object]:
-    """Return what labels there are, without those that name no class."""
+    """Labels that name a class."""
     found = set(np.asarray(() if labels is None else labels).tolist())
     aside = {*answers_to()[2:], Answer.NONE_OF_THESE}
     missing = (None, "")
@@ -189,7 +189,7 @@ def _plain(label: object) -> object:
 def _columns(
     y_pred: ArrayLike | None, y_score: ArrayLike | None, classes: Sequence[str] | None
 ) -> tuple[dict[str, ArrayLike], str | None]:
-    """Return the arrays as columns, and what those of probabilities are called, if there are."""
+    """Arrays as columns, and the names of the columns of probabilities, if any."""
     given = {"y_pred": y_pred, "y_score": y_score}
     columns = {name: values for name, values in given.items() if values is not None}
     if classes is None or y_score is None or np.ndim(y_score) == 1:
@@ -219,9 +219,9 @@ def _oracle(oracle: Oracle | None, y_true: ArrayLike | None, size: int) -> Oracl
 
 
 def _refuse_unknown(pos_label: object, y_true: ArrayLike, y_pred: ArrayLike | None) -> None:
-    """Raise an error where no true label means yes, and some are not known to mean no.
+    """Raise if no true label is the positive one, and some are not known to be negative.
 
-    It may be that all are negative: then they are values that `y_pred` has, or one and the same.
+    All items may be negative: then the labels are values that `y_pred` has, or all equal.
     """
     values = _values(y_true, pos_label)
     known = values if y_pred is None and len(values) == 1 else _values(y_pred, pos_label)
@@ -237,7 +237,7 @@ def _refuse_unknown(pos_label: object, y_true: ArrayLike, y_pred: ArrayLike | No
 
 
 def _values(labels: ArrayLike | None, pos_label: object) -> set[str | float]:
-    """Return what stands in an array of labels; what is of another kind is refused when drawn."""
+    """Values of an array of labels; other types are refused when an item is drawn."""
     kind = str if isinstance(pos_label, str) else int | float
     return {
         each
@@ -252,7 +252,7 @@ def _values(labels: ArrayLike | None, pos_label: object) -> set[str | float]:
 def _answers(
     said: Iterable[object], rows: Ints, pos_label: object, classes: Vocabulary
 ) -> list[Answer]:
-    """Return what was said of the rows as answers."""
+    """Return the oracle's labels of the rows, as answers."""
     if not isinstance(said, Iterable):
         raise InputError(f"the oracle must return the labels of the rows it got, not {said!r}")
     labels = said.tolist() if isinstance(said, np.ndarray) else list(said)
@@ -280,7 +280,7 @@ def _answer(label: object, pos_label: object, classes: Vocabulary) -> Answer:
         return parse_answer(label, classes)
     same = label == pos_label
     nan = isinstance(label, float | np.floating) and np.isnan(label)
-    # What compares to no yes or no is pandas.NA.
+    # Only pandas.NA compares to neither.
     if label is None or nan or not isinstance(same, bool | np.bool_):
         raise LabelError(f"{label!r} is not a label", hint="say 'cannot judge' where there is none")
     if isinstance(label, str) != isinstance(pos_label, str):

@@ -40,16 +40,16 @@ if TYPE_CHECKING:
 
 
 class Campaign(Findings):
-    """An evaluation in progress. Made by `create_campaign` and `load_campaign`.
+    """An evaluation in progress, made by `create_campaign` or `load_campaign`.
 
     Every method first takes in what other processes have added to the storage, so several may work
-    on one campaign; every `tell` is on disk when it returns.
+    on one campaign. Every `tell` is on disk when it returns.
 
     Attributes
     ----------
     desk : Desk
-        What servers and tools need beyond this: to record for several reviewers, and to choose when
-        strata are cut anew.
+        Further methods for servers and tools: to record labels of several reviewers, and to choose
+        when strata are cut anew.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Campaign(Findings):
     ) -> None:
         self.desk = Desk(store, key, settings, predictions)
 
-    if not TYPE_CHECKING:  # for which these names are gone
+    if not TYPE_CHECKING:  # type checkers do not see these names
 
         def __getattr__(self, name: str) -> Any:
             if name not in _FORMER:
@@ -71,21 +71,20 @@ class Campaign(Findings):
     ) -> list[Item]:
         """Return up to `n` items to judge.
 
-        Items that were asked for and have no answer yet come first, so nothing is lost when a
-        batch was; new ones are dealt for the rest. A design with rounds of a fixed size (the
-        papers'), or one that bets, deals the next round only when the last is answered, and the
-        batch may be smaller than `n`. With several metrics it may be so, too, where the goal is
-        near; and after a rebase, as items that were judged before it are not asked for again. The
-        list is empty when the campaign is done. The order within a batch tells nothing about the
-        strata.
+        Requested items without an answer come first, so no lost batch is forgotten; new items
+        follow. A design with rounds of a fixed size (the papers'), or one that bets, deals the next
+        round only after all answers to the last, and the batch may be smaller than `n`. It may also
+        be smaller with several metrics near the goal, and after a rebase, because earlier judged
+        items are not asked for again. The list is empty when the campaign is done. The order within
+        a batch reveals nothing about the strata.
 
         Parameters
         ----------
         n : int
         reviewer : str, optional
-            Who will judge them. Nobody else is given these items for `lease` seconds; asking again
-            renews that. Without it, items that others have before them are left out, but may be
-            given to others.
+            Reviewer who will judge them. Nobody else is given these items for `lease` seconds;
+            asking again renews the lease. Without it, items that others hold are left out, but the
+            returned items may be given to others.
         lease : float
         """
         if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
@@ -114,24 +113,24 @@ class Campaign(Findings):
         lease: float = LEASE_SECONDS,
         blind: bool = False,
     ) -> Turn:
-        """Take what one reviewer's page sends, and give it the next items, all at once.
+        """Record labels of one reviewer's page, and return its next items, in one step.
 
-        What is ``saved`` is on disk. Sending something again is harmless, whatever became of the
-        first time: its key tells.
+        Labels with the status ``saved`` are on disk. Sending a label again is harmless, whatever
+        happened the first time: its key identifies it.
 
         Parameters
         ----------
         labels : sequence of Label
-            Each with a `key`. Whose they are is told by `reviewer`.
+            Each with a `key`. They are recorded for `reviewer`.
         reviewer : str
         want : int
-            How many items the page wants to have before it. Those that it has are among them, and
-            their leases are renewed.
+            Number of items that the page wants to hold. Those that it already has are among them,
+            and their leases are renewed.
         lease : float
-            For how many seconds nobody else is given them.
+            Seconds for which nobody else is given them.
         blind : bool
-            Whether the reviewer must not learn what another answer would have done: answers of a
-            round that is complete are then closed to them, as on the web page.
+            Whether the reviewer must not learn the effect of another answer: answers of a complete
+            round are then closed to them, as on the web page.
 
         Examples
         --------
@@ -149,16 +148,15 @@ class Campaign(Findings):
         return self.desk.following(lambda: self.desk.assignments.turn(request))
 
     def widget(self, reviewer: str) -> Any:
-        """Return a widget to label in a notebook, for the last line of a cell.
+        """Widget to label in a notebook, for the last line of a cell.
 
-        It shows one item at a time, with the columns of `show` and nothing that the classifier
-        said. Every answer is stored at once, under the reviewer's name. It needs the extra
-        ``notebook``.
+        Shows one item at a time, with the columns of `show` and no predictions. Every answer is
+        stored at once, under the reviewer's name. Requires the extra ``notebook``.
 
         Parameters
         ----------
         reviewer : str
-            Whose labels they are.
+            Reviewer of the labels.
         """
         from assay.campaign.widget import widget_of
 
@@ -167,19 +165,19 @@ class Campaign(Findings):
     def rule(
         self, item: Id, answer: object, *, reviewer: str, key: str, comment: str = ""
     ) -> Receipt:
-        """Decide an item over the heads of its reviewers.
+        """Decide an item, overriding its reviewers.
 
         Parameters
         ----------
         item : int or str
         answer : Answer, or what `tell` takes for one
-            Or ``withdrawn``, which takes the ruling back.
+            Or ``withdrawn``, which withdraws the ruling.
         reviewer : str
-            Who decides.
+            Person who decides.
         key : str
             As in `Label`.
         comment : str
-            What is written beside the ruling.
+            Comment on the ruling.
         """
         said = answer if answer == WITHDRAWN else parse_answer(answer, self.settings.classes)
         who = reviewer_of(reviewer)
@@ -197,22 +195,22 @@ class Campaign(Findings):
     ) -> Estimate:
         """Record answers and return the new estimate.
 
-        Either all of the answers are recorded or, with an error, none. Telling the same answer
-        again changes nothing.
+        Either all answers are recorded or, with an error, none. Recording the same answer again
+        changes nothing.
 
         Parameters
         ----------
         labels : mapping or pairs of id and answer
-            True or "yes": the item is positive; False or "no": it is not; "cannot judge".
-            The question is always about the item, never about the prediction. In a campaign of
-            other classes: a class's name or alias, "none of these", "cannot judge".
+            True or "yes": the item is positive; False or "no": it is not; "cannot judge". The
+            question is always about the item, never about the prediction. In a campaign of other
+            classes: a class's name or alias, "none of these", "cannot judge".
         reviewer : str
-            Who says so.
+            Person who gives the answers.
         comments : mapping of id and text, optional
-            What is written beside the answers, at most 2,000 characters each.
+            Comments on the answers, at most 2,000 characters each.
         revise : bool
-            Let a different answer, or another comment, take the place of an earlier one, which
-            stays in the log. Without it, a different answer is refused.
+            Let a different answer or comment replace an earlier one, which stays in the log.
+            Otherwise, a different answer is refused.
 
         Examples
         --------
@@ -250,30 +248,30 @@ class Campaign(Findings):
         return {self.settings.item_id(each): answer for each, answer in rounds.answers.items()}
 
     def disputes(self) -> list[Dispute]:
-        """Return the items on which reviewers disagree, and which wait for a ruling."""
+        """Items on which reviewers disagree and that wait for a ruling."""
         return self.desk.assignments.disputes()
 
     def agreement(self) -> Agreement:
-        """Return how often reviewers agree, on the items that were meant for several of them.
+        """Return the agreement of reviewers, on the items meant for several of them.
 
-        Rulings do not matter here, nor do answers of more reviewers than an item wants.
+        Rulings do not count, nor do answers of more reviewers than an item wants.
         """
         return agreement_in(self.desk.current())
 
     def events(self) -> list[StoredLabel]:
-        """Return every label ever told, oldest first."""
+        """Every recorded label, oldest first."""
         with self.desk.labelling.read() as session:
             return session.labels(self.desk.labelling.key)
 
     def to_frame(self, what: Frame = "labels", *, backend: Backend = "pandas") -> Any:
-        """Return what the campaign knows as a DataFrame.
+        """DataFrame of the labels, the strata, or the history.
 
         Parameters
         ----------
         what : {"labels", "strata", "history"}
-            The answers that count, as `answers` has them, with what each classifier said of the
-            item, its score, its sampling weight, and what it shows; `strata`; or the
-            estimates of all metrics after each complete round.
+            The answers that count, as in `answers`, with the predictions, scores, sampling weights
+            and shown columns of their items; `strata`; or the estimates of all metrics after each
+            complete round.
         backend : {"pandas", "polars", "pyarrow"}
 
         Examples
@@ -287,7 +285,7 @@ class Campaign(Findings):
         return campaign_frame(self.desk.current(), what, backend=backend)
 
 
-# Names of version 0.1.0: as they are called now, and what they stand for.
+# Names of version 0.1.0, with their current names and values.
 _FORMER: dict[str, tuple[str, Callable[[Campaign], Any]]] = {
     "mistakes": ("errors", attrgetter("errors")),
     "history": ("to_frame('history')", lambda each: partial(history_in, each.desk.current())),
@@ -300,7 +298,7 @@ _FORMER: dict[str, tuple[str, Callable[[Campaign], Any]]] = {
 }
 
 
-# Load a campaign: its settings are read, and its predictions only where they are given.
+# Loading: reads the settings, and predictions only if they are given.
 
 
 def load_campaign(
@@ -310,20 +308,19 @@ def load_campaign(
     predictions: object = None,
     confirm: bool = False,
 ) -> Campaign:
-    """Go on with a campaign exactly where it stands.
+    """Load a campaign in its current state.
 
     Parameters
     ----------
     name, storage : str
-        As they were given to `create_campaign`.
+        As given to `create_campaign`.
     predictions : optional
-        The predictions, needed only when the campaign outruns its reserve of cards and they
-        cannot be read again from where they were. Of a campaign that was extended, a list of all
-        parts, in the order in which they came.
+        Needed only when the reserve of cards runs out and the predictions cannot be read again from
+        their stored location. For a campaign that was extended, a list of all parts in their order.
     confirm : bool
-        Agree to what the storage says about where they are: they are read from there with your
-        rights, on this machine, until it says something else. Who made the campaign on this machine
-        has agreed. It can be seen with ``assay confirm NAME``.
+        Allow reading the predictions from their stored location, with your rights, on this machine,
+        until the location changes. Whoever created the campaign on this machine has confirmed it.
+        ``assay confirm NAME`` shows the location.
     """
     store = open_storage(storage)
     with store.read() as session:

@@ -1,20 +1,21 @@
-"""Labels carried over from one campaign to another with other predictions.
+"""Labels carried over to a campaign with other predictions.
 
-An item's number in the deck is permanent, so the new campaign deals mostly the same items, and an
-answer from before counts as soon as its item is dealt. It is exactly a new campaign whose reviewers
-remember what they said: nothing else is to be known about where its labels come from.
+An item's number in the deck is permanent, so the new campaign deals mostly the same items. An
+earlier answer counts as soon as its item is dealt. The result is that of a new campaign whose
+reviewers remember their answers, so labels need no record of their origin.
 """
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
+from typing import TYPE_CHECKING
 from warnings import warn
 
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.replacement import (
+from assay.campaign.recut import (
     doubtful_since,
     put_in_place,
     warn_of_new_classes,
@@ -33,22 +34,24 @@ from assay.labelling import (
     more_cards,
     sealed,
 )
-from assay.predictions import Predictions
 from assay.storage import CardRow, Label, Session, Store, StoredLabel
+
+if TYPE_CHECKING:
+    from assay.predictions import Predictions
 
 
 def replace_campaign(
     store: Store,
-    former: int,  # the other's number in the store. It is kept under another name.
-    # settings, cards: what is fixed of the new one, and its reserve.
+    former: int,  # the other's number in the store; it is kept under another name
+    # settings, cards: settings of the new campaign, and its reserve.
     settings: Settings,
     cards: Sequence[CardRow],
     *,
-    gone: int,  # how many judged items the metric is no longer about
-    predictions: Predictions | None,  # where more cards come from
-    confirmed: bool,  # whether all places that it names were given or confirmed by the user
+    gone: int,  # number of judged items that the metric is no longer about
+    predictions: "Predictions | None",  # source of more cards
+    confirmed: bool,  # whether the user gave or confirmed all its places
 ) -> Campaign:
-    """Put a campaign in the place of another, all at once, and return it."""
+    """Replace a campaign by another in one transaction, and return the new one."""
     with store.read() as session:
         then = find_campaign(session, settings.name)[1].classes
     key, settings, events, sizes = put_in_place(store, former, settings, cards, gone=gone)
@@ -58,8 +61,8 @@ def replace_campaign(
     again = withdrawals(events, doubtful_since([events], [then], settings.classes))
     warn_of_new_classes([then], settings.classes, len({label.item_id for label in again}))
     campaign = Campaign(store, key, settings, predictions)
-    # A reserve that does not reach so far is told of when items are asked for; the campaign is
-    # stored all the same.
+    # A reserve that is too short is reported when items are asked for; the campaign is stored
+    # anyway.
     with suppress(PredictionsError):
         campaign.desk.recall(sizes)
     return campaign
@@ -67,17 +70,17 @@ def replace_campaign(
 
 def start_beside(
     store: Store,
-    sources: Sequence[str],  # the others' names; they go on as they are
-    settings: Settings,  # what is fixed of the new one
+    sources: Sequence[str],  # names of the others, which continue unchanged
+    settings: Settings,  # settings of the new campaign
     *,
-    found: Predictions,  # what it is about
-    # Raises where the storage is no longer as it must be; called before anything is written.
+    found: "Predictions",  # its predictions
+    # Raises if the storage has changed; called before anything is written.
     check: Callable[[Session], None] | None = None,
 ) -> Campaign:
-    """Start a campaign beside others, with all labels of theirs that apply, and return it.
+    """Start a campaign with all labels of others that apply, and return it.
 
-    Its first round is of the cards on top of each deck that were judged already: they cost nothing.
-    A budget is of what people are asked beyond these.
+    Its first round holds the cards on top of each deck that were already judged: they cost nothing.
+    A budget counts only the answers beyond these.
     """
     with store.read() as session:
         events, _, again = _told(session, sources, settings)
@@ -93,7 +96,7 @@ def start_beside(
         if sources:
             first, *others = sources
             judged = answered(events)
-            if judged != known:  # somebody has told more meanwhile
+            if judged != known:  # another process has recorded labels meanwhile
                 there = count_there(judged, found, settings)
             gone = len(judged) - there
             before = Before(first, len(judged), gone, tuple(others), taken)
@@ -123,9 +126,9 @@ def start_beside(
 def _told(
     session: Session, campaigns: Sequence[str], settings: Settings
 ) -> tuple[list[StoredLabel], tuple[int, ...], list[Label]]:
-    """Return the labels of campaigns in the order they were told, and how many each has.
+    """Labels of campaigns in the order of recording, and the number of each campaign's labels.
 
-    And last those that take back what is no answer where there are more classes now.
+    Also labels that withdraw those which new classes have made doubtful.
     """
     logs, then = [], []
     for name in campaigns:
@@ -140,7 +143,7 @@ def _told(
 
 
 def _settled(events: Iterable[Label], settings: Settings) -> set[str]:
-    """Return the items that nobody need be asked about in a campaign with these settings."""
+    """Items that need no further answer in a campaign with these settings."""
     reviews: dict[str, Review] = {}
     for event in events:
         if event.item_id not in reviews:
@@ -150,9 +153,9 @@ def _settled(events: Iterable[Label], settings: Settings) -> set[str]:
 
 
 def _down_to_what_is_new(
-    settings: Settings, found: Predictions, settled: set[str]
+    settings: Settings, found: "Predictions", settled: set[str]
 ) -> list[CardRow]:
-    """Return a reserve that is deep enough to hold, of each deck, a card that was not judged."""
+    """Return a reserve deep enough to hold a card without an answer in each deck."""
     sizes = settings.strata.sizes.tolist()
     wanted = list(depth(settings))
     while True:
@@ -168,7 +171,7 @@ def _down_to_what_is_new(
 
 
 def _judged_on_top(cards: Sequence[CardRow], judged: set[str], n_strata: int) -> list[int]:
-    """Return how many cards of each deck, from the top, were judged before."""
+    """Return the number of consecutive judged cards on top of each deck."""
     decks: list[list[CardRow]] = [[] for _ in range(n_strata)]
     for card in cards:
         decks[card.stratum].append(card)
@@ -198,8 +201,8 @@ def _warn_of_labels_before(events: Iterable[StoredLabel]) -> None:
         )
 
 
-def refuse_other_ids(found: Predictions, settings: Settings) -> None:
-    """Raise where ids are integers and were strings, or the reverse."""
+def refuse_other_ids(found: "Predictions", settings: Settings) -> None:
+    """Raise if ids were strings and are now integers, or the reverse."""
     if found.id_kind != settings.id_kind:
         raise PredictionsError(
             f"the ids in {found.source} are {found.id_kind}s, and those of campaign "
@@ -209,8 +212,8 @@ def refuse_other_ids(found: Predictions, settings: Settings) -> None:
         )
 
 
-def count_there(judged: Iterable[str], found: Predictions, settings: Settings) -> int:
-    """Return how many of the judged items are in a stratum."""
+def count_there(judged: Iterable[str], found: "Predictions", settings: Settings) -> int:
+    """Return the number of judged items that are in a stratum."""
     ids = [settings.item_id(text) for text in judged]
     items = found.find(ids, variable=settings.variable, scale=settings.source.scale)
     there = [item for item in items if item is not None]

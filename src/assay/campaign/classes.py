@@ -1,20 +1,19 @@
-"""Classes of a new campaign: whether there are more than yes and no, and what cannot be then."""
+"""Classes of a new campaign: two or more, and which options they exclude."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
 from assay.core.confusion import is_matrix_metric
-from assay.core.metrics import METRICS, asks_for_top
+from assay.core.metrics import METRICS, asks_for_top, metric_word
 from assay.core.ranking import tops_of_target
-from assay.core.targets import ALONE, Target
+from assay.core.targets import ALONE, Target, name_of
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import AssayError, DesignError, PredictionsError
 from assay.predictions import (
     Classifiers,
     Given,
     Predictions,
-    Ranking,
     are_classes,
     as_mappings,
     as_scan,
@@ -32,18 +31,18 @@ def classes_of(
     predictions: object,
     columns: Mapping[str, Any],
     classifiers: Classifiers | None,
-    classes: Given | None,  # what was given
-    metrics: Sequence[str],  # what is asked for
+    classes: Given | None,  # as given
+    metrics: Sequence[str],  # requested metrics
     *,
     multilabel: bool = False,  # whether an item may have several classes
-    # Whether to look what the predictions name. Where all rows are to be read anyway, that is done
-    # when they turn out to be something else than yes and no.
+    # Whether to look up the names in predictions. If all rows are read anyway, this is done once
+    # they turn out not to be yes and no.
     look: bool = True,
 ) -> Vocabulary | None:
-    """Return the classes that items are of; None where these are yes and no.
+    """Classes of the items; None for yes and no.
 
-    They are more where classes are given, or probabilities of them; where a metric is asked for
-    that only classes have; and where predictions name three or more.
+    There are more than two if classes or their probabilities are given, if a metric needs them, or
+    if predictions name three or more.
     """
     held = as_scan(predictions).source
     each = [columns]
@@ -83,15 +82,15 @@ Known = TypeVar("Known")
 
 
 def of_any(
-    make: Callable[[Given | None], Made],  # reads them, and makes it, from the classes
+    make: Callable[[Given | None], Made],  # reads them with the classes
     predictions: object,
     columns: Mapping[str, Any],
     classifiers: Classifiers | None,
     classes: Given | None,
 ) -> Made:
-    """Return what is made of predictions; of what they name, where that is no yes and no.
+    """Make something of predictions; if they are not yes and no, of the classes they name.
 
-    Whether it is turns out when all rows are read, so that most predictions are read once.
+    The first attempt reads all rows, so most predictions are read once.
     """
 
     def look() -> Given | None:
@@ -101,13 +100,13 @@ def of_any(
 
 
 def _tried(make: Callable[[Known], Made], known: Known, look: Callable[[], Known]) -> Made:
-    """Return what is made of the classes that are known; else of those that a look finds."""
+    """Make something with the known classes; if that fails, with those a look at the data finds."""
     try:
         return make(known)
     except PredictionsError:
         found = known
         if known is None:
-            with suppress(AssayError):  # what is wrong has been told
+            with suppress(AssayError):  # the first error is reported
                 found = look()
         if found is None or known is not None:
             raise
@@ -117,9 +116,9 @@ def _tried(make: Callable[[Known], Made], known: Known, look: Callable[[], Known
 def read_of_any(
     predictions: object, *, classes: Given | None = None, metrics: Sequence[str], **columns: Any
 ) -> Predictions:
-    """Read the predictions of one classifier, of yes and no or of more classes.
+    """Read the predictions of one classifier, with two classes or more.
 
-    `classes`: what was given; `metrics`: what is asked for.
+    `classes`: as given; `metrics`: requested metrics.
     """
 
     def read(given: Given | None) -> Predictions:
@@ -137,9 +136,9 @@ def with_classes(
     metrics: Sequence[str],
     before: Sequence[Vocabulary] = (),
 ) -> Made:
-    """Return what `make` does with the classes of predictions from one place or two.
+    """Call `make` with the classes of predictions from one place or two.
 
-    Where nothing says that they are no yes and no, it is tried with these first.
+    Yes and no are tried first unless something rules them out.
     """
     asked = (sources, classes, metrics, before)
     known = classes_of_several(*asked, look=False)
@@ -147,7 +146,7 @@ def with_classes(
 
 
 def refuse_of_weeks(metrics: Sequence[str], before: Sequence[Vocabulary] = ()) -> None:
-    """Raise where something is asked for that is not told of two weeks, or of a series."""
+    """Raise if a metric is requested that cannot compare two weeks or follow a series."""
     if asks_for_top(metrics):
         raise DesignError(
             "top-k accuracy is not compared between weeks, nor followed",
@@ -164,18 +163,18 @@ def refuse_of_weeks(metrics: Sequence[str], before: Sequence[Vocabulary] = ()) -
 
 
 def classes_of_several(
-    # Where predictions are, and which column is what.
+    # Locations of predictions, and their column roles.
     sources: Sequence[tuple[object, Mapping[str, Any]]],
-    classes: Given | None,  # what was given
-    metrics: Sequence[str],  # what is asked for
+    classes: Given | None,  # as given
+    metrics: Sequence[str],  # requested metrics
     before: Sequence[Vocabulary] = (),  # of the campaigns whose labels count again
     *,
     look: bool,
 ) -> Vocabulary | None:
-    """Return all classes of predictions from several places; None where these are yes and no.
+    """All classes of predictions from several places; None for yes and no.
 
-    A class that one place alone has is one of them. Those of campaigns whose labels count again
-    come first, with the numbers that they have there.
+    A class found in only one place is included. Classes of campaigns whose labels count again come
+    first and keep their numbers.
     """
     known: Vocabulary | None = None
     given = None if classes is None else read_given(classes)
@@ -183,7 +182,7 @@ def classes_of_several(
         if not each.is_yes_or_no:
             known = each if known is None else known.extended(each)
     if given is not None:
-        return known  # what is none of them is refused where it is read
+        return known  # unknown values are refused when they are read
     held = [as_scan(source).source for source, _ in sources]
     names: list[str] = []
     for one in held:
@@ -211,17 +210,16 @@ def classes_of_several(
 
 
 def _is_of_all(metric: object) -> bool:
-    """Tell whether a metric is one that yes and no do not have."""
-    word = str(metric).partition(":")[0].partition(" within ")[0].strip().lower()
-    known = word.replace(" ", "_").replace("-", "_")
+    """Whether a metric exists only for more than two classes."""
+    known = metric_word(str(metric).partition(":")[0].partition(" within ")[0])
     more = is_matrix_metric(known) or known.startswith(("macro_", "micro_", "weighted_"))
     return more and known not in METRICS
 
 
 def _refuse_no_probabilities(metrics: Sequence[str], each: Sequence[Mapping[str, Any]]) -> None:
-    """Raise where top-k accuracy is asked for, and nobody has said where probabilities are.
+    """Raise if top-k accuracy is requested without columns of probabilities.
 
-    `metrics`: what is asked for; `each`: the columns of each classifier.
+    `metrics`: requested metrics; `each`: the columns of each classifier.
     """
     asked = next((metric for metric in metrics if asks_for_top([metric])), None)
     if asked is not None and not any(one.get("probabilities") is not None for one in each):
@@ -233,19 +231,16 @@ def _refuse_no_probabilities(metrics: Sequence[str], each: Sequence[Mapping[str,
 
 
 def refuse_unranked(targets: Sequence[Target], found: Predictions) -> None:
-    """Raise where top-k accuracy is asked of a classifier that was read without probabilities."""
-    has = [False] * len(found.classifiers)
-    if isinstance(found, Ranking):
-        has = list(found.has_probabilities)
+    """Raise if top-k accuracy is requested for a classifier read without probabilities."""
     for target in targets:
         for top in tops_of_target(target, found.classifiers):
-            if not has[top.classifier]:
-                name = found.classifiers[top.classifier]
-                whose = "" if name == ALONE else f" by {name}"
+            if not found.has_probabilities[top.classifier]:
+                name = name_of(found.classifiers[top.classifier])
+                whose = f" by {name}" if name else ""
                 raise DesignError(
                     f"{target.name} needs the probabilities of all classes{whose}",
                     details=f"{found.source} was read without them",
-                    hint="read it with probabilities='p_*'"
-                    if name == ALONE
-                    else f"classifiers={{{name!r}: {{'probabilities': '{name}_*'}}, ...}}",
+                    hint=f"classifiers={{{name!r}: {{'probabilities': '{name}_*'}}, ...}}"
+                    if name
+                    else "read it with probabilities='p_*'",
                 )

@@ -10,8 +10,8 @@ from assay.campaign.carry_over import refuse_other_ids, start_beside
 from assay.campaign.classes import refuse_of_weeks, with_classes
 from assay.campaign.create import settings_of
 from assay.campaign.setup import set_up
-from assay.core.asked import Asked
 from assay.core.design import Design
+from assay.core.goal import Asked
 from assay.core.rules import refuse
 from assay.core.targets import written
 from assay.core.vocabulary import Vocabulary
@@ -21,9 +21,9 @@ from assay.options import picked
 from assay.predictions import (
     Classifiers,
     Columns,
-    Compared,
     Given,
     IdColumns,
+    Predictions,
     Scan,
     ScoreOf,
     ScoreScale,
@@ -33,6 +33,7 @@ from assay.predictions import (
     refuse_bad_show,
     shown_with,
     stays_in_place,
+    with_top,
 )
 from assay.storage import Store, open_storage, open_store
 
@@ -69,56 +70,56 @@ def compare_campaign(
     storage: str | None = None,
     seed: int | None = None,
 ) -> Campaign:
-    """Start a campaign for the difference between two sets of predictions.
+    """Create a campaign for the difference between two sets of predictions.
 
-    Labels go where the two disagree: an item that both say the same of counts for little, or for
-    nothing. Every label of an item that is drawn again counts, and nobody is asked again; an item
-    has its place in the order for ever, so most are.
+    Labels go where the two disagree: an item with equal predictions counts for little, or for
+    nothing. Every earlier label of an item that is drawn again counts, and nobody is asked again.
+    An item has a permanent place in the order, so this holds for most items.
 
     Parameters
     ----------
     old, new : path, SQL query, DataFrame, Arrow table, mapping of arrays, `Scan`, `Predictions`
-        As in `create_campaign`: what two model versions said of the same items, or one classifier
-        of two weeks' items; some items may be in one of them only. Where one stays where it is, an
-        engine joins them by id (docs/any_size.md); with more classes than yes and no, or `aux`
-        where neither DuckDB nor Spark reads both, they are read into memory.
+        As in `create_campaign`: predictions of two model versions on the same items, or of one
+        classifier on two weeks' items. Some items may be in only one of them. If one stays in
+        place, an engine joins them by id (docs/any_size.md). They are read into memory with more
+        classes than yes and no, or with `aux` if neither DuckDB nor Spark reads both.
     id, score, predicted, threshold, positive, score_of, scale, show
-        The columns, of both; an id is needed. Where they have different names, a query gives them
-        one: ``SELECT url, p_v2 AS p FROM 'new.parquet'``.
+        Columns of both; an id is required. If their names differ, rename them in a query: ``SELECT
+        url, p_v2 AS p FROM 'new.parquet'``.
     sample_weight : str, optional
-        As in `create_campaign`: a column of both. An item that is in both has one weight, since one
-        label counts for both; of weeks with weights of their own there is `follow_campaign`.
+        As in `create_campaign`: a column of both. An item in both has one weight, because one label
+        counts for both. For weeks with weights of their own, use `follow_campaign`.
     slices : sequence of str
-        As in `create_campaign`: columns, of both, for `Campaign.slices` of the new one's metric,
-        which is among the targets where `level_within` is given.
+        As in `create_campaign`: columns of both, for `Campaign.slices` of the new one's metric,
+        which is among the targets if `level_within` is given.
     aux : sequence of str
-        Columns of both with second opinions, as in `create_campaign`; of an item that is in both,
-        the later ones count. It does not go with `labels_from`.
+        Columns of both with second opinions, as in `create_campaign`. For an item in both, the
+        later values count. Excludes `labels_from`.
     classes, probabilities
-        As in `create_campaign`. When left out, the classes are all that either names, and those of
-        the campaigns whose labels are used again: a class that one of the two alone has stays.
+        As in `create_campaign`. Default: all classes that either names, and those of the campaigns
+        whose labels are used again. A class in only one of the two is kept.
     names : (str, str)
-        What the two are called.
+        Names of the two.
     metric : str, optional
-        As in `create_campaign`: any metric of yes and no, precision when left out; of more classes
-        any over all of them, accuracy when left out, or of one: ``recall:CLASS``.
+        As in `create_campaign`: any metric of yes and no (default: precision); with more classes
+        any over all of them (default: accuracy), or of one: ``recall:CLASS``.
     within, budget, confidence
-        The goal: an interval of half-width `within` for the difference, or so many answers.
+        Goal: an interval of half-width `within` for the difference, or `budget` answers.
     level_within : float, optional
-        The half-width that is wanted of the new one's metric itself. Without it, it is told as
-        exactly as the labels for the difference allow.
+        Requested half-width of the new one's metric itself. Default: whatever width the labels for
+        the difference allow.
     labels_from : str or sequence of str
         Campaigns in the same storage whose labels are used again. They must have asked the same
-        question; their seed is taken. Where they disagree, the answer that was told last counts.
+        question; their seed is taken. If they disagree, the most recent answer counts.
     question, reviewers_per_item, overlap
-        As in `create_campaign`; otherwise as in these campaigns.
+        As in `create_campaign`; default: as in these campaigns.
     design, name, storage, seed
         As in `create_campaign`.
 
     Returns
     -------
     Campaign
-        Its metrics are ``precision:new - precision:old`` and, where `level_within` is given,
+        Its metrics are ``precision:new - precision:old`` and, if `level_within` is given,
         ``precision:new``.
 
     Examples
@@ -132,10 +133,10 @@ def compare_campaign(
     ...     estimate = campaign.tell({item.id: truth[item.id] for item in batch})
     >>> print(estimate)
     precision:new - precision:old +0.333 [+0.333, +0.333] at 95%, 2 labels: every item has been \
-looked at
+reviewed
     """
     sources = [labels_from] if isinstance(labels_from, str) else list(labels_from)
-    # Without labels of campaigns that are there already, it is in memory as any new one is.
+    # Without labels of existing campaigns, the storage defaults to memory as for any new one.
     store = open_storage(storage) if sources else open_store(storage)
     refuse({"aux": list(aux), "labels_from": sources[0] if sources else None})
     before = _formers(store, sources)
@@ -145,12 +146,12 @@ looked at
     reviewing = _reviewing_of(before, question, reviewers_per_item, overlap)
     columns = picked(Columns, locals()).of_one
     one, other = _two_names(names)
-    classifiers = {one: columns, other: columns}
+    classifiers = with_top({one: columns, other: columns}, 1)
     refuse_bad_show(slices, "slices")
     id = key_name(id)
     shown = list(dict.fromkeys([*shown_with(id, show), *slices]))
     scores: tuple[str, ...] = () if score is None else (score,)
-    if not aux:  # or else they are kept, as what each column says is
+    if not aux:  # with aux they are kept, as are all its columns
         scores = scores_to_keep([old, new], id, shown, scores)
     kept = list(dict.fromkeys([*shown, *scores]))
     refuse_bad_show(aux, "aux")
@@ -193,28 +194,27 @@ looked at
 
 def _read(
     scans: Sequence[object], classes: Vocabulary | None, **columns: Any
-) -> tuple[Compared, Vocabulary | None]:
+) -> tuple[Predictions, Vocabulary | None]:
     return read_compared(scans, classes=classes, **columns), classes
 
 
 def scores_to_keep(
     scans: Sequence[object], id: str | None, shown: Sequence[str], scores: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Return the columns of scores that are kept with every card.
+    """Columns of scores that are kept with every card.
 
-    What stays where it is would be read once more for them: it is if something else is kept, too.
-
-    `shown`, `scores`: the columns that people see, and those of the scores.
+    Predictions that stay in place would be read again for them, so they keep scores only together
+    with other columns. `shown`, `scores`: columns that reviewers see, and columns of scores.
     """
     return scores if shown or not any(stays_in_place(scan, id) for scan in scans) else ()
 
 
 def comparison_settings(
-    # found, scans: the predictions side by side, and where they were read from.
-    found: Compared,
+    # found, scans: the predictions side by side, and their sources.
+    found: Predictions,
     scans: Sequence[Scan],
     *,
-    # classifiers, around: the columns of each; and those of the ids and of what people see.
+    # classifiers, around: columns of each; columns of the ids and of what people see.
     classifiers: Classifiers,
     around: Mapping[str, Any],
     asked: Asked,
@@ -222,11 +222,11 @@ def comparison_settings(
     reviewing: Reviewing,
     name: str,
     seed: int,
-    classes: Vocabulary | None = None,  # of both, where they are more than yes and no
+    classes: Vocabulary | None = None,  # of both, if there are more than yes and no
     slices: Sequence[str] = (),
     scores: Sequence[str] = (),  # columns of scores that were read, to be kept with every card
 ) -> Settings:
-    """Return what is fixed of a new comparison."""
+    """Return the settings of a new comparison."""
     if classes is not None:
         refuse_names_of_classes(found.classifiers, classes)
     setup = set_up(
@@ -268,7 +268,7 @@ def _formers(store: Store, names: Sequence[str]) -> list[Settings]:
 
 
 def _seed_of(before: Sequence[Settings], seed: int | None) -> int:
-    """Return the seed of the campaigns whose labels are used again."""
+    """Seed of the campaigns whose labels are used again."""
     for settings in before:
         if seed is None:
             seed = settings.seed
@@ -284,7 +284,7 @@ def _seed_of(before: Sequence[Settings], seed: int | None) -> int:
 def _reviewing_of(
     before: Sequence[Settings], question: str | None, per_item: int | None, share: float | None
 ) -> Reviewing:
-    """Return how people judge: as in the campaigns before, where nothing else is said."""
+    """How people judge; the default is taken from the earlier campaigns."""
     first = before[0].reviewing if before else Reviewing()
     for settings in before:
         again = settings.reviewing
@@ -300,12 +300,12 @@ def _reviewing_of(
 
 
 def reviewing_with(before: Reviewing, **given: Any) -> Reviewing:
-    """Return how people judge: as before, but for what is given."""
+    """How people judge: as before, except for the given options."""
     return replace(before, **{name: value for name, value in given.items() if value is not None})
 
 
 def refuse_names_of_classes(names: Sequence[str], classes: Vocabulary) -> None:
-    """Raise where a classifier, or a period, is called as a class is: metrics name both."""
+    """Raise if a classifier or period has the name of a class: metrics name both."""
     for name in names:
         if name in classes.names:
             raise InputError(
@@ -316,7 +316,7 @@ def refuse_names_of_classes(names: Sequence[str], classes: Vocabulary) -> None:
 
 
 def refuse_other_questions(before: Sequence[Settings], settings: Settings) -> None:
-    """Raise where labels of campaigns are no answers to what is asked now."""
+    """Raise if labels of earlier campaigns do not answer the current question."""
     for each in before:
         if each.is_binary != settings.is_binary:
             ours, theirs = (

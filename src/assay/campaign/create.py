@@ -9,12 +9,12 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.lessons import columns_for_model, lessons_from
 from assay.campaign.prior_labels import PriorLabels
+from assay.campaign.recut import columns_for_model, lessons_from
 from assay.campaign.setup import Setup, by_lessons, seed_after, set_up_of_any
 from assay.core import deck
-from assay.core.asked import Asked
 from assay.core.design import Design
+from assay.core.goal import Asked
 from assay.core.strata import Strata
 from assay.errors import AssayWarning, DesignError, is_storable, printable
 from assay.labelling import (
@@ -42,7 +42,6 @@ from assay.predictions import (
     ScoreScale,
     as_scan,
     key_name,
-    parts_in,
     refuse_bad_show,
     shown_with,
 )
@@ -90,121 +89,119 @@ def create_campaign(
     storage: str | None = None,
     seed: int = 0,
 ) -> Campaign:
-    """Start an evaluation.
+    """Create an evaluation campaign.
 
     Parameters
     ----------
     predictions : path, SQL query, DataFrame, Arrow table, mapping of arrays, `Scan`, `Predictions`
-        One row for each item that the classifier was applied to: in files of Parquet, CSV or JSON
-        lines, in memory, in Spark. A `Scan` can say more: a table of a database, which rows, which
+        One row for each item that the classifier was applied to: Parquet, CSV or JSON lines files,
+        data in memory, or Spark. A `Scan` can also select a table of a database, rows, or an
         engine.
     score : str, optional
-        The column with the classifier's score. Without it there are no strata to gain from.
+        Column with the classifier's score. Without it, stratification saves no labels.
     predicted : str, optional
-        The column with the predicted label: yes or no, true or false, 1 or 0, or any value with
-        `positive`.
-        Without it, items with a score of at least `threshold` are predicted positive.
+        Column with the predicted label: yes or no, true or false, 1 or 0, or any value with
+        `positive`. Default: items with a score of at least `threshold` are predicted positive.
     id : str or sequence of str, optional
-        The column with the items' ids, integers or strings; or several columns that together tell
-        an item from all others, ``["day", "user", "rank"]``, which reviewers then see. Without it
-        the row number.
+        Column with the items' ids, integers or strings. Several columns that together identify an
+        item, ``["day", "user", "rank"]``, are also shown to reviewers. Default: the row number.
     threshold : float, optional
-        Where the predicted label changes. With `predicted`, the two are checked to agree.
+        Score from which on items are predicted positive. With `predicted`, the two must agree.
     positive : optional
-        The value of `predicted` that means yes.
+        Value of `predicted` that means yes.
     classes : list, mapping or path, optional
-        The classes that items are of, where these are more than yes and no: names; a mapping of
-        names to guidelines, or to mappings with ``aliases`` and ``guideline``; or a file of these
-        (JSON, CSV or TSV). When left out, they are the values of `predicted`, if these are three or
-        more and `positive` is not given.
+        Classes of the items, if these are not yes and no: names; a mapping of names to guidelines,
+        or to mappings with ``aliases`` and ``guideline``; or a file of these (JSON, CSV or TSV).
+        Default: the values of `predicted`, if there are three or more and `positive` is not given.
     multilabel : bool
-        Whether an item may have several of the classes, or none. They are told by `classifiers`,
-        one for each class, which bears its name; by `probabilities` with a `threshold`; or by
-        `predicted`: the columns of every class's yes and no, as in ``is_*``, or a column with the
-        classes of each item, in lists or with ``|`` between them. A metric is then of one class,
-        ``precision:CLASS``, and without one of each.
+        Whether an item may have several of the classes, or none. They are given by `classifiers`,
+        one for each class and with its name; by `probabilities` with a `threshold`; or by
+        `predicted`: the yes/no columns of all classes, as in ``is_*``, or a column with the classes
+        of each item, in lists or separated by ``|``. A metric is then of one class,
+        ``precision:CLASS``; without a class, of each.
     probabilities : str, optional
-        Instead of `predicted` and `score`: the columns with the classes' probabilities, as in
-        ``p_*``; or a column of lists.
+        Instead of `predicted` and `score`: columns with the classes' probabilities, as in ``p_*``,
+        or a column of lists.
     score_of : {"positive", "predicted", "negative"}, optional
-        Whose score it is. That of the predicted class (how sure the classifier is of what it says)
-        or of the negative one is turned into the positive class's: 1 - score.
+        Class of the score. A score of the predicted class (the classifier's confidence) or of the
+        negative class is converted to one of the positive class: 1 - score.
     show : sequence of str
         Columns that reviewers see.
     slices : sequence of str
-        Columns that cut the items into slices (language, country, source), for `Campaign.slices`;
-        reviewers do not see them, unless they are in `show`, too.
+        Columns that divide the items into slices (language, country, source), for
+        `Campaign.slices`. Reviewers see them only if they are also in `show`.
     sample_weight : str, optional
-        The column with the items' weights (traffic, impressions), finite and not negative: the
-        metric is over weighted items, which are drawn in proportion to weight. Beside
-        `classifiers`, all predictions are read into memory.
+        Column with the items' weights (traffic, impressions), finite and not negative: the metric
+        is over weighted items, which are drawn in proportion to weight. With `classifiers`, all
+        predictions are read into memory.
     aux : sequence of str
-        Columns with second opinions: another model's score, a judge's verdict, metadata; numbers,
-        true and false, or categories, which may be missing. From the campaign's own labels it is
-        learned what they tell, and labels go where it helps. They are never taken for truth, and
-        reviewers never see them.
+        Columns with second opinions: another model's score, a judge's verdict, metadata. Their
+        values are numbers, true and false, or categories, and may be missing. The campaign learns
+        from its own labels how they predict the outcome, and directs labels accordingly. They are
+        never treated as the truth, and reviewers never see them.
     learned_from : str, optional
-        An earlier campaign in the same storage, last week's, with such columns: what its labels say
-        of them is where this one begins, and this one's own labels go on from there.
+        Earlier campaign in the same storage, such as last week's, with the same columns. This
+        campaign starts with what its labels say of them, and goes on with its own labels.
     scale : {"probability", "percent", "margin"}, optional
-        What the score is; otherwise told by its range. Percentages are divided by 100, and so is
-        the threshold.
+        Scale of the score. Default: inferred from the range of the scores. Percentages are divided
+        by 100, and so is the threshold.
     classifiers : mapping of str to mapping, optional
-        Several classifiers of the same items, by name: of each its `score`, `predicted`,
-        `threshold` and `positive`, as above, those it has; or a pair: the columns of score and
-        predicted label, ``{"cnn": ("p_cnn", "said")}``, or the column of scores and a threshold.
+        Several classifiers of the same items, by name. Each has its own `score`, `predicted`,
+        `threshold` and `positive`, as above, as far as it has them; or a pair: the columns of score
+        and predicted label, ``{"cnn": ("p_cnn", "said")}``, or the column of scores and a
+        threshold.
     metric : str, names, or mapping of names to half-widths, optional
-        ``precision``, ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``, ``prevalence``,
-        ``specificity``, ``false_positive_rate``, ``negative_predictive_value``,
-        ``balanced_accuracy`` or ``matthews_correlation``; precision when left out. Of more classes
-        than yes and no, ``accuracy``, which it is when left out, ``macro_f1`` and others of
-        `assay.core.confusion`, with `probabilities` also ``top_5_accuracy`` of any k; or of one
-        class, ``precision:CLASS``. Several come from one set of labels: ``precision:cnn``,
-        ``recall:new - recall:old``, each with a half-width of its own where it says so:
-        ``precision:cnn within 0.01``. A single name is of every classifier.
+        ``precision`` (the default), ``recall``, ``f1``, ``accuracy``, ``false_omission_rate``,
+        ``prevalence``, ``specificity``, ``false_positive_rate``, ``negative_predictive_value``,
+        ``balanced_accuracy`` or ``matthews_correlation``. With more classes than yes and no:
+        ``accuracy`` (the default), ``macro_f1`` and others of `assay.core.confusion`, with
+        `probabilities` also ``top_5_accuracy`` of any k; or of one class, ``precision:CLASS``.
+        Several metrics share one set of labels: ``precision:cnn``, ``recall:new - recall:old``,
+        each with an optional half-width of its own: ``precision:cnn within 0.01``. A name without a
+        classifier applies to every classifier.
     metrics : names, or mapping of names to half-widths, optional
-        Another name of `metric`, for several.
+        Alias of `metric`, for several.
     within, budget, confidence
-        The goal: an interval of half-width `within` at this confidence, or so many answers.
+        Goal: an interval of half-width `within` at this confidence, or `budget` answers.
     simultaneous : bool
-        The confidence is that all metrics are right at once, not each.
+        Whether the confidence is that all intervals are right at once, instead of each.
     at_least : float, optional
-        Another goal: to know whether the metric is at least this, yes or no, at this confidence.
+        Alternative goal: whether the metric is at least this, yes or no, at this confidence.
     threshold_for : str, optional
-        Another question: which threshold keeps a floor, ``precision >= 0.95``, ``recall >= 0.9``,
-        or several, ``precision >= 0.9 and recall >= 0.5 and the most precision``. Floors may be of
-        precision, recall, specificity and negative predictive value. `Campaign.threshold` has the
-        answer, which is true at this confidence however often one looks. There is no `threshold`
-        beside it.
+        Alternative goal: find a threshold that keeps a floor, ``precision >= 0.95``, ``recall >=
+        0.9``, or several, ``precision >= 0.9 and recall >= 0.5 and the most precision``. Floors may
+        be of precision, recall, specificity and negative predictive value. `Campaign.threshold`
+        returns the answer, which holds at this confidence however often one looks. It excludes
+        `threshold`.
     gain : float
-        With `threshold_for`: it is over when no other threshold can have so much more of what is
-        wanted (recall where precision has a floor), as a share; or at the budget.
+        With `threshold_for`: the campaign stops when no other threshold can improve the objective
+        (recall if precision has a floor) by this share, or at the budget.
     sample_of : int, optional
-        The predictions are of a random sample of so many items: those that a judge was asked
-        about, or that a model was run on. Interval and goal are then about all of these.
+        Set this if the predictions are of a random sample of so many items: those that a judge was
+        asked about, or that a model was run on. Interval and goal then refer to all these items.
     design : Design, optional
-        How to sample; by default ``Design()``, ``Design.guaranteed()`` with `at_least`, or
+        Sampling design. Default: ``Design()``, ``Design.guaranteed()`` with `at_least`, or
         ``Design.ladder()`` with `threshold_for`.
     labels : path, mapping or pairs, optional
-        Labels of items that were drawn at random before, of all items or of each predicted label's:
+        Prior labels of items drawn at random, from all items or from those of each predicted label:
         a CSV or Parquet file with columns ``id`` (or named like `id`) and ``label``, or ids and
         answers. They count as the first round, also towards a budget, and are never asked for
         again.
     question : str, optional
-        What reviewers are asked of every item: ``Is this page spam?``
+        Question that reviewers answer about every item: ``Is this page spam?``
     reviewers_per_item, overlap
-        So many reviewers judge each item of a random share `overlap` of all, so that their
-        agreement can be told; an item on which they disagree waits for a ruling.
+        Number of reviewers for each item of a random share `overlap` of all items, to measure their
+        agreement. An item on which they disagree waits for a ruling.
     answers : tuple of str, optional
-        What yes and no are called where people answer: ``("Spam", "Not spam")``. What is stored,
-        and what files hold, stays yes and no.
+        Words for yes and no that reviewers see: ``("Spam", "Not spam")``. The storage and files
+        keep yes and no.
     name, storage : str
-        What the campaign is called and where it is kept: ``sqlite:///file.db``,
-        ``postgresql://user@host/database``. Without it, it is in memory and gone with the process;
-        the environment's ``ASSAY_STORAGE`` is for the command line, and for campaigns that are
-        there already.
+        Name of the campaign, and its storage: ``sqlite:///file.db``,
+        ``postgresql://user@host/database``. Default: in memory, lost with the process. The
+        environment variable ``ASSAY_STORAGE`` applies to the command line, and to existing
+        campaigns.
     seed : int
-        Fixes every draw. The same seed and id give an item the same place in the order for ever.
+        Fixes every draw. The same seed and id always give an item the same place in the order.
 
     Examples
     --------
@@ -216,7 +213,7 @@ def create_campaign(
     ...     batch = campaign.ask(2)
     ...     estimate = campaign.tell({item.id: item.id != 2 for item in batch})
     >>> print(estimate)
-    precision 0.667 [0.667, 0.667] at 95%, 3 labels: every item has been looked at
+    precision 0.667 [0.667, 0.667] at 95%, 3 labels: every item has been reviewed
     """
     if not isinstance(name, str) or not name.strip():
         raise DesignError(f"a campaign's name must be a word or more, got {name!r}")
@@ -226,7 +223,7 @@ def create_campaign(
             details=f"a name has at most {_LONGEST_NAME}, all of which a database can keep",
         )
     if isinstance(seed, Integral) and not isinstance(seed, bool):
-        seed = int(seed)  # numpy's integers too; what is no seed is refused below
+        seed = int(seed)  # numpy's integers too; an invalid seed is refused below
     deck.key(seed)
     reviewing = Reviewing(question, reviewers_per_item, overlap, answers)
     refuse_bad_show(show)
@@ -258,7 +255,7 @@ def create_campaign(
 
 
 def _lessons(storage: str | None, name: str, columns: Mapping[str, Any]) -> Lessons | None:
-    """Return what an earlier campaign has learned; warn where that is nothing."""
+    """Lessons of an earlier campaign; warn if it learned nothing usable."""
     if not columns.get("aux"):
         raise DesignError(
             f"learned_from={name!r} is given without aux=",
@@ -285,17 +282,17 @@ def _lessons(storage: str | None, name: str, columns: Mapping[str, Any]) -> Less
 
 def settings_of(
     setup: Setup,  # predictions that are read and cut for a goal
-    scans: Sequence[Scan],  # where the predictions were read from
+    scans: Sequence[Scan],  # sources of the predictions
     *,
     name: str,
     seed: int,  # of the deck and of every draw
-    reviewing: Reviewing,  # how many reviewers an item wants
-    # slices, scores: columns whose values are kept with every card; scores beside those that
-    # `setup` has.
+    reviewing: Reviewing,  # number of reviewers per item
+    # slices, scores: columns whose values are kept with every card; scores in addition to those of
+    # `setup`.
     slices: Sequence[str] = (),
     scores: Sequence[str] = (),
 ) -> Settings:
-    """Return what is fixed of a new campaign; `scans` are where its predictions were read from."""
+    """Return the settings of a new campaign; `scans`: where its predictions were read."""
     for doubt in setup.doubts:
         warn(doubt.warning, AssayWarning, stacklevel=3)
     found = setup.predictions
@@ -324,7 +321,7 @@ def settings_of(
 
 
 def parts_of(found: Predictions, scans: Sequence[Scan]) -> tuple[Part, ...]:
-    """Return where predictions are, and how they are told from others."""
+    """Locations of predictions, with their fingerprints and sizes."""
     return tuple(
         Part(
             description=part.source,
@@ -332,12 +329,12 @@ def parts_of(found: Predictions, scans: Sequence[Scan]) -> tuple[Part, ...]:
             fingerprint=part.fingerprint(),
             rows=part.size,
         )
-        for part, scan in zip(parts_in(found), scans, strict=True)
+        for part, scan in zip(found.parts, scans, strict=True)
     )
 
 
 def _keep(setup: Setup, settings: Settings, store: Store) -> Campaign:
-    """Put a new campaign into the store, with the first cards of every deck."""
+    """Store a new campaign with the first cards of every deck."""
     prior_labels, strata, found = setup.prior_labels, setup.strata, setup.predictions
     on_top: list[CardRow] = []
     if prior_labels is not None:
@@ -356,7 +353,7 @@ def _keep(setup: Setup, settings: Settings, store: Store) -> Campaign:
 
 
 def _on_top(prior_labels: PriorLabels, strata: Strata) -> list[CardRow]:
-    """Return the cards of labels from before, which lie on top of the decks."""
+    """Cards of prior labels, which lie on top of the decks."""
     counts = [0] * strata.n_strata
     rows = []
     for card, stratum in zip(prior_labels.cards, prior_labels.strata(strata).tolist(), strict=True):
@@ -368,7 +365,7 @@ def _on_top(prior_labels: PriorLabels, strata: Strata) -> list[CardRow]:
 def _go_on_from(
     session: Session, key: int, prior_labels: PriorLabels, rows: Sequence[CardRow], n_strata: int
 ) -> None:
-    """Store the labels from before as the first round."""
+    """Store the prior labels as the first round."""
     counts = np.bincount([row.stratum for row in rows], minlength=n_strata).tolist()
     session.add_round(key, 0, counts)
     # No look counts before the second round is complete (Figure 1 of paper 1), but these labels may

@@ -1,11 +1,11 @@
-"""Desk: a campaign as one process holds it, for whatever asks and records on a campaign's behalf.
+"""Desk: a campaign as one process holds it, for callers that ask and record on its behalf.
 
-`Campaign` is what a library user calls. The server, Label Studio, the notebook and files of labels
-need more: to record what several reviewers said, and to choose when strata are cut anew.
+`Campaign` is what a library user calls. The server, Label Studio, the notebook and label files need
+more: to record labels of several reviewers, and to choose when strata are cut anew.
 """
 
 from collections.abc import Callable, Iterable, Sequence, Set
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from warnings import warn
 
 from assay.core.deck import Id
@@ -21,62 +21,65 @@ from assay.labelling import (
     check_told,
     kinds_of,
 )
-from assay.predictions import Predictions
 from assay.results import Recorded
 from assay.storage import Label, Session, Store
+
+if TYPE_CHECKING:
+    from assay.predictions import Predictions
+
 
 T = TypeVar("T")
 
 
 class Desk:
-    """The labelling of a campaign, and who has which items.
+    """Labelling of a campaign, and the items that each reviewer has.
 
-    Others may cut the strata anew, which puts another campaign in this one's place: the desk then
-    goes on with that one.
+    If another process cuts the strata anew, a new campaign replaces this one, and the desk goes on
+    with that.
     """
 
     def __init__(
-        self, store: Store, key: int, settings: Settings, predictions: Predictions | None
+        self, store: Store, key: int, settings: Settings, predictions: "Predictions | None"
     ) -> None:
         self.store = store
-        self._recut_tried = 0  # of the numbers of labels to cut strata anew at: the last
+        self._recut_tried = 0  # last number of labels at which a recut was tried
         self._take(key, settings, predictions)
 
-    def _take(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
+    def _take(self, key: int, settings: Settings, predictions: "Predictions | None") -> None:
         self.settings = settings
         self.labelling = Labelling(self.store, key, settings, predictions)
         self.assignments = Assignments(self.labelling)
 
     @property
     def name(self) -> str:
-        """The name that the campaign is stored under."""
+        """Name under which the campaign is stored."""
         return self.settings.name
 
     @property
     def identity(self) -> str:
-        """What tells it from campaigns of the same name elsewhere; a rebase does not change it."""
+        """Identifier that differs from campaigns of the same name elsewhere; a rebase keeps it."""
         return f"{self.store.uid}/{self.name}"
 
     @property
     def is_current(self) -> bool:
-        """Whether it still has its name, and not another campaign that took its place."""
+        """Whether the name still belongs to this campaign, and no other has replaced it."""
         with self.store.read() as session:
             return session.name_of(self.labelling.key) == self.name
 
     @property
     def version(self) -> str:
-        """A text that changes whenever something is stored that estimates and counts rest on."""
+        """Text that changes whenever something is stored that affects estimates or counts."""
         return self.current().version
 
     def current(self) -> Labelling:
-        """Take in what others have stored, and follow them if they have cut the strata anew."""
+        """Take in what others have stored, and follow a recut of the strata by others."""
         self.labelling.catch_up()
         if self.labelling.name != self.name and self._follow():
             self.labelling.catch_up()
         return self.labelling
 
     def _follow(self) -> bool:
-        """Go on with what has taken this campaign's place, if only its strata were cut anew."""
+        """Go on with this campaign's replacement, if only its strata were cut anew."""
         from assay.campaign.recut import successor
 
         found = successor(self.labelling)
@@ -85,7 +88,7 @@ class Desk:
         return found is not None
 
     def following(self, work: Callable[[], T]) -> T:
-        """Do something; once more where others have cut the strata anew meanwhile."""
+        """Call `work`; retry if others have cut the strata anew meanwhile."""
         while True:
             try:
                 return work()
@@ -97,8 +100,8 @@ class Desk:
 
     @property
     def recut_is_due(self) -> bool:
-        """Whether there are labels enough to see what the columns of `aux` tell."""
-        from assay.core.error_model import scheduled
+        """Whether there are enough labels to learn from the columns of `aux`."""
+        from assay.core.learning import scheduled
 
         if not self.settings.source.aux or self.labelling.rounds.reason is not Reason.GO_ON:
             return False
@@ -107,17 +110,17 @@ class Desk:
         return scheduled(self.labelling.answered) > done
 
     def put_off_recut(self) -> None:
-        """Let it not be due again before there are twice as many labels: somebody else does it."""
-        from assay.core.error_model import scheduled
+        """Put the recut off until there are twice as many labels: another process does it."""
+        from assay.core.learning import scheduled
 
         self._recut_tried = scheduled(self.labelling.answered)
         self.labelling.held = False
 
     def hold_for_recut(self) -> bool:
-        """Tell whether to cut the strata anew now; where that must wait, deal no more rounds.
+        """Whether to cut the strata anew now; deal no more rounds while a recut has to wait.
 
-        A campaign that bets must have settled its bets on all that was dealt. Where many label at
-        once, the next round would be dealt as the last answer to this one comes.
+        A campaign that bets must first settle its bets on everything dealt. With many reviewers,
+        the next round would be dealt as the last answer to this one arrives.
         """
         due, bets = self.recut_is_due, self.settings.design.bets
         self.labelling.held = due and bets
@@ -129,34 +132,32 @@ class Desk:
             return
         try:
             self.recut()
-        except PredictionsError as error:  # the strata as they are do, too
+        except PredictionsError as error:  # keep the present strata
             warn(f"the strata were not cut anew: {error}", AssayWarning, stacklevel=3)
 
     def recut(self) -> bool:
-        """Learn from the labels what the columns of `aux` tell, and cut the strata anew by that.
+        """Learn from the labels how the columns of `aux` predict the outcome, and recut the strata.
 
-        `Campaign.ask` does so by itself at numbers of labels that are fixed beforehand: 100, 200,
-        400 and so on. The last of these that was reached counts, and nothing is done before the
-        first. All labels are kept, and most of them count at once. A guaranteed campaign can do so
-        between two rounds only, and then all labels count.
+        `Campaign.ask` calls this at fixed numbers of labels: 100, 200, 400 and so on. The last
+        number reached counts, and nothing happens before the first. All labels are kept, and most
+        count at once. A guaranteed campaign can recut only between two rounds, and then all labels
+        count.
 
-        Whether the strata are others now is returned: they stay where the columns tell no more than
-        the score.
+        Returns whether the strata changed: they stay if the columns tell no more than the score.
         """
-        from assay.campaign.recut import recut
-        from assay.campaign.replacement import OutrunError
+        from assay.campaign.recut import OutrunError, recut
 
         self.current()
         if self.settings.design.bets and self.labelling.rounds.outstanding:
-            return False  # bets on a round are settled when all of it is known
+            return False  # bets on a round are settled once it is complete
         self.put_off_recut()
         try:
             found = recut(self.labelling, self._recut_tried) if self._recut_tried else None
-        except ReplacedError:  # somebody else has done it meanwhile
+        except ReplacedError:  # another process has done it meanwhile
             if self._follow():
                 return True
             raise
-        except OutrunError:  # somebody was given more items meanwhile: when these are judged
+        except OutrunError:  # items were given out meanwhile: retried when they are judged
             self._recut_tried = 0
             return False
         if found is None:
@@ -187,9 +188,9 @@ class Desk:
         }
 
     def reviews_of(self, item_ids: Iterable[str]) -> dict[str, Review]:
-        """Reviews of some items, by their ids as text; only of those asked for.
+        """Reviews of the given items, by id as text; only of items that were asked for.
 
-        An item of which nothing was said yet has a review that holds nothing.
+        An item without labels has an empty review.
         """
         labelling = self.current()
         asked = (each for each in item_ids if labelling.was_asked(each))
@@ -198,9 +199,9 @@ class Desk:
     def record(self, labels: Sequence[Label], *, revise: bool = False) -> Recorded:
         """Record answers of several reviewers, all of them or, with an error, none.
 
-        An answer that its reviewer has given before changes nothing, unless `revise` lets a
-        different one take its place. Answers of more reviewers than an item wants are kept, and do
-        not count (`assay.labelling.review_rule` has the rule). Keys are left out.
+        Repeating an answer changes nothing. With `revise`, a different answer replaces the earlier
+        one. Answers of more reviewers than an item wants are kept, and do not count
+        (`assay.labelling.review_rule` has the rule). Keys are ignored.
 
         >>> import assay
         >>> campaign = assay.create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
@@ -212,8 +213,8 @@ class Desk:
         return self.following(lambda: self._record(checked, revise=revise))
 
     def _record(self, labels: Sequence[Label], *, revise: bool) -> Recorded:
-        # A file may have a hundred thousand: they are checked while others go on writing, and in
-        # the transaction only those are checked again whose items others have spoken of since.
+        # A file may have a hundred thousand: they are checked while others go on writing, and the
+        # transaction checks only those again whose items got labels since.
         with self.labelling.read() as session:
             known = self.labelling.last_label
             prepared = session.prepare(labels)
@@ -233,7 +234,7 @@ class Desk:
             if now == said or set(now) < set(said):
                 left_out = {at for at, place in enumerate(said) if kinds[place] == "unchanged"}
                 session.put_waiting(self.labelling.key, waiting, left_out)
-            else:  # somebody has said something else since
+            else:  # another label was recorded since
                 session.put_labels(self.labelling.key, [prepared[place] for place in now])
             self.free(session, answered)
         spare = kinds.count("spare")
@@ -241,7 +242,7 @@ class Desk:
         return Recorded(new + spare, revised, unchanged, spare)
 
     def free(self, session: Session, answered: Set[tuple[str, str]]) -> None:
-        """End the claims on items that their holders have answered: items, and who has."""
+        """End claims on items that their holders have answered: pairs of item and reviewer."""
         live = session.live_claims(self.labelling.key)
         over = [claim for claim in live if (claim.item_id, claim.reviewer) in answered]
         session.give_back(self.labelling.key, over)

@@ -50,27 +50,27 @@ _OF_A_JUDGE = ("csv", "jsonl")  # formats of items for a judge
 
 @dataclass(frozen=True)
 class Labels:
-    """What a file of labels holds."""
+    """Contents of a label file."""
 
-    name: str  # what the file is called
+    name: str  # name of the file
     format: str
     rows: tuple[FileLabel, ...]  # answers, each with its place in the file
-    # without_label, skipped: rows that say nothing yet, and those that somebody put aside.
+    # without_label, skipped: rows without a label yet, and skipped rows.
     without_label: int
     skipped: int
 
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of the rows of a file of labels."""
+    """Outcome of an import of labels."""
 
     new: int
     revised: int
     unchanged: int
     without_label: int
-    # How many of the new ones do not count, as their items had all the answers they want.
+    # Number of new labels that do not count: their items had all the answers they want.
     spare: int = 0
-    skipped: int = 0  # items that somebody looked at and put aside
+    skipped: int = 0  # skipped items
     format: str = "csv"
 
 
@@ -79,25 +79,24 @@ def read_labels(
     # left out, other columns ignored.
     source: Any,
     *,
-    campaign: Campaign,  # whose items the labels are of
-    format: str | None = None,  # one of `FORMATS`; by default told from the file's name and content
-    # id_column, label_column, reviewer_column, comment_column: where tables, and jsonl, have ids (a
-    # column called as the predictions' ids, or else `id`, when left out), answers and, if they do,
-    # who gave them (`reviewer`) and what was written beside them (`comment`, unless the items show
-    # a column of this name)
+    campaign: Campaign,  # campaign of the labelled items
+    format: str | None = None,  # one of `FORMATS`; default: from the file's name and content
+    # id_column, label_column, reviewer_column, comment_column: columns of tables, and of jsonl,
+    # with ids (default: the name of the predictions' ids, or else `id`), answers, reviewers
+    # (`reviewer`) and comments (`comment`, unless the items show a column of this name)
     id_column: str | None = None,
     label_column: str = "label",
     reviewer_column: str | None = None,
     comment_column: str | None = None,
-    reviewer: str = "",  # who gave the answers that the file names nobody for
-    # Who people are here, by their names in the file, such as `label-studio:5`.
+    reviewer: str = "",  # reviewer of answers without one in the file
+    # Names of reviewers by their names in the file, such as `label-studio:5`.
     rename: Mapping[str, str] | None = None,
-    # What words of the file mean: ``{"spam": "yes", "ham": "no"}``, or the class that each stands
-    # for; or a file that says so, as `read_map` reads it.
+    # Meaning of the file's words: ``{"spam": "yes", "ham": "no"}``, or the class of each; or a file
+    # with them, as `read_map` reads it.
     map: Mapping[str, object] | str | PathLike[str] | None = None,
-    # How the file's text is written, such as latin-1; UTF-8 when left out.
+    # Encoding of the file, such as latin-1; default: UTF-8.
     encoding: str | None = None,
-    limits: Limits | None = None,  # how much the content may hold
+    limits: Limits | None = None,  # limits of the content
 ) -> Labels:
     """Read and check a file of labels as `import_labels` does, without recording anything.
 
@@ -134,7 +133,7 @@ def read_labels(
 
 
 def _content(source: Any, encoding: str | None) -> Content:
-    """Return what is to be read; a DataFrame as the lines of JSON that it could be."""
+    """Content to read; a DataFrame as the equivalent JSON lines."""
     if isinstance(source, _FILES):
         return Content(source, encoding)
     try:
@@ -152,31 +151,31 @@ def _content(source: Any, encoding: str | None) -> Content:
 
 
 def _id_columns(campaign: Campaign) -> tuple[str, ...]:
-    """Return what the column of ids may be called: as in the predictions, or as in an export."""
+    """Possible names of the id column: as in the predictions, or as in an export."""
     own = campaign.settings.source.columns["id"]
     return tuple(dict.fromkeys([own or "id", "id"]))
 
 
 def _further(campaign: Campaign, format: Format) -> tuple[str, ...]:
-    """Return what is read beside ids and labels.
+    """Columns to read besides ids and labels.
 
-    Items may well show a column `comment`. In a table that is taken for theirs; jsonl has what they
-    show in an object of its own.
+    Items may show a column `comment`. In a table that column is taken for theirs; jsonl keeps shown
+    columns in an object of its own.
     """
     shown = campaign.settings.source.columns["show"] if format.name != "jsonl" else ()
     return tuple(name for name in FURTHER if name != "comment" or name not in shown)
 
 
 def import_labels(
-    campaign: Campaign,  # the one that asked for the items
+    campaign: Campaign,  # campaign that asked for the items
     source: Any,
     *,
-    revise: bool = False,  # let a reviewer's answers take the place of their different earlier ones
-    **reading: Any,  # how the file is read: as in `read_labels`
+    revise: bool = False,  # let answers replace earlier ones of the same reviewer
+    **reading: Any,  # reading options: as in `read_labels`
 ) -> Imported:
-    r"""Tell a campaign the labels of a file: all of them or, with an error, none.
+    r"""Record the labels of a file: all of them or, with an error, none.
 
-    Doing it again changes nothing.
+    Repeating the import changes nothing.
 
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=3)
@@ -197,7 +196,7 @@ def import_labels(
 
 
 def _conflict(campaign: Campaign, found: Labels) -> LabelConflictError:
-    """Return the error that names every answer unlike the one its reviewer gave before."""
+    """Error that lists every answer that differs from its reviewer's earlier one."""
     reviews, id_of = campaign.desk.reviews(), campaign.settings.item_id
     told = []
     for row in found.rows:
@@ -221,7 +220,7 @@ def _conflict(campaign: Campaign, found: Labels) -> LabelConflictError:
 
 
 def _with_places(campaign: Campaign, error: LabelError, found: Labels) -> LabelError:
-    """Return the campaign's error with the places of the ids that it names."""
+    """Return the campaign's error, with the places of the ids that it names."""
     places = [
         f"{row.where}: {campaign.settings.item_id(row.item_id)!r}"
         for row in found.rows
@@ -236,33 +235,33 @@ def _with_places(campaign: Campaign, error: LabelError, found: Labels) -> LabelE
 
 @dataclass(frozen=True)
 class Written:
-    """What goes into a file."""
+    """Contents of a file to write."""
 
     content: bytes
     sheet: Sheet  # the same as rows
     # suffix, media_type: how the file's name should end, and what it is.
     suffix: str
     media_type: str
-    # What the tool must be told before it takes the file, where there is such a thing.
+    # Configuration that the tool needs before it takes the file, if any.
     config: bytes | None = None
-    config_suffix: str = ""  # how the name of a file with that ends, behind this one's
+    config_suffix: str = ""  # suffix of the configuration's file name
 
     @property
     def count(self) -> int:
-        """How many items or labels it has."""
+        """Number of items or labels."""
         return len(self.sheet.rows)
 
 
 def write_batch(
     campaign: Campaign,
-    size: int,  # how many items
+    size: int,  # number of items
     *,
     format: str = "csv",  # one of `FORMATS` that has `write_batch`
-    # Who will judge them: nobody else is given them for `lease` seconds.
+    # Reviewer who will judge them: nobody else gets them for `lease` seconds.
     reviewer: str | None = None,
     lease: float = 600.0,
 ) -> Written:
-    r"""Return the next items to judge, as a file.
+    r"""Next items to judge, as a file.
 
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
@@ -292,7 +291,7 @@ def write_batch(
 
 
 def config_suffix(campaign: Campaign, format: str) -> str:
-    """Return how a file ends that a tool is told what it needs with; empty where there is none."""
+    """Suffix of the configuration file that a tool needs; empty if it needs none."""
     found = FORMATS.get(format)
     nothing = Batch("", (), (), campaign.settings.classes)
     return "" if found is None or found.config_of(nothing) is None else found.config_suffix
@@ -301,7 +300,7 @@ def config_suffix(campaign: Campaign, format: str) -> str:
 def write_unjudged(
     campaign: Campaign, size: int, *, column: str | None = None, format: str = "csv"
 ) -> Written:
-    r"""Return items for a judge, as a file with an empty column for its verdict.
+    r"""Items for a judge, as a file with an empty column for its verdict.
 
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
@@ -323,7 +322,7 @@ def write_unjudged(
 
 
 def write_labels(campaign: Campaign, *, format: str = "csv") -> Written:
-    r"""Return what every reviewer says now, as a file.
+    r"""Return the current labels of all reviewers, as a file.
 
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
@@ -344,32 +343,32 @@ def _cannot(format: Format, what: str, others: list[Format]) -> InputError:
     )
 
 
-# What of a label goes into a file; its key is between a page and the storage.
+# Columns of a label file; keys stay between a page and the storage.
 _FIRST = ("item_id", "answer", "reviewer", "told_at", "late", "ruling")
 _LATER = tuple(name for name in LABEL_FIELDS if name not in (*_FIRST, "key"))
 _LABELS = ("id", "label", *_FIRST[2:], "counts", *_LATER)
 
 
 def labels_sheet(campaign: Campaign) -> Sheet:
-    """Return what every reviewer says of an item now, in the order in which they began to.
+    """Return the current labels of all reviewers, in the order in which each first answered.
 
     Recorded in this order in a campaign that has asked for the same items, the answers lead to the
-    same estimate. `counts` tells those that decide about their items from further reviewers'
-    answers and those that a ruling overrode. Answers from before a rebase are left out as long as
-    they wait for their items to be drawn.
+    same estimate. `counts` marks answers that decide about their items, as opposed to those of
+    further reviewers and those that a ruling overrode. Answers from before a rebase are left out
+    until their items are drawn.
 
-    What is known of the item stands beside: what each classifier said, its score, and what is
-    shown of it. The item's sampling weight is shared among the rows that decide about it, so that
-    weighted sums over all rows count every item once; rows that decide nothing have none.
+    Each row also has the predictions, the scores and the shown columns of its item. The item's
+    sampling weight is shared among the rows that decide about it, so that weighted sums over all
+    rows count every item once; other rows have none.
     """
     item_id = campaign.settings.item_id
     events = campaign.events()
     reviews = campaign.desk.reviews()
-    # A reviewer's latest event says what and when, the first since they said nothing says where.
+    # A reviewer's latest event gives the label and the time, the first one its place in the order.
     began: dict[tuple[str, str, bool], int] = {}
     latest: dict[tuple[str, str, bool], StoredLabel] = {}
     for event in events:
-        # Of rulings there is one at a time, whoever gives it.
+        # There is one ruling at a time, whoever gives it.
         key = (event.item_id, "" if event.ruling else event.reviewer, event.ruling)
         if event.answer == WITHDRAWN:
             began.pop(key, None)
@@ -414,7 +413,7 @@ MISTAKE_FORMATS = tuple(_WRITERS)
 
 
 def write_mistakes(mistakes: Mistakes, *, format: str = "csv") -> Written:
-    r"""Return mistakes as a file, one row each.
+    r"""Mistakes as a file, one row each.
 
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)

@@ -1,4 +1,4 @@
-"""Campaigns that go on with other predictions and all labels: extended by new ones, or rebased."""
+"""Campaigns that go on with other predictions and all labels: extended or rebased."""
 
 import json
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from assay.campaign.carry_over import count_there, refuse_other_ids, replace_cam
 from assay.campaign.classes import classes_of_several
 from assay.campaign.create import parts_of, settings_of
 from assay.campaign.setup import Setup, set_up
-from assay.core.asked import Asked
+from assay.core.goal import Asked
 from assay.core.metrics import sides
 from assay.core.types import Ints
 from assay.core.vocabulary import Vocabulary
@@ -37,21 +37,21 @@ from assay.storage import CardRow, Session, Store, open_storage
 def extend_campaign(
     predictions: object, name: str = "campaign", *, storage: str | None = None
 ) -> Campaign:
-    """Let new predictions join those that a campaign is about, and keep all labels.
+    """Add new predictions to a campaign, keeping all labels.
 
-    The strata keep their cuts and grow; the new items take their places among the cards in
-    reserve. The predictions from before are not read, and need not be there, until the reserve is
-    used up. Answers count as after `rebase_campaign`. Where the scores drift far from those that
-    the strata were cut for, a rebase needs fewer labels.
+    The strata keep their cuts and grow; the new items take their places among the cards in reserve.
+    The earlier predictions are not read, and need not be available, until the reserve is used up.
+    Answers count as after `rebase_campaign`. If the scores drift far from those that the strata
+    were cut for, a rebase needs fewer labels.
 
     Parameters
     ----------
     predictions : path, DataFrame, Arrow table, mapping of arrays, `Scan` or `Predictions`
-        The new items only, with the columns that the others have. Where the campaign was made with
-        a condition on the rows (`assay.Scan`), it holds for a path, too.
+        The new items only, with the columns of the others. If the campaign has a condition on the
+        rows (`assay.Scan`), it applies to a path, too.
     name, storage : str
-        As they were given to `create_campaign`. The campaign as it was is kept under the name
-        ``NAME until 2026-11-15 12:00:03`` (UTC).
+        As given to `create_campaign`. The former campaign is kept under the name ``NAME until
+        2026-11-15 12:00:03`` (UTC).
 
     Examples
     --------
@@ -97,12 +97,12 @@ def extend_campaign(
         _cards(reserve, new, settings, dealt=rounds.sum(axis=0)),
         gone=_still_gone(judged, new, settings),
         predictions=None,
-        confirmed=is_confirmed(store, old),  # of the old parts nothing was read, and none given
+        confirmed=is_confirmed(store, old),  # the old parts were neither read nor given
     )
 
 
 def _refuse_if_fixed(settings: Settings) -> None:
-    """Raise where new items would change what is known of the others."""
+    """Raise if new items would change what is known of the others."""
     if not settings.goal.single:
         several = "about several metrics or classifiers"
         what = several if settings.is_binary else f"of {len(settings.classes):,} classes"
@@ -134,7 +134,7 @@ def _refuse_if_fixed(settings: Settings) -> None:
 
 
 def _refuse_misfit(new: Predictions, old: Settings) -> None:
-    """Raise where new predictions cannot join the population as it is cut."""
+    """Raise if new predictions cannot join the population as it is cut."""
     refuse_other_ids(new, old)
     if any(new.fingerprint() == part.fingerprint for part in old.source.parts):
         raise PredictionsError(
@@ -168,10 +168,9 @@ def _rebase_hint(settings: Settings) -> str:
 
 
 def _reserve(session: Session, key: int, settings: Settings) -> Top:
-    """Return the cards in reserve.
+    """Cards in reserve.
 
-    Labels from before the campaign lie on top of it, out of order; below them, and so at its end,
-    it is in order, and complete.
+    Prior labels lie on top, out of order; the cards below them are in order and complete.
     """
     sizes = settings.strata.sizes.tolist()
     decks = [
@@ -186,7 +185,7 @@ def _reserve(session: Session, key: int, settings: Settings) -> Top:
 
 
 def _cards(reserve: Top, new: Predictions, settings: Settings, *, dealt: Ints) -> list[CardRow]:
-    """Return the cards of old and new items, as deep as a new reserve, or one that has grown."""
+    """Cards of old and new items, as deep as a new reserve or one that has grown."""
     counts = np.maximum(depth(settings), 2 * dealt).tolist()
     decks = new.deal(
         settings.strata, scale=settings.source.scale, seed=settings.seed, counts=counts
@@ -201,7 +200,7 @@ def _cards(reserve: Top, new: Predictions, settings: Settings, *, dealt: Ints) -
 
 
 def _still_gone(judged: set[str], new: Predictions, settings: Settings) -> int:
-    """Return how many judged items are in no part; those in the new one have come back."""
+    """Count judged items that are in no part; those in the new part have come back."""
     gone = 0 if settings.before is None else settings.before.gone
     return gone and gone - count_there(judged, new, settings)
 
@@ -213,31 +212,30 @@ def rebase_campaign(
     predictions: object = None,
     aux: Sequence[str] | None = None,
 ) -> Campaign:
-    """Go on with a campaign on predictions that have changed, and keep all labels.
+    """Continue a campaign on changed predictions, keeping all labels.
 
     The predictions are read again and cut into strata anew; the design, the goal, the seed and the
-    columns stay. Items keep their place in the order for ever, so most of those that were judged
-    are drawn again: their answers count, and nobody is asked again. Answers to items that are not
-    drawn (yet) wait, and are not counted before: only a random sample may count.
+    columns stay. Items have a permanent place in the order, so most judged items are drawn again:
+    their answers count, and nobody is asked again. Answers to items that are not drawn (yet) wait,
+    and do not count before: only a random sample may count.
 
     Parameters
     ----------
     name, storage : str
-        As they were given to `create_campaign`. The campaign as it was is kept under the name
-        ``NAME until 2026-11-15 12:00:03`` (UTC).
+        As given to `create_campaign`. The former campaign is kept under the name ``NAME until
+        2026-11-15 12:00:03`` (UTC).
     predictions : optional
-        The predictions as they are now; when left out, they are read from where they were. A list
-        may hold several parts. Where the campaign was made with a condition on the rows
-        (`assay.Scan`), it holds for a path, too.
+        The current predictions. Default: read from their stored location. A list may hold several
+        parts. If the campaign has a condition on the rows (`assay.Scan`), it applies to a path,
+        too.
     aux : sequence of str, optional
-        The columns that are second opinions from now on; when left out, those of before. What they
-        tell is learned anew, from the labels so far. None may have been made with these labels.
+        Columns that are second opinions from now on. Default: those of before. Their model is
+        trained anew, on the labels so far. None may have been made with these labels.
 
     Returns
     -------
     Campaign
-        Its ``settings.before`` says how many items had been judged, and how many of these are
-        gone.
+        Its ``settings.before`` has the number of judged items, and how many of them are gone.
 
     Notes
     -----
@@ -270,9 +268,9 @@ def rebase_campaign(
     else:
         scans = scans_of(predictions, old.source)
     if aux is not None or old.epochs:
-        # Bets begin again, on strata that no label had a part in.
+        # Bets begin again, on strata that no label has influenced.
         old = _with_aux(old, old.source.aux if aux is None else aux)
-    if not old.is_binary and not old.classes.multilabel:
+    if old.classes.has_matrix:
         old = replace(old, classes=_classes_now(scans, old))
     found = read_again(scans, old)
     refuse_other_ids(found, old)
@@ -315,7 +313,7 @@ def rebase_campaign(
 
 
 def _classes_now(scans: Sequence[Scan], old: Settings) -> Vocabulary:
-    """Return the classes of a campaign, and behind them those that predictions have besides."""
+    """Classes of a campaign, followed by any further classes in the predictions."""
     columns = list(old.source.columns["classifiers"].values())
     beside = list(zip(scans, columns, strict=False))
     every = beside if old.source.compares else [(scans[0], each) for each in columns]
@@ -324,12 +322,13 @@ def _classes_now(scans: Sequence[Scan], old: Settings) -> Vocabulary:
 
 
 def _with_aux(settings: Settings, aux: Sequence[str]) -> Settings:
-    """Return the settings with other columns for a model, and without one of before."""
+    """Return the settings with other columns for a model, and without the earlier model."""
     if isinstance(aux, str):
         raise DesignError(f"aux={aux!r} is one text", hint=f"give a list: aux=[{aux!r}]")
     source = settings.source
     columns = {name: each for name, each in source.columns.items() if name not in ("aux", "model")}
-    # Strata by a model are of margins; the score's own scale was given, or is told by its range.
+    # Strata by a model are of margins; the score's own scale was given, or is inferred from its
+    # range.
     scale = source.scale if source.model is None else columns.get("scale", "probability")
     columns |= {"aux": list(aux)} if aux else {}
     scores = [name for name in source.scores if name not in source.aux]
@@ -351,7 +350,7 @@ def _where_they_were(store: Store, settings: Settings) -> list[Scan]:
 
 
 def _begin_again(found: Predictions, old: Settings) -> Setup:
-    """Cut other predictions as a campaign was made."""
+    """Cut other predictions with the settings of a campaign."""
     columns = dict(old.source.columns)
     return set_up(
         found,
@@ -359,8 +358,8 @@ def _begin_again(found: Predictions, old: Settings) -> Setup:
         Asked.again(old.goal),
         classifiers=columns.pop("classifiers", None),
         classes=None if old.is_binary else old.classes,
-        # Probabilities are told by their range again: they may have become margins, not the
-        # reverse.
+        # Probabilities are inferred from their range again: they may have become margins, but not
+        # the reverse.
         scale=None if old.source.scale == "probability" else old.source.scale,
         design=old.design,
         doubted=False,

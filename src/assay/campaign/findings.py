@@ -1,7 +1,7 @@
-"""Findings: what a campaign knows. Estimates, slices, curves, errors, reports; nothing is changed.
+"""Findings: estimates, slices, curves, errors and reports of a campaign. Nothing is changed.
 
-What only some methods need is imported in them: whoever asks how a campaign stands should not wait
-for what draws reports, cuts strata or reads predictions.
+Imports needed by few methods are inside them: a status should not wait for the code that draws
+reports, cuts strata or reads predictions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _LOOKS = 20  # at rounds that wait for answers, for the picture in a notebook
 
 
 class Findings:
-    """The half of a `Campaign` that reads.
+    """Read-only half of a `Campaign`.
 
     Every method first takes in what other processes have added to the storage.
     """
@@ -57,12 +57,12 @@ class Findings:
 
     @property
     def name(self) -> str:
-        """The name it is stored under."""
+        """Name under which the campaign is stored."""
         return self.desk.name
 
     @property
     def settings(self) -> Settings:
-        """All that was fixed when the campaign was made."""
+        """Settings that were fixed when the campaign was created."""
         return self.desk.settings
 
     @property
@@ -71,7 +71,7 @@ class Findings:
         return self.desk.current().rounds.reason is not Reason.GO_ON
 
     def outlook(self) -> Outlook:
-        """Return how many more answers the goal is likely to take, and how that is known.
+        """Forecast of the further answers that the goal takes, with its basis.
 
         Examples
         --------
@@ -79,7 +79,7 @@ class Findings:
         >>> campaign = assay.create_campaign(
         ...     {"p": [0.9, 0.8, 0.7]}, score="p", threshold=0.5, budget=2)
         >>> campaign.outlook()
-        Outlook(answers=2, words='to the end of the budget')
+        Outlook(answers=2, words='until the budget is used up')
         """
         estimates, rounds = self.estimates(), self.desk.labelling.rounds
         return outlook_of(
@@ -91,16 +91,16 @@ class Findings:
         )
 
     def savings(self) -> Savings | None:
-        """Return what second opinions save in labels; None where strata are by the score.
+        """Labels saved by second opinions; None if strata are by the score.
 
-        Also where fewer than 50 judged items are known, or the scores were not kept with them.
+        Also None if fewer than 50 judged items are known, or if the scores were not kept with them.
         """
         from assay.labelling import savings_of
 
         return savings_of(self.desk.current())
 
     def threshold(self) -> ThresholdAnswer:
-        """Return what is known of the threshold that was asked for, with `threshold_for`.
+        """Answer to the request of `threshold_for`, from the labels so far.
 
         Examples
         --------
@@ -128,10 +128,9 @@ class Findings:
         return found
 
     def estimate(self, metric: str | None = None) -> Estimate:
-        """Return what is known now of a metric.
+        """Return the current estimate of a metric.
 
-        Of several, and none named, it is the one that is farthest from its goal; `estimates` has
-        all of them.
+        Default: of several metrics, the one farthest from its goal; `estimates` has all of them.
         """
         every = self.estimates()
         if metric is None:
@@ -145,11 +144,11 @@ class Findings:
         return every[metric]
 
     def estimates(self) -> Estimates:
-        """Return what is known now of every metric that was asked for, by its name."""
+        """Return the current estimates of all requested metrics, by name."""
         return estimates_of(self.desk.current())
 
     def strata(self) -> list[StratumRow]:
-        """Return one row a stratum: what it is, its size, and its labels so far."""
+        """One row per stratum: its definition, its size, and its labels so far."""
         return strata_in(self.desk.current())
 
     def slices(
@@ -160,19 +159,20 @@ class Findings:
         predictions: object = None,
         simultaneous: bool = False,
     ) -> Slices:
-        """Return a metric in every slice of the items, from the labels that are there.
+        """Metric in every slice of the items, from the labels so far.
 
         Parameters
         ----------
         column : str
-            The column whose values are the slices: named with `slices` or `show` when the campaign
-            was made, or any column of predictions that can be read again.
+            Column whose values are the slices: one of `slices` or `show` of the new campaign, or
+            any column of predictions that can be read again.
         metric : str, optional
-            One that the campaign estimates; otherwise the first that is no difference.
+            One of the campaign's metrics. Default: the first that is not a difference.
         predictions : optional
-            Where to look the items up, as in `load_campaign`.
+            Where to look up the items, as in `load_campaign`.
         simultaneous : bool
-            The confidence is that all intervals are right at once (Bonferroni), not each.
+            Whether the confidence is that all intervals are right at once (Bonferroni), instead of
+            each.
 
         Examples
         --------
@@ -183,7 +183,7 @@ class Findings:
         >>> estimate = campaign.tell({item.id: item.id != 2 for item in campaign.ask(3)})
         >>> slices = campaign.slices("lang")
         >>> round(slices["en"].value, 3), slices["en"].verdict, list(slices)
-        (0.667, 'too few to say: 2 of 30 labels', ['en', '(missing)'])
+        (0.667, 'too few labels: 2 of 30 labels', ['en', '(missing)'])
         """
         from assay.labelling import slices_of
 
@@ -203,22 +203,21 @@ class Findings:
         classifier: str | None = None,
         predictions: object = None,
     ) -> Mistakes:
-        """Return the judged items of which a classifier said otherwise than people did.
+        """Judged items with a wrong prediction, the most confident first.
 
-        Those come first of which it was most sure. It is for the campaign's owner: who knows what
-        the classifier said judges otherwise.
+        For the campaign's owner: knowing the predictions biases a reviewer.
 
         Parameters
         ----------
         kind : {"fp", "fn"}, optional
-            False positives alone, or false negatives alone. Of more classes: the name of one, for
-            items of this class, and for those that were predicted to be.
+            Only false positives, or only false negatives. With more classes: a class's name, for
+            items of this class, and for those predicted to be of it.
         where : mapping of str to object, optional
-            Slices to look into: ``{"lang": "de"}``; columns as in `slices`.
+            Only these slices: ``{"lang": "de"}``; columns as in `slices`.
         classifier : str, optional
-            Of several, which.
+            Which classifier, if there are several.
         predictions : optional
-            Where to look scores and slices up that were not kept with the items, as in
+            Where to look up scores and slices that were not kept with the items, as in
             `load_campaign`.
 
         Examples
@@ -245,12 +244,12 @@ class Findings:
         )
 
     def confusion(self, classifier: str | None = None) -> ConfusionMatrix:
-        """Return what the items that are called each class are, where there are more than two.
+        """Confusion matrix of a campaign with more than two classes.
 
         Parameters
         ----------
         classifier : str, optional
-            Whose matrix, where there are several.
+            Which classifier, if there are several.
 
         Examples
         --------
@@ -268,14 +267,14 @@ class Findings:
     def by_class(
         self, classifier: str | None = None, *, classes: Sequence[str] | None = None
     ) -> ClassTable:
-        """Return precision, recall and F1 of each class, where there are more than two.
+        """Precision, recall and F1 of each class, in a campaign with more than two.
 
         Parameters
         ----------
         classifier : str, optional
-            Whose predictions, where there are several.
+            Which classifier, if there are several.
         classes : sequence of str, optional
-            Which classes; otherwise all, and of more than sixty those with the most labels.
+            Which classes. Default: all, or of more than sixty those with the most labels.
 
         Examples
         --------
@@ -291,16 +290,16 @@ class Findings:
         return class_table_of(self.desk.current(), classifier, classes)
 
     def curve(self, *, predictions: object = None) -> ThresholdCurve:
-        """Return precision, recall and others at every threshold of the score, with intervals.
+        """Precision, recall and others at every threshold of the score, with intervals.
 
-        From the labels that are there. A campaign for accuracy or F1, whose labels lie on both
-        sides of the threshold, tells all of it; one for precision tells precision from its
-        threshold on.
+        Uses the labels so far. A campaign for accuracy or F1, with labels on both sides of the
+        threshold, supports the whole curve. One for precision supports precision from its threshold
+        on.
 
         Parameters
         ----------
         predictions : optional
-            Where the predictions are, as in `load_campaign`: the scores of all items are counted
+            Location of the predictions, as in `load_campaign`: the scores of all items are counted
             again.
 
         Examples
@@ -327,22 +326,22 @@ class Findings:
         by: str | None = None,
         predictions: object = None,
     ) -> JudgeQuality:
-        """Return how good a judge is whose verdicts are in a column, from the labels so far.
+        """Quality of a judge whose verdicts are in a column, from the labels so far.
 
-        Its sensitivity, specificity, agreement and Cohen's kappa, with people's answers as the
-        truth, and how far metrics by its verdicts are from those by people's answers.
+        Sensitivity, specificity, agreement and Cohen's kappa, with people's answers as the truth,
+        and the difference between metrics by its verdicts and by people's answers.
 
         Parameters
         ----------
         column : str
-            Of `aux`, or any column as in `slices`: true and false, yes and no, or numbers. Items
-            without a value are left out.
+            A column of `aux`, or any column as in `slices`: true and false, yes and no, or numbers.
+            Items without a value are left out.
         at : float, optional
-            The number from which on the verdict is yes.
+            Number from which on the verdict is yes.
         by : str, optional
-            A column of slices, to have all of it in each.
+            Column of slices, to repeat all figures in each.
         predictions : optional
-            Where to look the items up, as in `load_campaign`.
+            Where to look up the items, as in `load_campaign`.
 
         Examples
         --------
@@ -355,36 +354,35 @@ class Findings:
         >>> quality.sensitivity.value, quality.specificity.value, quality.kappa.value
         (1.0, 0.5, 0.5)
         >>> print(quality.gaps[0])
-        accuracy: the judge says 0.750, people say 1.000; -0.250 [-0.250, -0.250], the judge is too
-        hard on it
+        accuracy: the judge says 0.750, people say 1.000; -0.250 [-0.250, -0.250], the judge is
+        too strict
         """
         from assay.labelling import judge_of
 
         return judge_of(self.desk.current(), column, at=at, by=by, predictions=predictions)
 
     def judges(self) -> tuple[JudgeQuality, ...]:
-        """Return how good every judge is among the columns of `aux`, from the labels so far.
+        """Quality of every judge among the columns of `aux`, from the labels so far.
 
-        Of those that say yes or no, and whose verdicts are kept with the items: nothing is read.
-        `judge` tells it of any column.
+        Only judges that say yes or no and whose verdicts are kept with the items: nothing is read.
+        `judge` takes any column.
         """
         from assay.labelling import judges_of
 
         return judges_of(self.desk.current())
 
     def unjudged(self, n: int, *, column: str | None = None) -> list[Item]:
-        """Return items that a judge was not asked about yet, to have a part of all items judged.
+        """Items without a judge's verdict, to have a random part of all items judged.
 
-        They are the first in an order of their own, which has nothing to do with that of the
-        labels: a random part of the items that the metric is about. Those that have a verdict in
-        the column are passed over, so that the next ones come when the verdicts are there. What
-        they show is what reviewers see.
+        They are the first in an order of their own, independent of the labels' order: a random part
+        of the items that the metric is about. Items with a verdict in the column are passed over,
+        so the next ones follow once the verdicts are in. They show what reviewers see.
 
         Parameters
         ----------
         n : int
         column : str, optional
-            Of `aux`, with the verdicts so far. When left out: its only one, or none yet.
+            A column of `aux`, with the verdicts so far. Default: its only one, or none yet.
 
         Examples
         --------
@@ -400,15 +398,14 @@ class Findings:
         return unjudged_in(self.desk.current(), n, column)
 
     def report(self, *, names: bool = False, curve: bool = False) -> Report:
-        """Return all that a careful reader wants to know, as of now: HTML, Markdown and JSON.
+        """Full report of the current state: HTML, Markdown and JSON.
 
         Parameters
         ----------
         names : bool
-            Call the reviewers by their names. Otherwise they are numbered, in the order of their
-            first labels.
+            Name the reviewers. Otherwise they are numbered, in the order of their first labels.
         curve : bool
-            With the curve of the score, for which all scores are counted again.
+            Include the curve of the score, for which all scores are counted again.
 
         Examples
         --------
@@ -430,23 +427,22 @@ class Findings:
         shown: bool = False,
         comments: bool = False,
     ) -> Bundle:
-        """Write all that the estimates rest on into one zip, which any machine can check.
+        """Write the basis of all estimates into one zip, which any machine can check.
 
         The same state gives the same bytes. `assay.verify_bundle` and ``assay verify audit.zip``
-        put the campaign together again from the bundle alone, and compare every figure.
+        rebuild the campaign from the bundle alone, and compare every figure.
 
         Parameters
         ----------
         path : path
-            Of the zip, whose name must end so; a file that is there is replaced.
+            Name of the zip, ending in ``.zip``; an existing file is replaced.
         names : bool
             Keep the reviewers' names. Otherwise they are numbered, in the order of their first
             labels.
         shown : bool
-            Keep what reviewers saw of the items. The items' ids are there in any case.
+            Keep the columns that reviewers saw. The items' ids are always included.
         comments : bool
-            Keep what reviewers wrote beside their answers, which may tell who they are and what
-            they saw.
+            Keep the reviewers' comments, which may reveal who they are and what they saw.
         """
         from assay.audit import write_bundle
 
@@ -454,7 +450,7 @@ class Findings:
         return write_bundle(self.desk.labelling, path, **keep)
 
     def __str__(self) -> str:
-        """Return the name, what is known in a sentence, and every metric."""
+        """Return the name, a one-sentence summary, and every metric."""
         estimates = self.estimates()
         return "\n".join([self.name, plain_words(estimates), str(estimates)])
 

@@ -1,4 +1,4 @@
-"""A campaign's result in MLflow, beside whatever else is kept there of a model."""
+"""A campaign's result in MLflow, beside the other records of a model."""
 
 import re
 import time
@@ -16,21 +16,21 @@ _LONGEST = 200  # of a name, with room for a prefix and an ending; MLflow takes 
 
 
 def log_to_mlflow(campaign: Campaign, *, prefix: str = "", report: bool = True) -> str:
-    """Log a campaign's estimates to MLflow, and return the id of the run they are in.
+    """Log a campaign's estimates to MLflow, and return the run's id.
 
-    That is the active run, or else a new one, which is ended. Of each metric there are
-    ``precision``, ``precision_ci_low`` and ``precision_ci_high``, with the number of labels as the
-    step, so that MLflow draws how the interval narrowed; and ``precision_labels``. Of a classifier
-    that has a name it is ``precision.cnn``. What was fixed is in the parameters ``assay.goal``,
-    ``assay.design``, ``assay.seed`` and the like, and the report among the artifacts.
+    The run is the active one, or else a new one, which is ended. Each metric has ``precision``,
+    ``precision_ci_low`` and ``precision_ci_high``, with the number of labels as the step, so that
+    MLflow draws how the interval narrowed; and ``precision_labels``. The metric of a named
+    classifier is ``precision.cnn``. Settings are in the parameters ``assay.goal``,
+    ``assay.design``, ``assay.seed`` and the like, and the report is among the artifacts.
 
-    To log again when there are more labels adds to what is there.
+    Logging again with more labels adds to the existing values.
 
     Parameters
     ----------
     campaign : Campaign
     prefix : str
-        Goes before every name: ``"week 46/"``.
+        Prefix of every name: ``"week 46/"``.
     report : bool
         Whether to keep the report with the run, as ``report.html`` and ``report.json``.
 
@@ -47,7 +47,7 @@ def log_to_mlflow(campaign: Campaign, *, prefix: str = "", report: bool = True) 
 
 @contextmanager
 def _run_of(name: str) -> Iterator[str]:
-    """Give the active run's id, or that of a new run; what MLflow refuses is told as Assay does."""
+    """Yield the id of the active run, or of a new one; MLflow's errors become Assay's."""
     try:
         import mlflow
     except ImportError:
@@ -103,7 +103,7 @@ def _log(campaign: Campaign, run_id: str, prefix: str) -> None:
 def _numbers(
     estimate: Estimate, history: Sequence[HistoryPoint]
 ) -> Iterator[tuple[str, float, int]]:
-    """Give the endings of a metric's names, values and steps; those of the last step are last."""
+    """Yield suffixes of a metric's names, values and steps, in the order of the steps."""
     before = [point for point in history if point.labels < estimate.labels]
     now = HistoryPoint(estimate.labels, estimate.value, estimate.low, estimate.high)
     for point in (*thinned(before, _POINTS), now):
@@ -115,7 +115,7 @@ def _numbers(
 
 
 def _legal(names: Iterable[str]) -> list[str]:
-    """Return names that MLflow takes on every system, no two alike.
+    """Names that are valid in MLflow on every system, no two alike.
 
     >>> _legal(["precision:cnn", "recall:new - recall:old", "f1:cnn[lang=de]", "f1:cnn_lang_de"])
     ['precision.cnn', 'recall.new - recall.old', 'f1.cnn_lang_de', 'f1.cnn_lang_de_2']

@@ -1,4 +1,4 @@
-"""Periods of a series: which there are, and what a new one must not change."""
+"""Periods of a series, and which settings a new one must keep."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from assay.storage import Session, Store
 
 @dataclass(frozen=True)
 class Member:
-    """A period's campaign, as it is stored."""
+    """A period's stored campaign."""
 
     key: int
     settings: Settings
@@ -22,10 +22,10 @@ class Member:
 
 
 def members(session: Session, series: str) -> list[Member]:
-    """Return the periods of a series, oldest first."""
+    """Periods of a series, oldest first."""
     found = []
     for name in session.names():
-        # A period that was rebased is kept under another name, and is no longer one of them.
+        # A period that was rebased is kept under another name, and no longer counts.
         if name.startswith(f"{series}/") and " until " not in name:
             key, settings = find_campaign(session, name)
             if settings.series is not None and settings.series.name == series:
@@ -34,7 +34,7 @@ def members(session: Session, series: str) -> list[Member]:
 
 
 def refuse_if_begun(session: Session, *, series: Series) -> None:
-    """Raise where somebody has begun a period since this one was thought of."""
+    """Raise if another process has meanwhile begun a period."""
     there = [member.series.period for member in members(session, series.name)]
     if len(there) > series.number:
         raise StorageError(
@@ -44,7 +44,7 @@ def refuse_if_begun(session: Session, *, series: Series) -> None:
 
 
 def refuse_without_ids(id: str | None, predictions: object) -> None:
-    """Raise where items have no ids: a series is of items that may be there again."""
+    """Raise if items have no ids: a series must recognise items that return."""
     if id is None and not isinstance(predictions, Predictions):
         raise PredictionsError(
             "a series needs ids",
@@ -56,13 +56,13 @@ def refuse_without_ids(id: str | None, predictions: object) -> None:
 def refuse_change(
     last: Member,  # the period before
     *,
-    # metrics, seed, aux, sample_weight: what is asked for; nothing, or None, for what is not.
+    # metrics, seed, aux, sample_weight: as requested; empty or None by default.
     metrics: Sequence[str],
     seed: int | None,
     aux: Sequence[str] | None,
     sample_weight: str | None,
 ) -> None:
-    """Raise where something is asked for that would make the periods incomparable."""
+    """Raise if an option would make the periods incomparable."""
     if aux is not None and bool(aux) != bool(last.settings.source.aux):
         there = (
             f"has aux={list(last.settings.source.aux)!r}"
@@ -96,16 +96,15 @@ def refuse_change(
 
 
 def following(series: Series, metrics: Sequence[str], classes: Vocabulary | None) -> Series:
-    """Return a series with the metrics that are to be followed, by their one spelling.
+    """Return a series with the metrics to follow, in their canonical spelling.
 
-    `metrics`: as they were given; of none, precision, or accuracy where there are more classes.
+    `metrics`: as given; the default is precision, or accuracy with more classes.
     """
     if classes is None:
         names = [_followed(each) for each in metrics or ["precision"]]
     else:
         every = [
-            class_targets(each, [series.period], classes.names, None)
-            for each in metrics or ["accuracy"]
+            class_targets(each, [series.period], classes, None) for each in metrics or ["accuracy"]
         ]
         names = [_written(target) for targets in every for target in targets]
     first, *more = dict.fromkeys(names)
@@ -132,7 +131,7 @@ def _written(target: Target) -> str:
 
 
 def refuse_bad_name(what: str, name: object) -> None:
-    """Raise where a series or a period cannot be called so."""
+    """Raise if a series or a period cannot have this name."""
     try:
         refuse_bad_names([str(name)])
     except InputError:
@@ -143,7 +142,7 @@ def refuse_bad_name(what: str, name: object) -> None:
 
 
 def scan_before(store: Store, settings: Settings, previous: object) -> Scan:
-    """Return where the predictions of the period before are."""
+    """Location of the previous period's predictions."""
     if previous is not None:
         return as_scan(previous)
     part = settings.source.parts[-1]
@@ -167,7 +166,7 @@ def scan_before(store: Store, settings: Settings, previous: object) -> Scan:
 
 
 def check_same_before(then: Part, now: Predictions, last: Member) -> None:
-    """Raise where predictions are not those that the period before was about."""
+    """Raise if predictions are not those of the previous period."""
     if now.fingerprint() != then.fingerprint:
         raise PredictionsError(
             f"{now.source} is not what period {last.series.period!r} was about",

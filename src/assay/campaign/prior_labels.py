@@ -1,9 +1,9 @@
 """Prior labels, drawn at random before the campaign: read, matched with the predictions, checked.
 
-They must be a random sample of all items, or of each predicted label's items: then, given how many
-fell into a stratum, they are a random sample of the stratum, which is all that anything here
-rests on. Whether they are cannot be proved from them; what can be checked is whether their scores
-are spread like everyone's.
+They must be a random sample of all items, or of the items of each predicted label. Then, given how
+many fell into a stratum, they are a random sample of the stratum, which is all that the estimates
+require. That cannot be proved from the labels. What can be checked is whether their scores are
+distributed like those of all items.
 """
 
 from collections.abc import Mapping
@@ -27,29 +27,29 @@ from assay.errors import LabelError
 from assay.exchange import read_label_file
 from assay.predictions import Card, Predictions
 
-"""The reviewer of labels that were there before the campaign."""
+"""Reviewer of labels from before the campaign."""
 
 _SHOW_AT_MOST = 3  # examples in an error
 _IMPLAUSIBLE = 0.001  # random samples look worse than this once in a thousand
-_NEVER = 1e-9  # smaller chances are all the same to people
-_LABELS_A_CELL = 5  # what the chi-square test needs
+_NEVER = 1e-9  # smaller probabilities are shown alike
+_LABELS_A_CELL = 5  # required by the chi-square test
 _MOST_CELLS = 20
 
 
 @dataclass(frozen=True, eq=False)
 class PriorLabels:
-    """Labels from before that the metric needs, each with its item."""
+    """Prior labels that the metric needs, each with its item."""
 
-    # cards, answers: the items and what was said about them.
+    # cards, answers: the items and their answers.
     cards: tuple[Card, ...]
     answers: tuple[Answer, ...]
     values: Floats  # (n,): their stratification variable
-    chance: float  # how likely a random sample's scores are to be spread as unevenly as theirs
-    elsewhere: int  # labels of items that the metric needs none of
+    chance: float  # probability that a random sample's scores are spread so unevenly
+    elsewhere: int  # labels of items that the metric does not need
     without_label: int  # rows of the file without a label
 
     def only(self, strata: Strata) -> "PriorLabels":
-        """Return those of items that are in a stratum; the metrics need none of the others."""
+        """Labels of items in a stratum; the metrics need no others."""
         inside = self.strata(strata) >= 0
         if not inside.any():
             raise LabelError(
@@ -66,18 +66,18 @@ class PriorLabels:
         )
 
     def strata(self, strata: Strata) -> Ints:
-        """Return the stratum of each item."""
+        """Stratum of each item."""
         return strata.assign(self.values, np.array([card.predicted for card in self.cards]))
 
     @property
     def one_side(self) -> str:
-        """The one predicted label that all of them have; empty if they have both."""
+        """Predicted label that all of them have; empty if they have both."""
         said = {card.predicted for card in self.cards}
         return "" if len(said) > 1 else ("yes" if said == {True} else "no")
 
     @property
     def doubt(self) -> str:
-        """Why they do not look like a random sample; empty if they do."""
+        """Reason why they do not look like a random sample; empty if they do."""
         if self.chance >= _IMPLAUSIBLE:
             return ""
         chance = f"p = {self.chance:.1g}" if self.chance > _NEVER else f"p < {_NEVER:g}"
@@ -93,14 +93,14 @@ def find_prior_labels(
     labels: object,
     found: Predictions,  # all items
     *,
-    id_column: str | None,  # what the predictions' ids are called
-    # variable, scale: what the strata are cut by.
+    id_column: str | None,  # name of the predictions' id column
+    # variable, scale: stratification variable and its scale.
     variable: Variable,
     scale: Scale,
     sides: list[Side],  # the predicted labels that the metric needs labels of
-    classes: Vocabulary = YES_OR_NO,  # what an item can be
+    classes: Vocabulary = YES_OR_NO,  # possible classes of an item
 ) -> PriorLabels:
-    """Read labels from before, and find their items among the predictions.
+    """Read prior labels, and find their items among the predictions.
 
     >>> from assay.predictions import from_arrays
     >>> found = from_arrays(y_score=[0.9, 0.8, 0.1], threshold=0.5)
@@ -156,7 +156,7 @@ def find_prior_labels(
 def _read(
     labels: object, id_column: str | None, id_kind: str, classes: Vocabulary
 ) -> tuple[dict[Id, Answer], int, str]:
-    """Return the answers by id, how many rows had none, and where they come from."""
+    """Answers by id, the number of rows without one, and their source."""
     as_id = int if id_kind == "integer" else str
     if isinstance(labels, str | PathLike):
         names = list(dict.fromkeys([id_column or "id", "id"]))
@@ -180,7 +180,7 @@ def _chance(
     scale: Scale,
     sides: list[Side],
 ) -> float:
-    """Return the chance that random samples are spread over the scores so unevenly."""
+    """Probability that random samples are spread over the scores so unevenly."""
     sizes, counts, layer = [], [], []
     for number, (side, profile) in enumerate(found.profile(variable, scale, sides).items()):
         labels = predicted.size if side is None else int((predicted == side).sum())
@@ -195,7 +195,7 @@ def _chance(
 
 
 def chance_of_spread(items: Floats, n: Floats, layer: Ints) -> float:
-    """Return how likely random samples of the layers are to be spread so unevenly, or more so.
+    """Probability that random samples of the layers are spread so unevenly, or more so.
 
     The chi-square test of the labels' counts against the strata's sizes, within each layer:
     sum (n_h - E_h)^2 / E_h with E_h = n N_h / N, times (N - 1)/(N - n) as no item is drawn twice.

@@ -19,10 +19,11 @@ from assay.core.answers import Answer
 from assay.core.bins import scale_of
 from assay.core.cuts import Cuts
 from assay.core.design import Design
-from assay.core.engine import Look, State, look
+from assay.core.engine import look
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.standing import Standing
+from assay.core.state import Look, State
 from assay.core.strata import Side, Strata
 from assay.core.stratify import sides_to_cut, stratify
 from assay.core.tallies import Tallies
@@ -40,8 +41,8 @@ from assay.predictions import (
 )
 from assay.results import Estimate
 
-# The labels fell by size, whatever the answers: nothing is to be made up for, as it is where they
-# followed the errors.
+# The number of labels in each part is independent of the answers: nothing is to be corrected, as it
+# is if they followed the errors.
 _ONE_LOOK = Design(allocation="pps", stop="budget")
 _LABELS_A_BIN = 25  # with fewer the interval covered less than it says: docs/random_labels.md
 _INTERVAL = "post-stratified by score: profile likelihood (docs/random_labels.md)"
@@ -61,11 +62,11 @@ def estimate(
     metric: str = "precision",
     confidence: float = 0.95,
 ) -> Estimate:
-    """Estimate a metric from labels of items that were drawn at random before.
+    """Estimate a metric from labels of a random sample.
 
-    The interval is right for one look at labels that are a random sample of all items, or of each
-    predicted label's items. The items that have labels are compared with all others by their
-    scores, and a note tells where they do not look drawn at random.
+    The interval holds for one look at labels that are a random sample of all items, or of the items
+    of each predicted label. The labelled items are compared with all others by their scores, and a
+    note warns if they do not look randomly drawn.
 
     Parameters
     ----------
@@ -81,7 +82,7 @@ def estimate(
         ``specificity``, ``false_positive_rate``, ``negative_predictive_value``,
         ``balanced_accuracy`` or ``matthews_correlation``.
     confidence : float
-        How sure the interval is.
+        Confidence of the interval.
 
     Examples
     --------
@@ -151,7 +152,7 @@ def estimate(
 
 @dataclass(frozen=True, eq=False)
 class _Cut:
-    """The labels in some strata, and what they say."""
+    """Labels in a set of strata, and the resulting estimate."""
 
     state: State
     metric: Ratio
@@ -159,13 +160,13 @@ class _Cut:
 
     @property
     def tallies(self) -> Tallies:
-        """The labels."""
+        """Labels of the strata."""
         return self.state.tallies
 
 
 @dataclass(frozen=True, eq=False)
 class _Counts:
-    """Items, labels, positives and what could not be judged, stratum by stratum; shape (H,)."""
+    """Items, labels, positives and unjudged items of each stratum; shape (H,)."""
 
     items: Ints
     judged: Ints
@@ -175,7 +176,7 @@ class _Counts:
 
     @classmethod
     def of(cls, prior_labels: PriorLabels, strata: Strata) -> "_Counts":
-        """Count the labels from before."""
+        """Return the counts of the prior labels."""
         stratum, answers = prior_labels.strata(strata), np.array(prior_labels.answers)
 
         def count(*wanted: Answer) -> Ints:
@@ -190,7 +191,7 @@ class _Counts:
         )
 
     def joined(self, group: Ints, goal: Goal) -> _Cut:
-        """Return what is known with strata joined into groups."""
+        """Labels and estimate with strata joined into groups."""
         counts = (self.items, self.judged, self.positives, self.unjudged)
         tallies = Tallies(*(np.bincount(group, each) for each in counts))
         metric = ratio(goal.metric, tallies.N, np.bincount(group, self.says_yes) > 0)
@@ -249,10 +250,10 @@ def _notes(prior_labels: PriorLabels, cut: _Cut, plain: _Cut, metric: str) -> tu
 
 
 def bins_for(labels: int) -> int:
-    """Return how many bins of equal size to cut for so many labels.
+    """Return the number of bins of equal size for so many labels.
 
-    sqrt(n)/2, and never fewer than 25 labels a bin: more bins follow the score more closely, and
-    leave fewer labels to bound each bin's rate with.
+    sqrt(n)/2, with at least 25 labels per bin: more bins follow the score more closely, but leave
+    fewer labels to bound each bin's rate.
 
     >>> [bins_for(n) for n in (10, 100, 300, 1000, 3000)]
     [1, 4, 8, 15, 27]
@@ -261,13 +262,13 @@ def bins_for(labels: int) -> int:
 
 
 def groups_with_labels(n: Ints, layer: Ints) -> Ints:
-    """Return the group of each stratum, so that every group of a labelled layer has labels.
+    """Group of each stratum, such that every group of a labelled layer has labels.
 
     `n`, (H,): labels in each stratum; `layer`, (H,): the layer (predicted label) of each stratum,
     in order. Groups never cross layers.
 
-    Ascending from 0. A stratum without labels joins the one before it in its layer; at the layer's
-    start, the first that has some.
+    Groups ascend from 0. A stratum without labels joins the one before it in its layer; at the
+    layer's start, the first one with labels.
 
     >>> groups_with_labels(np.array([0, 9, 0, 8, 5]), np.array([0, 0, 0, 0, 1]))
     array([0, 0, 0, 1, 2])

@@ -1,52 +1,69 @@
-"""Strata cut anew during a campaign, by a model of the outcome that its own labels have taught.
+"""Strata cut anew during a campaign, by a model of the outcome trained on its own labels.
 
-It happens at numbers of labels that are fixed beforehand: 100, 200, 400 and so on, and the model is
-taught by the first so many. Whoever looks later, in another process, comes to the same result. The
-campaign is replaced by one with other strata and all labels, as a rebase does: an item's place in
-the order is permanent, so the new strata deal mostly items that are judged already, and these cost
-nothing (`assay.campaign.carry_over`). Each stratum's answers are those of its first items in an
-order that knows neither labels nor columns, and an item's own label had no part in where it was put
-(`assay.core.error_model`): they are a random sample of the stratum.
+A recut happens at fixed numbers of labels: 100, 200, 400 and so on, and the first so many train the
+model. A later process comes to the same result. As in a rebase, the campaign is replaced by one
+with other strata and all labels. An item's place in the order is permanent, so the new strata deal
+mostly items that are already judged, and these cost nothing (`assay.campaign.carry_over`). Each
+stratum's answers are those of its first items in an order that depends on neither labels nor
+columns, and an item's own label does not affect its stratum (`assay.core.error_model`): they are a
+random sample of the stratum.
 
-A guaranteed campaign goes another way, because its bets are on cards whose place nobody knows. What
-was judged is known: it lies on top of the new decks, and nobody bets on it again. The others come
-in a new order, and bettors go on with what they own (`assay.labelling.epochs`).
+A guaranteed campaign differs, because its bets are on cards whose place is unknown. Judged items
+are known: they lie on top of the new decks, and nobody bets on them again. The others get a new
+order, and bettors keep their wealth (`assay.labelling.settings`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice
+from typing import TYPE_CHECKING, Any
+from warnings import warn
 
 import numpy as np
 
-from assay.campaign.replacement import Known, put_in_place
 from assay.campaign.setup import strata_of
 from assay.core.answers import Answer
 from assay.core.deck import Id
-from assay.core.error_model import SAID, Model, Values, learn
+from assay.core.error_model import SAID, Model, Values
+from assay.core.learning import fit, learn
 from assay.core.types import Bools
-from assay.errors import PredictionsError
+from assay.core.vocabulary import NONE_OF_THESE, Vocabulary
+from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
+    WITHDRAWN,
+    Before,
     Dealt,
     Epoch,
     Labelling,
+    Lessons,
+    ReplacedError,
+    Review,
     Settings,
+    ShortReserveError,
+    answered,
     card_row,
     check_same,
     confirm_source,
     depth,
     find_campaign,
     more_cards,
+    read_again,
+    scans_of,
+    sealed,
 )
-from assay.predictions import Opinionated, Predictions, fold_of, parts_in
-from assay.storage import CardRow
+from assay.predictions import fold_of
+from assay.storage import CardRow, Label, Store, StoredLabel
+
+if TYPE_CHECKING:
+    from assay.predictions import Predictions
 
 
-def successor(labelling: Labelling) -> tuple[int, Settings, Predictions | None] | None:
-    """Return what has taken a campaign's place, where only its strata were cut anew.
+def successor(labelling: Labelling) -> "tuple[int, Settings, Predictions | None] | None":
+    """Return the replacement of a campaign whose strata were cut anew.
 
-    Its number, its settings, and its predictions where the former's were at hand; None where
-    nothing has, or where somebody has rebased the campaign.
+    Its number, its settings, and its predictions if those of the former were at hand. None if the
+    campaign was not replaced, or was rebased.
     """
     settings = labelling.settings
     if not settings.source.aux:
@@ -59,25 +76,25 @@ def successor(labelling: Labelling) -> tuple[int, Settings, Predictions | None] 
     if model is None or _without_model(now) != _without_model(settings):
         return None
     at_hand = labelling.predictions_at_hand
-    return key, now, at_hand.with_model(model) if isinstance(at_hand, Opinionated) else None
+    return key, now, None if at_hand is None else at_hand.with_model(model)
 
 
 def _without_model(settings: Settings) -> object:
-    """Return what predictions a campaign is about: what a recut leaves as it is."""
+    """Columns and sources of a campaign's predictions, which a recut keeps."""
     columns = {name: each for name, each in settings.source.columns.items() if name != "model"}
     return columns, [(part.scan, part.rows) for part in settings.source.parts]
 
 
-def recut(labelling: Labelling, labels: int) -> tuple[int, Settings, Predictions, list[int]] | None:
-    """Cut the strata of a campaign anew, if its first labels say that this saves some.
+def recut(
+    labelling: Labelling, labels: int
+) -> "tuple[int, Settings, Predictions, list[int]] | None":
+    """Cut a campaign's strata anew, if its first labels show that this saves some.
 
-    The number of the campaign that has taken its place, its settings, its predictions, and the
-    sizes of the rounds from before; None where the strata stay as they are.
+    Returns the replacement's number, settings and predictions, and the sizes of the earlier rounds;
+    None if the strata stay.
     """
     settings = labelling.settings
     found = labelling.predictions()
-    if not isinstance(found, Opinionated):
-        return None
     check_same(settings, found)
     _refuse_other_opinions(settings, found)
     model = _fitted(labelling, found, labels)
@@ -104,7 +121,7 @@ def recut(labelling: Labelling, labels: int) -> tuple[int, Settings, Predictions
 
 
 def _epoch(labelling: Labelling) -> Epoch:
-    """Return what is over with the cut: the strata, and all draws from them."""
+    """Epoch that ends with the recut: the strata, and all draws from them."""
     rounds = (
         tuple(Dealt(card.stratum, card.predicted, card.item_id) for card in cards)
         for cards in labelling.rounds.dealt
@@ -112,8 +129,8 @@ def _epoch(labelling: Labelling) -> Epoch:
     return Epoch(labelling.settings.strata, tuple(rounds), labelling.answered)
 
 
-def _judged(labelling: Labelling, placed: Predictions, settings: Settings) -> list[CardRow]:
-    """Return the cards of all judged items, from the top of the new decks."""
+def _judged(labelling: Labelling, placed: "Predictions", settings: Settings) -> list[CardRow]:
+    """Cards of all judged items, from the top of the new decks."""
     judged = [id for id, review in labelling.reviews.items() if review.settled is not None]
     ids = [settings.item_id(item_id) for item_id in judged]
     items = placed.find(ids, variable=settings.variable, scale=settings.source.scale)
@@ -130,8 +147,8 @@ def _judged(labelling: Labelling, placed: Predictions, settings: Settings) -> li
     return cards
 
 
-def _refuse_other_opinions(settings: Settings, found: Opinionated) -> None:
-    """Raise where the columns are not those that the order of the items was made to depend on."""
+def _refuse_other_opinions(settings: Settings, found: "Predictions") -> None:
+    """Raise if the columns differ from those that the order of the items depends on."""
     before = settings.source.opinions
     if before and f"{found.opinions_digest():016x}" != before:
         raise PredictionsError(
@@ -142,8 +159,8 @@ def _refuse_other_opinions(settings: Settings, found: Opinionated) -> None:
         )
 
 
-def _fitted(labelling: Labelling, found: Opinionated, labels: int) -> Model | None:
-    """Return a model of the outcome, if strata by it would save labels; otherwise None."""
+def _fitted(labelling: Labelling, found: "Predictions", labels: int) -> Model | None:
+    """Model of the outcome, if strata by it would save labels; otherwise None."""
     settings = labelling.settings
     taught = taught_by(labelling, found, labels)
     cards = [labelling.rounds.card(str(id)) for id in taught.ids]
@@ -163,7 +180,7 @@ def _fitted(labelling: Labelling, found: Opinionated, labels: int) -> Model | No
 
 @dataclass(frozen=True, eq=False)
 class Taught:
-    """Labels that teach a model: of which items, what they are, and in which fold."""
+    """Training labels of a model: ids, columns, outcomes and folds."""
 
     ids: list[Id]
     columns: Mapping[str, Values]
@@ -172,8 +189,8 @@ class Taught:
     seed: int
 
 
-def taught_by(labelling: Labelling, found: Opinionated, labels: int) -> Taught:
-    """Return the first labels of a campaign, with what is said of the items."""
+def taught_by(labelling: Labelling, found: "Predictions", labels: int) -> Taught:
+    """First labels of a campaign, with the columns of their items."""
     settings = labelling.settings
     first = {
         item_id: labelling.reviews[item_id].settled for item_id in islice(labelling.reviews, labels)
@@ -186,8 +203,8 @@ def taught_by(labelling: Labelling, found: Opinionated, labels: int) -> Taught:
     predicted = _predicted(labelling, found, list(said))
     ids = list(predicted)
     before = settings.source.model_before
-    # An item stays in the fold in which its label may have taught a model before; otherwise a seed
-    # beside those of the order within a batch, and of the overlap.
+    # An item stays in the fold in which its label may have trained an earlier model; otherwise a
+    # seed distinct from those of the order within a batch, and of the overlap.
     seed = settings.seed ^ 3 if before is None else before.seed
     return Taught(
         ids,
@@ -198,8 +215,8 @@ def taught_by(labelling: Labelling, found: Opinionated, labels: int) -> Taught:
     )
 
 
-def _predicted(labelling: Labelling, found: Opinionated, ids: Sequence[Id]) -> dict[Id, int]:
-    """Return what was said of items; of some that were not drawn again it is read."""
+def _predicted(labelling: Labelling, found: "Predictions", ids: Sequence[Id]) -> dict[Id, int]:
+    """Predicted labels of items; those of items not drawn again are read."""
     known = {id: labelling.rounds.card(str(id)) for id in ids}
     waiting = [id for id, card in known.items() if card is None]
     variable = labelling.settings.variable
@@ -212,13 +229,13 @@ def _predicted(labelling: Labelling, found: Opinionated, ids: Sequence[Id]) -> d
     }
 
 
-def _cut_by(model: Model, placed: Predictions, settings: Settings) -> Settings:
+def _cut_by(model: Model, placed: "Predictions", settings: Settings) -> Settings:
     """Return the settings with strata by a model."""
     source = replace(
         settings.source,
         parts=tuple(
             replace(part, fingerprint=now.fingerprint())
-            for part, now in zip(settings.source.parts, parts_in(placed), strict=True)
+            for part, now in zip(settings.source.parts, placed.parts, strict=True)
         ),
         columns={**settings.source.columns, "model": model.to_dict()},
         scale="margin",
@@ -231,4 +248,192 @@ def _cut_by(model: Model, placed: Predictions, settings: Settings) -> Settings:
         settings,
         strata=strata_of(placed, settings.goal, settings.design, "margin", by_model=True),
         source=source,
+    )
+
+
+# Lessons of a campaign for the next one: how second opinions predict the outcome.
+#
+# Last week's labels are not this week's: they train a model for this week's first strata, and are
+# not counted. Two things keep this honest. The order in which items are drawn comes from a seed
+# that depends on the model (`assay.campaign.setup`), so it is independent of the labels that
+# trained it. And items stay in their folds: an item whose label trained the model and that is
+# present again this week is placed by the weights of the other fold.
+
+
+_ENOUGH = 50  # labels: with fewer, only the campaign's own model is used
+
+
+def lessons_from(
+    store: Store, name: str, columns: Mapping[str, Any], predictions: object = None
+) -> tuple[Lessons | None, list[str]]:
+    """Lessons of an earlier campaign, and which of its columns are missing now.
+
+    `columns`: what the new campaign reads, by role. The lessons are None if it learned nothing or
+    columns are missing.
+    """
+    with store.read() as session:
+        key, settings = find_campaign(session, name)
+    found = None
+    if predictions is not None:
+        found = read_again(scans_of(predictions, settings.source), settings)
+    labelling = Labelling(store, key, settings, found)
+    labelling.catch_up()
+    model = _learned(labelling)
+    if model is None:
+        return None, []
+    known = columns_for_model(columns)
+    missing = [column for column in model.columns if column not in known]
+    lessons = Lessons(settings.name, replace(model, labels=0).to_dict())
+    return None if missing else lessons, missing
+
+
+def columns_for_model(columns: Mapping[str, Any]) -> list[str]:
+    """Columns that a model of the outcome may use."""
+    return [name for name in (columns.get("score"), *columns.get("aux", ())) if name is not None]
+
+
+def _learned(labelling: Labelling) -> Model | None:
+    """Model trained on all labels of a campaign; None if it uses only the score.
+
+    If the predictions are no longer at hand, or labels are few, the campaign's own model.
+    """
+    source = labelling.settings.source
+    model = source.model
+    if source.aux and labelling.answered >= _ENOUGH:
+        with suppress(PredictionsError):
+            found = labelling.predictions()
+            check_same(labelling.settings, found)
+            taught = taught_by(labelling, found, labelling.answered)
+            model = fit(
+                taught.columns,
+                source.own_scores,
+                taught.positive,
+                taught.fold,
+                seed=taught.seed,
+                before=source.model_before,
+            )
+    return model if model is not None and set(model.columns) & set(source.aux) else None
+
+
+class OutrunError(Exception):
+    """Something was stored meanwhile that a campaign's replacement does not include."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """Judged items, as the first round of a campaign that keeps its bets."""
+
+    counts: Sequence[int]  # cards on top of each deck
+    # last_label, rounds: state of the former campaign when that was worked out; it must not have
+    # grown.
+    last_label: int
+    rounds: int
+
+
+def put_in_place(
+    store: Store,
+    former: int,  # the other's number in the store; it is kept under another name
+    # settings, cards: settings of the new campaign, and its reserve.
+    settings: Settings,
+    cards: Sequence[CardRow],
+    *,
+    gone: int,  # number of judged items that the metric is no longer about
+    known: Known | None = None,  # dealt at once, if earlier rounds are not dealt again
+) -> tuple[int, Settings, list[StoredLabel], list[int]]:
+    """Replace a campaign by another in one transaction.
+
+    Returns the new number and settings, the carried labels, and the sizes of the earlier rounds to
+    be dealt again.
+    """
+    name = settings.name
+    with store.write() as session:
+        if session.name_of(former) != name:
+            raise ReplacedError(
+                f"somebody else has rebased or extended campaign {name!r} meanwhile",
+                hint="look at it with `assay status`, and do it again if it is still needed",
+            )
+        news = session.news(former)
+        if known is not None and (news.last_label, news.rounds) != (known.last_label, known.rounds):
+            raise OutrunError
+        events = session.labels(former)
+        _, then = find_campaign(session, name)
+        again = withdrawals(events, doubtful_since([events], [then.classes], settings.classes))
+        judged = answered(events)
+        before = Before(session.retire(name), len(judged), gone)
+        settings = sealed(replace(settings, before=before), cards)
+        key = session.create(name, settings.to_dict())
+        session.add_strata(key, settings.strata.sizes.tolist())
+        session.add_cards(key, cards)
+        session.copy_labels([former], key)
+        session.add_labels(key, again)
+        session.copy_claims(former, key)
+        if known is not None:
+            session.add_round(key, 0, known.counts)
+            return key, settings, events, []
+        sizes = [sum(counts) for counts in session.rounds(former, 0) if any(counts)]
+        # In the same transaction: a process killed after it has left nothing undone, and nobody
+        # sees the new campaign without its labels. It uses only the reserve.
+        with suppress(ShortReserveError):
+            Labelling(store, key, settings, None).recall(session, sizes)
+    return key, settings, events, sizes
+
+
+# Labels from before a class existed: which of them are still valid.
+#
+# A named class was chosen from fewer, and the label stands. "None of these" may have meant a class
+# that exists now. Such labels are withdrawn if a campaign goes on with more classes: the log keeps
+# both, and the items are asked about again.
+
+WHY = "there are more classes now"
+"""Comment of a label that was withdrawn because of new classes."""
+
+_FEW = 8  # names that are listed
+
+
+def withdrawals(events: Iterable[StoredLabel], doubtful: Collection[int]) -> list[Label]:
+    """Labels that withdraw the doubtful answers "none of these"."""
+    if not doubtful:
+        return []
+    reviews: dict[str, Review] = {}
+    for event in events:
+        reviews.setdefault(event.item_id, Review(wanted=1)).take(event)
+    standing = (
+        label
+        for review in reviews.values()
+        for label in (*review.labels.values(), *([review.ruled] if review.ruled else ()))
+    )
+    return [
+        Label(label.item_id, WITHDRAWN, label.reviewer, ruling=label.ruling, comment=WHY)
+        for label in standing
+        if isinstance(label, StoredLabel) and label.id in doubtful and label.answer == NONE_OF_THESE
+    ]
+
+
+def doubtful_since(
+    logs: Sequence[Sequence[StoredLabel]], then: Sequence[Vocabulary], now: Vocabulary
+) -> set[int]:
+    """Numbers of labels from campaigns that lacked some of the current classes."""
+    found: set[int] = set()
+    for log, classes in zip(logs, then, strict=True):
+        if not set(now.names) <= set(classes.names):
+            found |= {event.id for event in log}
+    return found
+
+
+def warn_of_new_classes(then: Iterable[Vocabulary], now: Vocabulary, again: int) -> None:
+    """Warn which classes are new, and how many items are asked about again."""
+    known = [set(classes.names) for classes in then]
+    new = [name for name in now.names if any(name not in names for names in known)]
+    if not new:
+        return
+    listed = ", ".join(new[:_FEW]) + (", …" if len(new) > _FEW else "")
+    how_many = f"{len(new):,} {'class is' if len(new) == 1 else 'classes are'}"
+    told = "no item was none of these then"
+    if again:
+        told = f"{again:,} items that were none of these then are asked about again"
+    warn(
+        f"{how_many} new since these labels were given: {listed}; {told}; labels that name a class "
+        "count as they are",
+        AssayWarning,
+        stacklevel=4,
     )

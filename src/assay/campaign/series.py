@@ -1,4 +1,4 @@
-"""Series of campaigns: each period goes on from what the one before knew."""
+"""Series of campaigns: each period starts from the knowledge of the previous one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -20,7 +20,6 @@ from assay.campaign.compare import (
     scores_to_keep,
 )
 from assay.campaign.create import settings_of
-from assay.campaign.lessons import lessons_from
 from assay.campaign.periods import (
     Member,
     check_same_before,
@@ -32,10 +31,11 @@ from assay.campaign.periods import (
     refuse_without_ids,
     scan_before,
 )
+from assay.campaign.recut import lessons_from
 from assay.campaign.setup import Setup, by_lessons, seed_after, set_up
-from assay.core.asked import Asked
 from assay.core.design import Design
 from assay.core.evaluation import Prior
+from assay.core.goal import Asked
 from assay.core.rules import refuse
 from assay.core.targets import written
 from assay.core.vocabulary import Vocabulary
@@ -45,12 +45,13 @@ from assay.options import picked
 from assay.predictions import (
     NOWHERE,
     Columns,
-    Compared,
     Given,
     IdColumns,
+    Predictions,
     Scan,
     ScoreOf,
     ScoreScale,
+    are_alike,
     as_scan,
     code_of_both,
     key_name,
@@ -60,13 +61,13 @@ from assay.predictions import (
 )
 from assay.storage import Store, open_storage
 
-_WORTH = 0.5  # what a label of the last period tells about where to look now
+_WORTH = 0.5  # weight of a last period's label for where to look now
 
 
-def prior_of(campaign: Campaign, found: Compared, settings: Settings) -> Prior | None:
-    """Return last period's labels by the part where the items would be if they were new.
+def prior_of(campaign: Campaign, found: Predictions, settings: Settings) -> Prior | None:
+    """Last period's labels by the part in which their items would be if they were new.
 
-    Of items that are still there the labels themselves count again, and need no prior.
+    Labels of items that are still present count directly, and need no prior.
     """
     strata, classes = settings.strata, settings.classes
     answers = {item: answer for item, answer in campaign.answers().items() if answer.judged}
@@ -88,7 +89,7 @@ def prior_of(campaign: Campaign, found: Compared, settings: Settings) -> Prior |
 
 
 _WITHIN = 0.02
-# As many strata as the comparisons that follow have: cut alike, most cards lie in the same order.
+# As many strata as the later comparisons have: with equal cuts, most cards keep their order.
 _BINS = 8
 
 
@@ -122,56 +123,57 @@ def follow_campaign(
     storage: str | None = None,
     seed: int | None = None,
 ) -> Campaign:
-    """Begin the next period of a series: a campaign of the same question on new predictions.
+    """Start the next period of a series: a campaign of the same question on new predictions.
 
-    The first period is a campaign as any other. Every later one is a comparison with the one
-    before: it knows where errors were and looks there first, all labels of items that are still
-    there count again, and beside the metric it estimates the change. What is not given is as it was
-    in the period before.
+    The first period is an ordinary campaign. Every later one is a comparison with the previous one.
+    It knows where errors were and looks there first, all labels of items that are still present
+    count again, and it estimates the change as well as the metric. Options default to those of the
+    previous period.
 
     With `aux`, each period is a campaign of its own, in an order of its own, and begins with what
-    the labels of the one before say of these columns; no labels count again, and the change is told
-    from both periods' intervals.
+    the previous period's labels say of these columns. No labels count again, and the change is
+    estimated from both periods' intervals.
 
-    With `sample_weight`, an item counts in each period by its weight in that one. Each period is a
-    campaign of its own, too. Items arrive by the same numbers, so most that were judged are drawn
-    again, and their labels count; the change is told from both periods' intervals.
+    With `sample_weight`, an item counts in each period by its weight in that period. Each period is
+    a campaign of its own, too. Items arrive by the same numbers, so most judged items are drawn
+    again, and their labels count. The change is estimated from both periods' intervals.
 
     Parameters
     ----------
     predictions : path, SQL query, DataFrame, Arrow table, mapping of arrays, `Scan`, `Predictions`
-        The items of this period, as in `create_campaign`.
+        Items of this period, as in `create_campaign`.
     series, period : str
-        What the series and the period are called: letters, digits, _ . and -. The campaign is
-        called ``SERIES/PERIOD``.
+        Names of the series and the period: letters, digits, _ . and -. The campaign's name is
+        ``SERIES/PERIOD``.
     id, score, predicted, threshold, positive, score_of, scale, show
-        As in `create_campaign`; an id is needed.
+        As in `create_campaign`; an id is required.
     sample_weight : str, optional
         As in `create_campaign`; from the first period on, or never.
     aux : sequence of str, optional
         As in `create_campaign`; from the first period on, or never.
     classes, probabilities
-        As in `create_campaign`. A class that is new in a later period joins those of before: labels
-        that name a class count on, and items that were none of these are asked about again.
+        As in `create_campaign`. A class that is new in a later period joins the earlier ones:
+        labels that name a class still count, and items that were none of these are asked about
+        again.
     metric : str or sequence of str, optional
-        As in `create_campaign`; in the first period, precision when left out, or accuracy where
-        items are of more classes than yes and no. Of several, all come from the same labels, and
-        the floor is of the first.
+        As in `create_campaign`; default in the first period: precision, or accuracy with more
+        classes than yes and no. Several metrics share the same labels, and the floor is of the
+        first.
     within, change_within : float
-        The half-widths that are wanted of the metric, and of its change since the period before:
-        0.02, and as wide as `within`, where nothing else is said.
+        Requested half-widths of the metric, and of its change since the previous period. Default:
+        0.02, and the same as `within`.
     floor : float, optional
-        What the metric must not be below; `trend` tells when it is.
+        Lower limit of the metric; `trend` reports when the metric is below it.
     budget, confidence, question, reviewers_per_item, overlap, storage, seed
         As in `create_campaign`.
     previous : optional
-        The predictions of the period before; when left out, they are read from where they were.
+        Predictions of the previous period. Default: read from their stored location.
 
     Returns
     -------
     Campaign
         Its metrics are ``precision:PERIOD`` and ``precision:PERIOD - precision:BEFORE``; with `aux`
-        it is ``precision``, and with `sample_weight` ``precision:PERIOD``.
+        only ``precision``, and with `sample_weight` ``precision:PERIOD``.
 
     Examples
     --------
@@ -303,7 +305,7 @@ def follow_campaign(
     )
 
 
-# Of a classifier without a name: what is as it was in the period before.
+# For an unnamed classifier: options default to the previous period's.
 _OF_ONE = ("score", "predicted", "threshold", "positive", "score_of", "scale")
 
 
@@ -321,7 +323,7 @@ def _learning(
     last: Member | None = None,
     previous: object = None,
 ) -> Campaign:
-    """Begin a period with second opinions, with what the period before has learned of them."""
+    """Begin a period with second opinions, using the previous period's lessons."""
     if series.more:
         raise DesignError(
             f"{len(series.metrics)} metrics are followed beside aux=",
@@ -363,7 +365,7 @@ def _begin(
     *,
     last: Member | None = None,  # a period whose labels count again
 ) -> Campaign:
-    """Store the campaign of a period that is compared with none."""
+    """Store the campaign of a period without a comparison."""
     name, scans = f"{series.name}/{series.period}", [as_scan(predictions)]
     settings = settings_of(setup, scans, name=name, seed=setup.seed, reviewing=reviewing)
     before = [] if last is None else [last.settings]
@@ -392,7 +394,7 @@ def _first(
     classes: Vocabulary | None = None,
     last: Member | None = None,
 ) -> Campaign:
-    """Begin the first period; or, of items with weights, any: `last` is then the one before."""
+    """Begin the first period or, with sample weights, any: `last` is then the previous one."""
     refuse_without_ids(around["id"], predictions)
     weighted = "sample_weight" in around
     refuse({"change_within": series.change_within}, {"sample_weight": weighted})
@@ -444,7 +446,7 @@ def _next(
         known = classes_of_several(of_both, classes, series.metrics, [old.classes], look=True)
     columns: dict[str, Any] = {"classifiers": both, **kept, "seed": seed}
     found = read_compared([before, predictions], classes=known, **columns)
-    # Where there are more classes now, the fingerprint is that of the numbers that there were.
+    # With more classes now, the fingerprint is that of the former numbers.
     same = known is None or known.names == old.classes.names
     then_read = found if same else read_compared([before, before], classes=old.classes, **columns)
     check_same_before(old.source.parts[-1], then_read.parts[0], last)
@@ -452,7 +454,7 @@ def _next(
     targets = {f"{metric}:{series.period}": asked.within for metric in series.metrics}
     change = asked.within if series.change_within is None else series.change_within
     for metric in series.metrics:
-        if not found.are_alike(metric):  # else there is no change to be estimated: it is 0
+        if not are_alike(found, metric):  # otherwise there is no change to estimate: it is 0
             first, second = series.period, last.series.period
             targets[f"{metric}:{first} - {metric}:{second}"] = change
     settings = comparison_settings(
@@ -472,7 +474,7 @@ def _next(
     campaign = Campaign(store, last.key, old, None)
     if not campaign.done:
         warn(
-            f"period {last.series.period!r} is not done: its labels so far are used",
+            f"period {last.series.period!r} is in progress: using its labels so far",
             AssayWarning,
             stacklevel=3,
         )

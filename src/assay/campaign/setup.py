@@ -1,8 +1,8 @@
-"""Setup of a new campaign: predictions read and cut into strata, for one metric or several."""
+"""Setup of a new campaign: predictions read and cut into strata, for one or several metrics."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from assay.campaign.classes import (
     classes_of,
@@ -10,17 +10,17 @@ from assay.campaign.classes import (
     refuse_unranked,
 )
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
-from assay.core.asked import Asked
 from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking
 from assay.core.error_model import Model
 from assay.core.evaluation import procedure_of
-from assay.core.goal import EVERY_SCORE, Goal
+from assay.core.goal import EVERY_SCORE, Asked, Goal
+from assay.core.metrics import least_top
 from assay.core.rules import refuse
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, sides_to_cut, stratify
 from assay.core.targets import ALONE, Target, parse_targets, slices_in
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import YES_OR_NO, Vocabulary, vocabulary_of
 from assay.errors import DesignError, did_you_mean
 from assay.labelling import Lessons
 from assay.predictions import (
@@ -29,17 +29,16 @@ from assay.predictions import (
     Columns,
     Doubt,
     Given,
-    Opinionated,
     Predictions,
-    Weighing,
     as_mappings,
     as_scan,
     bound_seed,
     engine_of,
     read_predictions,
+    with_top,
 )
 
-# Columns that are not one classifier's; `groups` where the slices have been read before.
+# Columns shared by all classifiers; `groups` if the slices have been read before.
 SHARED = ("id", "show", "groups", "sample_weight", "aux", "model")
 
 
@@ -47,12 +46,12 @@ SHARED = ("id", "show", "groups", "sample_weight", "aux", "model")
 class Setup:
     """All that is known when the first card can be dealt.
 
-    `columns` are what the predictions were read with, and `scores` what was read beside them, to be
-    kept with the cards; `prior_labels` are labels from before, if any; `cautions` are what one
-    should be warned of, and `doubts` what looks wrong with the scores; `seed` is that of the draw,
-    and `opinions` the digest of the columns for a model that it depends on; `lessons` are what an
-    earlier campaign has learned of these columns, where strata are cut by that, and `by_score` are
-    the strata that the score would have given; `classes` are those that items are of.
+    `columns`: what the predictions were read with; `scores`: further columns read, to be kept with
+    the cards; `prior_labels`: prior labels, if any; `cautions`: warnings for the user; `doubts`:
+    apparent problems of the scores; `seed`: seed of the draw, and `opinions` the digest of the
+    columns for a model that it depends on; `lessons`: what an earlier campaign learned of these
+    columns, if strata are cut by that; `by_score`: strata that the score would have given;
+    `classes`: classes of the items.
     """
 
     predictions: Predictions
@@ -73,8 +72,7 @@ class Setup:
 
 
 def set_up(
-    # predictions, columns: where predictions are, and which column is what; with `classifiers` only
-    # those of `SHARED`.
+    # predictions, columns: source and column roles; with `classifiers` only those of `SHARED`.
     predictions: object,
     columns: Mapping[str, Any],
     asked: Asked,
@@ -86,32 +84,32 @@ def set_up(
     design: Design | None = None,
     labels: object = None,
     seed: int = 0,
-    # Whether the seed is to depend on the columns of `aux`, as of a new campaign.
+    # Whether the seed depends on the columns of `aux`, as in a new campaign.
     bind: bool = False,
-    # Whether to refuse scores that look wrong. Where a campaign goes on they were taken before.
+    # Whether to refuse scores that look wrong. A continued campaign has accepted them before.
     doubted: bool = True,
 ) -> Setup:
-    """Read predictions, and cut them for what is asked of them.
+    """Read predictions, and cut them for the requested metrics.
 
-    One metric of one classifier without a name is cut by the score, and all else by the rank.
+    One metric of one unnamed classifier is cut by the score, everything else by the rank.
     """
     metrics, metric = asked.metrics, asked.name
     columns = _columns_for_threshold(columns, classifiers, metrics, asked.threshold_for)
     if metrics is not None and not isinstance(metrics, str | Mapping):
-        metrics = list(metrics)  # it is gone through more than once
+        metrics = list(metrics)  # it is iterated several times
     named = [metric or "", *(metrics or ())]
     known = classes_of(
         predictions, columns, classifiers, classes, named, multilabel=multilabel, look=False
     )
-    several = known is not None and known.multilabel
+    vocabulary = YES_OR_NO if known is None else known
     if known is not None:
-        one = {} if several else {"threshold": columns.get("threshold")}
+        one = {"threshold": columns.get("threshold")} if vocabulary.has_matrix else {}
         names = ("positive", "score_of", "sample_weight", "aux")
         named_of_one = {**one, **{name: columns.get(name) for name in names}}
         mode = "guaranteed" if design is not None and design.bets else None
         goal = {"at_least": asked.at_least, "threshold_for": asked.threshold_for, "mode": mode}
         refuse({**named_of_one, **goal}, {"classes": True})
-    metric = metric or ("precision" if known is None or several else "accuracy")
+    metric = metric or vocabulary.default_metric
     given = _Given(predictions, columns, design, seed, bind)
     if classifiers is None and metrics is None and "[" not in metric and known is None:
         cut = given.cut_for_one(asked.goal_of(metric), scale)
@@ -121,12 +119,12 @@ def set_up(
         cut = given.cut_for_several(wanted, asked, classifiers, known)
     for doubt in cut.doubts if doubted else ():
         doubt.refuse()
-    return _checked(replace(cut, classes=YES_OR_NO if known is None else known), labels)
+    return _checked(replace(cut, classes=vocabulary), labels)
 
 
 @dataclass(frozen=True, eq=False)
 class _Given:
-    """What predictions are read and cut with."""
+    """Options for reading and cutting predictions."""
 
     predictions: object
     columns: Mapping[str, Any]
@@ -135,7 +133,7 @@ class _Given:
     bind: bool
 
     def cut_for_one(self, goal: Goal, scale: str | None) -> Setup:
-        """Cut the predictions of one classifier without a name by the score, for one metric."""
+        """Cut the predictions of one unnamed classifier by the score, for one metric."""
         design = fitted(_design(default_design(goal) if self.design is None else self.design), goal)
         read, scores = _with_scores(self.predictions, self.columns)
         found = read_predictions(self.predictions, **read, seed=self.seed, bind=self.bind)
@@ -149,7 +147,7 @@ class _Given:
 
     def cut_for_several(
         self,
-        wanted: Iterable[str] | Mapping[str, float],  # the targets, as they are written
+        wanted: Iterable[str] | Mapping[str, float],  # targets, as given
         asked: Asked,
         classifiers: Classifiers | None,
         known: Vocabulary | None,
@@ -158,11 +156,13 @@ class _Given:
         design = _design(Design() if self.design is None else self.design)
         self._refuse_unfit(design)
         slices = () if known else slices_in(wanted)
-        columns = _columns_of_several(self.columns, classifiers, slices)
+        to_read = not isinstance(as_scan(self.predictions).source, Predictions)
+        top = least_top(wanted) if to_read and known and known.has_matrix else None
+        columns = _columns_of_several(self.columns, classifiers, slices, top)
         read, scores = _with_scores(self.predictions, columns)
         found = read_predictions(self.predictions, **read, seed=self.seed, classes=known)
         goal = Goal(
-            targets=_targets(wanted, found, asked.within, known),
+            targets=_targets(wanted, found, asked.within),
             budget=asked.budget,
             confidence=asked.confidence,
             simultaneous=asked.simultaneous,
@@ -174,7 +174,7 @@ class _Given:
         return Setup(found, columns, design, goal, strata, kind, scores=scores, **beside)
 
     def _refuse_unfit(self, design: Design) -> None:
-        """Raise where strata cannot be cut anew by a model of the outcome, and one is wanted."""
+        """Raise if a recut by a model is requested but not possible."""
         cut = "what is predicted" if design.recycles else str(design.variable)
         aux, weight = list(self.columns.get("aux") or ()), self.columns.get("sample_weight")
         refuse({"aux": aux, "sample_weight": weight, "cut": None if cut == "score" else cut})
@@ -185,15 +185,15 @@ class _Given:
 
 
 def _checked(setup: Setup, labels: object) -> Setup:
-    """Return a setup whose design, goal and labels from before fit together."""
+    """Return a setup whose design, goal and prior labels fit together."""
     found, design, goal, strata = setup.predictions, setup.design, setup.goal, setup.strata
     sides: list[bool | None] = strata.sides if goal.single else [None]
     given = {"labels": labels is not None, "sample_of": goal.sample_of}
-    if isinstance(found, Weighing) and found.weighted:
+    if found.weighted:
         refuse(given, {"sample_weight": True})
         strata = found.weighed(strata, scale=setup.scale)
     if not goal.single or design.recycles:
-        procedure_of(design, goal, strata, None, 0)  # raises where the design cannot serve it
+        procedure_of(design, goal, strata, None, 0)  # raises if the design does not support it
     for each in goal.goals:
         check_together(design, each, strata.n_strata)
     cautions = [price_of_peeking(design, goal)] if goal.single else []
@@ -219,16 +219,14 @@ def _targets(
     wanted: Iterable[str] | Mapping[str, float],
     found: Predictions,
     within: float | None,
-    known: Vocabulary | None,
 ) -> tuple[Target, ...]:
-    """Return the targets that are asked for of predictions, which must have what these need."""
+    """Return the requested targets; raise if the predictions lack what they need."""
     targets = parse_targets(
         wanted,
         found.classifiers,
         within=within,
         slices=found.groups.names,
-        classes=found.classes,
-        multilabel=known is not None and known.multilabel,
+        classes=vocabulary_of(found),
     )
     refuse_unranked(targets, found)
     return targets
@@ -237,7 +235,7 @@ def _targets(
 def set_up_of_any(
     predictions: object, columns: Columns, read: Mapping[str, Any], asked: Asked, **more: Any
 ) -> Setup:
-    """Return `set_up`; of what the predictions name, where that turns out to be no yes and no."""
+    """Return `set_up`; with the classes that predictions name, if they are not yes and no."""
 
     def make(known: Given | None) -> Setup:
         return set_up(
@@ -259,7 +257,7 @@ def set_up_of_any(
 def _columns_for_threshold(
     columns: Mapping[str, Any], classifiers: object, metrics: object, wanted: str | None
 ) -> Mapping[str, Any]:
-    """Return the columns, of a classifier whose threshold is to be found with one that is low."""
+    """Columns, with the threshold `EVERY_SCORE` if a threshold is to be found."""
     if wanted is None:
         return columns
     threshold = None if columns.get("threshold") == EVERY_SCORE else columns.get("threshold")
@@ -275,8 +273,8 @@ def _columns_for_threshold(
 
 
 def _bound(found: Predictions, columns: Mapping[str, Any], seed: int) -> tuple[int, int | None]:
-    """Return the seed of a new campaign, and the digest of the columns that it depends on."""
-    if not columns.get("aux") or not isinstance(found, Opinionated):
+    """Seed of a new campaign, and the digest of the columns that it depends on."""
+    if not columns.get("aux"):
         return seed, None
     digest = found.opinions_digest()
     return bound_seed(seed, digest), digest
@@ -285,10 +283,10 @@ def _bound(found: Predictions, columns: Mapping[str, Any], seed: int) -> tuple[i
 def _with_scores(
     predictions: object, columns: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return what to read predictions with so that cards keep what is said of them; those columns.
+    """Return the reading options that keep scores with the cards; the columns kept.
 
-    These are the scores and the second opinions. Predictions that stay where they are would be read
-    once more for it: there they are kept only if something else is kept, too.
+    These are scores and second opinions. Predictions that stay in place would be read again for
+    them: there they are kept only together with other columns.
     """
     scan, show = as_scan(predictions), columns.get("show", ())
     each = columns.get("classifiers", {"": columns})
@@ -320,9 +318,9 @@ def strata_of_one(
 ) -> Strata:
     """Cut the predictions of one classifier for one metric.
 
-    `scale`: what the scores are.
+    `scale`: scale of the scores.
     """
-    # Of a threshold that is to be found, every item may be called yes, whatever has a floor.
+    # For an unknown threshold every item may be predicted yes, whatever has a floor.
     metric = goal.metric if goal.threshold_for is None else "precision"
     sides = sides_to_cut(
         design, metric, positives=found.positives, size=found.size, source=found.source
@@ -333,13 +331,12 @@ def strata_of_one(
 
 
 def by_lessons(setup: Setup, lessons: Lessons | None) -> Setup:
-    """Return a setup with strata by what an earlier campaign has learned, in place of the score."""
+    """Return a setup with strata by an earlier campaign's lessons instead of the score."""
     if lessons is None:
         return setup
-    opinions = setup.predictions if isinstance(setup.predictions, Opinionated) else None
-    several, labels = not setup.goal.single or opinions is None, setup.prior_labels is not None
+    several, labels = not setup.goal.single, setup.prior_labels is not None
     refuse({"learned_from": lessons.campaign, "several": several, "labels": labels})
-    found = cast(Opinionated, opinions).with_model(Model.from_dict(lessons.model))
+    found = setup.predictions.with_model(Model.from_dict(lessons.model))
     return replace(
         setup,
         predictions=found,
@@ -352,14 +349,17 @@ def by_lessons(setup: Setup, lessons: Lessons | None) -> Setup:
 
 
 def seed_after(seed: int, lessons: Lessons | None) -> int:
-    """Return a seed whose order has nothing to do with the labels that lessons come from."""
+    """Seed whose order is independent of the labels that trained the lessons."""
     return seed if lessons is None else bound_seed(seed, Model.from_dict(lessons.model).digest)
 
 
 def _columns_of_several(
-    columns: Mapping[str, Any], classifiers: Classifiers | None, slices: Iterable[str]
+    columns: Mapping[str, Any],
+    classifiers: Classifiers | None,
+    slices: Iterable[str],
+    top: int | None,  # `Roles.top` of those with probabilities of all classes, if new
 ) -> dict[str, Any]:
-    """Return the columns of named classifiers, with those of the slices that are asked for."""
+    """Columns of named classifiers, with those of the requested slices."""
     around = {name: columns[name] for name in SHARED if name in columns}
     own = {name: value for name, value in columns.items() if name not in around}
     if classifiers is None:
@@ -370,7 +370,7 @@ def _columns_of_several(
             hint=f"say whose it is: classifiers={{'cnn': {{{given[0]!r}: ...}}, ...}}",
         )
     if isinstance(classifiers, Mapping):
-        classifiers = as_mappings(classifiers)
+        classifiers = as_mappings(classifiers) if top is None else with_top(classifiers, top)
     found = {"classifiers": classifiers, **around}
     if slices:
         found.setdefault("groups", list(slices))
@@ -394,7 +394,7 @@ def _known_scale(scale: str) -> Scale:
 
 
 def _all_alike(prior_labels: PriorLabels, strata: Strata) -> str:
-    """Return a warning where labels from before are of one predicted label alone, or ""."""
+    """Warning if all prior labels are of one predicted label, or ""."""
     if strata.is_named or len(strata.heaps) == 1 or not prior_labels.one_side:
         return ""
     return (

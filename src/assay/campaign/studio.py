@@ -1,9 +1,9 @@
 """Label Studio, live: items go to a running server in batches, and answers are taken as they come.
 
-Nothing about it is stored here. The project is known by a mark in its description, a task by the id
-in its data, an answer by its item and who gave it. Every step looks at what is there and does what
-is missing, so that it may end anywhere, on either side, and begin again: no answer is lost, none
-counts twice, and no item has two tasks for longer than a step.
+Nothing is stored here. A mark in its description identifies the project, the id in its data a task,
+its item and author an answer. Every step looks at the current state and does what is missing, so
+that it may end anywhere, on either side, and begin again: no answer is lost, none counts twice, and
+no item has two tasks for longer than a step.
 """
 
 import json
@@ -34,39 +34,39 @@ from assay.exchange import (
 from assay.labelling import ReplacedError, Review, find_campaign, reviewer_of
 from assay.results import Item
 
-HOLDER = "label-studio"  # whose items they are until somebody there has answered
+HOLDER = "label-studio"  # holder of items until somebody there has answered
 _MARK = "[assay-{}]"
 _LEASE = 86_400.0  # seconds, as of a batch that is written into a file
 _RENEWED = _LEASE / 4
 _LONGEST_TITLE = 50
 _LONGEST_WAIT = 5.0  # seconds between tries, while the server is away
-# All tasks are read at the start, when some are gone, and after so many seconds, when nothing goes
-# on: reading a thousand takes the server ten seconds.
+# All tasks are read at the start, when some are gone, and at this interval when idle: reading a
+# thousand takes the server ten seconds.
 _WHOLE, _QUIET = 600.0, 30.0
-_MAKING = 60.0  # seconds that a server may take to make tasks of what it was sent
+_MAKING = 60.0  # seconds that a server may take to create tasks
 _FEW, _SOON, _BUSY = 3, 0.3, 10.0  # answers to go, seconds between looks then, after a change
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where the work in Label Studio stands."""
+    """Progress of the work in Label Studio."""
 
     project: int
     tasks: int  # of this campaign, in the project
-    # open, skipped: tasks that wait for an answer; those that somebody has skipped, or sent without
-    # an answer, and nobody answered.
+    # open, skipped: tasks that wait for an answer; those skipped, or sent without an answer, by
+    # somebody and answered by nobody.
     open: int
     skipped: int
-    # taken, revised: answers recorded since the connection began: first ones, and changed ones.
+    # taken, revised: first and changed answers recorded since the connection began.
     taken: int
     revised: int
-    # Answers that were changed there after their round was counted, and stay here as they were.
+    # Answers changed there after their round was counted; they stay unchanged here.
     kept: int
 
 
 @dataclass(frozen=True)
 class _Known:
-    """A task as it was last seen."""
+    """Last known state of a task."""
 
     item_id: str | None
     changed: object
@@ -82,7 +82,7 @@ class _Known:
 
 @dataclass
 class _Sent:
-    """What has become of answers since the connection began."""
+    """Counts of answers since the connection began."""
 
     taken: int = 0
     revised: int = 0
@@ -90,24 +90,24 @@ class _Sent:
 
 
 class Connection:
-    """A campaign, and the project of Label Studio in which its items are judged."""
+    """A campaign, and the Label Studio project in which its items are judged."""
 
     def __init__(
         self,
         campaign: Campaign,
         studio: LabelStudio,
         *,
-        # The project to use: this campaign's, or an empty one. When left out it is found by its
-        # mark, or made.
+        # The project to use: this campaign's, or an empty one. Default: found by its mark, or
+        # created.
         project: int | None = None,
         batch: int = 20,  # items that are sent at a time
-        # The next batch is sent as soon as so few tasks are open; half a batch when left out, so
-        # that nobody runs out of tasks.
+        # The next batch is sent when so few tasks are open; default: half a batch, so that nobody
+        # runs out of tasks.
         ahead: int | None = None,
-        # Who people are here, by their names there, such as ``label-studio:5``.
+        # Names of reviewers by their names there, such as ``label-studio:5``.
         rename: Mapping[str, str] | None = None,
-        revise: bool = False,  # let changed answers count also when their round was counted before
-        tell: Callable[[str], None] | None = None,  # takes sentences about what happens
+        revise: bool = False,  # let changed answers replace counted ones
+        tell: Callable[[str], None] | None = None,  # takes sentences about events
     ) -> None:
         self.campaign, self._studio = campaign, studio
         self._wanted, self._batch = project, batch
@@ -118,7 +118,7 @@ class Connection:
         self._tasks: dict[int, _Known] = {}
         self._by_item: dict[str, list[int]] = {}
         self._read_at = 0.0
-        # A clock may begin at 0 when the machine starts: what never was is before that.
+        # A clock may begin at 0 when the machine starts: "never" is before that.
         self._asked: tuple[str, float] = ("", -inf)
         self._said: dict[tuple[str, str], tuple[str, str]] = {}  # last, there
         self._items: set[str] = set()  # asked for
@@ -129,11 +129,11 @@ class Connection:
 
     @property
     def mark(self) -> str:
-        """What the project's description holds."""
+        """Mark in the project's description."""
         return _MARK.format(sha256(self.campaign.desk.identity.encode()).hexdigest()[:20])
 
     def standing(self) -> Standing:
-        """Return where the work stands, as of the last step."""
+        """Progress as of the last step."""
         reviews = self.campaign.desk.reviews_of(self._by_item)
         waiting = [item_id for item_id, review in reviews.items() if not review.complete]
         skipped = sum(self._is_put_aside(each) and not reviews[each].labels for each in waiting)
@@ -147,7 +147,7 @@ class Connection:
     ) -> Iterable[Standing]:
         """Yield after every step, until the campaign stops.
 
-        While the server is away nothing is lost: it is tried again, ever less often.
+        While the server is away, the step is retried at growing intervals; nothing is lost.
         """
         wait, is_told = 0.0, None
         rung = Event() if webhook is None else webhook.rung
@@ -170,7 +170,7 @@ class Connection:
             rung.clear()
 
     def close(self) -> None:
-        """Take the webhook away: while nobody listens, every answer there would wait for it."""
+        """Remove the webhook: while nobody listens, every answer there would wait for it."""
         if self._project is not None:
             try:
                 self._studio.remove_webhooks(self._project)
@@ -178,13 +178,13 @@ class Connection:
                 self._tell(f"the webhook stays in Label Studio: {error.problem}")
 
     def _set_webhook(self, webhook: Webhook | None, url: str | None) -> bool:
-        """Register the webhook, or remove one of a program that was killed; tell whether it is set.
+        """Register the webhook, or remove one of a killed program; return whether it is set.
 
-        Where the server refuses it, looking every second does, too.
+        If the server refuses it, polling every second works as well.
         """
         project = self._find()
         if webhook is None:
-            with suppress(InputError):  # who may see no webhooks has none here
+            with suppress(InputError):  # without access to webhooks, there is none
                 self._studio.remove_webhooks(project)
             return False
         address = url or webhook.url
@@ -200,7 +200,7 @@ class Connection:
         return True
 
     def _load_again(self) -> None:
-        """Go on with the campaign that has taken this one's place."""
+        """Go on with the campaign that has replaced this one."""
         store, name = self.campaign.desk.store, self.campaign.name
         with store.read() as session:
             self.campaign = Campaign(store, *find_campaign(session, name), None)
@@ -210,7 +210,7 @@ class Connection:
     # A step.
 
     def step(self) -> bool:
-        """Take what is new, send what is missing; tell whether the campaign has stopped."""
+        """Take what is new, send what is missing; return whether the campaign has stopped."""
         try:
             self._look()
         except GoneError:
@@ -227,7 +227,7 @@ class Connection:
         return done
 
     def _look(self) -> None:
-        """Bring what is known of the tasks up to date: by what changed, or by reading all."""
+        """Update the known tasks: from the changes, or by reading all."""
         project = self._find()
         now = monotonic()
         due = now > self._read_at + _WHOLE and now > self._changed_at + _QUIET
@@ -243,7 +243,7 @@ class Connection:
         self._tasks.clear()
         self._by_item.clear()
         self._note(tasks)
-        self._asked = ("", -inf)  # somebody may have removed tasks that are still wanted
+        self._asked = ("", -inf)  # tasks that are still wanted may have been removed
         self._read_at = monotonic()
         return self._take(list(self._by_item))
 
@@ -260,7 +260,7 @@ class Connection:
                 )
 
     def _take(self, item_ids: Iterable[str | None]) -> None:
-        """Record what is said of items and was not before."""
+        """Record new answers to items."""
         reviews = self.campaign.desk.reviews_of(each for each in item_ids if each is not None)
         new: list[FileLabel] = []
         for item_id, review in reviews.items():
@@ -271,7 +271,7 @@ class Connection:
             self._sent.revised += recorded.revised
 
     def _labels(self, item_id: str) -> Iterable[FileLabel]:
-        """Return everybody's latest answer to an item, whichever of its tasks they answered."""
+        """Latest answer of every reviewer to an item, from any of its tasks."""
         annotations = [
             each for number in self._by_item[item_id] for each in self._tasks[number].annotations
         ]
@@ -294,7 +294,7 @@ class Connection:
         }.values()
 
     def _is_news(self, label: FileLabel, review: Review) -> bool:
-        """Tell whether an answer is to be recorded: the first one, or one that may be changed."""
+        """Whether an answer is to be recorded: the first one, or one that may be changed."""
         key, now = (label.item_id, label.reviewer), (label.answer, label.comment)
         said, self._said[key] = self._said.get(key), now
         before = review.labels.get(label.reviewer)
@@ -302,7 +302,7 @@ class Connection:
             return True
         if now in (said, (before.answer, before.comment)):
             return False
-        # Whoever gave an answer that was looked at has seen whether more items came.
+        # The author of a counted answer has seen whether more items came.
         rounds = self.campaign.desk.labelling.rounds
         closed = not self._revise and rounds.is_looked_at(label.item_id)
         if closed and before.answer != label.answer:
@@ -316,12 +316,12 @@ class Connection:
         return True
 
     def _clear_up(self, reviews: Mapping[str, Review], *, everything: bool) -> None:
-        """Remove tasks that nobody has begun and nobody need answer; say how many people should."""
+        """Remove tasks that nobody has begun and nobody need answer; set how many people should."""
         several = self.campaign.settings.reviewing.per_item > 1
         for item_id, review in reviews.items():
             first, *others = sorted(self._by_item[item_id], key=self._rank)
             over = everything or review.complete
-            # Who has deleted an answer there may want to give another.
+            # A deleted answer may be given again.
             needless = over and not any(map(self._is_from_there, review.labels))
             for number in [first, *others] if needless else others:
                 if self._tasks[number].is_bare:
@@ -334,18 +334,18 @@ class Connection:
         self._by_item = {item_id: tasks for item_id, tasks in self._by_item.items() if tasks}
 
     def _rank(self, number: int) -> tuple[bool, int]:
-        """Return what sorts the tasks of one item: the one to keep comes first."""
+        """Sort key of one item's tasks: the one to keep comes first."""
         return self._tasks[number].is_bare, number
 
     def _is_from_there(self, reviewer: str) -> bool:
         return reviewer.startswith(HOLDER) or reviewer in self._rename.values()
 
     def _is_put_aside(self, item_id: str) -> bool:
-        """Tell whether somebody has looked at an item; where it has no answer, they skipped it."""
+        """Whether somebody has looked at an item; if it has no answer, they skipped it."""
         return any(self._tasks[number].annotations for number in self._by_item.get(item_id, ()))
 
     def _send(self, reviews: Mapping[str, Review]) -> None:
-        """Send the next batch, if it is time: so that somebody always has something to answer."""
+        """Send the next batch when it is time, so that somebody always has something to answer."""
         known = {**self.campaign.desk.reviews_of(self._items), **reviews}
         waiting = {item_id for item_id, review in known.items() if not review.complete}
         there = {item_id for item_id in waiting if self._is_there(item_id)}
@@ -355,7 +355,7 @@ class Connection:
             if not known[item_id].labels and not self._is_put_aside(item_id)
         ]
         self._near = len(fresh) <= self._ahead + _FEW
-        # Asked for, and not there: what was sent when the server went away did not arrive.
+        # Asked for, but missing: a batch was lost when the server went away.
         unsent = len(waiting) - len(there)
         version, at = self._asked
         if monotonic() < at + _RENEWED and (
@@ -373,7 +373,7 @@ class Connection:
         self._asked = (self.campaign.desk.version, monotonic())
 
     def _is_there(self, item_id: str) -> bool:
-        """Tell whether an item has a task; some servers take a while to make one."""
+        """Whether an item has a task; some servers take a while to make one."""
         return item_id in self._by_item or monotonic() < self._pushed.get(item_id, -inf) + _MAKING
 
     def _batch_of(self, items: Sequence[Item]) -> Batch:
@@ -389,7 +389,7 @@ class Connection:
     # The project.
 
     def _find(self) -> int:
-        """Return the project's number; find it, or make it, where that was not done yet."""
+        """Return the project's number; find or create the project if necessary."""
         if self._project is None:
             self._project = self._own() if self._wanted is None else self._named(self._wanted)
         return self._project

@@ -1,4 +1,4 @@
-"""Trend of a series: the metric by period, which changes are real, and where it is too low."""
+"""Trend of a series: the metric by period, which changes are certain, and the floor."""
 
 from dataclasses import asdict, dataclass, replace
 from math import hypot
@@ -9,6 +9,7 @@ from typing import Any, Literal
 from assay.campaign.campaign import Campaign
 from assay.campaign.periods import Member, members
 from assay.core.intervals import of_difference
+from assay.core.metrics import metric_word
 from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling import Series
 from assay.report import Mark, draw_trend
@@ -31,23 +32,23 @@ from assay.storage import Session, StoredLabel, open_storage
 class PeriodRow:
     """One period of a series."""
 
-    # period, campaign: what it is called, and the campaign that it is.
+    # period, campaign: its name, and its campaign.
     period: str
     campaign: str
-    items: int  # the items of the period
-    # labels, reused: the items that were judged, and how many of these in periods before. For the
-    # change, items of the period before that are gone are among them.
+    items: int  # number of items of the period
+    # labels, reused: judged items, and how many of these in earlier periods. For the change, they
+    # include items of the previous period that are gone.
     labels: int
     reused: int
-    done: bool  # whether its campaign is
+    done: bool  # whether its campaign is done
     estimate: Estimate  # the metric
-    change: Estimate | None  # its change since the period before; None for the first
-    floor: float | None  # what the metric must not be below
+    change: Estimate | None  # its change since the previous period; None for the first
+    floor: float | None  # lower limit of the metric
     before: str | None = None  # the period that it is compared with; None for the first
 
     @property
     def moved(self) -> Literal["fell", "rose"] | None:
-        """Where the metric went since the period before, if that is sure; otherwise None."""
+        """Direction of the change since the previous period, if certain; otherwise None."""
         if self.change is None or self.change.value is None:
             return None
         if self.change.high < 0:
@@ -56,7 +57,7 @@ class PeriodRow:
 
     @property
     def below_floor(self) -> bool | None:
-        """Whether the metric is below the floor; None while that is not sure, or there is none."""
+        """Whether the metric is below the floor; None if undecided or without a floor."""
         if self.floor is None or self.estimate.value is None:
             return None
         if self.estimate.high < self.floor:
@@ -65,7 +66,7 @@ class PeriodRow:
 
     @property
     def is_compared(self) -> bool:
-        """Whether the change is known as well as was asked for, or there is nothing before it."""
+        """Whether the change has the requested width, or there is no previous period."""
         if self.before is None or self.moved is not None:
             return True
         if self.change is None or self.change.value is None:
@@ -75,7 +76,7 @@ class PeriodRow:
     def verdict(self, *, on_fall: bool = False) -> bool | None:
         """Whether the metric is not below the floor and, `on_fall`, has not fallen.
 
-        None while that is undecided: labels are missing, or the floor is within the interval.
+        None while that is undecided: labels are missing, or the interval contains the floor.
         """
         if self.below_floor or (on_fall and self.moved == "fell"):
             return False
@@ -84,14 +85,14 @@ class PeriodRow:
 
     @property
     def said(self) -> str:
-        """What the labels say of the period, in one to three sentences."""
+        """Verdict on the period, in one to three sentences."""
         words = ["first period." if self.before is None else f"{self._compared} {self.before}."]
         if self.floor is not None:
             floor = f"{self.floor:.2f}" if round(self.floor, 2) == self.floor else f"{self.floor:g}"
             met = {True: "not met", False: "met", None: "undecided"}[self.below_floor]
             words.append(f"Floor {floor}: {met}.")
         if self.is_compared and not self.done:
-            words.append("Labelling is not finished.")
+            words.append("Labelling is in progress.")
         return " ".join(words)
 
     @property
@@ -114,12 +115,12 @@ class PeriodRow:
 
 @dataclass(frozen=True)
 class Trend(Shown):
-    """What `trend` found: the periods of a series, oldest first.
+    """Result of `trend`: the periods of a series, oldest first.
 
     Attributes
     ----------
     series, metric : str
-        What is followed, and which of its metrics this is.
+        Name of the series, and which of its metrics this is.
     confidence : float
     rows : tuple of PeriodRow
     metrics : tuple of str
@@ -139,12 +140,12 @@ class Trend(Shown):
 
     @property
     def below_floor(self) -> bool:
-        """Whether the metric is below its floor in the last period, with the confidence."""
+        """Whether the metric is below its floor in the last period, at the confidence level."""
         return self.latest.below_floor is True
 
     @property
     def svg(self) -> str:
-        """The series as a picture: one file, no script, on white."""
+        """Chart of the series: one file, no script, on white."""
         return self._drawn(on_paper=True)
 
     def _drawn(self, *, on_paper: bool) -> str:
@@ -161,7 +162,7 @@ class Trend(Shown):
         return draw_trend(marks, title=self._caption, floor=self.latest.floor, on_paper=on_paper)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the picture to a file that is called .svg."""
+        """Write the chart to an .svg file."""
         file = Path(path)
         if file.suffix.lower() != ".svg":
             raise InputError(f"{file} cannot be written", details="a picture's name ends in .svg")
@@ -182,7 +183,7 @@ class Trend(Shown):
         return clipped(f"{self.metric} of {self.series}, at {100 * self.confidence:g}%")
 
     def document(self) -> Document:
-        """Return a picture and a table of the periods, with what the labels say of each."""
+        """Chart and table of the periods, with the verdict on each."""
         columns = (
             Column("period", "text"),
             Column("items", only=("text", "notebook", "page", "markdown")),
@@ -200,19 +201,19 @@ def trend(
     floor: float | None = None,
     storage: str | None = None,
 ) -> Trend:
-    """Tell how a metric went over the periods of a series.
+    """Trend of a metric over the periods of a series.
 
-    Each period's interval, and that of each change, is right at its own confidence: of twenty
-    periods without a change, one is said to have moved by chance.
+    The interval of each period, and of each change, holds at its own confidence: of twenty periods
+    without a change, one appears to have moved by chance.
 
     Parameters
     ----------
     series, storage : str
-        As they were given to `follow_campaign`.
+        As given to `follow_campaign`.
     metric : str, optional
-        One of those that are followed; the first when left out.
+        One of the followed metrics. Default: the first.
     floor : float, optional
-        For the last period, in the place of its own.
+        For the last period, in place of its own.
 
     Examples
     --------
@@ -243,17 +244,17 @@ def trend(
         campaign = Campaign(store, member.key, member.settings, None)
         rows = (*rows, _row(campaign, member, name, rows[-1] if rows else None))
     if floor is not None:
-        wanted = replace(last, floor=floor)  # which refuses what is none
+        wanted = replace(last, floor=floor)  # raises if invalid
         rows = (*rows[:-1], replace(rows[-1], floor=wanted.floor))
     return Trend(series, name, rows[-1].estimate.confidence, rows, last.metrics)
 
 
 def _one_of(series: Series, metric: str | None) -> str:
-    """Return the metric that is meant, as the series has it: its first when none is named."""
+    """Return the metric in the series' spelling; default: its first."""
     if metric is None:
         return series.metric
     name, _, label = str(metric).partition(":")
-    plain = name.strip().lower().replace(" ", "_").replace("-", "_")
+    plain = metric_word(name)
     wanted = f"{plain}:{label}" if label else plain
     if wanted not in series.metrics:
         raise InputError(
@@ -294,7 +295,7 @@ def _row(campaign: Campaign, member: Member, metric: str, last: PeriodRow | None
 
 
 def _carried(campaign: Campaign) -> list[StoredLabel]:
-    """Return the labels that were there when the period, or what took its place, began."""
+    """Labels that existed when the period, or its replacement, began."""
     before = campaign.settings.before
     if before is None:
         return []
@@ -305,10 +306,10 @@ def _carried(campaign: Campaign) -> list[StoredLabel]:
 
 
 def _change(level: Estimate, last: PeriodRow, *, alone: bool) -> Estimate | None:
-    """Return the change between two periods, each with an estimate of its own.
+    """Change between two periods, each with an estimate of its own.
 
-    The interval is Zou and Donner's (2008), from both estimates' intervals; None where these are of
-    different confidence, or nothing is known yet.
+    The interval is Zou and Donner's (2008), from both intervals; None if their confidence differs,
+    or nothing is known yet.
     """
     then = last.estimate
     if level.value is None or then.value is None or level.confidence != then.confidence:
@@ -338,7 +339,7 @@ def _change(level: Estimate, last: PeriodRow, *, alone: bool) -> Estimate | None
 
 
 def _no_change(level: Estimate, series: Series) -> Estimate | None:
-    """Return the change of a period that has none to estimate: 0, and None in the first."""
+    """Change of a period without one to estimate: 0, and None in the first."""
     if series.number == 0:
         return None
     return replace(
@@ -362,7 +363,7 @@ def _no_such_series(session: Session, series: str) -> StorageError:
     begun = {name.partition("/")[0] for name in session.names() if "/" in name}
     known = sorted(each for each in begun if members(session, each))
     return StorageError(
-        f"there is no series {series!r}",
+        f"no series {series!r}",
         details=f"series: {', '.join(known) or 'none'}",
         hint=did_you_mean(series, known) or "begin one with follow_campaign, or assay follow FILE",
     )

@@ -1,12 +1,13 @@
-"""Items that a judge was not asked about yet, in an order that makes any part a random one.
+"""Items without a judge's verdict, in an order that makes any part a random one.
 
-The order is that of the items' permanent numbers under a key of its own, which has nothing to do
-with the order in which people label: the first so many are a random sample of all items that the
-metric is about, and so are the next ones.
+The order is that of the items' permanent numbers under a separate key, independent of the order in
+which people label: the first n are a random sample of all items that the metric is about, and so
+are the next n.
 """
 
 from math import isnan
 from numbers import Integral
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,15 +16,19 @@ from assay.core.deck import number
 from assay.core.design import Design
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling import Labelling, check_same
-from assay.predictions import Card, Opinionated, Predictions
+from assay.predictions import Card
 from assay.results import Item
 
-_DEEP = 4_096  # items that are looked at to begin with, where some have verdicts
-_KEY = 4  # beside those of the order in a batch, of the overlap, and of the folds
+if TYPE_CHECKING:
+    from assay.predictions import Predictions
+
+
+_DEEP = 4_096  # items read at first, if some have verdicts
+_KEY = 4  # distinct from those of the order in a batch, the overlap, and the folds
 
 
 def unjudged_in(labelling: Labelling, n: int, column: str | None) -> list[Item]:
-    """First items without a verdict in a column; all of them if there is no such column yet."""
+    """First items without a verdict in a column; any items if there is no such column yet."""
     settings = labelling.settings
     if isinstance(n, bool) or not isinstance(n, Integral) or n < 1:
         raise InputError(f"ask for a whole number of items, at least 1; got {n!r}")
@@ -71,8 +76,8 @@ def _column(aux: tuple[str, ...], given: str | None) -> str | None:
     return given if aux and given is not None else next(iter(aux), None)
 
 
-def _without_verdict(cards: list[Card], found: Predictions, column: str | None) -> list[Card]:
-    if column is None or not isinstance(found, Opinionated) or not cards:
+def _without_verdict(cards: list[Card], found: "Predictions", column: str | None) -> list[Card]:
+    if column is None or not cards:
         return cards
     said = found.opinions([card.id for card in cards])[column]
     values = said.tolist() if isinstance(said, np.ndarray) else said

@@ -1,4 +1,4 @@
-"""A judge's verdicts taken into a campaign, whose predictions are joined with a file of them.
+"""A judge's verdicts added to a campaign, by a join of its predictions with a file.
 
 Assay does not own the predictions, and does not write to them. The verdicts are beside the storage,
 or where the user says; the campaign goes on with a query that has both, as by a rebase.
@@ -23,38 +23,38 @@ from assay.labelling import Settings, find_campaign, read_again, refuse_unconfir
 from assay.predictions import joined_with
 from assay.storage import Store, open_storage
 
-_LOOKED_UP = 1_000  # verdicts of which one at least must be of an item that is there
+_LOOKED_UP = 1_000  # verdicts of which at least one must be of an existing item
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What became of a judge's verdicts."""
+    """Outcome of an import of verdicts."""
 
-    campaign: Campaign  # that goes on with them
-    file: Path  # where they are
-    column: str  # what they are called
-    # new, replaced, unchanged: verdicts of this time, beside those of before.
+    campaign: Campaign  # campaign that goes on with them
+    file: Path  # file that holds them
+    column: str  # their column
+    # new, replaced, unchanged: these verdicts, compared with the earlier ones.
     new: int
     replaced: int
     unchanged: int
-    without: int  # rows that say nothing, and were left out
+    without: int  # rows without a verdict, left out
     in_all: int  # verdicts in the file
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the outcome as plain values."""
         told = {name: value for name, value in vars(self).items() if name != "campaign"}
         return {**told, "file": str(self.file), "campaign": self.campaign.name}
 
 
 def import_verdicts(
-    # name, storage: of the campaign, as they were given to `create_campaign`.
+    # name, storage: of the campaign, as given to `create_campaign`.
     name: str,
     *logs: str | PathLike[str],
     storage: str | None = None,
-    # What the verdicts are called: a column of `aux` from then on. When left out: ``judge``.
+    # Name of the verdicts: a column of `aux` from then on. Default: ``judge``.
     column: str | None = None,
-    # The Parquet file that keeps them. When left out: ``NAME.COLUMN.parquet`` beside a storage that
-    # is a file.
+    # Parquet file that keeps them. Default: ``NAME.COLUMN.parquet`` beside a storage that is a
+    # file.
     into: str | PathLike[str] | None = None,
     scorer: str | None = None,
     id_column: str = "id",
@@ -62,7 +62,7 @@ def import_verdicts(
     score_column: str = "score",
     map: Mapping[str, object] | None = None,
 ) -> Taken:
-    """Take a judge's verdicts, and go on with them as a second opinion; all labels are kept.
+    """Add a judge's verdicts to a campaign as a second opinion, keeping all labels.
 
     Later verdicts replace earlier ones of the same items.
 
@@ -111,7 +111,7 @@ def import_verdicts(
 
 
 def _file(store: Store, name: str, column: str, into: str | PathLike[str] | None) -> Path:
-    """Return where the verdicts are kept."""
+    """File that holds the verdicts."""
     if into is not None:
         file = Path(into).absolute()
         if file.suffix.lower() != ".parquet":
@@ -130,7 +130,7 @@ def _file(store: Store, name: str, column: str, into: str | PathLike[str] | None
 
 
 def _scan(store: Store, settings: Settings) -> Any:
-    """Return where the campaign's predictions are; None for those in memory."""
+    """Location of the campaign's predictions; None for predictions in memory."""
     parts = settings.source.parts
     if len(parts) != 1:
         raise PredictionsError(
@@ -142,7 +142,7 @@ def _scan(store: Store, settings: Settings) -> Any:
 
 
 def _refuse_strangers(said: list[Judgement], store: Store, settings: Settings) -> None:
-    """Raise where no verdict is of an item that there is."""
+    """Raise if no verdict is of a known item."""
     if not said:
         raise InputError("no row has a verdict or a score: nothing was taken")
     ids = [str(row.id) for row in said[:_LOOKED_UP]]
@@ -172,7 +172,7 @@ _SCHEMA = pa.schema(_TYPES)
 
 
 def _read(file: Path) -> dict[str, Judgement]:
-    """Return the verdicts of before, by id."""
+    """Earlier verdicts, by id."""
     if not file.exists():
         return {}
     try:
@@ -188,7 +188,7 @@ def _read(file: Path) -> dict[str, Judgement]:
 
 
 def _write(file: Path, verdicts: Mapping[str, Judgement]) -> None:
-    """Put the verdicts in the place of those of before, at once: readers see these or the old."""
+    """Replace the stored verdicts atomically: readers see the old file or the new."""
     if not verdicts:
         file.unlink(missing_ok=True)
         return

@@ -1,7 +1,7 @@
 """Widget to label a campaign's items in a notebook, one at a time and blind.
 
-The page and the kernel talk by messages alone. Nothing of an item is kept in the widget's state,
-which notebooks save with their cells.
+The page and the kernel exchange messages only. The widget's state, which notebooks save with their
+cells, holds nothing of an item.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ from assay.labelling import LEASE_SECONDS, checked_request, reviewer_of
 from assay.results import Item, Turn
 from assay.storage import Label
 
-_HELD = 3  # items that the page has at hand, so that the next appears at once
+_HELD = 3  # items held by the page, so that the next appears at once
 _MOST = 500  # answers in one message
 _NO_MORE_ITEMS = "there are no more items just now; campaign.ask() says why"
 
 
 class Labeller:
-    """What the widget does with messages of its page; it needs no notebook.
+    """Handler of the page's messages; it needs no notebook.
 
     `reviewer`: whose labels they are.
     """
@@ -33,7 +33,7 @@ class Labeller:
 
     @property
     def words(self) -> dict[str, Any]:
-        """What the page shows of the campaign: the question, and the words for yes and no."""
+        """Texts of the page: the question, and the words for yes and no."""
         settings = self._desk.settings
         yes, no = settings.reviewing.answers or ("Yes", "No")
         texts = {"question": settings.question, "yes": yes, "no": no, "reviewer": self.reviewer}
@@ -50,7 +50,7 @@ class Labeller:
         try:
             return about | self._taken(message)
         except PredictionsError:
-            # Its words tell of the predictions, and whoever labels is to know nothing of them.
+            # Its words describe the predictions, which reviewers must not know.
             return about | {"error": _NO_MORE_ITEMS}
         except AssayError as error:
             return about | {"error": _sendable(str(error))}
@@ -59,9 +59,9 @@ class Labeller:
         turn = self._turn(_labels_in(message))
         receipts = turn.receipts
         if self._desk.hold_for_recut():
-            with suppress(AssayError):  # the strata as they are do, too
+            with suppress(AssayError):  # keep the present strata
                 self._desk.recut()
-            if not turn.items:  # none were dealt until then
+            if not turn.items:  # none had been dealt
                 turn = self._turn([])
         return {
             "receipts": [asdict(receipt) for receipt in receipts],
@@ -78,7 +78,7 @@ class Labeller:
         return desk.following(lambda: desk.assignments.turn(request))
 
     def _item(self, item: Item) -> dict[str, Any]:
-        """Return an item for the page: nothing of it that would sway a reviewer."""
+        """Return an item for the page, without anything that would sway a reviewer."""
         names = [name for name in self._desk.settings.source.seen if name in item.shown]
         fields = [[_sendable(name), _sendable(as_text(item.shown[name]))] for name in names]
         return {"id": str(item.id), "fields": fields}
@@ -104,7 +104,7 @@ def _labels_in(message: object) -> list[Label]:
 
 
 def _sendable(text: str) -> str:
-    r"""Return a text that a notebook's messages can hold: half a surrogate pair is replaced.
+    r"""Text for a notebook's messages: half a surrogate pair is replaced.
 
     >>> _sendable("Ω \ud800!") == "Ω \ufffd!"
     True

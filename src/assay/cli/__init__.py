@@ -1,4 +1,4 @@
-"""The command line: one command, one public function."""
+"""Command line: each command calls one public function."""
 
 import json
 import sys
@@ -42,7 +42,7 @@ def assay(
 def main() -> None:
     """Run the command that the process was started with."""
     for stream in (sys.stdin, sys.stdout, sys.stderr):
-        # A sign that the terminal's encoding does not have must not end the program.
+        # A character that the terminal's encoding lacks must not end the program.
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="replace")
     as_json = "--json" in sys.argv[1:]
@@ -50,7 +50,7 @@ def main() -> None:
         with loading_without_garbage():
             code = app(prog_name="assay", standalone_mode=not as_json)
     except TyperException as error:
-        # Wrong usage; on its own, typer would tell it in words.
+        # Wrong usage; typer alone would print text.
         told = {"problem": error.format_message(), "details": "", "hint": "see --help"}
         typer.echo(json.dumps({"error": told}), err=True)
         code = error.exit_code

@@ -1,4 +1,4 @@
-"""``assay backup`` and ``assay restore``: copies of a storage, and their way back."""
+"""``assay backup`` and ``assay restore``: copies of a storage, and their recovery."""
 
 from pathlib import Path
 from typing import Annotated
@@ -18,7 +18,7 @@ def backup(
         str | None,
         typer.Argument(
             metavar="[NAME]",
-            help="The campaign that must be in it, and that is checked.",
+            help="Name of the campaign to check in the copy.",
             show_default=False,
         ),
     ] = None,
@@ -27,16 +27,16 @@ def backup(
         bool, typer.Option("--all", help="Check every campaign of the storage.")
     ] = False,
     output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="Where to; never replaced.")
+        Path, typer.Option("--output", "-o", metavar="FILE", help="New file to write.")
     ],
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Copy a storage in SQLite into one file, while people judge, and check the copy.
+    """Back up a SQLite storage while it is in use, and check the copy.
 
-    The copy holds all campaigns of the storage. To copy the file of a live storage by cp loses
-    labels. For PostgreSQL the command says how pg_dump does it. The exit code is 1 where something
-    is wrong with what was copied.
+    The copy has all campaigns of the storage. Do not copy the file of a storage in use with cp:
+    labels can be lost. For PostgreSQL the command prints how to use pg_dump. Exit code 1 means that
+    a check failed.
     """
     with telling_errors(as_json=as_json), working("copying and checking"):
         if (name is None) is not every:
@@ -49,11 +49,11 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.", show_default=False)],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Backup file.", show_default=False)],
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Check a backup, and put it where a storage is to be; nothing that is there is replaced."""
+    """Check a backup and restore it; never replaces an existing storage."""
     with telling_errors(as_json=as_json), working("checking and copying"):
         made = restore_storage(file, storage=storage_url(storage))
     _show(made, "restored", as_json=as_json)

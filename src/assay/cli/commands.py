@@ -1,4 +1,4 @@
-"""Commands by name: each is imported when it is run, and listed without being imported."""
+"""Commands by name: imported when they are run, and listed without an import."""
 
 import atexit
 import gc
@@ -18,116 +18,117 @@ from typer.main import get_command
 
 
 class Listed(NamedTuple):
-    """Where a command is, and the first sentence of its help."""
+    """Entry in the list of commands."""
 
-    place: str  # the module in this package, and the name in it: ``exchange:export``
-    help: str  # what the list of commands says of it; its docstring begins alike
+    group: str
+    place: str  # module in this package, and name in it: ``exchange:export``
+    help: str  # the first sentence of its docstring
 
 
 COMMANDS = {
     "demo": Listed(
-        "demo:demo", "Evaluate a classifier of generated messages, and see what it cost."
+        "Start", "demo:demo", "Measure a classifier on generated messages and show what it costs."
     ),
     "plan": Listed(
-        "plan:plan", "Tell what an evaluation is likely to cost, before anybody labels."
+        "Start", "plan:plan", "Forecast how many labels a goal needs, before anybody labels."
     ),
-    "create": Listed("create:create", "Make a campaign from a file of predictions."),
-    "label": Listed(
-        "label:label", "Judge items in the terminal, one key an answer, each saved at once."
-    ),
-    "serve": Listed(
-        "serve:serve", "Serve a page on which people judge items, and the owner sees the estimate."
-    ),
-    "confirm": Listed(
-        "confirm:confirm",
-        "Show where a storage says that a campaign's predictions are, and let them be read there.",
-    ),
-    "compare": Listed(
-        "compare:compare",
-        "Start a campaign for the difference between two model versions, or two weeks.",
-    ),
-    "rebase": Listed(
-        "series:rebase",
-        "Go on with a campaign on predictions that have changed; all labels are kept.",
-    ),
-    "follow": Listed(
-        "series:follow", "Begin the next period of a series, or show how it went so far."
-    ),
-    "extend": Listed(
-        "series:extend", "Let predictions of new items join a campaign; all labels are kept."
-    ),
-    "import": Listed(
-        "exchange:import_", "Take labels from a file: all of them or, with an error, none."
-    ),
+    "create": Listed("Start", "create:create", "Create a campaign from a file of predictions."),
+    "label": Listed("Label", "label:label", "Label items in the terminal, one key per answer."),
+    "serve": Listed("Label", "serve:serve", "Serve the review page and the owner's dashboard."),
+    "import": Listed("Label", "exchange:import_", "Import labels from a file."),
     "export": Listed(
-        "exchange:export",
-        "Write labels, or the next items to judge, for a spreadsheet or another tool.",
+        "Label", "exchange:export", "Export labels, or the next items to label, for another tool."
     ),
     "connect": Listed(
-        "connect:connect",
-        "Send items to a running Label Studio, and take its answers as they come, to the end.",
+        "Label", "connect:connect", "Label in a running Label Studio: send items, collect answers."
     ),
-    "status": Listed("status:status", "Show where a campaign stands, or list the campaigns."),
+    "status": Listed(
+        "Understand",
+        "status:status",
+        "Show a campaign's estimate and progress, or list all campaigns.",
+    ),
     "errors": Listed(
+        "Understand",
         "mistakes:errors",
-        "Show the classifier's errors among the labels, those it was surest of first.",
+        "Show the classifier's errors among the labels, most confident first.",
     ),
     "curve": Listed(
+        "Understand",
         "curve:curve",
-        "Show precision, recall, F1 and specificity at every threshold, from the labels so far.",
+        "Show precision, recall, F1 and specificity at every threshold.",
     ),
     "judge": Listed(
+        "Understand",
         "judge:judge",
-        "Show how good a judge is, whose verdicts are in a column, by people's labels.",
+        "Measure a judge (an LLM, another model) against people's labels.",
     ),
     "judgements": Listed(
-        "judge:judgements",
-        "Turn the logs of a judge into a table (id, verdict, score, times), to join to "
-        "predictions.",
+        "Understand", "judge:judgements", "Convert a judge's logs into a table of verdicts."
     ),
     "estimate": Listed(
-        "status:estimate",
-        "Estimate a metric from labels of items that were drawn at random before.",
+        "Understand", "status:estimate", "Estimate a metric from labels of a random sample."
     ),
     "report": Listed(
-        "report:report",
-        "Report on a campaign: the estimates, what they rest on, and how to check them.",
-    ),
-    "verify": Listed(
-        "report:verify",
-        "Recompute the estimates from the log of labels, and check all that they rest on.",
-    ),
-    "backup": Listed(
-        "backup:backup",
-        "Copy a storage in SQLite into one file, while people judge, and check the copy.",
-    ),
-    "restore": Listed(
-        "backup:restore",
-        "Check a backup, and put it where a storage is to be; nothing that is there is replaced.",
+        "Understand", "report:report", "Write a campaign's report, or its audit bundle."
     ),
     "simulate": Listed(
+        "Decide",
         "simulate:simulate",
-        "Replay evaluations of a labelled file, and see what each design would have cost.",
+        "Compare designs by replaying evaluations of a labelled file.",
     ),
-    "token": Listed("serve:tokens", "Say who may use a campaign's page."),
+    "compare": Listed(
+        "Decide",
+        "compare:compare",
+        "Measure the difference between two model versions or two weeks.",
+    ),
+    "follow": Listed(
+        "Decide", "series:follow", "Start the next period of a series, or show the series."
+    ),
+    "extend": Listed(
+        "Decide", "series:extend", "Add new predictions to a campaign, keeping all labels."
+    ),
+    "rebase": Listed(
+        "Decide", "series:rebase", "Continue a campaign on changed predictions, keeping all labels."
+    ),
+    "verify": Listed(
+        "Operate",
+        "report:verify",
+        "Recompute the estimates from the label log and check the storage.",
+    ),
+    "backup": Listed(
+        "Operate",
+        "backup:backup",
+        "Back up a SQLite storage while it is in use, and check the copy.",
+    ),
+    "restore": Listed(
+        "Operate",
+        "backup:restore",
+        "Check a backup and restore it; never replaces an existing storage.",
+    ),
+    "token": Listed("Operate", "serve:tokens", "Manage access tokens."),
+    "confirm": Listed(
+        "Operate",
+        "confirm:confirm",
+        "Show where a campaign reads its predictions, and allow it on this machine.",
+    ),
 }
 
 
 class Commands(UserDict[str, Any]):
-    """What is in `COMMANDS`, each made when it is first asked for."""
+    """Commands of `COMMANDS`, each made on first use."""
 
     def __getitem__(self, name: str) -> Any:
-        """Return a command; its module is imported the first time."""
+        """Import a command on first use, and return it."""
         if name in COMMANDS and name not in self.data:
             self.data[name] = _load(name)
         return self.data[name]
 
     def __contains__(self, name: object) -> bool:
-        """Return whether there is such a command."""
+        """Whether there is such a command."""
         return name in COMMANDS
 
     def __len__(self) -> int:
-        """Return how many there are."""
+        """Return the number of commands."""
         return len(COMMANDS)
 
     def __iter__(self) -> Iterator[str]:
@@ -137,7 +138,7 @@ class Commands(UserDict[str, Any]):
 
 def _load(name: str) -> Any:
     module, _, attribute = COMMANDS[name].place.partition(":")
-    with answering():  # to import it takes a moment
+    with answering():  # the import takes a moment
         found = getattr(import_module(f"assay.cli.{module}"), attribute)
     _keep_what_is_loaded()
     if isinstance(found, typer.Typer):
@@ -149,7 +150,7 @@ def _load(name: str) -> Any:
 
 @contextmanager
 def loading_without_garbage() -> Iterator[None]:
-    """Look for no garbage in this process, which runs one command, until the command is loaded."""
+    """Suspend garbage collection until the command is loaded."""
     gc.disable()
     atexit.register(_let_go)
     try:
@@ -159,31 +160,27 @@ def loading_without_garbage() -> Iterator[None]:
 
 
 def _keep_what_is_loaded() -> None:
-    """Look for garbage again, but not in what was loaded: that takes a fifth of a short command."""
+    """Resume garbage collection, but leave out loaded modules: they take long to scan."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
 def _let_go() -> None:
-    """Let all be taken apart where DuckDB would tell, on stderr, what of it is left at the end."""
+    """Release everything at exit if DuckDB is loaded: it reports leftovers on stderr."""
     if "duckdb" in sys.modules:
         gc.unfreeze()
 
 
-# To check what was typed typer loads pydantic, which takes a quarter of a second. Most options are
-# left out or are texts, and a plain number needs no checks; all else, also what is wrong, is
-# typer's.
+# Typer's argument checks load pydantic, which takes a quarter of a second. Most options are omitted
+# or text, and a plain number needs no checks; everything else, errors included, is left to typer.
 
 _PLAIN: dict[Any, str] = {int: "-?[0-9]{1,15}", float: r"-?[0-9]{1,15}(\.[0-9]{1,15})?"}
 _UNREAD = object()
 
 
 def _quick(command: Any) -> Any:
-    """Return a command that says at once that it works, and loads no checks where none are needed.
-
-    These are checks of what was typed.
-    """
+    """Command that shows at once that it works, and loads no unneeded argument checks."""
     for within in getattr(command, "commands", {}).values():
         _quick(within)
     if command.callback is not None:
@@ -193,22 +190,34 @@ def _quick(command: Any) -> Any:
 
 
 def _answered(callback: Callable[..., Any], *args: Any, **options: Any) -> Any:
-    """Run a command; until it says something, it is said that it works."""
+    """Run a command, showing that it works until its first output."""
     with answering():
         return callback(*args, **options)
 
 
 def _quick_parameters(listed: Callable[[Any], list[Any]], context: Any) -> list[Any]:
-    """Return a command's parameters, each of which reads plain values by itself."""
+    """Parameters of a command, each of which reads plain values by itself."""
     parameters = listed(context)
     for each in parameters:
         if "process_value" not in vars(each):
             vars(each)["process_value"] = partial(_processed, each, each.process_value)
+            vars(each)["display_type_rich"] = partial(_value_name, each)
     return parameters
 
 
+_VALUE_NAMES: dict[Any, str] = {int: "N", float: "NUMBER", str: "TEXT", list[str]: "TEXT"}
+
+
+def _value_name(parameter: Any, ctx: Any) -> str | None:
+    """Name of an option's value in the help; None for flags and arguments."""
+    if parameter.param_type_name == "argument" or parameter.metavar is not None:
+        return None if parameter.param_type_name == "argument" else str(parameter.metavar)
+    kind = parameter.type_descriptor.annotation
+    return None if kind is bool else _VALUE_NAMES.get(kind, parameter.display_type(ctx))
+
+
 def _processed(parameter: Any, check: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
-    """Return an option's value as typer would."""
+    """Value of an option, as typer would return it."""
     read = _plainly(parameter, value)
     if read is _UNREAD:
         return check(context, value)
@@ -216,7 +225,7 @@ def _processed(parameter: Any, check: Callable[[Any, Any], Any], context: Any, v
 
 
 def _plainly(parameter: Any, value: Any) -> Any:
-    """Return a value that needs no checks, as what it is declared to be."""
+    """Value that needs no checks, in its declared type."""
     described = getattr(parameter, "type_descriptor", None)
     kind: Any = getattr(described, "annotation", None)
     if value is None and not parameter.required:
@@ -234,7 +243,7 @@ def _plainly(parameter: Any, value: Any) -> Any:
 
 
 class LazyGroup(TyperGroup):
-    """A group that knows its commands' names, and imports the one that is run.
+    """Group that knows its commands' names, and imports the one that is run.
 
     `settings`: as typer gives them.
     """
@@ -244,40 +253,41 @@ class LazyGroup(TyperGroup):
         self.commands = Commands()
 
     def get_params(self, context: Any) -> list[Any]:
-        """Return the group's own options, read as those of its commands are."""
+        """Options of the group, read like those of its commands."""
         return _quick_parameters(super().get_params, context)
 
     def list_commands(self, _context: Any) -> list[str]:
-        """Return the names, in the order of the list."""
+        """Names, in the order of the list."""
         return list(COMMANDS)
 
     def format_help(self, context: Any, formatter: Any) -> None:
-        """Write the help; for one line each, no command is imported."""
+        """Write the help; the one-line help texts import no command."""
         listed = copy(self)
         listed.commands = {
-            name: TyperCommand(name, help=each.help) for name, each in COMMANDS.items()
+            name: TyperCommand(name, help=each.help, rich_help_panel=each.group)
+            for name, each in COMMANDS.items()
         }
         TyperGroup.format_help(listed, context, formatter)
 
 
-# The line on a terminal that says that a command works, until the command says something.
+# Line on a terminal which shows that a command works, until its first output.
 
 _TEXT = "working …"
 
 
 class _Line:
-    """The last line of a terminal, as far as it says that a command works."""
+    """Last line of a terminal, which says that a command works."""
 
     def __init__(self) -> None:
         self._wanted = self._there = False
 
     def want(self, wanted: bool) -> None:
-        """Say it from now on, or no more."""
+        """Show the line from now on, or no more."""
         self._wanted = wanted
         self.show(there=wanted)
 
     def show(self, *, there: bool) -> None:
-        """Write the text if it is wanted, or take it away."""
+        """Write the text if it is wanted, or erase it."""
         there = there and self._wanted and sys.stderr.isatty()
         if there != self._there:
             sys.stderr.write(_TEXT if there else f"\r{' ' * len(_TEXT)}\r")
@@ -290,7 +300,7 @@ _line = _Line()
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """Say that a command works as long as it says nothing itself."""
+    """Show that a command works until its first output."""
     _line.want(True)
     try:
         yield
@@ -299,13 +309,13 @@ def answering() -> Iterator[None]:
 
 
 def speaking() -> None:
-    """Take away that a command works: it has something to say."""
+    """Erase the line: the command has output."""
     _line.want(False)
 
 
 @contextmanager
 def saying_more() -> Iterator[None]:
-    """Take away that a command works while it says what it works at."""
+    """Erase the line while the command describes its work."""
     _line.show(there=False)
     try:
         yield

@@ -14,13 +14,13 @@ from assay.cli.render import facts, view
 from assay.cli.series import labels_before, labels_told
 from assay.cli.summary import make_campaign, several_facts, targets_table
 from assay.cli.taking import Typed, but, only, takes
-from assay.core.asked import Asked
+from assay.core.goal import Asked
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
 from assay.predictions import NOWHERE, Columns, Scan, said_by_both
 from assay.results import printable
 
-# What is told of a new comparison: what the two have in common, and which labels count again.
+# Summary of a new comparison: common items, and the labels that count again.
 
 
 def _document(campaign: Campaign) -> dict[str, Any]:
@@ -45,7 +45,7 @@ def _document(campaign: Campaign) -> dict[str, Any]:
 
 
 def render_comparison(campaign: Campaign) -> RenderableType:
-    """Return what is compared, and what is known of it already."""
+    """Return the compared predictions, and what is known of them already."""
     settings = campaign.settings
     strata, goal = settings.strata, settings.goal
     old, new = strata.classifiers
@@ -78,9 +78,9 @@ def render_comparison(campaign: Campaign) -> RenderableType:
 
 
 def _items(strata: Strata) -> dict[str, int] | dict[str, float]:
-    """Return how many items the two have in common, and of how many they say something else.
+    """Return the number of common items, and of items with different predictions.
 
-    Where items have weights, it is the shares of all weight.
+    If items have weights, their shares of all weight.
     """
     found = dict.fromkeys(("in_both", "only_in_old", "only_in_new", "disagree"), 0)
     count_for = strata.impressions or [items for *_, items in strata.parts]
@@ -112,12 +112,14 @@ def compare(
         str,
         typer.Argument(
             metavar="OLD",
-            help="The earlier predictions: a file, a pattern, a folder, a database, a SELECT; with "
-            "--spark and --table also -, a table of Spark.",
+            help="Earlier predictions: a file, a pattern, a folder, a database or a SELECT; - "
+            "with --spark and --table.",
             show_default=False,
         ),
     ],
-    new: Annotated[str, typer.Argument(metavar="NEW", help="The later ones.", show_default=False)],
+    new: Annotated[
+        str, typer.Argument(metavar="NEW", help="Later predictions.", show_default=False)
+    ],
     *,
     id_column: options.ItemId = None,
     columns: Typed,
@@ -125,13 +127,13 @@ def compare(
     table: options.TableNames = None,
     names: Annotated[
         tuple[str, str],
-        options.about_data("What the two are called.", "--names", metavar="OLD NEW"),
+        options.about_data("Names of the two versions.", "--names", metavar="OLD NEW"),
     ] = ("old", "new"),
     metric: Annotated[
         str | None,
         options.about_goal(
             f"{', '.join(_METRICS)}; of more classes accuracy, macro-f1 and others over all, or "
-            "recall:CLASS. Left out: precision, or accuracy.",
+            "recall:CLASS. Default: precision, or accuracy.",
             "METRIC",
         ),
     ] = None,
@@ -140,23 +142,26 @@ def compare(
         options.about_goal("Stop at this half-width of the difference; 0.02 is ±2 points."),
     ] = None,
     level_within: Annotated[
-        float | None, options.about_goal("And at this one of the new one's metric itself.")
+        float | None,
+        options.about_goal("Stop at this half-width of the new version's own metric, too."),
     ] = None,
     asked: Typed,
     labels_from: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A campaign of the same question, whose labels count again; repeatable.",
+            help="Campaign with the same question whose labels are reused; repeatable.",
         ),
     ] = None,
     question: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="What reviewers are asked of every item.")
+        str | None,
+        typer.Option(metavar="TEXT", help="Question that reviewers answer for every item."),
     ] = None,
     seed: Annotated[
         int | None,
         typer.Option(
-            help="Fixes every draw: 0, or that of the campaigns whose labels count again.",
+            help="Random seed of every draw. Default: 0, or the seed of the campaigns in "
+            "--labels-from.",
             show_default=False,
         ),
     ] = None,
@@ -164,7 +169,7 @@ def compare(
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Start a campaign for the difference between two model versions, or two weeks."""
+    """Measure the difference between two model versions or two weeks."""
     with telling_errors(as_json=as_json):
         scans = options.two_scans((old, new), source, table)
         make = partial(

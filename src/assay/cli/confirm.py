@@ -1,4 +1,4 @@
-"""``assay confirm``: agree to what a storage would have read with your rights."""
+"""``assay confirm``: allow a campaign's stored source to be read with your rights."""
 
 import sys
 from typing import Annotated
@@ -17,15 +17,15 @@ from assay.results import printable
 def confirm(
     name: CampaignName,
     *,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask; for scripts.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show where a storage says that a campaign's predictions are, and let them be read there.
+    """Show where a campaign reads its predictions, and allow it on this machine.
 
-    They are read again, with your rights, when more items are needed than are in reserve. Whoever
-    can write the storage can change where from; so it is confirmed on each machine, and again when
-    it has changed. Who makes a campaign has confirmed it on that machine.
+    Assay rereads the predictions, with your rights, when the reserve of items runs out. Whoever can
+    write to the storage can change the place, so you confirm it once per machine and again after a
+    change. Creating a campaign confirms it on that machine.
     """
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
@@ -41,14 +41,14 @@ def confirm(
         if before or yes:
             screen.print(Text(told), soft_wrap=True)
         now = "was confirmed on this machine before" if before else "is confirmed on this machine"
-        screen.print(Text(f"what campaign {printable(name)} reads {now}", "green"))
+        screen.print(Text(f"the source of campaign {printable(name)} {now}", "green"))
         say_next(screen, follow_up("serve", name, storage))
 
 
 def ask_to_confirm(campaign: Campaign, storage: str | None, *, as_json: bool) -> None:
-    """Ask whether the predictions may be read where the storage says, or raise; not in between.
+    """Ask whether the predictions may be read from their stored location; raise if not.
 
-    Nothing is asked of a campaign that needs no more items.
+    A campaign that needs no more items asks nothing.
     """
     if is_confirmed(campaign.desk.store, campaign.settings) or campaign.done:
         return
@@ -61,9 +61,9 @@ def _ask(campaign: Campaign, storage: str | None, *, as_json: bool) -> None:
         refuse_unconfirmed(campaign.desk.store, campaign.settings)
     screen = console(stderr=True)
     where = printable(campaign.desk.store.name)
-    screen.print(Text(f"The storage {where} says that this is to be read, with your rights:"))
+    screen.print(Text(f"The storage {where} names these predictions, to be read with your rights:"))
     screen.print(Text(source_text(campaign.settings.source)), soft_wrap=True)
-    if not typer.confirm("Is that what you want read, now and later, on this machine?", err=True):
+    if not typer.confirm("Allow Assay to read them on this machine, now and later?", err=True):
         again = follow_up("confirm", campaign.name, storage)
         raise InputError(
             f"the predictions of campaign {campaign.name!r} were not confirmed",

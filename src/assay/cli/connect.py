@@ -1,4 +1,4 @@
-"""``assay connect``: judge a campaign's items in a running Label Studio, answers as they come."""
+"""``assay connect``: judge a campaign's items in a running Label Studio, with live answers."""
 
 import os
 from collections import deque
@@ -32,59 +32,60 @@ from assay.exchange import HEADER, Content, LabelStudio, Webhook
 from assay.results import plain_words, printable
 
 _NOTES = 100  # the last, for --json
-_VARIABLE = "LABEL_STUDIO_API_KEY"  # as Label Studio's SDK has it
+_VARIABLE = "LABEL_STUDIO_API_KEY"  # as in Label Studio's SDK
 
 
 def connect(
     name: CampaignName,
     *,
     to: Annotated[
-        str, typer.Option(metavar="URL", help="Label Studio's address, as in a browser.")
+        str, typer.Option(metavar="URL", help="Address of Label Studio, as in a browser.")
     ] = "http://127.0.0.1:8080",
     token_file: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"With the access token; otherwise ${_VARIABLE}."),
+        typer.Option(metavar="FILE", help=f"File with the access token. Default: ${_VARIABLE}."),
     ] = None,
     project: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", help="An empty project; one is made, and found again, when left out."
-        ),
+        typer.Option(metavar="N", help="Number of an empty project. Default: create one."),
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, max=10_000, help="Items to send at a time.")] = 20,
+    batch: Annotated[
+        int, typer.Option(min=1, max=10_000, help="Number of items to send at a time.")
+    ] = 20,
     ahead: Annotated[
         int | None,
         typer.Option(
             min=0,
             metavar="N",
-            help="Send the next ones as soon as so few are open. Default: half a batch.",
+            help="Send more when only this many are open. Default: half a batch.",
         ),
     ] = None,
     every: Annotated[
-        float, typer.Option(min=0.1, max=3600, metavar="SECONDS", help="Look so often for answers.")
+        float,
+        typer.Option(min=0.1, max=3600, metavar="SECONDS", help="Time between checks for answers."),
     ] = 1.0,
     webhook: Annotated[
         str | None,
-        typer.Option(
-            metavar="HOST:PORT", help="Listen here, too, for Label Studio to say what is new."
-        ),
+        typer.Option(metavar="HOST:PORT", help="Listen here for Label Studio's webhook."),
     ] = None,
     webhook_url: Annotated[
         str | None,
-        typer.Option(metavar="URL", help="How Label Studio reaches that, where it is otherwise."),
+        typer.Option(
+            metavar="URL", help="Address of the webhook as Label Studio sees it, if different."
+        ),
     ] = None,
     rename: Renamed = None,
     revise: Annotated[
         bool,
-        typer.Option("--revise", help="Let changed answers count when their round was counted."),
+        typer.Option("--revise", help="Accept changed answers of rounds that are already counted."),
     ] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Send items to a running Label Studio, and take its answers as they come, to the end.
+    """Label in a running Label Studio: send items, collect answers.
 
-    Both sides may be stopped and started at any time: the same command goes on. People see the
-    items and nothing that the classifier said of them.
+    The command runs until the campaign is done. Either side can be stopped at any time; run the
+    same command again to continue. People see the items, never the predictions.
     """
     with telling_errors(as_json=as_json):
         studio = LabelStudio(to, _token(token_file))
@@ -125,7 +126,7 @@ def connect(
                 say(warning)
             ended = True
         except KeyboardInterrupt:
-            say("stopped; the same command goes on, and nothing is lost")
+            say("stopped; run the same command to continue, nothing is lost")
         finally:
             if listener is not None:
                 connection.close()
@@ -149,16 +150,16 @@ def _run(
     screen: Console,
     every: float,  # seconds between looks
     listener: Webhook | None,
-    url: str | None,  # how Label Studio reaches it
+    url: str | None,  # address for Label Studio
 ) -> Standing:
-    """Go on until the campaign stops, and show how far it is; on a terminal only."""
+    """Go on until the campaign stops; show progress on a terminal."""
     standing = None
     shown = screen.status(Text("connecting")) if screen.is_terminal else nullcontext()
     with shown as status:
         for standing in connection.run(every=every, webhook=listener, url=url):
             if isinstance(status, Status):
                 status.update(Text(_line(connection, standing)))
-    if standing is None:  # which never is: there is a step before the end
+    if standing is None:  # impossible: there is a step before the end
         raise InputError("the campaign had stopped before anything was sent")
     return standing
 

@@ -1,4 +1,4 @@
-"""``assay create``: from a file of predictions to a campaign."""
+"""``assay create``: a campaign from a file of predictions."""
 
 from dataclasses import replace
 from functools import partial
@@ -11,9 +11,9 @@ from assay.cli import options
 from assay.cli.output import AsJson, telling_errors
 from assay.cli.summary import document, make_campaign, render_campaign
 from assay.cli.taking import Typed, takes
-from assay.core.asked import Asked
 from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
+from assay.core.goal import Asked
 from assay.core.rules import refuse
 from assay.core.types import one_of
 from assay.errors import DesignError, did_you_mean
@@ -42,7 +42,7 @@ def create(
     learned_from: Annotated[
         str | None,
         options.about_data(
-            "Begin with what the labels of an earlier campaign say of --aux.", metavar="NAME"
+            "Start from what an earlier campaign learned about the --aux columns.", metavar="NAME"
         ),
     ] = None,
     source: Typed,
@@ -50,25 +50,27 @@ def create(
     mode: Annotated[str | None, _sampling(f"{', '.join(MODES)}.", "MODE")] = None,
     design: Annotated[str, _sampling(f"{', '.join(_PRESETS)}.", "PRESET")] = "default",
     strata: Annotated[str | None, _sampling(f"{', '.join(METHODS)}.", "METHOD")] = None,
-    bins: Annotated[int | None, _sampling("Strata a predicted label; with auto, in all.")] = None,
+    bins: Annotated[
+        int | None, _sampling("Number of strata per predicted label; with auto, in total.")
+    ] = None,
     allocation: Annotated[str | None, _sampling(f"{', '.join(ALLOCATIONS)}.", "RULE")] = None,
     assume: Annotated[
-        float | None, _sampling("With recycle: what every precision is at least. Default: 0.5.")
+        float | None, _sampling("With recycle: lower bound of every precision. Default: 0.5.")
     ] = None,
     parent: Annotated[
-        str | None, _sampling("With recycle: the classifier that is sampled first.", "NAME")
+        str | None, _sampling("With recycle: classifier to sample first.", "NAME")
     ] = None,
     labels: Annotated[
         str | None,
-        _sampling("Go on from labels of items drawn at random before: .csv or .parquet.", "LABELS"),
+        _sampling("Continue from the labels of a random sample: .csv or .parquet.", "LABELS"),
     ] = None,
-    seed: Annotated[int, _sampling("Fixes every draw.")] = 0,
+    seed: Annotated[int, _sampling("Random seed of every draw.")] = 0,
     judging: Typed,
-    name: Annotated[str, typer.Option(help="What to call the campaign.")] = "campaign",
+    name: Annotated[str, typer.Option(help="Name of the campaign.")] = "campaign",
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a campaign from a file of predictions."""
+    """Create a campaign from a file of predictions."""
     with telling_errors(as_json=as_json):
         if mode is None:
             mode = "guaranteed" if "at_least" in asked and design == "default" else "default"
@@ -101,13 +103,13 @@ def create(
 
 
 def _judging(typed: Typed) -> dict[str, Any]:
-    """Return how people judge, as the library takes it."""
+    """How people judge, as the library takes it."""
     _refuse_half_overlap(typed.get("reviewers_per_item", 1), typed.get("overlap", 0.0))
     return {**typed, **({"answers": _answers(typed["answers"])} if "answers" in typed else {})}
 
 
 def _answers(text: str) -> tuple[str, str] | None:
-    """Return the names of two answers, which a comma stands between."""
+    """Names of two answers, separated by a comma."""
     yes, _, no = text.partition(",")
     try:
         return Reviewing(answers=(yes, no)).answers
@@ -117,7 +119,7 @@ def _answers(text: str) -> tuple[str, str] | None:
 
 
 def _refuse_half_overlap(reviewers: int, overlap: float) -> None:
-    """Raise where one of two options that go together is missing, in the words to type."""
+    """Raise if one of two options that go together is missing, in the words to type."""
     given = {"--reviewers-per-item": reviewers > 1, "--overlap": overlap > 0}
     if sum(given.values()) == 1:
         there, missing = sorted(given, key=given.__getitem__, reverse=True)

@@ -34,11 +34,11 @@ def curve(
     *,
     at: Annotated[
         float | None,
-        typer.Option("--at", metavar="SCORE", help="Only at the threshold of this score."),
+        typer.Option("--at", metavar="SCORE", help="Show only this threshold."),
     ] = None,
     predictions: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Where the predictions are; where they were otherwise."),
+        typer.Option(metavar="FILE", help="The predictions, if they have moved."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -46,22 +46,23 @@ def curve(
             "--output",
             "-o",
             metavar="FILE",
-            help="A new file: .html to move the threshold, .png, or .csv with every threshold.",
+            help="New file: .html (interactive), .png, or .csv with every threshold.",
         ),
     ] = None,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show precision, recall, F1 and specificity at every threshold, from the labels so far.
+    """Show precision, recall, F1 and specificity at every threshold.
 
-    Each has an interval, and a band that holds at all thresholds at once. A campaign for accuracy
-    or F1 tells all of it; one for precision, precision from its threshold on.
+    Each has an interval at every threshold and a band for all thresholds together. A campaign for
+    accuracy or F1 supports the whole curve; a campaign for precision supports precision above its
+    threshold.
     """
     with telling_errors(as_json=as_json):
         format = None if output is None else format_of_name(output, FORMATS)
         refuse_what_is_there(output)
         if format == "png":
-            new_figure()  # tells before all the work that matplotlib is missing
+            new_figure()  # raises before all the work if matplotlib is missing
         campaign = open_campaign(name, storage)
         with working("counting scores"):
             found = campaign.curve(predictions=predictions)
@@ -85,7 +86,7 @@ def curve(
 
 
 def curve_file(found: ThresholdCurve, name: str, format: str) -> bytes:
-    """Return a curve as a file of one of `FORMATS`; `name` is the campaign's."""
+    """Curve as a file of one of `FORMATS`; `name` is the campaign's."""
     if format == "html":
         script = files("assay").joinpath("web", "static", "curve.js").read_text("utf-8")
         return curve_page(found, name, script).encode()
@@ -118,7 +119,7 @@ def _picture(found: ThresholdCurve) -> bytes:
     }
     thresholds = [found.points[at].threshold for at in sorted(ticks)]
     axis.set_xticks([below[at] for at in sorted(ticks)], distinct(thresholds))
-    axis.set_xlabel("threshold, as far apart as there are items between")
+    axis.set_xlabel("Threshold (spaced by number of items)")
     axis.set_title(found.headline)
     axis.legend()
     file = io.BytesIO()
@@ -130,14 +131,14 @@ def _picture(found: ThresholdCurve) -> bytes:
 
 
 def refuse_beside_curve(**given: object) -> None:
-    """Raise where an option is given that says nothing about a curve."""
+    """Raise if an option is given that does not apply to a curve."""
     for option, value in given.items():
         if value:
             raise DesignError(f"--{option} does not go with --curve", hint="leave it out")
 
 
 def show_curves(population: Population, *, as_json: bool, **asked: Any) -> None:
-    """Simulate curves, and show how they came out."""
+    """Simulate curves, and show the results."""
     with progress_bar("simulating") as progress:
         found = simulate_curves(population, **asked, progress=progress)
     if as_json:

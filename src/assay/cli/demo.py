@@ -1,4 +1,4 @@
-"""``assay demo``: the main job on generated data, with the interval live."""
+"""``assay demo``: the main job on generated data, with a live interval."""
 
 import time
 from typing import Annotated
@@ -19,7 +19,7 @@ from assay.cli.render import (
     view,
 )
 from assay.demo import BATCH, GOAL, DemoResult, Population, Watcher, run
-from assay.results import Estimate, sizes_table, strata_table
+from assay.results import Estimate, done_words, sizes_table, strata_table
 
 _WITHIN = GOAL.within or 0.0
 _ROUNDS_A_LINE = 4
@@ -28,10 +28,10 @@ _NEXT = "assay create FILE --id COL --score COL --predicted COL --within 0.02"
 
 
 def demo(
-    seed: Annotated[int, typer.Option(help="Makes the messages and every draw.")] = 7,
+    seed: Annotated[int, typer.Option(help="Seed of the messages and of every draw.")] = 7,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a classifier of generated messages, and see what it cost."""
+    """Measure a classifier on generated messages and show what it costs."""
     with telling_errors(as_json=as_json):
         if as_json:
             emit(run(seed).to_dict())
@@ -65,7 +65,7 @@ class _InPipe(Watcher):
 
 
 class _OnTerminal(Watcher):
-    """Draws the interval, and draws it again after each round."""
+    """Redraws the interval after each round."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -84,14 +84,14 @@ def _opening(population: Population, campaign: Campaign) -> RenderableType:
             (f"{population.score.size:,} generated messages", "bold"),
             ", scored by a logistic regression that was fitted on others. It calls ",
             (f"{population.predicted.sum():,} spam", "bold"),
-            ". How many of these really are? Wanted: ",
+            ". How many of these really are spam? Goal: ",
             (f"precision within ±{_WITHIN:g} at {GOAL.confidence:.0%} confidence", "bold"),
             ".",
         ),
         Text(),
         view([sizes_table(campaign.strata())]),
         Text(),
-        Text(f"Labelling {BATCH} at a time; the answers come from the generator's truth.", "dim"),
+        Text(f"Labelling {BATCH} at a time; the answers come from the generator.", "dim"),
     )
 
 
@@ -127,7 +127,7 @@ def _ending(result: DemoResult) -> RenderableType:
         Text(),
         view([strata_table(result.strata)]),
         Text(),
-        Text(f"Stopped: {estimate.stopped}. Precision {_result(estimate)}", "bold green"),
+        Text(f"Done: {done_words([estimate])}. Precision {_result(estimate)}", "bold green"),
         Text(),
         table,
         Text(),

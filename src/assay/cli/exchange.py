@@ -1,4 +1,4 @@
-"""``assay import`` and ``assay export``: labels in and out, for spreadsheets and other tools."""
+"""``assay import`` and ``assay export``: labels for spreadsheets and other tools."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -47,61 +47,68 @@ _WRITTEN = ", ".join(name for name, format in FORMATS.items() if format.write_ba
 
 def import_(
     name: CampaignName,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="A file with labels.")] = None,
+    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="File with labels.")] = None,
     *,
     judge: Annotated[
         list[Path] | None,
         typer.Option(
             "--judge",
             metavar="FILE",
-            help="A judge's verdicts instead: .csv, .parquet, .jsonl, .eval; repeatable.",
+            help="File with a judge's verdicts instead of labels: .csv, .parquet, .jsonl, .eval; "
+            "repeatable.",
         ),
     ] = None,
     column: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="With --judge: its name. Default: judge."),
+        typer.Option(
+            metavar="COL", help="With --judge: name of the column of verdicts. Default: judge."
+        ),
     ] = None,
     verdict_column: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="With --judge: where the verdicts are."),
+        typer.Option(metavar="COL", help="With --judge: column of the file that has the verdicts."),
     ] = None,
     into: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE.parquet",
-            help="With --judge: where they are kept; beside the storage when left out.",
+            help="With --judge: file to keep the verdicts in. Default: beside the storage.",
         ),
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(metavar="FORMAT", help=f"{_READ}; by default told from the file."),
+        typer.Option(metavar="FORMAT", help=f"{_READ}. Default: inferred from the file."),
     ] = None,
     id_column: Annotated[
         str | None,
         typer.Option(
             metavar="COL",
-            help="Where tables and jsonl have the ids: as in the predictions, or 'id'.",
+            help="Column with the item ids. Default: named as in the predictions, or 'id'.",
         ),
     ] = None,
     label_column: Annotated[
         str,
         typer.Option(
-            metavar="COL", help="And the labels: yes, no or a class; cannot judge, broken."
+            metavar="COL", help="Column with the labels: yes, no or a class; cannot judge, broken."
         ),
     ] = "label",
     reviewer_column: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="And who gave them: 'reviewer', if there is such a one."),
+        typer.Option(
+            metavar="COL",
+            help="Column with the reviewers' names. Default: 'reviewer', if there is one.",
+        ),
     ] = None,
     comment_column: Annotated[
         str | None,
         typer.Option(
             metavar="COL",
-            help="And what was written beside them: 'comment', unless the items show it.",
+            help="Column with comments. Default: 'comment', unless reviewers see a column of "
+            "that name.",
         ),
     ] = None,
     reviewer: Annotated[
-        str, typer.Option(metavar="WHO", help="Who gave the labels that have no name with them.")
+        str, typer.Option(metavar="WHO", help="Reviewer of labels without a name.")
     ] = "",
     rename: Renamed = None,
     map: Annotated[
@@ -109,22 +116,23 @@ def import_(
         typer.Option(
             "--map",
             metavar="WORD=ANSWER",
-            help="What a word means: spam=yes; repeatable. Or a file that says so: word,answer.",
+            help="Meaning of a word: spam=yes; repeatable. Or a CSV file with columns word,answer.",
         ),
     ] = None,
     encoding: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Of the text, such as latin-1; UTF-8 when left out."),
+        typer.Option(metavar="NAME", help="Encoding of the file, such as latin-1. Default: UTF-8."),
     ] = None,
     revise: Annotated[
-        bool, typer.Option("--revise", help="Let labels replace different earlier ones.")
+        bool, typer.Option("--revise", help="Replace earlier labels that differ.")
     ] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Take labels from a file: all of them or, with an error, none.
+    """Import labels from a file.
 
-    With --judge, take a judge's verdicts, and go on with them as a second opinion (--aux).
+    If any row has an error, nothing is imported. With --judge, import a judge's verdicts and use
+    them as a second opinion (--aux).
     """
     with telling_errors(as_json=as_json):
         of_judge = {"column": column, "verdict_column": verdict_column, "into": into}
@@ -165,7 +173,9 @@ def import_(
             return
         screen = console()
         if format is None:
-            screen.print(f"read as {result.format}, by its name and content (--format overrides)")
+            screen.print(
+                f"read as {result.format}, inferred from its name and content (--format overrides)"
+            )
         screen.print(Text.assemble(("saved: ", "green"), _counts(asdict(result))))
         say_next(screen, follow_up("status", name, storage))
 
@@ -173,7 +183,7 @@ def import_(
 def _refuse_beside(
     file: Path | None, judge: list[Path] | None, others: Mapping[str, object]
 ) -> None:
-    """Raise where neither labels nor verdicts are given, or both, or options of the other."""
+    """Raise unless either labels or verdicts are given, with options of their own."""
     if (file is None) == (not judge):
         raise InputError(
             "there is no file to take" if file is None else "labels and verdicts are both given",
@@ -204,7 +214,7 @@ def _take_verdicts(
     told = f"{taken.in_all:,} verdicts in {printable(place)}: {counts}"
     screen.print(Text.assemble(("saved: ", "green"), told), soft_wrap=True)
     screen.print(
-        Text(f"{printable(name)} goes on, with {printable(taken.column)} as a second opinion")
+        Text(f"{printable(name)} continues with {printable(taken.column)} as a second opinion")
     )
     for warning in warnings:
         screen.print(Text(f"warning: {printable(warning)}", "yellow"))
@@ -217,44 +227,45 @@ def export(
     what: Annotated[
         str,
         typer.Option(
-            help="labels: what everybody says now; batch: the next items for people to judge; "
-            "judge: items without a judge's verdict, a random part of all."
+            help="labels: everybody's current answers; batch: the next items to label; judge: a "
+            "random sample of items without a judge's verdict."
         ),
     ] = "labels",
     format: Annotated[
-        str, typer.Option(metavar="FORMAT", help=f"A batch: {_WRITTEN}; labels: csv, jsonl.")
+        str,
+        typer.Option(metavar="FORMAT", help=f"For a batch: {_WRITTEN}. For labels: csv, jsonl."),
     ] = "csv",
-    size: Annotated[
-        int, typer.Option("--size", "-n", help="How many items: of a batch, or for a judge.")
-    ] = 20,
+    size: Annotated[int, typer.Option("--size", "-n", help="Number of items.")] = 20,
     column: Annotated[
         str | None,
-        typer.Option(metavar="COL", help="With --what judge: its column, of several of --aux."),
+        typer.Option(
+            metavar="COL", help="With --what judge: the judge's column, if --aux names several."
+        ),
     ] = None,
     reviewer: Annotated[
         str | None,
-        typer.Option(metavar="WHO", help="Who will judge the batch: nobody else is given it."),
+        typer.Option(metavar="WHO", help="Reserve the batch for this reviewer."),
     ] = None,
     hold: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help="For how long, such as 90m, 8h or 2d. Default: 1d."),
+        typer.Option(metavar="TIME", help="Reserve the batch for 90m, 8h, 2d, ... Default: 1d."),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="A new file, instead of the screen."),
+        typer.Option("--output", "-o", metavar="FILE", help="New file to write. Default: print."),
     ] = None,
     config: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Where a tool's configuration goes, Label Studio's or classes: by default beside "
+            help="File for the tool's configuration (Label Studio) or classes. Default: beside "
             "the output.",
         ),
     ] = None,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Write labels, or the next items to judge, for a spreadsheet or another tool."""
+    """Export labels, or the next items to label, for another tool."""
     with telling_errors(as_json=as_json):
         _check(what, reviewer=reviewer, hold=hold, column=column)
         seconds = _seconds("1d" if hold is None else hold)
@@ -287,7 +298,7 @@ def export(
 
 
 def pairs_of(option: str, pairs: list[str], example: str) -> dict[str, str]:
-    """Return what names or words of a file are here."""
+    """Names or words of a file, with their replacements."""
     names: dict[str, str] = {}
     for pair in pairs:
         if option == "map" and "=" not in pair and Path(pair).suffix:
@@ -305,7 +316,7 @@ def pairs_of(option: str, pairs: list[str], example: str) -> dict[str, str]:
 
 
 def _tell(written: Written, output: Path | None, config: Path | None) -> None:
-    """Say what was saved, or print it; what is said beside it must not get into a pipe."""
+    """Report the saved file, or print its content; remarks must not get into a pipe."""
     screen = console(stderr=output is None)
     if output is not None:
         told = f"{written.count:,} rows in {printable(output)}"
@@ -323,7 +334,7 @@ def _tell(written: Written, output: Path | None, config: Path | None) -> None:
 
 
 def _counts(result: dict[str, object]) -> str:
-    """Return what became of the rows; what most files have none of only where there is some."""
+    """Return the counts of the rows; rare kinds only if there are any."""
     always = ("new", "revised", "unchanged", "without_label")
     return ", ".join(
         f"{count:,} {what.replace('_', ' ')}"
@@ -348,7 +359,7 @@ def _check(what: str, *, reviewer: str | None, hold: str | None, column: str | N
 
 
 def _seconds(text: str) -> float:
-    """Return a time such as 90m in seconds."""
+    """Seconds in a time such as 90m."""
     found = re.fullmatch(r"([0-9]{1,9})([smhd])", text.strip())
     if found is None or int(found[1]) == 0:
         raise InputError(
@@ -358,7 +369,7 @@ def _seconds(text: str) -> float:
 
 
 def refuse_what_is_there(file: Path | None) -> None:
-    """Raise where a file is there already: it may hold somebody's labels."""
+    """Raise if a file exists: it may hold somebody's labels."""
     if file is not None and file.exists():
         raise InputError(
             f"{file} is there already, and may hold labels",
@@ -367,7 +378,7 @@ def refuse_what_is_there(file: Path | None) -> None:
 
 
 def format_of_name(file: Path, formats: Sequence[str]) -> str:
-    """Return the format that a file is to be written in, by how its name ends."""
+    """Format of a file, by its suffix."""
     ending = file.suffix.lower().removeprefix(".")
     if ending not in formats:
         raise InputError(
@@ -378,7 +389,7 @@ def format_of_name(file: Path, formats: Sequence[str]) -> str:
 
 
 def write_new(file: Path, content: bytes) -> None:
-    """Write a file that is not there yet."""
+    """Write a new file."""
     try:
         with file.open("xb") as stream:
             stream.write(content)

@@ -1,4 +1,4 @@
-"""``assay judge`` and ``assay judgements``: how good a judge is; its logs as a table."""
+"""``assay judge`` and ``assay judgements``: quality of a judge; its logs as a table."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,27 +20,28 @@ def judge(
     column: Annotated[
         str,
         typer.Option(
-            metavar="COL", help="The judge's verdicts: true and false, yes and no, or numbers."
+            metavar="COL", help="Column with the judge's verdicts: true/false, yes/no or numbers."
         ),
     ],
     at: Annotated[
         float | None,
-        typer.Option(metavar="NUMBER", help="The number from which on the verdict is yes."),
+        typer.Option(metavar="NUMBER", help="Numbers from this value up are a yes."),
     ] = None,
     by: Annotated[
         str | None,
-        typer.Option("--by", metavar="COL", help="In every slice: by the values of this column."),
+        typer.Option("--by", metavar="COL", help="Show every slice, by the values of this column."),
     ] = None,
     predictions: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Where to look the items up; where they were otherwise."),
+        typer.Option(metavar="FILE", help="The predictions, if they have moved."),
     ] = None,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show how good a judge is, whose verdicts are in a column, by people's labels.
+    """Measure a judge (an LLM, another model) against people's labels.
 
-    Its sensitivity, specificity, agreement and Cohen's kappa, and whether it flatters a classifier.
+    Shows its sensitivity, specificity, agreement and Cohen's kappa, and whether it favours a
+    classifier.
     """
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
@@ -60,38 +61,38 @@ def judgements(
         list[Path],
         typer.Argument(
             metavar="LOG...",
-            help="JSON lines or tables (.csv, .parquet) with id and verdict or score, or logs of "
-            "Inspect (.eval, .json).",
+            help="JSON lines or tables (.csv, .parquet) with id and verdict or score, or Inspect "
+            "logs (.eval, .json).",
         ),
     ],
     *,
     output: Annotated[
         Path,
-        typer.Option(
-            "--output", "-o", metavar="FILE", help="A new file: .parquet, .csv or .jsonl."
-        ),
+        typer.Option("--output", "-o", metavar="FILE", help="New file: .parquet, .csv or .jsonl."),
     ],
     scorer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of several scorers of Inspect, which.")
+        str | None, typer.Option(metavar="NAME", help="Inspect scorer, if there are several.")
     ] = None,
-    id_column: Annotated[
-        str, typer.Option(metavar="COL", help="Where JSON lines and tables have the ids.")
-    ] = "id",
+    id_column: Annotated[str, typer.Option(metavar="COL", help="Column with the ids.")] = "id",
     verdict_column: Annotated[
-        str, typer.Option(metavar="COL", help="And the verdicts: yes, no, true, false, 1, 0.")
+        str,
+        typer.Option(metavar="COL", help="Column with the verdicts: yes, no, true, false, 1, 0."),
     ] = "verdict",
-    score_column: Annotated[str, typer.Option(metavar="COL", help="And the scores.")] = "score",
+    score_column: Annotated[
+        str, typer.Option(metavar="COL", help="Column with the scores.")
+    ] = "score",
     map: Annotated[
         list[str] | None,
         typer.Option(
-            "--map", metavar="WORD=ANSWER", help="What a word means: pass=yes; repeatable."
+            "--map", metavar="WORD=ANSWER", help="Meaning of a word: pass=yes; repeatable."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Turn the logs of a judge into a table (id, verdict, score, times), to join to predictions.
+    """Convert a judge's logs into a table of verdicts.
 
-    An item that was judged several times has the verdict of the majority, and the mean score.
+    The table has the columns id, verdict, score and times, to be joined to predictions. Repeated
+    verdicts on an item become their majority and mean score.
     """
     with telling_errors(as_json=as_json):
         ending = format_of_name(output, JUDGEMENT_FORMATS)

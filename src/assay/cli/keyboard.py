@@ -28,7 +28,7 @@ _DELETE = "\x7f\b"
 
 
 class Command(StrEnum):
-    """What a reviewer can do beside answering."""
+    """Action of a reviewer other than an answer."""
 
     UNDO = "undo"
     SKIP = "skip for now"
@@ -37,58 +37,58 @@ class Command(StrEnum):
 
     @property
     def key(self) -> str:
-        """The key for it: its first letter."""
+        """Key of the command: its first letter."""
         return self[0]
 
 
 _WORDS = {text: command for command in Command for text in (command.key, command.value)}
 _TYPE = "t"
 _ENTER = "Enter"
-_MOST_KEYS = 9  # classes that have a key each: 1 to 9
+_MOST_KEYS = 9  # classes with a key each: 1 to 9
 
 
 @dataclass(frozen=True)
 class Comment:
-    """A comment that a reviewer has written, for the answer that comes next."""
+    """Comment of a reviewer, for the next answer."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Typed:
-    """What a reviewer has typed of a class's name."""
+    """Typed part of a class's name."""
 
     text: str
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """A class that a reviewer chooses, or takes back, where an item may have several.
+    """Class that a reviewer selects or deselects, if an item may have several.
 
-    An empty name says that all are chosen.
+    An empty name means that the selection is complete.
     """
 
     name: str
 
 
 Said = Answer | Command | Comment | Typed | Chosen | None
-"""What a reviewer says; None stands for a key that means nothing."""
+"""Input of a reviewer; None stands for a key without a meaning."""
 
 
 class Keyboard:
-    """What keys and words mean in a campaign.
+    """Meaning of keys and words in a campaign.
 
-    Up to nine classes have a key each; of more, the beginning of a name is typed. Where an item may
-    have several, a class is chosen so, and Enter says that these are all.
+    Up to nine classes have a key each; with more, the beginning of a name is typed. If an item may
+    have several classes, keys select them, and Enter sends the selection.
 
-    `classes`: the campaign's.
+    `classes`: classes of the campaign.
 
     >>> Keyboard(Vocabulary(("math", "physics", "q-bio"))).find("Q-Bio")
     <Answer: 'q-bio'>
     """
 
     def __init__(self, classes: Vocabulary) -> None:
-        self._classes = classes
+        self._classes, self._several = classes, classes.multilabel
         self.is_typed = len(classes) > _MOST_KEYS
         answers = answers_to(classes)
         keys = [answer[0] for answer in answers]
@@ -100,40 +100,40 @@ class Keyboard:
 
     @property
     def keys(self) -> dict[str, str]:
-        """What each key does, in the order in which they are shown."""
+        """Function of each key, in the order in which they are shown."""
         typed = {_TYPE: f"type one of {len(self._classes):,} classes"} if self.is_typed else {}
-        send = {_ENTER: "send what is chosen"} if self._classes.multilabel else {}
+        send = {_ENTER: "send what is chosen"} if self._several else {}
         commands = {command.key: command.value for command in Command}
         return typed | dict(self.answers) | send | commands
 
     def press(self, key: str) -> Answer | Command | Chosen | None:
-        """Return what a key means."""
+        """Meaning of a key."""
         answer = self.answers.get(key)
-        enter = self._classes.multilabel and key in "\r\n"
+        enter = self._several and key in "\r\n"
         if enter or (answer is not None and self.chooses(answer)):
             return Chosen(answer or "")
         return answer or _WORDS.get(key)
 
     def chooses(self, answer: Answer) -> bool:
-        """Tell whether an answer is a class, beside which an item may have others."""
-        return self._classes.multilabel and answer in self._classes.numbers
+        """Whether an answer is a class of an item that may have several."""
+        return self._several and answer in self._classes.numbers
 
     def several(self, names: Iterable[str]) -> Answer:
-        """Return the answer that an item has these classes."""
+        """Answer for an item with these classes."""
         return Answer(self._classes.joined(names))
 
     def read(self, line: str) -> Answer | Command | None:
-        """Return what a line of a pipe means: the name of an answer before anything else."""
+        """Meaning of a line of a pipe: the name of an answer before anything else."""
         text = line.strip()
         named = None if self._classes.is_yes_or_no else find_answer(text, self._classes)
         word = text.lower()
-        if named is None and self._classes.multilabel:
+        if named is None and self._several:
             named = self._by_keys(word)
         pressed = self.press(word) if word else None
         return named or (None if isinstance(pressed, Chosen) else pressed) or self._plain(word)
 
     def _by_keys(self, word: str) -> Answer | None:
-        """Return the answer that the keys of several classes stand for, as in ``13`` or ``1 3``."""
+        """Answer for the keys of several classes, as in ``13`` or ``1 3``."""
         chosen = [self.answers.get(key) for key in word if not key.isspace()]
         known = all(each in self._classes.numbers for each in chosen)
         if not chosen or not known or len(set(chosen)) < len(chosen):
@@ -144,9 +144,9 @@ class Keyboard:
         return next((answer for answer in self.answers.values() if answer == word), None)
 
     def find(self, text: str) -> Answer | list[str]:
-        """Return the class that a name, or the only one that its beginning, stands for.
+        """Class with a name, or with a unique beginning of one.
 
-        Where there is none, or more than one, it returns those that it may be.
+        Without a unique match, returns the candidates.
         """
         word = " ".join(text.split()).casefold()
         exact = find_answer(text, self._classes)
@@ -163,7 +163,7 @@ class Keyboard:
 
 @dataclass(frozen=True)
 class Commands:
-    """What a reviewer says until the input ends.
+    """Input of a reviewer until its end.
 
     `discard` drops the keys of a terminal that were typed and not read yet. The lines of a pipe
     stay: each was written for its item.
@@ -174,23 +174,23 @@ class Commands:
 
 
 def reading_commands(screen: Console, keyboard: Keyboard) -> AbstractContextManager[Commands]:
-    """Read what a reviewer says until the input ends."""
+    """Read a reviewer's input until its end."""
     if not sys.stdin.isatty():
         return nullcontext(Commands(read_lines(keyboard)))
     return _reading_keys(screen, keyboard)
 
 
 def read_keys(
-    # read, read_line: give what was typed, and a line of it.
+    # read, read_line: return typed keys, and a typed line.
     read: Callable[[], str],
     read_line: Callable[[], str],
     screen: Console,
     keyboard: Keyboard,
-    # Keys that were typed and have no effect yet; whoever clears it discards them.
+    # Typed keys without an effect yet; clearing it discards them.
     keys: deque[str],
 ) -> Iterator[Said]:
-    """Yield what the keys of a terminal say."""
-    # A fast typist's keys come together; an arrow key comes as several characters.
+    """Yield the commands of a terminal's keys."""
+    # A fast typist's keys arrive together; an arrow key arrives as several characters.
     while typed := read():
         keys.extend([typed] if typed.startswith("\x1b") else typed)
         while keys:
@@ -209,7 +209,7 @@ def read_keys(
 
 
 def _text(typed: deque[str], read_line: Callable[[], str], screen: Console) -> str:
-    """Return a line of text, of which a part may have been typed ahead."""
+    """Line of text, of which a part may have been typed ahead."""
     text = ""
     while typed:
         if (key := typed.popleft()) in "\r\n":
@@ -221,7 +221,7 @@ def _text(typed: deque[str], read_line: Callable[[], str], screen: Console) -> s
 
 
 def _corrected(text: str) -> str:
-    """Return what is left where characters were deleted before the terminal saw to that."""
+    """Text after deletions that the terminal did not handle."""
     left: list[str] = []
     for character in text:
         if character not in _DELETE:
@@ -232,7 +232,7 @@ def _corrected(text: str) -> str:
 
 
 def read_lines(keyboard: Keyboard) -> Iterator[Said]:
-    """Yield what the lines of the standard input say."""
+    """Yield the commands of the standard input's lines."""
     for number, line in enumerate(sys.stdin, 1):
         word, _, rest = line.strip().partition(" ")
         said = keyboard.read(line)
@@ -240,7 +240,7 @@ def read_lines(keyboard: Keyboard) -> Iterator[Said]:
             yield Comment(rest)
             continue
         if said is None or said is Command.WRITE:
-            # To go on would give the answers that follow to the wrong items.
+            # Going on would give the following answers to the wrong items.
             keys = keyboard.keys
             named = [] if keys.pop(_TYPE, None) is None else ["the name of a class"]
             known = ", ".join([*named, *(f"{key} {what}" for key, what in keys.items())])
@@ -255,7 +255,7 @@ def read_lines(keyboard: Keyboard) -> Iterator[Said]:
 if sys.platform == "win32":
 
     def _reading_keys(screen: Console, keyboard: Keyboard) -> AbstractContextManager[Commands]:
-        """Give each key as it is pressed, but a comment by the line."""
+        """Read each key as it is pressed, but a comment by the line."""
         keys: deque[str] = deque()
 
         def discard() -> None:
@@ -280,7 +280,7 @@ else:
             tty.setcbreak(terminal, termios.TCSAFLUSH)
 
         def read() -> str:
-            # Again each time: after Ctrl-Z and fg the shell has changed it. Several classes of one
+            # Again each time: the shell changes it after Ctrl-Z and fg. Several classes of one
             # item, or a comment, may be typed faster than they are read: nothing is dropped here.
             tty.setcbreak(terminal, termios.TCSANOW)
             return os.read(terminal, 1024).decode(errors="replace")

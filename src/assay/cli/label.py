@@ -1,6 +1,6 @@
-"""``assay label``: judge items in the terminal, one key an answer.
+"""``assay label``: judge items in the terminal, one key per answer.
 
-Reviewers see the item and nothing else: no prediction, score, stratum or running estimate.
+Reviewers see the item and nothing else: no prediction, score, stratum or current estimate.
 """
 
 from collections import deque
@@ -31,23 +31,23 @@ from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import InputError, LabelConflictError, LabelError
 from assay.labelling import SKIP, comment_of
-from assay.results import Item, printable
+from assay.results import Item, done_words, printable
 from assay.storage import Label
 
 # The order in which one person judges items: batch by batch, with skipping and undoing.
 
 _BATCH = 20
-# When all is judged: the last answer may have been a slip.
+# When all items are judged: the last answer may have been a slip.
 _LAST_CHANCE = Text(
-    "\nThat was the last item. u undoes the last answer, any other key ends.", "bold"
+    "\nThat was the last item. Press u to undo the last answer, any other key to finish.", "bold"
 )
 
 
 class Labelling:
-    """One person's sitting with a campaign. Every answer is told, and so saved, at once.
+    """One person's session with a campaign. Every answer is saved at once.
 
-    Where the person has a name, nobody else is given the same items: every answer renews the claims
-    on the rest of the batch.
+    A named person's items are given to nobody else: every answer renews the claims on the rest of
+    the batch.
     """
 
     def __init__(self, campaign: Campaign, reviewer: str | None = None) -> None:
@@ -55,13 +55,13 @@ class Labelling:
         self._queue: deque[Item] = deque(campaign.ask(_BATCH, reviewer=reviewer))
         self._before: list[Item] = []
         self._answers: dict[Id, Answer] = {}
-        self._comments: dict[Id, str] = {}  # as they are written
-        self._sent: dict[Id, str] = {}  # as they went with an answer
-        self._chosen: dict[Id, list[str]] = {}  # classes, where an item may have several
+        self._comments: dict[Id, str] = {}  # as written
+        self._sent: dict[Id, str] = {}  # as sent with an answer
+        self._chosen: dict[Id, list[str]] = {}  # classes, if an item may have several
 
     @property
     def item(self) -> Item | None:
-        """The item to judge now; None when the campaign is done."""
+        """Current item; None when the campaign is done."""
         return self._queue[0] if self._queue else None
 
     @property
@@ -71,48 +71,48 @@ class Labelling:
 
     @property
     def judged(self) -> int:
-        """Items that were judged in this sitting."""
+        """Items judged in this session."""
         return len(self._answers)
 
     @property
     def can_undo(self) -> bool:
-        """Whether an item was judged before this one, in this sitting."""
+        """Whether an item was judged before this one, in this session."""
         return bool(self._before)
 
     def called(self, answer: str) -> str:
-        """Return what an answer is called in this campaign."""
+        """Name of an answer in this campaign."""
         return self._campaign.settings.called(answer)
 
     def given(self, item: Item) -> Answer | None:
-        """Return the answer that was given to an item in this sitting."""
+        """Answer given to an item in this session."""
         return self._answers.get(item.id)
 
     def written(self, item: Item) -> str:
-        """Return the comment on an item that was written in this sitting."""
+        """Comment on an item written in this session."""
         return self._comments.get(item.id, "")
 
     @property
     def chosen(self) -> Sequence[str]:
-        """The classes that are chosen of this item, and were not sent yet."""
+        """Selected classes of this item, which are not sent yet."""
         return self._chosen.get(self._queue[0].id, ())
 
     def choose(self, name: str) -> str:
-        """Choose a class, or take it back, and say which are chosen."""
+        """Select or deselect a class, and report the selection."""
         chosen = self._chosen.setdefault(self._queue[0].id, [])
         if name in chosen:
             chosen.remove(name)
         elif name:
             chosen.append(name)
         if not chosen:
-            return "no class is chosen; 0 says that it has none of these"
+            return "no class is selected; 0 means none of these"
         return f"chosen: {', '.join(map(printable, chosen))}; Enter sends"
 
     def write(self, text: str) -> None:
-        """Keep a comment for the answer to this item; an empty one takes back what is there."""
+        """Keep a comment for the answer to this item; an empty one removes it."""
         self._comments[self._queue[0].id] = comment_of(text)
 
     def answer(self, answer: Answer) -> bool:
-        """Judge the item and go on; False where somebody else has judged it otherwise meanwhile."""
+        """Judge the item and go on; False if somebody else has judged it differently meanwhile."""
         item = self._queue[0]
         if self._reviewer is not None:
             self._submit(item, answer.value, self.written(item))
@@ -126,7 +126,7 @@ class Labelling:
         return True
 
     def skip(self) -> str:
-        """Put the item off to the end of the batch, or keep its answer, and say which."""
+        """Move the item to the end of the batch, or keep its answer, and report which."""
         item = self._queue[0]
         before = self.given(item)
         if before is not None:
@@ -143,7 +143,7 @@ class Labelling:
         return "put off" if len(self._queue) > 1 else "the only item left in this batch"
 
     def undo(self) -> None:
-        """Go back to the item before; its answer counts until there is another."""
+        """Go back to the previous item; its answer counts until there is another."""
         self._queue.appendleft(self._before.pop())
 
     def _tell(self, item: Item, answer: Answer) -> bool:
@@ -163,15 +163,15 @@ class Labelling:
         self._ask_for_more()
 
     def _ask_for_more(self) -> None:
-        # Not before the batch is empty: a new round is dealt when the old one is answered, so that
-        # the stopping rule looks as often as the design has it, however fast the person is.
+        # Only once the batch is empty: a new round is dealt when the old one is answered, so that
+        # the stopping rule looks as often as designed, however fast the person is.
         if not self._queue:
             self._queue.extend(self._campaign.ask(_BATCH, reviewer=self._reviewer))
         elif self._reviewer is not None:
             self._renew()
 
     def _renew(self) -> None:
-        """Renew the claims on the batch, and leave out what somebody else was given meanwhile."""
+        """Renew the claims on the batch, and remove items given to others meanwhile."""
         open_ = [item for item in self._queue if item.id not in self._answers]
         if open_:
             held = self._campaign.ask(len(open_), reviewer=self._reviewer)
@@ -185,22 +185,25 @@ def label(
     reviewer: Annotated[
         str | None,
         typer.Option(
-            metavar="WHO", help="Who judges; nobody else is given the same items meanwhile."
+            metavar="WHO",
+            help="Name of the reviewer; items are reserved for one reviewer at a time.",
         ),
     ] = None,
     rebase: Annotated[
         bool,
-        typer.Option("--rebase", help="First take the predictions as they are now (assay rebase)."),
+        typer.Option("--rebase", help="Reread the predictions first (see `assay rebase`)."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Judge items in the terminal, one key an answer, each saved at once.
+    """Label items in the terminal, one key per answer.
 
-    y yes, n no, c cannot judge, b broken (cannot be seen), u undo, s skip for now, w write a
-    comment for the next answer, q quit. Classes have the keys 1 to 9, or t and how the name
-    begins; 0 is none of these. Where an item may have several, these choose, and Enter sends what
-    is chosen. Where the standard input is not a terminal, answers are read one a line, several
-    classes with | between them; a comment stands after its w.
+    Keys: y yes, n no, c cannot judge, b broken (cannot be displayed), u undo, s skip for now, w
+    write a comment on the next answer, q quit. Every answer is saved at once. Classes have the keys
+    1 to 9, or t and the first letters of the name; 0 is none of these. If an item can have several
+    classes, the keys select and Enter sends.
+
+    If the standard input is not a terminal, Assay reads one answer per line, several classes
+    separated by |, and a comment after w.
     """
     with telling_errors(as_json=as_json):
         screen = console(stderr=as_json)
@@ -212,12 +215,17 @@ def label(
             )
         labelling = Labelling(campaign, reviewer)
         _converse(campaign, labelling, screen)
-        stopped = campaign.estimate().stopped
+        estimates = campaign.estimates()
+        stopped = next(iter(estimates.values())).stopped
         if as_json:
             emit({"campaign": name, "judged": labelling.judged, "stopped": stopped})
             return
-        state = "There is more to judge." if stopped is None else f"Done: {stopped}."
-        told = f"{labelling.judged:,} judged in this sitting, all saved. {state}"
+        state = (
+            "More labels are needed."
+            if stopped is None
+            else f"Done: {done_words(estimates.values())}."
+        )
+        told = f"{labelling.judged:,} labelled in this session, all saved. {state}"
         screen.print(Text(told, "green"))
         say_next(screen, follow_up("status", name, storage))
 
@@ -231,7 +239,7 @@ def _rebased(name: str, storage: str | None, screen: Console) -> Campaign:
 
 
 def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None:
-    # Ctrl-C ends the sitting like q: every answer is saved or was not given.
+    # Ctrl-C ends the session like q: every answer is either saved or not given.
     keyboard = Keyboard(campaign.settings.classes)
     command: Said = None
     before: Item | None = None
@@ -241,7 +249,7 @@ def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None
             if is_new or not (isinstance(command, Chosen) and labelling.chosen):
                 if item is not None:
                     screen.print(_view(campaign, labelling, item))
-                if is_new:  # what was typed before it was displayed is no answer to it
+                if is_new:  # keys typed before its display are not an answer to it
                     commands.discard()
                 screen.print(_LAST_CHANCE if item is None else _question(campaign, keyboard))
             command = next(commands.said, Command.QUIT)
@@ -251,7 +259,7 @@ def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None
 
 
 def _obey(labelling: Labelling, keyboard: Keyboard, command: Said) -> Text:
-    """Do as the reviewer says, and return what to say to it."""
+    """Execute a reviewer's command, and return the reply."""
     colour = "yellow"
     if isinstance(command, Typed):
         found = keyboard.find(command.text)
@@ -264,7 +272,7 @@ def _obey(labelling: Labelling, keyboard: Keyboard, command: Said) -> Text:
         command = keyboard.several(labelling.chosen)
     match command:
         case None:
-            said = f"that is none of the keys {', '.join(keyboard.keys)}"
+            said = f"unknown key; use one of {', '.join(keyboard.keys)}"
         case Comment(text):
             said = "the comment goes with your answer"
             try:
@@ -272,16 +280,16 @@ def _obey(labelling: Labelling, keyboard: Keyboard, command: Said) -> Text:
             except LabelError as error:
                 said = f"{error.problem}, {error.details}; it was not kept"
         case Command.UNDO if not labelling.can_undo:
-            said = "there is nothing to undo in this sitting"
+            said = "nothing to undo in this session"
         case Command.UNDO:
             labelling.undo()
-            said = "back to the item before"
+            said = "back to the previous item"
         case Command.SKIP:
             said = labelling.skip()
         case Answer() if labelling.answer(command):
             said, colour = f"{printable(labelling.called(command))}, saved", "green"
         case _:
-            said = "somebody else said otherwise meanwhile; theirs is kept"
+            said = "somebody else has answered differently meanwhile; their answer stays"
     return Text(said, colour)
 
 
@@ -289,7 +297,7 @@ _LISTED = 12  # classes
 
 
 def _which(text: str, found: Sequence[str]) -> str:
-    """Return what to say where something typed is not one class."""
+    """Reply to typed text that is not one class."""
     if not found:
         return f"no class is called {printable(text)}, or like it"
     more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
@@ -299,7 +307,7 @@ def _which(text: str, found: Sequence[str]) -> str:
 def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableType:
     budget = campaign.settings.goal.budget
     of = "" if budget is None else f" of {budget:,}"
-    progress = f"{len(campaign.answers()):,}{of} judged, {labelling.left:,} left in this batch"
+    progress = f"{len(campaign.answers()):,}{of} labelled, {labelling.left:,} left in this batch"
     shown: list[tuple[str, RenderableType]] = [("id", str(item.id))]
     for column in campaign.settings.source.seen:
         value = item[column]

@@ -1,4 +1,4 @@
-"""``assay errors``: the items of which a classifier said otherwise than people did."""
+"""``assay errors``: judged items with a wrong prediction."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,8 +22,8 @@ def errors(
         str | None,
         typer.Option(
             metavar="fp|fn|CLASS",
-            help="False positives alone (it said yes, people said no), or false negatives; of more "
-            "classes, items that are of one, or were said to be.",
+            help="Only false positives or false negatives; with classes, only items that are of, "
+            "or were predicted as, one class.",
         ),
     ] = None,
     by: Annotated[
@@ -32,21 +32,21 @@ def errors(
             "--by",
             "--slice",
             metavar="COLUMN=VALUE",
-            help="Of the items of a slice alone; repeatable.",
+            help="Only items of this slice; repeatable.",
         ),
     ] = None,
     classifier: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Of several classifiers, which.")
+        str | None, typer.Option(metavar="NAME", help="Classifier, if there are several.")
     ] = None,
     predictions: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Where to look scores and slices up that were not kept with the items.",
+            help="File to look up scores and slices in that were not stored with the items.",
         ),
     ] = None,
     limit: Annotated[
-        int, typer.Option(min=1, help="How many to show; a file has all of them.")
+        int, typer.Option(min=1, help="Number of errors to print; --output writes all.")
     ] = 20,
     output: Annotated[
         Path | None,
@@ -54,15 +54,15 @@ def errors(
             "--output",
             "-o",
             metavar="FILE",
-            help="A new file with all of them: .csv, .jsonl or .parquet.",
+            help="New file with all errors: .csv, .jsonl or .parquet.",
         ),
     ] = None,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show the classifier's errors among the labels, those it was surest of first.
+    """Show the classifier's errors among the labels, most confident first.
 
-    They are for the campaign's owner: a reviewer who knows them judges otherwise.
+    For the owner only: reviewers who have seen errors no longer label blind.
     """
     with telling_errors(as_json=as_json):
         format = None if output is None else format_of_name(output, MISTAKE_FORMATS)
@@ -88,7 +88,7 @@ def errors(
             return
         screen.print(view_of(found.document(limit)))
         if len(found) > limit:
-            screen.print(Text("--limit shows more, --output FILE saves all", "dim"))
+            screen.print(Text("--limit N shows more, --output FILE saves all", "dim"))
         if not campaign.done:
             say_next(screen, follow_up("label", campaign.name, storage))
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def about_data(text: str, *names: str, metavar: str | None = "COL") -> Any:
-    """Return an option about the predictions."""
+    """Option about the predictions."""
     return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Predictions")
 
 
 ItemId = Annotated[
     str | None,
     about_data(
-        "The ids' column, or several (day,user): it tells which items are the same.", "--id"
+        "Column with the item ids, or several: day,user. Matches items of the two files.", "--id"
     ),
 ]
 PredictionsFile = Annotated[
@@ -41,30 +41,31 @@ PredictionsFile = Annotated[
 ]
 
 
-# Which storage a command works on.
+# Storage of a command.
 
 _DEFAULT = "sqlite:///assay.db"
 
-CampaignName = Annotated[str, typer.Argument(metavar="NAME", help="The campaign's name.")]
-NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="The campaign's name.")]
+CampaignName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the campaign.")]
+NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the campaign.")]
 Renamed = Annotated[
     list[str] | None,
     typer.Option(
-        metavar="TOOL=NAME", help="Who somebody is here, such as label-studio:5=ann; repeatable."
+        metavar="TOOL=NAME",
+        help="Map a user of the tool to a reviewer: label-studio:5=ann; repeatable.",
     ),
 ]
 StorageUrl = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
-        help=f"Where campaigns are kept: $ASSAY_STORAGE, or else {_DEFAULT} in this folder.",
+        help=f"Storage of the campaigns. Default: $ASSAY_STORAGE, or {_DEFAULT}.",
         show_default=False,
     ),
 ]
 
 
 def storage_url(given: str | None) -> str:
-    """Return the storage to use; one that outlives the command."""
+    """Storage to use; raise if it would not outlive the command."""
     url = given or os.environ.get("ASSAY_STORAGE") or _DEFAULT
     if _database(url) in ("", ":memory:"):
         raise StorageError(
@@ -75,7 +76,7 @@ def storage_url(given: str | None) -> str:
 
 
 def existing(given: str | None) -> str:
-    """Return the storage to use, and raise where there is none: looking must not make one."""
+    """Storage to use; raise if it does not exist, because reading must not create one."""
     url = storage_url(given)
     database = _database(url)
     if database is not None and not Path(database).is_file():
@@ -88,14 +89,14 @@ def existing(given: str | None) -> str:
 
 
 def open_campaign(name: str, storage: str | None) -> "Campaign":
-    """Return a campaign that was created before."""
+    """Campaign that was created before."""
     from assay.campaign import load_campaign  # takes long to load, and not all commands need it
 
     return load_campaign(name, storage=existing(storage))
 
 
 def follow_up(command: str, name: str, storage: str | None) -> str:
-    """Return the command line to type next, on the same campaign; a password is not repeated."""
+    """Next command line on the same campaign, without the password."""
     where = ["--storage", _without_password(storage)] if storage else []
     return shlex.join(["assay", *command.split(), name, *where])
 
@@ -107,11 +108,11 @@ def _without_password(url: str) -> str:
     try:
         return make_url(url).render_as_string(hide_password=True)
     except (ArgumentError, ValueError):
-        return url  # which no storage has; whoever opens it will say so
+        return url  # not a storage; opening it will raise
 
 
 def _database(url: str) -> str | None:
-    """Return the path in a SQLite URL; None for any other, on which `open_store` has the word."""
+    """Path in a SQLite URL; None for any other, which `open_store` checks."""
     from sqlalchemy import make_url  # as above
     from sqlalchemy.exc import ArgumentError
 
@@ -122,11 +123,11 @@ def _database(url: str) -> str | None:
     return parsed.database or "" if parsed.get_backend_name() == "sqlite" else None
 
 
-# ``--classifier`` and ``--metric``: several classifiers and what is asked of them, as typed.
+# ``--classifier`` and ``--metric``: several classifiers and their metrics, as typed.
 
 
 def about_goal(text: str, metavar: str | None = None, *names: str) -> Any:
-    """Return an option about what is wanted."""
+    """Option about the goal."""
     return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Goal")
 
 
@@ -135,15 +136,15 @@ def parse_classifiers(
     # classes NAME=PATTERN or NAME=PATTERN,PREDICTED.
     given: list[str],
     *,
-    # The predicted label that means yes, in the predicted column of every classifier.
+    # Predicted label that means yes, in every classifier's column.
     positive: str | None = None,
-    # score_of, scale: what every classifier's score is, where it has one.
+    # score_of, scale: class and scale of every classifier's score, if it has one.
     score_of: str | None = None,
     scale: str | None = None,
-    # Whether the names are those of classes, which may be called otherwise than classifiers.
+    # Whether the names are of classes, which allow more characters than those of classifiers.
     multilabel: bool = False,
 ) -> dict[str, dict[str, object]]:
-    """Return what each classifier has, as `create_campaign` and `simulate` take it.
+    """Columns of each classifier, as `create_campaign` and `simulate` take them.
 
     >>> parse_classifiers(["cnn=p_cnn,said_cnn", "mve=,vote"])
     {'cnn': {'score': 'p_cnn', 'predicted': 'said_cnn'}, 'mve': {'predicted': 'vote'}}
@@ -171,7 +172,7 @@ def parse_classifiers(
 
 
 def is_one_metric(metrics: list[str]) -> bool:
-    """Tell whether one metric is asked for, by its mere name.
+    """Whether the goal is one metric, named without a classifier.
 
     >>> is_one_metric(["recall"]), is_one_metric(["recall:cnn"]), is_one_metric(["recall", "f1"])
     (True, False, False)
@@ -183,7 +184,7 @@ def is_one_metric(metrics: list[str]) -> bool:
 
 
 def asked_of(typed: Typed) -> dict[str, Any]:
-    """Return what is asked for, as the library takes it."""
+    """Goal, as the library takes it."""
     if "gain" in typed and "threshold_for" not in typed:
         raise InputError("--gain goes with --threshold-for", hint="leave it out")
     metrics = typed.get("metric", [])
@@ -192,7 +193,7 @@ def asked_of(typed: Typed) -> dict[str, Any]:
 
 
 def columns_of(typed: Typed) -> dict[str, Any]:
-    """Return the columns, as the library takes them; those of several classifiers by name."""
+    """Columns, as the library takes them; those of several classifiers by name."""
     if "classifiers" not in typed:
         return {**typed}
     refuse_beside_classifiers(
@@ -207,7 +208,7 @@ def columns_of(typed: Typed) -> dict[str, Any]:
 
 
 def refuse_beside_classifiers(**given: object) -> None:
-    """Raise where a column of one classifier alone is given beside ``--classifier``.
+    """Raise if a column of one classifier is given beside ``--classifier``.
 
     >>> refuse_beside_classifiers(score="p", predicted=None)
     Traceback (most recent call last):
@@ -262,11 +263,11 @@ def _misread(text: str, why: str) -> InputError:
     )
 
 
-# Where predictions are and what reads them: options, and how far the reading is.
+# Location and engine of predictions: options, and progress of reading.
 
 
 def scan_of(file: str | None, source: Typed) -> Scan:
-    """Return what the options say; raise where they name nothing to read."""
+    """Scan of the options; raise if they name nothing to read."""
     of_spark = "spark" in source or source.get("engine") == "spark"
     if file is None and ("table" not in source or not of_spark):
         raise typer.BadParameter("no predictions are named: give FILE, or with --spark a --table")
@@ -274,9 +275,9 @@ def scan_of(file: str | None, source: Typed) -> Scan:
 
 
 def other_scan(file: str | None, source: Typed) -> Scan | str | None:
-    """Return predictions for a campaign that has some; where nothing is said, what it has holds.
+    """Predictions for an existing campaign; default: its own.
 
-    A file alone is read as the campaign's own were.
+    A bare path is read as the campaign's own were.
     """
     return scan_of(file, source) if source else file
 
@@ -284,7 +285,8 @@ def other_scan(file: str | None, source: Typed) -> Scan | str | None:
 TableNames = Annotated[
     list[str] | None,
     about_data(
-        "The table of a database, or of Spark's catalog; twice, where OLD and NEW have others.",
+        "Table of a database or of Spark's catalog; repeat it if OLD and NEW have different "
+        "tables.",
         "--table",
         metavar="TABLE",
     ),
@@ -292,7 +294,7 @@ TableNames = Annotated[
 
 
 OF_SPARK = "-"
-"""In place of a file: a table of Spark, which --table names."""
+"""Placeholder for a file: a table of Spark, which --table names."""
 
 
 def two_scans(
@@ -300,9 +302,9 @@ def two_scans(
     source: Typed,
     tables: Sequence[str] | None,  # one for all that have tables, or one for each of the two
 ) -> list[Scan | str]:
-    """Return two sets of predictions, both read in the same way.
+    """Two sets of predictions, both read in the same way.
 
-    But a file beside a table of Spark is read here: the cluster need not see it.
+    A file beside a table of Spark is read here: the cluster need not see it.
     """
     from assay.predictions import has_tables  # takes long to load
 
@@ -334,14 +336,14 @@ def two_scans(
 
 
 def told(scans: Sequence[Scan | str]) -> str:
-    """Return what is read, for people."""
+    """Names of the sources, for people."""
     names = [scan if isinstance(scan, str) else scan.path or scan.table or "" for scan in scans]
     return " and ".join(names)
 
 
 @contextmanager
 def reading(what: str) -> Iterator[None]:
-    """Show, on a terminal, how far the reading is; it pulses where that cannot be told."""
+    """Show the progress of reading on a terminal; it pulses if the total is unknown."""
     shown = progress_bar(f"reading {printable(what)}", pulses=True)
     from assay.predictions import telling_notes, telling_progress  # take long to load
 

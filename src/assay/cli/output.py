@@ -18,11 +18,11 @@ from assay.cli.commands import saying_more, speaking
 from assay.errors import AssayError, AssayWarning, InputError
 from assay.results import printable
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return where to print what a command says; numbers keep the colour that they are given."""
+    """Console for output; numbers keep their given colour."""
     speaking()
     return Console(stderr=stderr, highlight=False)
 
@@ -33,26 +33,26 @@ def emit(document: dict[str, Any]) -> None:
 
 
 def echo(text: str) -> None:
-    """Print a text as it is."""
+    """Print a text unchanged."""
     speaking()
     typer.echo(text, nl=False)
 
 
 def say_note(text: str) -> None:
-    """Print, beside what a command answers, what it is about to do."""
+    """Print a note on the next step, beside the output."""
     with saying_more():
         _aside().print(Text(printable(text), "dim"), soft_wrap=True)
 
 
 def say_next(screen: Console, command: str) -> None:
-    """Print the command to type next, in one piece to be copied."""
+    """Print the next command, on one line for copying."""
     line = Text.assemble(("next: ", "dim"), (printable(command), "bold"))
     screen.print()
     screen.print(line, soft_wrap=True)
 
 
 def tell(
-    # document, view: return it for machines, and for people; only one of the two is asked for.
+    # document, view: return it for machines, and for people; only one of the two is called.
     document: Callable[[], Mapping[str, Any]],
     view: Callable[[], RenderableType],
     *,
@@ -60,7 +60,7 @@ def tell(
     next_command: str,
     as_json: bool,
 ) -> None:
-    """Tell machines or people what a command did, what to beware of, and what to do next."""
+    """Output for machines or people: the result, warnings, and the next command."""
     if as_json:
         emit({**document(), "warnings": list(warnings), "next": next_command})
         return
@@ -73,13 +73,13 @@ def tell(
 
 
 def _aside() -> Console:
-    """Return where to tell how the work goes."""
+    """Console for progress."""
     return Console(stderr=True, highlight=False)
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show that something takes its time; on a terminal only."""
+    """Show that something takes time; on a terminal only."""
     screen = _aside()
     if not screen.is_terminal:
         yield
@@ -90,7 +90,7 @@ def working(what: str) -> Iterator[None]:
 
 @contextmanager
 def collecting_warnings() -> Iterator[list[str]]:
-    """Fill a list with the warnings of what is done meanwhile, to be told in their place."""
+    """Collect the warnings of a block, to be printed in their place."""
     told: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AssayWarning)
@@ -100,7 +100,7 @@ def collecting_warnings() -> Iterator[list[str]]:
 
 @contextmanager
 def telling_errors(*, as_json: bool, code: int = 1) -> Iterator[None]:
-    """Tell an error on the standard error stream, in words, and end with an exit code."""
+    """Print an error on the standard error stream, and exit with a code."""
     try:
         yield
     except (AssayError, MemoryError, RecursionError) as found:
@@ -115,7 +115,7 @@ def telling_errors(*, as_json: bool, code: int = 1) -> Iterator[None]:
 
 
 def _too_much(error: MemoryError | RecursionError) -> AssayError:
-    """Return what a person is told who gave more than there is room for: the last resort."""
+    """Error for input that needs too much memory: the last resort."""
     if isinstance(error, RecursionError):
         return InputError("what was given is nested too deeply to be read")
     return InputError(
@@ -136,16 +136,16 @@ def _show(error: AssayError) -> None:
     console(stderr=True).print(lines, soft_wrap=True)
 
 
-# What commands that work for minutes share: a progress bar, a folder and last words.
+# Shared by commands that work for minutes: a progress bar, a folder and last words.
 
 INTERRUPTED = 130  # what a shell calls a program that Ctrl-C ended
 
 
 @contextmanager
 def progress_bar(what: str, *, pulses: bool = False) -> Iterator[Callable[[float], None] | None]:
-    """Show how much is done, on a terminal only; in a pipe there is nothing to tell it to.
+    """Show progress, on a terminal only; otherwise yield None.
 
-    It `pulses` until something is told, where that may be never.
+    It `pulses` until the first report, which may never come.
     """
     screen = _aside()
     if not screen.is_terminal:
@@ -176,14 +176,14 @@ def make_folder(folder: Path) -> None:
 
 
 def say(what: str, colour: str, text: str) -> None:
-    """Tell how the work ended, beside what it printed."""
+    """Report how the work ended, beside the output."""
     line = Text.assemble((what, colour), printable(text))
     console(stderr=True).print(line, soft_wrap=True)
 
 
-# Words of the command line: what messages call an argument in Python is an option here.
+# Words of the command line: arguments in Python messages become options.
 
-# Options that are not called as the argument is, with hyphens.
+# Options whose names differ from the argument's, with hyphens.
 _OTHERWISE = {
     "slices": "--slice",
     "classifiers": "--classifier",
@@ -202,7 +202,7 @@ _SAME = """
 _OPTIONS = {**{name: f"--{name.replace('_', '-')}" for name in _SAME.split()}, **_OTHERWISE}
 _TEXT = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _VALUE = rf"{_TEXT}|\[[^\]]*\]|\{{.*?\}}\}}|\{{[^}}]*\}}|\([^)]*\)|\.\.\.|-?[\w.]*\w"
-# What is written in another way than in Python, but for a text.
+# Values that are not written as in Python, except texts.
 _OF_THEIR_OWN = {"--classifier": "NAME=SCORE,PREDICTED", "--classes": "FILE"}
 _QUOTES = "'\""
 _ARGUMENT = re.compile(rf"(?<![\w.\-'\"/`=])({'|'.join(_OPTIONS)})=({_VALUE})?")
@@ -210,7 +210,7 @@ _REBASE = re.compile(rf"rebase_campaign\(({_TEXT}), predictions=\.\.\.\)")
 
 
 def in_options(text: str) -> str:
-    """Return a message with options in place of arguments.
+    """Message with options in place of arguments.
 
     >>> in_options("say positive='yes' or show=['a b', 'c']")
     "say --positive yes or --show 'a b' --show c"
@@ -225,7 +225,7 @@ def in_options(text: str) -> str:
 
 
 def with_options(error: AssayError) -> tuple[str, str, str]:
-    """Return what an error says, in the words of the command line."""
+    """Parts of an error, in the words of the command line."""
     problem, details, hint = (
         in_options(text) for text in (error.problem, error.details, error.hint)
     )
@@ -250,7 +250,7 @@ def _option(found: re.Match[str]) -> str:
 
 
 def _shell(value: str) -> str:
-    """Return a value that is written as in Python as a shell has it."""
+    """Return a value written as in Python, quoted for a shell."""
     if value[0] not in "'\"":
         return value
     try:

@@ -1,4 +1,4 @@
-"""``assay plan``: what an evaluation is likely to cost, before anybody labels."""
+"""``assay plan``: likely cost of an evaluation, before anybody labels."""
 
 from typing import Annotated
 
@@ -10,7 +10,7 @@ from assay.cli import options
 from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import note_lines, view_of
 from assay.cli.taking import Typed, but, only, takes
-from assay.core.asked import Asked
+from assay.core.goal import Asked
 from assay.core.metrics import METRICS
 from assay.core.rules import refuse
 from assay.options import options_of
@@ -18,8 +18,8 @@ from assay.predictions import Columns, Scan
 from assay.simulation import plan as plan_for
 
 _TOGETHER = (
-    "each metric is planned as a campaign of its own; in one campaign for all of them a label "
-    "counts for every metric that it is about"
+    "each metric is planned as a campaign of its own; in one campaign for all, a label counts "
+    "for every metric"
 )
 
 
@@ -45,44 +45,50 @@ def plan(
         str | None,
         typer.Option(
             metavar="LABELS",
-            help="Labels of items of FILE that were drawn at random: .csv or .parquet.",
+            help="Labels of a random sample of FILE: .csv or .parquet.",
         ),
     ] = None,
     like: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="An earlier campaign of the same classifier, with its labels."
+            metavar="NAME", help="Use the labels of an earlier campaign of the same classifier."
         ),
     ] = None,
     storage: options.StorageUrl = None,
     aux: Annotated[
         list[str] | None,
-        typer.Option("--aux", metavar="COL", help="The judge's column; it need not be there yet."),
+        typer.Option(
+            "--aux", metavar="COL", help="Column of a judge; it does not have to exist yet."
+        ),
     ] = None,
     judge_cost: Annotated[
         float | None,
-        typer.Option(metavar="PRICE", help="Of one judgement: how many are worth their money?"),
+        typer.Option(
+            metavar="PRICE", help="Price of one verdict; `plan` says how many are worth buying."
+        ),
     ] = None,
     label_cost: Annotated[
-        float | None, typer.Option(metavar="PRICE", help="Of one label, in the same currency.")
+        float | None,
+        typer.Option(metavar="PRICE", help="Price of one label, in the same currency."),
     ] = None,
     rho: Annotated[
         float | None,
         typer.Option(
             metavar="R",
-            help="Correlation of verdict and outcome at one score. Default: 0.5, 0.7 and 0.9.",
+            help="Correlation of verdict and outcome among items of equal score. Default: 0.5, "
+            "0.7 and 0.9.",
         ),
     ] = None,
     replications: Annotated[
-        int, typer.Option(help="Evaluations that are replayed for each number.")
+        int, typer.Option(help="Number of replayed evaluations behind each figure.")
     ] = 50,
-    seed: Annotated[int, typer.Option(help="Fixes all numbers.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Tell what an evaluation is likely to cost, before anybody labels.
+    """Forecast how many labels a goal needs, before anybody labels.
 
-    Whole evaluations are replayed on a truth that is supposed: from earlier labels where there are
-    some, and otherwise from the scores alone.
+    Assay replays whole evaluations on an assumed truth. The assumption comes from earlier labels
+    (--labels, --like) or, without them, from the scores.
     """
     with telling_errors(as_json=as_json):
         scan, goal = options.scan_of(file, source), options.asked_of(asked)
@@ -94,7 +100,7 @@ def plan(
         else:
             with options.reading(file or source["table"]):
                 read = read_of_any(scan, metrics=metric or (), **columns)
-                _ = read.size  # what is read only when it is wanted is read here
+                _ = read.size  # forces the reading of lazy predictions here
             predictions = read
             columns = {name: columns[name] for name in ("id", "scale") if name in columns}
         plans = []

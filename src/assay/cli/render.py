@@ -1,7 +1,7 @@
-"""Documents in a terminal: blocks as rich renderables, for whoever has a console.
+"""Documents in a terminal: blocks as rich renderables.
 
-What comes out of data (ids, texts, names) goes through `printable` first: a terminal obeys escape
-sequences wherever they stand, and an item may have been written to exploit that.
+Text from data (ids, texts, names) goes through `printable` first: a terminal obeys escape sequences
+anywhere, and an item may have been written to exploit that.
 """
 
 from __future__ import annotations
@@ -14,26 +14,8 @@ from rich.cells import cell_len
 from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.text import Text
 
+from assay import results
 from assay.cli.output import in_options
-from assay.results import (
-    Block,
-    Cell,
-    Code,
-    Column,
-    Document,
-    Headline,
-    Interval,
-    Lines,
-    Notes,
-    Notice,
-    Pairs,
-    Paragraph,
-    Table,
-    clipped,
-    ends_text,
-    printable,
-    stretch,
-)
 
 if TYPE_CHECKING:
     from assay.labelling import Settings
@@ -46,54 +28,56 @@ _STYLES = {"": "", "strong": "bold", "faint": "dim", "good": "green", "warn": "y
 _STYLES["bad"] = "red"
 
 
-def view_of(document: Document) -> Group:
-    """Return a document as people read it in a terminal."""
+def view_of(document: results.Document) -> Group:
+    """Document for people at a terminal."""
     return view(document.blocks)
 
 
-def view(blocks: Iterable[Block]) -> Group:
-    """Return blocks below each other, a line apart; a bar stands beneath its headline."""
+def view(blocks: Iterable[results.Block]) -> Group:
+    """Blocks below each other, separated by a line; a bar is directly beneath its headline."""
     parts: list[RenderableType] = []
     for block in blocks:
         written = _block(block)
         if written is not None:
-            apart = parts and not isinstance(block, Interval)
+            apart = parts and not isinstance(block, results.Interval)
             parts += [Text(), written] if apart else [written]
     return Group(*parts)
 
 
-def _block(block: Block) -> RenderableType | None:
+def _block(block: results.Block) -> RenderableType | None:
     made: RenderableType | None = None
     match block:
-        case Paragraph(text, small):
-            made = Text(printable(text), "dim" if small else "")
-        case Headline(text, more):
-            made = Text.assemble((printable(text), "bold"), (f"  {printable(more)}", "dim"))
-        case Interval(low, high, value):
+        case results.Paragraph(text, small):
+            made = Text(results.printable(text), "dim" if small else "")
+        case results.Headline(text, more):
+            made = Text.assemble(
+                (results.printable(text), "bold"), (f"  {results.printable(more)}", "dim")
+            )
+        case results.Interval(low, high, value):
             made = interval_bar(low, high, value)
-        case Notice(tone, text):
-            made = Text(printable(text), f"bold {_STYLES[tone]}")
-        case Pairs(rows):
+        case results.Notice(tone, text):
+            made = Text(results.printable(text), f"bold {_STYLES[tone]}")
+        case results.Pairs(rows):
             made = facts(rows)
-        case Table() if not block.is_picture:
+        case results.Table() if not block.is_picture:
             made = TableView(block)
-        case Lines(items):
-            made = Group(*(Text(printable(item)) for item in items))
-        case Notes(items):
+        case results.Lines(items):
+            made = Group(*(Text(results.printable(item)) for item in items))
+        case results.Notes(items):
             made = note_lines(items)
-        case Code(text):
-            made = Text(printable(text))
+        case results.Code(text):
+            made = Text(results.printable(text))
     return made
 
 
 class TableView:
-    """A table, its columns as far apart as there is room for.
+    """Table whose column gaps depend on the room.
 
-    Texts are folded before numbers. Remarks that find no room beside the numbers have lines of
-    their own, as details always have.
+    Texts are folded before numbers. Remarks without room beside the numbers have lines of their
+    own, as details always have.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: results.Table) -> None:
         self._table = table
         self._columns, self._rows = table.shown("terminal")
 
@@ -101,43 +85,47 @@ class TableView:
         """Yield the caption, the headings, the rows with their remarks, and the note."""
         inline = self._inline(options.max_width)
         columns = [self._columns[at] for at in inline]
-        headings = [Cell(column.heading, "faint") for column in columns]
+        headings = [results.Cell(column.heading, "faint") for column in columns]
         shown = [[row[at] for at in inline] for row in self._rows]
         widths, gap = _widths(columns, [headings, *shown], options.max_width)
         if self._table.caption:
-            yield Text(clipped(self._table.caption), "bold")
+            yield Text(results.clipped(self._table.caption), "bold")
         if any(column.heading for column in columns):
             yield _line(columns, headings, widths, gap)
         for row, cells in zip(self._rows, shown, strict=True):
             yield _line(columns, cells, widths, gap)
             yield from self._below(row, inline)
         if self._table.note:
-            yield Text(printable(self._table.note), "dim")
+            yield Text(results.printable(self._table.note), "dim")
 
     def _inline(self, room: int) -> list[int]:
-        """Return the columns that stand beside each other: with remarks, if all of them fit."""
+        """Columns side by side: with remarks, if all of them fit."""
         beside = [at for at, column in enumerate(self._columns) if column.kind != "detail"]
-        rows = [[Cell(column.heading) for column in self._columns], *self._rows]
+        rows = [[results.Cell(column.heading) for column in self._columns], *self._rows]
         wide = sum(max(cell_len(_text(row[at])) for row in rows) + _GAPS[1] for at in beside)
         if wide - _GAPS[1] <= room:
             return beside
         return [at for at in beside if self._columns[at].kind != "remark"]
 
-    def _below(self, row: Sequence[Cell], inline: Sequence[int]) -> Iterator[Text]:
+    def _below(self, row: Sequence[results.Cell], inline: Sequence[int]) -> Iterator[Text]:
         for at, (column, cell) in enumerate(zip(self._columns, row, strict=True)):
             if at not in inline and cell.text:
-                name = f"  {printable(column.heading)}  " if column.kind == "detail" else "  "
-                yield Text.assemble((name, "cyan"), (printable(cell.text), _STYLES[cell.tone]))
+                name = (
+                    f"  {results.printable(column.heading)}  " if column.kind == "detail" else "  "
+                )
+                yield Text.assemble(
+                    (name, "cyan"), (results.printable(cell.text), _STYLES[cell.tone])
+                )
 
 
-def _text(cell: Cell) -> str:
-    return clipped(cell.brief or cell.text)
+def _text(cell: results.Cell) -> str:
+    return results.clipped(cell.brief or cell.text)
 
 
 def _widths(
-    columns: Sequence[Column], rows: Sequence[Sequence[Cell]], room: int
+    columns: Sequence[results.Column], rows: Sequence[Sequence[results.Cell]], room: int
 ) -> tuple[list[int], int]:
-    """Return how wide columns are, and the gap between them; texts yield where it is narrow."""
+    """Widths of the columns, and the gap between them; texts shrink if there is little room."""
     widths = [max(cell_len(_text(row[at])) for row in rows) for at in range(len(columns))]
     gaps = len(columns) - 1
     for gap in _GAPS:
@@ -155,7 +143,10 @@ def _widths(
 
 
 def _line(
-    columns: Sequence[Column], cells: Sequence[Cell], widths: Sequence[int], gap: int
+    columns: Sequence[results.Column],
+    cells: Sequence[results.Cell],
+    widths: Sequence[int],
+    gap: int,
 ) -> rich_table.Table:
     line = rich_table.Table.grid(padding=(0, gap, 0, 0), pad_edge=False)
     for column, width in zip(columns, widths, strict=True):
@@ -171,13 +162,14 @@ def _line(
 
 
 def facts(pairs: Sequence[tuple[str, RenderableType]]) -> rich_table.Table:
-    """Return names and values side by side, without a heading."""
+    """Names and values side by side, without a heading."""
     table = rich_table.Table(box=None, padding=(0, 3, 0, 0), show_header=False, show_edge=False)
     table.add_column(style="cyan", no_wrap=True)
     table.add_column(overflow="fold")
     for name, value in pairs:
         table.add_row(
-            Text(printable(name)), Text(printable(value)) if isinstance(value, str) else value
+            Text(results.printable(name)),
+            Text(results.printable(value)) if isinstance(value, str) else value,
         )
     return table
 
@@ -185,27 +177,30 @@ def facts(pairs: Sequence[tuple[str, RenderableType]]) -> rich_table.Table:
 def note_lines(notes: Sequence[str]) -> RenderableType:
     """Return the notes, one paragraph each."""
     return Group(
-        *(Text.assemble(("note: ", "yellow"), printable(in_options(note))) for note in notes)
+        *(
+            Text.assemble(("note: ", "yellow"), results.printable(in_options(note)))
+            for note in notes
+        )
     )
 
 
 def commitment_line(settings: Settings) -> Text:
-    """Return what to publish before the labelling, in one piece to be copied."""
+    """Return the commitment to publish before the labelling, on one line for copying."""
     return Text.assemble(("commitment  ", "cyan"), settings.commitment, no_wrap=True)
 
 
 def interval_text(estimate: Estimate) -> Text:
-    """Return the interval in three digits, a difference's with signs."""
-    return Text("[{}, {}]".format(*ends_text(estimate)))
+    """Interval in three digits, a difference's with signs."""
+    return Text("[{}, {}]".format(*results.ends_text(estimate)))
 
 
 def interval_bar(low: float, high: float, value: float | None) -> Text:
-    """Draw the interval on the narrowest round stretch of [0, 1], or of [-1, 1], that holds it.
+    """Draw the interval on the narrowest round part of [0, 1], or of [-1, 1], that holds it.
 
     >>> print(interval_bar(0.913, 0.948, 0.931))
     0.9 ├──────────━━━━━━━━━━━━━━●━━━━━━━━━━━━━──┤ 0.95
     """
-    start, span = stretch(low, high)
+    start, span = results.stretch(low, high)
 
     def cell(share: float) -> int:
         return round((share - start) / span * (_BAR_CELLS - 1))

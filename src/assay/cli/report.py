@@ -26,40 +26,40 @@ def report(
             "--output",
             "-o",
             metavar="FILE",
-            help=f"Where to write it, as the name ends: {', '.join(SUFFIXES)}. Repeatable.",
+            help=f"File to write: {', '.join(SUFFIXES)}; repeatable.",
         ),
     ] = None,
     format: Annotated[
         str | None,
         typer.Option(
             metavar="FORMAT",
-            help=f"What to print without --output: {', '.join(_FORMATS)}; markdown by default.",
+            help=f"What to print without --output: {', '.join(_FORMATS)}. Default: markdown.",
         ),
     ] = None,
     bundle: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Write the audit bundle, from which `assay verify` recomputes all: a zip.",
+            help="Write the audit bundle, a zip that `assay verify` checks.",
         ),
     ] = None,
     names: Annotated[
-        bool, typer.Option("--names", help="Call reviewers by their names, not by numbers.")
+        bool, typer.Option("--names", help="Show reviewers' names instead of numbers.")
     ] = False,
     comments: Annotated[
-        bool, typer.Option("--comments", help="Keep reviewers' comments in the bundle.")
+        bool, typer.Option("--comments", help="Include reviewers' comments in the bundle.")
     ] = False,
     curve: Annotated[
-        bool, typer.Option("--curve", help="With the curve of the score: all scores are counted.")
+        bool, typer.Option("--curve", help="Include the curve over thresholds; reads all scores.")
     ] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Report on a campaign: the estimates, what they rest on, and how to check them."""
+    """Write a campaign's report, or its audit bundle."""
     with telling_errors(as_json=as_json):
         files = output or []
         for file in files:
-            kind_of(file)  # raises where it cannot be told, before anything is written
+            kind_of(file)  # raises if unknown, before anything is written
         if bundle is not None:
             named_zip(bundle)  # so does this
         if format is not None:
@@ -117,9 +117,7 @@ def _tell(made: Report, files: list[Path], packed: Bundle | None) -> None:
 def verify(
     name: Annotated[
         str,
-        typer.Argument(
-            metavar="NAME", help="The campaign's name, or an audit bundle: a file ending in .zip."
-        ),
+        typer.Argument(metavar="NAME", help="Name of the campaign, or an audit bundle (.zip)."),
     ],
     *,
     report: Annotated[
@@ -127,7 +125,7 @@ def verify(
         typer.Option(
             "--report",
             metavar="FILE",
-            help="A report of the campaign as JSON, to be worked out again from the log.",
+            help="Report (.json) to recompute from the log.",
             show_default=False,
         ),
     ] = None,
@@ -135,7 +133,7 @@ def verify(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="A backup of the storage, or the URL of one: its labels must all be there still.",
+            help="Backup, as a file or URL; all its labels must still be there.",
             show_default=False,
         ),
     ] = None,
@@ -143,17 +141,17 @@ def verify(
         str | None,
         typer.Option(
             metavar="HEX",
-            help="Of a bundle: what was published before the labelling, as `create` showed it.",
+            help="For a bundle: the commitment that `create` printed and you published.",
             show_default=False,
         ),
     ] = None,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Recompute the estimates from the log of labels, and check all that they rest on.
+    """Recompute the estimates from the label log and check the storage.
 
-    Of an audit bundle (assay report NAME --bundle audit.zip) that needs nothing but the zip.
-    Nothing is changed. The exit code is 1 where something is wrong.
+    An audit bundle (assay report NAME --bundle audit.zip) needs nothing but the zip. Nothing is
+    changed. Exit code 1 means that a check failed.
     """
     with telling_errors(as_json=as_json), working(f"checking {name}"):
         if name.lower().endswith(".zip") and storage is None:

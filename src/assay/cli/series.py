@@ -1,4 +1,4 @@
-"""``assay follow``, ``trend``, ``extend`` and ``rebase``: campaigns that go on from others."""
+"""``assay follow``, ``trend``, ``extend`` and ``rebase``: campaigns that continue others."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -27,8 +27,8 @@ from assay.labelling import waiting_in
 from assay.predictions import Columns, Scan
 from assay.results import printable
 
-# Exit codes, which a pipeline acts on.
-_FAILED, _WRONG, _UNDECIDED = 1, 2, 3  # 2 is also that of wrong usage
+# Exit codes for pipelines.
+_FAILED, _WRONG, _UNDECIDED = 1, 2, 3  # 2 is also the code of wrong usage
 _SOURCE = only(Scan, "where", "table", "engine", "spark")
 
 
@@ -38,13 +38,13 @@ def follow(
         str | None,
         typer.Argument(
             metavar="FILE",
-            help="The next period's predictions; when left out, the series is shown.",
+            help="Predictions of the next period. Default: show the series.",
         ),
     ] = None,
     *,
-    series: Annotated[str, typer.Option(help="What the series is called.")],
+    series: Annotated[str, typer.Option(help="Name of the series.")],
     period: Annotated[
-        str | None, typer.Option(help="What the next period is called: 2026-w46.")
+        str | None, typer.Option(help="Name of the next period, such as 2026-w46.")
     ] = None,
     id_column: options.ItemId = None,
     columns: Typed,
@@ -52,7 +52,7 @@ def follow(
     previous: Annotated[
         str | None,
         options.about_data(
-            "The last period's predictions, where they are no longer where they were.",
+            "Predictions of the last period, if they have moved.",
             metavar="FILE",
         ),
     ] = None,
@@ -65,40 +65,45 @@ def follow(
         ),
     ] = None,
     within: Annotated[
-        float | None, options.about_goal("The metric's half-width to stop at.")
+        float | None,
+        options.about_goal("Stop at this half-width of the metric; 0.02 is ±2 points."),
     ] = None,
     change_within: Annotated[
-        float | None, options.about_goal("The half-width of its change since the last period.")
+        float | None,
+        options.about_goal("Stop at this half-width of the change since the last period."),
     ] = None,
     floor: Annotated[
-        float | None, options.about_goal("The exit code is 1 when the metric is surely below this.")
+        float | None,
+        options.about_goal("Exit code 1 if the metric is below this value, at the confidence."),
     ] = None,
     fail_on_fall: Annotated[
         bool,
-        options.about_goal("The exit code is 1 also when it surely fell since the last period."),
+        options.about_goal(
+            "Exit code 1 also if the metric fell since the last period, at the confidence."
+        ),
     ] = False,
     allow_undecided: Annotated[
         bool,
-        options.about_goal("The exit code is 0, not 3, while the labels do not decide."),
+        options.about_goal("Exit code 0 instead of 3 while there are too few labels to decide."),
     ] = False,
-    budget: Annotated[int | None, options.about_goal("Stop after so many new answers.")] = None,
-    confidence: Annotated[float | None, options.about_goal("How sure the answers must be.")] = None,
+    budget: Annotated[int | None, options.about_goal("Stop after this many new labels.")] = None,
+    confidence: Annotated[float | None, options.about_goal("Confidence of the interval.")] = None,
     question: Annotated[
-        str | None, typer.Option(help="What reviewers are asked of every item.")
+        str | None, typer.Option(help="Question that reviewers answer for every item.")
     ] = None,
     picture: Annotated[
-        str | None, typer.Option(metavar="FILE.svg", help="Draw the series into a file.")
+        str | None, typer.Option(metavar="FILE.svg", help="Write a chart of the series.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Fixes every draw.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Random seed of every draw.")] = None,
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Begin the next period of a series, or show how it went so far.
+    """Start the next period of a series, or show the series.
 
-    What is not given is as it was in the period before. Exit codes: 1 when the metric of the last
-    period is below its floor, with the confidence (with --fail-on-fall also when it fell since the
-    period before); 3 while that is undecided; 2 for errors. Beginning a period is undecided only
-    with --fail-on-fall.
+    Options default to those of the period before. Exit codes: 1 if the metric of the last period is
+    below its floor at the confidence (with --fail-on-fall also if it fell since the period before),
+    3 while that is undecided, 2 for errors. Starting a period is undecided only with --fail-on-
+    fall.
     """
     with telling_errors(as_json=as_json, code=_WRONG):
         if (file is None) != (period is None):
@@ -154,13 +159,13 @@ def follow(
 
 
 def _trends_document(found: Trend, others: Sequence[Trend]) -> dict[str, Any]:
-    """Return a series as plain values; of several metrics, with those behind the first."""
+    """Series as plain values; with several metrics, the others under ``others``."""
     told = found.to_dict()
     return {**told, "others": [each.to_dict() for each in others]} if others else told
 
 
 def _refuse_beside_nothing(given: Mapping[str, object]) -> None:
-    """Raise where something is said of a period, and none is begun."""
+    """Raise if options of a period are given, but no period begins."""
     for option, value in given.items():
         if value is not None:
             raise InputError(
@@ -169,7 +174,7 @@ def _refuse_beside_nothing(given: Mapping[str, object]) -> None:
             )
 
 
-# What is told of a campaign that goes on with the labels of another.
+# Summary of a campaign that goes on with the labels of another.
 
 
 def _document(campaign: Campaign) -> dict[str, Any]:
@@ -189,7 +194,7 @@ def _document(campaign: Campaign) -> dict[str, Any]:
 
 
 def render_succession(campaign: Campaign) -> RenderableType:
-    """Return what became of the labels, and how the campaign stands."""
+    """Status of the campaign, and of its earlier labels."""
     source, before = campaign.settings.source, campaign.settings.before
     headline = Text.assemble((printable(campaign.name), "bold"), (" goes on", "dim"))
     lines: list[tuple[str, RenderableType]] = [
@@ -202,7 +207,7 @@ def render_succession(campaign: Campaign) -> RenderableType:
 
 
 def labels_told(campaign: Campaign, *, gone: str = "no longer apply") -> str:
-    """Say what became of the labels from before, and in which words of those that are `gone`."""
+    """Summary of the earlier labels; `gone` is the wording for those that no longer apply."""
     labels = labels_before(campaign)
     told = [f"{labels['judged']:,} items judged before: {labels['counting']:,} count now"]
     if labels["waiting"]:
@@ -213,7 +218,7 @@ def labels_told(campaign: Campaign, *, gone: str = "no longer apply") -> str:
 
 
 def labels_before(campaign: Campaign) -> dict[str, int]:
-    """Return of how many items the labels from before count, wait, or no longer apply."""
+    """Return the number of items whose earlier labels count, wait, or no longer apply."""
     before, counting = campaign.settings.before, len(campaign.answers())
     judged, gone = (0, 0) if before is None else (before.judged, before.gone)
     waiting = len(waiting_in(campaign.desk.labelling)) - gone
@@ -227,7 +232,7 @@ def labels_before(campaign: Campaign) -> dict[str, int]:
 def extend(
     file: Annotated[
         str | None,
-        typer.Argument(metavar="FILE", help="Predictions of the new items, and no others."),
+        typer.Argument(metavar="FILE", help="Predictions of the new items only."),
     ] = None,
     *,
     source: Typed,
@@ -235,7 +240,7 @@ def extend(
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let predictions of new items join a campaign; all labels are kept."""
+    """Add new predictions to a campaign, keeping all labels."""
     with telling_errors(as_json=as_json):
         url = options.existing(storage)
         scan = options.other_scan(file, source)
@@ -256,7 +261,7 @@ def rebase(
         str | None,
         typer.Argument(
             metavar="[FILE]",
-            help="The predictions as they are now; from where they were when left out.",
+            help="The changed predictions. Default: read again from where they were.",
         ),
     ] = None,
     *,
@@ -266,7 +271,7 @@ def rebase(
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Go on with a campaign on predictions that have changed; all labels are kept."""
+    """Continue a campaign on changed predictions, keeping all labels."""
     with telling_errors(as_json=as_json):
         url = options.existing(storage)
         scan = options.other_scan(file, source)

@@ -1,4 +1,4 @@
-"""``assay serve`` and ``assay token``: the page for reviewers and owner, and who may open it."""
+"""``assay serve`` and ``assay token``: the page for reviewers and owner, and access to it."""
 
 import re
 from contextlib import nullcontext, suppress
@@ -32,27 +32,38 @@ def serve(
     name: CampaignName,
     *,
     host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Where to listen; others than this need tokens.")
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Address to listen on; any other than the default requires tokens.",
+        ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes any that is free.")] = 8000,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
+    ] = 8000,
     guidelines: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="How to judge: a text beside every item.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Text shown beside every item: how to label."),
     ] = None,
     link: Annotated[
         list[str] | None,
-        typer.Option(metavar="COL", help="Show a column's https addresses as links."),
+        typer.Option(
+            metavar="COL", help="Column whose https addresses are shown as links; repeatable."
+        ),
     ] = None,
     image: Annotated[
         list[str] | None,
-        typer.Option(metavar="COL", help="Show a column's images: addresses, data or files."),
+        typer.Option(
+            metavar="COL", help="Column of images (addresses, data or file names); repeatable."
+        ),
     ] = None,
     image_host: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="The only hosts that images may come from."),
+        typer.Option(metavar="NAME", help="Host that images may be loaded from; repeatable."),
     ] = None,
     image_folder: Annotated[
         Path | None,
-        typer.Option(metavar="FOLDER", help="Where files are that columns of images name."),
+        typer.Option(metavar="FOLDER", help="Folder with the image files."),
     ] = None,
     show_as: Annotated[
         list[str] | None,
@@ -65,28 +76,33 @@ def serve(
     lease: Annotated[
         float,
         typer.Option(
-            min=10, max=86_400, metavar="SECONDS", help="How long an item waits for its reviewer."
+            min=10,
+            max=86_400,
+            metavar="SECONDS",
+            help="How long an item stays reserved for a reviewer.",
         ),
     ] = 600,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="A name by which browsers may call this server."),
+        typer.Option(
+            metavar="NAME", help="Host name that browsers may use for this server; repeatable."
+        ),
     ] = None,
     proxy: Annotated[
         str | None,
-        typer.Option(metavar="ADDRESS", help="Believe this proxy's word (X-Forwarded-Proto)."),
+        typer.Option(metavar="ADDRESS", help="Trust X-Forwarded-Proto from this proxy."),
     ] = None,
     all_campaigns: Annotated[
-        bool, typer.Option("--all-campaigns", help="Owners see all campaigns of the storage.")
+        bool, typer.Option("--all-campaigns", help="Let owners see all campaigns of the storage.")
     ] = False,
-    open_: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Serve a page on which people judge items, and the owner sees the estimate.
+    """Serve the review page and the owner's dashboard.
 
-    On this machine alone, it prints a link that logs you in as owner for this run. To serve others,
-    make tokens first (assay token add), and put a proxy that speaks TLS in front.
+    The command prints a link that logs you in as owner on this machine. To let others in, create
+    tokens first (assay token add) and put a TLS proxy in front.
     """
     with telling_errors(as_json=as_json):
         _refuse_without_packages()
@@ -119,7 +135,7 @@ def serve(
         else:
             _say(login, alone=alone, warnings=warnings)
         opened = server.in_browser(login) if open_ else nullcontext()
-        # Ctrl-C may also come while the browser starts: that is an end like any other.
+        # Ctrl-C may also come while the browser starts: an ordinary end.
         with suppress(KeyboardInterrupt), opened:
             server.run(campaign, options, listening, proxy=proxy)
 
@@ -155,7 +171,7 @@ def _text(file: Path) -> str:
 
 
 def _shown(campaign: Campaign, columns: list[str]) -> tuple[str, ...]:
-    """Return columns that reviewers see; raise where one is not among them."""
+    """Columns that reviewers see; raise if one is not among them."""
     shown = campaign.settings.source.seen
     for column in columns:
         if column not in shown:
@@ -168,7 +184,7 @@ def _shown(campaign: Campaign, columns: list[str]) -> tuple[str, ...]:
 
 
 def _host(name: str) -> str:
-    """Return a host's name; raise where it is none, as it becomes a part of the page's policy."""
+    """Return the validated host name; it becomes a part of the page's policy."""
     if not re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?", name.lower()):
         raise InputError(
             f"--image-host {name!r} is no name of a host",
@@ -187,7 +203,7 @@ def _folder(given: Path | None) -> Path | None:
 
 
 def _kinds(campaign: Campaign, given: list[str]) -> dict[str, str]:
-    """Return how columns are shown; raise where one is not shown, or there is no such way."""
+    """Display kinds of columns; raise if a column is not shown, or a kind is unknown."""
     kinds = {}
     for text in given:
         column, equals, kind = text.rpartition("=")
@@ -204,13 +220,13 @@ def _kinds(campaign: Campaign, given: list[str]) -> dict[str, str]:
 def _say(login: str, *, alone: bool, warnings: list[str]) -> None:
     screen = console()
     if alone:
-        screen.print(Text("Only this machine can reach the page. Open this link to log in:"))
+        screen.print(Text("Open this link to log in (this machine only):"))
     else:
-        screen.print(Text("People log in here with the tokens that they were given:"))
+        screen.print(Text("Reviewers log in here with their tokens:"))
     screen.print(Text.assemble("  ", (printable(login), "bold")), soft_wrap=True)
     for warning in warnings:
         screen.print(Text(f"warning: {warning}", "yellow"))
-    screen.print(Text("Ctrl-C stops it; every answer that a page calls saved is.", "dim"))
+    screen.print(Text("Press Ctrl-C to stop. Answers shown as saved are stored.", "dim"))
 
 
 # ``assay token``: who may use a campaign's page.
@@ -219,7 +235,7 @@ tokens = typer.Typer(
     name="token",
     no_args_is_help=True,
     add_completion=False,
-    help="Say who may use a campaign's page.",
+    help="Manage access tokens.",
 )
 
 
@@ -227,12 +243,14 @@ tokens = typer.Typer(
 def add(
     name: CampaignName,
     *,
-    role: Annotated[str, typer.Option(help="owner: sees all; reviewer: sees items only.")],
-    who: Annotated[str, typer.Option(metavar="WHO", help="The name that their answers carry.")],
+    role: Annotated[
+        str, typer.Option(help="owner (sees everything) or reviewer (sees items only).")
+    ],
+    who: Annotated[str, typer.Option(metavar="WHO", help="Name of the person.")],
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a token for somebody. It is shown once, and never stored."""
+    """Create a token. It is shown once and never stored."""
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
         if role not in ROLES:
@@ -248,14 +266,14 @@ def add(
             return
         screen = console()
         screen.print(Text.assemble(("token: ", "green"), (token, "bold")), soft_wrap=True)
-        told = f"{printable(who)} logs in at /login#TOKEN of your server's address, as {role}."
+        told = f"{printable(who)} logs in as {role} at /login#TOKEN of your server."
         screen.print(Text(f"{told} It is not shown again."), soft_wrap=True)
         say_next(screen, follow_up("serve", name, storage))
 
 
 @tokens.command("list")
 def list_(name: CampaignName, storage: StorageUrl = None, as_json: AsJson = False) -> None:
-    """List the tokens, without what opens the page."""
+    """List the tokens, without their secrets."""
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
         with campaign.desk.store.read() as session:
@@ -264,7 +282,7 @@ def list_(name: CampaignName, storage: StorageUrl = None, as_json: AsJson = Fals
             emit({"campaign": name, "tokens": [asdict(row) for row in rows]})
             return
         if not rows:
-            console().print(Text("There is no token yet."))
+            console().print(Text("No tokens yet."))
             return
         columns = (Column(name, "text") for name in ("id", "role", "who", "made", "revoked"))
         cells = (
@@ -277,12 +295,15 @@ def list_(name: CampaignName, storage: StorageUrl = None, as_json: AsJson = Fals
 @tokens.command("revoke")
 def revoke(
     name: CampaignName,
-    number: Annotated[int, typer.Argument(metavar="ID", help="As `assay token list` has it.")],
+    number: Annotated[
+        int,
+        typer.Argument(metavar="ID", help="Number of the token, as `assay token list` shows it."),
+    ],
     *,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Let a token open nothing from now on. What was answered with it stays."""
+    """Revoke a token. Answers given with it stay."""
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
         with campaign.desk.store.write() as session:
@@ -295,4 +316,4 @@ def revoke(
         if as_json:
             emit({"campaign": name, "id": number, "revoked": True})
             return
-        console().print(Text(f"token {number} opens nothing any more", "green"))
+        console().print(Text(f"token {number} is revoked", "green"))

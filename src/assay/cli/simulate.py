@@ -1,4 +1,4 @@
-"""``assay simulate``: which design costs how many labels, on a file whose truth is known."""
+"""``assay simulate``: labels that each design needs, on a file with known truth."""
 
 import csv
 import io
@@ -24,8 +24,7 @@ from assay.cli.output import (
 )
 from assay.cli.render import view
 from assay.cli.taking import Typed, but, only, takes
-from assay.core.asked import Asked
-from assay.core.goal import EVERY_SCORE, Goal
+from assay.core.goal import EVERY_SCORE, Asked, Goal
 from assay.core.rules import refuse
 from assay.errors import DesignError
 from assay.predictions import Columns, read_labelled
@@ -67,62 +66,62 @@ def simulate(
         str,
         typer.Argument(
             metavar="FILE",
-            help="Predictions with the truth: .parquet, .csv, .csv.gz, or a pattern.",
+            help="Labelled predictions: .parquet, .csv, .csv.gz, or a pattern.",
         ),
     ],
     *,
     label: Annotated[
-        str, _data("The column with the truth; with --multilabel, columns such as 'is_*'.")
+        str, _data("Column with the true labels; with --multilabel, columns such as 'is_*'.")
     ],
     positive: Annotated[
-        str | None, _data("The value of label and predicted that means yes.", "VALUE")
+        str | None, _data("Value of the label and predicted columns that means yes.", "VALUE")
     ] = None,
     columns: Typed,
     budget: Annotated[
         str | None,
-        options.about_goal("Stop after so many answers; several as 100,200,500.", "N,..."),
+        options.about_goal("Stop after this many labels; several: 100,200,500.", "N,..."),
     ] = None,
     asked: Typed,
     curve: Annotated[
         bool,
         options.about_goal(
-            "The curve of the score, from a campaign with a metric and a budget: how often its "
-            "bands hold everywhere."
+            "Measure how often the bands of the threshold curve cover the truth; needs one "
+            "metric and a budget."
         ),
     ] = False,
     design: Annotated[
         list[str] | None,
         _designs(
             "default, random, perc-opt, km-opt-a2, ...; repeatable, or separated by commas. "
-            "Left out: default, perc-opt, and with a budget km-opt-a2; or guaranteed. "
-            f"For several classifiers: {', '.join(SEVERAL_DESIGNS)}; left out: all. "
+            "Default: default, perc-opt and, with a budget, km-opt-a2; or guaranteed. "
+            f"For several classifiers: {', '.join(SEVERAL_DESIGNS)}; default: all. "
             f"For a threshold: {', '.join(THRESHOLD_DESIGNS)}.",
             metavar="NAME",
         ),
     ] = None,
-    bins: Annotated[int | None, _designs("Strata for each predicted label.", least=1)] = None,
+    bins: Annotated[int | None, _designs("Number of strata per predicted label.", least=1)] = None,
     parent: Annotated[
         str | None,
-        _designs("Of several classifiers, the one whose labels are recycled.", metavar="NAME"),
+        _designs("With several classifiers: the one whose labels are recycled.", metavar="NAME"),
     ] = None,
     assume: Annotated[
         float | None,
-        _designs("Of several classifiers: every precision is at least this. Left out: 0.5."),
+        _designs("With several classifiers: lower bound of every precision. Default: 0.5."),
     ] = None,
-    replications: Annotated[int, _runs("Evaluations of each design.", 1)] = 1000,
-    seed: Annotated[int, _runs("Fixes all numbers.", 0)] = 0,
-    workers: Annotated[int | None, _runs("Processes; left out: one a core.", 1)] = None,
+    replications: Annotated[int, _runs("Number of evaluations per design.", 1)] = 1000,
+    seed: Annotated[int, _runs("Random seed.", 0)] = 0,
+    workers: Annotated[int | None, _runs("Number of processes. Default: one per core.", 1)] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write rows.csv and pictures (SVG and PNG) there."),
+        typer.Option(metavar="DIR", help="Folder for rows.csv and charts (SVG and PNG)."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Replay evaluations of a labelled file, and see what each design would have cost."""
+    """Compare designs by replaying evaluations of a labelled file."""
     with telling_errors(as_json=as_json):
         if out is not None:
             make_folder(out)
-            new_figure()  # tells before all the work that matplotlib is missing
+            new_figure()  # raises before all the work if matplotlib is missing
         metrics, classifiers = asked.get("metric", []), columns.get("classifiers")
         threshold_for, goal = asked.get("threshold_for"), options.asked_of(asked)
         read = options.columns_of({**columns, "positive": positive})
@@ -200,7 +199,7 @@ def _refuse_no_design(names: tuple[str, ...] | None) -> None:
 
 
 def _refuse_of_one(**given: object) -> None:
-    """Raise where an option is given that says nothing about one metric."""
+    """Raise if an option is given that does not apply to one metric."""
     for option, value in given.items():
         if value is not None:
             raise DesignError(f"--{option} is not for one metric", hint="leave it out")
@@ -209,10 +208,9 @@ def _refuse_of_one(**given: object) -> None:
 def _columns_for_threshold(
     threshold_for: str | None, needed: Mapping[str, object], others: Mapping[str, object]
 ) -> dict[str, float]:
-    """Return a threshold that every item is above, where one is to be found.
+    """Threshold below every score, if a threshold is to be found.
 
-    `needed`, `others`: options that it needs, and those that do not go with it; None where they are
-    not given.
+    `needed`, `others`: options that it needs, and those that do not go with it; None if not given.
     """
     if threshold_for is None:
         return {}
@@ -227,7 +225,7 @@ def _columns_for_threshold(
 
 
 def _at_threshold(file: str, columns: dict[str, Any]) -> AtThreshold | None:
-    """Return how to have the same items with another threshold, where there are scores."""
+    """Return the function that gives the same items another threshold, if there are scores."""
     if columns.get("score") is None:
         return None
     items = read_labelled(file, **{k: columns[k] for k in columns if k != "multilabel"})
@@ -240,7 +238,7 @@ def _words(given: list[str]) -> tuple[str, ...]:
 
 
 def _budgets(text: str) -> tuple[int, ...]:
-    """Return the numbers of a list such as 100,200,500, in order."""
+    """Numbers of a list such as 100,200,500, in order."""
     try:
         return tuple(sorted({int(part) for part in text.split(",")}))
     except ValueError:
@@ -256,7 +254,7 @@ _Facts = list[tuple[str, str]]
 
 
 def rows_csv(result: Simulation) -> str:
-    """Return a line for each design and metric, under the names of the JSON document."""
+    """Line for each design and metric, under the names of the JSON document."""
     text = io.StringIO()
     names, rows = result.flat_rows
     writer = csv.DictWriter(text, names, lineterminator="\n")
@@ -266,7 +264,7 @@ def rows_csv(result: Simulation) -> str:
 
 
 def _about(file: str, question: Question, result: Simulation) -> Pairs:
-    """Return what was read, the goal and the runs."""
+    """Source, goal and runs."""
     if result.goal.threshold_for is not None:
         rows = _facts_of_threshold(file, question, result)
     elif question.population.of_classes:
@@ -288,10 +286,10 @@ def _facts_of_one(file: str, question: Question, result: Simulation, goal: Goal)
         told = f"within ±{goal.within:g}, {told}"
     if goal.at_least is not None:
         told = f"is it at least {goal.at_least:g}? {told}"
-    limit = f"any design by score needs at least {found['limit']:.0%} of random sampling's labels"
+    limit = f"designs by score need at least {found['limit']:.0%} of random sampling's labels"
     if goal.within is not None:
         design, clean = found["limit_labels"], found["floor_labels"]
-        limit += f": {design:,.0f}; to see that what is clean is clean takes {clean:,.0f}"
+        limit += f": {design:,.0f}; to confirm that clean strata are clean takes {clean:,.0f}"
     return [
         ("read", f"{file}: {found['rows']:,} items, {yes:,} predicted yes, {positive:,} are yes"),
         ("truth", f"{metric_name(found['metric'])} {found['value']:.4f}"),
@@ -339,8 +337,8 @@ def _facts_of_several(file: str, question: Question, result: Simulation, goal: G
 
 
 def _metric_of(population: Population) -> str:
-    """Return the metric that is meant where none is named."""
-    return "accuracy" if population.of_classes and not population.multilabel else "precision"
+    """Default metric."""
+    return population.vocabulary.default_metric
 
 
 def _facts_of_classes(file: str, question: Question, result: Simulation) -> _Facts:

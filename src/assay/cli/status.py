@@ -1,6 +1,6 @@
 """``assay status`` and ``assay estimate``: the state of a campaign, estimates from given labels."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -51,35 +51,36 @@ def _about_slices(name: str, text: str, metavar: str | None = None) -> Any:
 def status(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="The campaign; all of them when left out."),
+        typer.Argument(metavar="[NAME]", help="Name of the campaign. Default: list all campaigns."),
     ] = None,
     *,
     by: Annotated[
         str | None,
         _about_slices(
-            "--by", "In every slice of the items: by the values of this column.", "COLUMN"
+            "--by", "Show the metric in every slice, by the values of this column.", "COLUMN"
         ),
     ] = None,
     metric: Annotated[
         str | None,
-        _about_slices("--metric", "Which of several metrics; the first when left out.", "METRIC"),
+        _about_slices("--metric", "Metric to show by slice. Default: the first.", "METRIC"),
     ] = None,
     simultaneous: Annotated[
         bool,
         _about_slices(
-            "--simultaneous", "The confidence is that all slices' intervals hold at once."
+            "--simultaneous", "Apply the confidence to all slices together, not to each."
         ),
     ] = False,
     classes: Annotated[
         bool,
         typer.Option(
-            "--classes", help="Precision, recall and F1 of each class, and what is confused."
+            "--classes",
+            help="Show precision, recall and F1 of each class, and the confusion matrix.",
         ),
     ] = False,
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show where a campaign stands, or list the campaigns."""
+    """Show a campaign's estimate and progress, or list all campaigns."""
     with telling_errors(as_json=as_json):
         if by is None and (metric is not None or simultaneous):
             raise DesignError(
@@ -111,15 +112,14 @@ def status(
 
 
 def _classes(campaign: Campaign) -> list[Result]:
-    """Return the metrics of each class and the matrix, of every classifier."""
+    """Metrics of each class and the matrix, of every classifier."""
     settings = campaign.settings
     if settings.classes.is_yes_or_no:
         raise DesignError(
-            f"campaign {campaign.name!r} is of yes and no", hint="leave out --classes"
+            f"campaign {campaign.name!r} has yes and no, not classes", hint="leave out --classes"
         )
-    if settings.classes.multilabel:
-        return [campaign.by_class()]
-    results = (campaign.by_class, campaign.confusion)
+    results: list[Callable[[str], Result]] = [campaign.by_class]
+    results += [campaign.confusion] if settings.classes.has_matrix else []
     return [of(name) for name in settings.strata.classifiers for of in results]
 
 
@@ -133,7 +133,12 @@ def _list(url: str, *, as_json: bool) -> None:
         return
     screen = console()
     if not campaigns:
-        screen.print(Text(f"There is no campaign in {printable(store.name)} yet."))
+        screen.print(
+            Text(
+                f"No campaigns in {printable(store.name)} yet. Start with `assay "
+                "create FILE` or `assay demo`."
+            )
+        )
         return
     columns = (*_NAMES, *map(Column, ("estimate", "interval", "labels")), _STATE)
     screen.print(view([Table("Campaigns", columns, tuple(map(_listed, campaigns)))]))
@@ -192,7 +197,7 @@ def _show(campaign: Campaign, storage: str | None, results: list[Result]) -> Non
 
 
 def _reviewers(campaign: Campaign) -> Text | None:
-    """Return how far reviewers agree, and what waits for a ruling; None where items are for one."""
+    """Agreement of reviewers, and waiting disputes; None if items want one reviewer."""
     if campaign.settings.reviewing.per_item == 1:
         return None
     told = Text.assemble(("reviewers  ", "cyan"), str(campaign.agreement()))
@@ -243,25 +248,26 @@ def estimate(
         str,
         typer.Argument(
             metavar="LABELS",
-            help="Ids and labels (yes, no, cannot judge) of items that were drawn at random: "
-            ".csv or .parquet, columns 'id' (or named as --id) and 'label'.",
+            help="Labels of a random sample: .csv or .parquet with columns 'id' (or named as in "
+            "--id) and 'label' (yes, no, cannot judge).",
         ),
     ],
     *,
     predictions: Annotated[
         str,
-        options.about_data("All items, labelled or not: .parquet, .csv, .csv.gz.", metavar="FILE"),
+        options.about_data(
+            "Predictions of all items, labelled or not: .parquet, .csv, .csv.gz.", metavar="FILE"
+        ),
     ],
     columns: Typed,
     metric: Annotated[str, typer.Option(help=f"{', '.join(METRICS)}.")] = "precision",
-    confidence: Annotated[float, typer.Option(help="How sure the interval must be.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Confidence of the interval.")] = 0.95,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate a metric from labels of items that were drawn at random before.
+    """Estimate a metric from labels of a random sample.
 
-    They must be a random sample, of all items or of those with one predicted label.
-
-    Items that somebody chose to look at give a wrong answer, whatever the interval says.
+    The sample must be random, of all items or of one predicted label. Hand-picked items give a
+    wrong result, however narrow the interval.
     """
     with telling_errors(as_json=as_json):
         with working(f"reading {predictions}"):
@@ -283,15 +289,15 @@ def estimate(
         screen.print(note_lines(found.notes))
 
 
-# Estimates of a campaign and its goal, as blocks: what is known, and what is missing.
+# Estimates of a campaign and its goal, as blocks: current values, and missing labels.
 
 
 def standing_of(
     estimates: Estimates, goal: "Goal | None", *, answers: int | None = None
 ) -> tuple[Block, ...]:
-    """Return estimates, however many: a sentence, the figures, what they rest on, what is missing.
+    """Estimates with a sentence, the figures, their basis, and what is missing.
 
-    `answers` are the items that have an answer; without them the labels of the first estimate.
+    `answers`: number of items with an answer; default: the labels of the first estimate.
     """
     every = estimates.rows
     over = goal is None or every[0].stopped is not None
@@ -318,30 +324,30 @@ def _what_it_rests_on(estimates: Estimates, answers: int | None) -> Iterator[tup
     yield "answers" if several else "labels", f"{first.labels if answers is None else answers:,}"
     if waiting := max(each.open for each in every):
         up_to = "up to " if several else ""
-        yield "open", f"{up_to}{waiting:,} wait for an answer, and may be of any kind"
+        yield "open", f"{up_to}{waiting:,} wait for an answer"
     if not several and first.worst_case is not None:
         yield "cannot judge", f"{first.cannot_judge:,}: {first.unjudged_words}"
 
 
 def progress_text(estimate: Estimate, goal: "Goal") -> str:
-    """Say what is still missing, or why the campaign is over.
+    """Labels that are still missing, or the reason why the campaign is over.
 
     >>> from assay.core.goal import Goal
     >>> from assay.results import Estimate
     >>> estimate = Estimate(
     ...     "precision", 0.9, 0.86, 0.93, 0.95, 0.018, 250, 0, None, "Wilson", False, None)
     >>> progress_text(estimate, Goal("precision", within=0.02, budget=500))
-    'half-width 0.0350, goal 0.02; 250 of 500 answers'
+    'half-width 0.0350, goal 0.02; 250 of 500 labels'
     """
     parts = []
     if goal.within is not None:
         parts.append(f"half-width {estimate.half_width:.4f}, goal {goal.within:g}")
         if estimate.stopped is None and estimate.half_width <= goal.within:
-            parts.append("within the goal, which the next round must confirm")
+            parts.append("narrow enough; one more round must confirm it")
     if goal.at_least is not None and estimate.stopped is None:
-        parts.append(f"cannot say yet whether it is at least {goal.at_least:g}")
+        parts.append(f"at least {goal.at_least:g}: undecided")
     if goal.budget is not None:
-        parts.append(f"{estimate.labels + estimate.cannot_judge:,} of {goal.budget:,} answers")
+        parts.append(f"{estimate.labels + estimate.cannot_judge:,} of {goal.budget:,} labels")
     if estimate.stopped is not None:
         parts.append(estimate.stopped)
     return "; ".join(parts)
@@ -350,6 +356,6 @@ def progress_text(estimate: Estimate, goal: "Goal") -> str:
 def _progress_of_several(estimates: Estimates) -> str:
     with_goal = [each for each in estimates.rows if each.within is not None]
     near = sum(state_text(each)[1] == "good" for each in with_goal)
-    parts = [f"{near} of {len(with_goal)} metrics are within their goals"] if with_goal else []
+    parts = [f"{near} of {len(with_goal)} metrics have the requested width"] if with_goal else []
     stopped = estimates.rows[0].stopped
-    return "; ".join([*parts, *([stopped] if stopped else [])]) or "the budget is not spent"
+    return "; ".join([*parts, *([stopped] if stopped else [])]) or "within the budget"

@@ -1,4 +1,4 @@
-"""Summary of a new campaign in the terminal: what was read, how it is cut, and the goal."""
+"""Summary of a new campaign in the terminal: its source, its strata, and its goal."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
@@ -36,15 +36,15 @@ from assay.results import (
 
 _Rows = list[tuple[str, str]]
 
-# What is told of a new campaign of several metrics: whose they are, and how exact each is.
+# Summary of a new campaign of several metrics: classifiers, and half-widths.
 
 
-_RECYCLED = "samples of each yes-set by paper 3, with labels used again"
-_TOGETHER = "where all metrics together need the fewest"
+_RECYCLED = "samples of each yes-set (paper 3), reusing labels"
+_TOGETHER = "allocated to all metrics together"
 
 
 def several_facts(settings: Settings) -> _Rows:
-    """Return what holds for all metrics."""
+    """Facts that hold for all metrics."""
     source, goal, strata = settings.source, settings.goal, settings.strata
     cells = sum(len(heap.codes) for heap in strata.heaps)
     mean = "the items' rank by the score of the predicted class"
@@ -63,26 +63,26 @@ def several_facts(settings: Settings) -> _Rows:
         *classes,
         ("goal", goal_words(goal)),
         ("strata", f"{strata.n_strata:,}, {how}"),
-        ("cut by", mean if source.has_score else "nothing, as there is no score"),
+        ("cut by", mean if source.has_score else "nothing (no score)"),
         (
             "labels",
-            _RECYCLED if settings.design.recycles else "where all metrics together need the fewest",
+            _RECYCLED if settings.design.recycles else "allocated to all metrics together",
         ),
     ]
 
 
-_MOST_LISTED = 12  # classes that are named
+_MOST_LISTED = 12  # classes that are listed
 _STAR = "*"  # stands for the name of a class in the pattern of columns
 
 
 def _listed(classes: Sequence[str]) -> str:
-    """Return how many classes there are, and the first of them."""
+    """Return the number of classes, and the first of them."""
     few = ", ".join(classes[:_MOST_LISTED])
     return f"{len(classes):,}: {few}" + (", …" if len(classes) > _MOST_LISTED else "")
 
 
 def classifiers_table(source: Source, strata: Strata) -> Table:
-    """Return the classifiers, their columns, and how many items each says yes to."""
+    """Classifiers, their columns, and the number of items that each predicts yes."""
     if strata.multilabel:
         return _of_sets_table(source, strata)
     if strata.of_classes:
@@ -107,7 +107,7 @@ def _texts(*headings: str) -> tuple[Column, ...]:
 
 
 def _of_classes_table(source: Source) -> Table:
-    """Return the classifiers, and the columns that say which class each predicts."""
+    """Classifiers, and the columns with their predicted classes."""
     rows = []
     for name, columns in source.columns["classifiers"].items():
         every = columns.get("probabilities")
@@ -117,7 +117,7 @@ def _of_classes_table(source: Source) -> Table:
 
 
 def _of_sets_table(source: Source, strata: Strata) -> Table:
-    """Return the classes, what tells that each is said of an item, and of how many it is."""
+    """Classes, their columns, and the number of items predicted to have each."""
     rows, given = [], source.columns["classifiers"]
     whose = [(name, each) for name in strata.classifiers for each in strata.classes]
     for (name, each), items in zip(whose, strata.yes_items or (), strict=True):
@@ -137,7 +137,7 @@ def _said_where(columns: Mapping[str, Any], each: str) -> str:
 
 
 def targets_table(goal: Goal) -> Table:
-    """Return the metrics and their half-widths."""
+    """Metrics and their half-widths."""
     rows = tuple(
         (target.name, "–" if target.within is None else f"±{target.within:g}")
         for target in goal.targets
@@ -146,7 +146,7 @@ def targets_table(goal: Goal) -> Table:
 
 
 def classifiers_document(source: Source, strata: Strata) -> dict[str, dict[str, Any]]:
-    """Return the classifiers as plain values."""
+    """Classifiers as plain values."""
     told: dict[str, dict[str, Any]] = {
         name: {option: value for option, value in columns.items() if value is not None}
         for name, columns in source.columns["classifiers"].items()
@@ -174,7 +174,7 @@ def make_campaign(
     *,
     as_json: bool,
 ) -> None:
-    """Make a campaign while `what` is read, tell machines or people of it, and what to do next."""
+    """Create a campaign, showing progress, and report it with the next command."""
     with reading(what), collecting_warnings() as warnings:
         campaign = make()
     tell(
@@ -187,14 +187,14 @@ def make_campaign(
 
 
 def _next(campaign: Campaign) -> str:
-    """Return the command to type next; at a terminal sits one reviewer, and items may want more."""
+    """Next command; `label` is for one reviewer, and items may want more."""
     if campaign.done:
         return "status"
     return "serve" if campaign.settings.reviewing.per_item > 1 else "label"
 
 
 def render_campaign(campaign: Campaign, *, scale_given: bool) -> RenderableType:
-    """Return what people are told."""
+    """Summary for people."""
     blocks = [*_what_for(campaign.settings, scale_given=scale_given)]
     if campaign.settings.goal.threshold_for is None:  # a ladder has too many to read
         blocks.append(sizes_table(campaign.strata()))
@@ -205,7 +205,7 @@ def render_campaign(campaign: Campaign, *, scale_given: bool) -> RenderableType:
 
 
 def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
-    """Return the same as plain values."""
+    """Summary as plain values."""
     settings = campaign.settings
     source, goal, strata = settings.source, settings.goal, settings.strata
     if not goal.single:
@@ -237,11 +237,11 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
     }
 
 
-_AUX = "what they tell is learned from the labels, at 100, 200, 400 of them and so on"
+_AUX = "learned from the labels, at 100, 200, 400, ... of them"
 
 
 def _what_for(settings: Settings, *, scale_given: bool) -> list[Block]:
-    """Return what was read and what is wanted of it, in blocks."""
+    """Source and goal, in blocks."""
     source, goal, strata = settings.source, settings.goal, settings.strata
     read = ("read", f"{source.description}: {source.rows:,} items, ids are {source.id_kind}s")
     if not goal.single:
@@ -269,7 +269,7 @@ def _facts(settings: Settings, goal: Goal, *, scale_given: bool) -> _Rows:
 
 def _by_weight(source: Source) -> _Rows:
     weight = source.columns.get("sample_weight")
-    return [("weights", f"{weight}: items are drawn in proportion to it")] if weight else []
+    return [("weights", f"{weight} (items are drawn in proportion to it)")] if weight else []
 
 
 def _second_opinions(source: Source) -> _Rows:
@@ -278,7 +278,7 @@ def _second_opinions(source: Source) -> _Rows:
 
 def _estimated(design: Design) -> str:
     if design.interval == "stratified":
-        return "a value that allows for how they are drawn"
+        return "estimate corrected for adaptive sampling"
     return f"{design.estimator} estimates"
 
 
@@ -296,21 +296,21 @@ def _goal_text(goal: Goal) -> str:
         parts.append(f"within ±{goal.within:g} at {100 * goal.confidence:.4g}% confidence")
     if goal.at_least is not None:
         sure = f"{100 * goal.confidence:.4g}% confidence"
-        parts.append(f"is it at least {goal.at_least:g}? yes or no, at {sure}")
+        parts.append(f"at least {goal.at_least:g}: yes or no, at {sure}")
     if goal.threshold_for is not None:
         sure = f"{100 * goal.confidence:.4g}% confidence"
         parts.append(f"a threshold with {goal.threshold_for}, at {sure}")
     if goal.budget is not None:
-        parts.append(f"at most {goal.budget:,} answers")
+        parts.append(f"at most {goal.budget:,} labels")
     if goal.sample_of is not None:
-        parts.append(f"for the {goal.sample_of:,} items that these were drawn from")
+        parts.append(f"for the {goal.sample_of:,} items that these are a sample of")
     return ", ".join(parts)
 
 
 def _variable_text(settings: Settings) -> str:
     source = settings.source
     if not source.has_score:
-        return "nothing, as there is no score"
+        return "nothing (no score)"
     if settings.design.variable == "score":
         return "the score"
     how = {"probability": "the probability of the predicted class", "margin": "the margin's size"}
@@ -331,5 +331,5 @@ def _notes(campaign: Campaign) -> list[str]:
     notes = list(campaign.settings.strata.notes)
     if kept_back:
         names = ", ".join(kept_back)
-        notes.append(f"reviewers are not shown {names}: what the classifier said would sway them")
+        notes.append(f"{names} hidden from reviewers, so that they label blind")
     return notes

@@ -1,4 +1,4 @@
-"""Commands that take options which the library declares, as what was typed of them."""
+"""Commands that take options declared by the library, in groups."""
 
 from collections.abc import Callable, Iterable, Mapping
 from inspect import Parameter, signature
@@ -9,22 +9,22 @@ import typer
 from assay.options import Option, options_of
 
 Typed = Mapping[str, Any]
-"""What was typed, by the library's keywords; what was left out is not there."""
+"""Typed options, by the library's keywords; omitted ones are missing."""
 
 
 def only(group: type, *names: str) -> list[Option]:
-    """Return some of the options of a dataclass, by the library's keywords."""
+    """Return the some of the options of a dataclass, by the library's keywords."""
     each = {option.keyword: option for option in options_of(group)}
     return [each[name] for name in names]
 
 
 def but(group: type, *names: str) -> list[Option]:
-    """Return the options of a dataclass without some."""
+    """Options of a dataclass without some."""
     return [option for option in options_of(group) if option.keyword not in names]
 
 
 def takes(**groups: Iterable[Option]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Let a command take groups of options: each argument of these names is what was `Typed`."""
+    """Let a command take groups of options: each such argument is `Typed`."""
 
     def taking(command: Callable[..., None]) -> Callable[..., None]:
         parameters: list[Parameter] = []

@@ -1,7 +1,8 @@
 """Allocation of labels to strata: Neyman, exploration, and the draw of a round.
 
-Real-valued shares (`proportional`, `equal`, `neyman`) are made whole by `round_to_total`; paper 1
-draws whole counts at random instead (`draw`). Both keep to `room`, what a stratum still holds.
+Real-valued shares (`proportional`, `equal`, `neyman`) are rounded to whole numbers by
+`round_to_total`; paper 1 draws whole counts at random instead (`draw`). Neither exceeds `room`, the
+items left in a stratum.
 """
 
 from dataclasses import dataclass
@@ -23,7 +24,7 @@ def proportional(N: Floats, n: ArrayLike) -> Floats:
 
 
 def equal(N: Floats, n: ArrayLike) -> Floats:
-    """Return the same number of labels for every stratum: n_h = n / K (paper 2, section 3.3.2).
+    """Equal number of labels for every stratum: n_h = n / K (paper 2, section 3.3.2).
 
     >>> equal(np.array([900.0, 100.0]), 20)
     array([10., 10.])
@@ -32,12 +33,12 @@ def equal(N: Floats, n: ArrayLike) -> Floats:
 
 
 def neyman(N: Floats, sd: Floats, n: ArrayLike) -> Floats:
-    """Labels per stratum that make the stratified mean vary least.
+    """Labels per stratum that minimise the variance of the stratified mean.
 
     `N`, `sd`, (..., H): stratum sizes, and the outcome's standard deviation in each; `n`, (...):
-    labels to share out.
+    labels to allocate.
 
-    Real-valued shares with sum `n`; `round_to_total` makes them whole.
+    Real-valued shares with sum `n`; `round_to_total` rounds them.
 
     n_h = n * N_h S_h / sum(N_h S_h)  (paper 2, Eq. 9). Where every S_h is zero the outcome is known
     to be constant in each stratum and the shares fall back to proportional.
@@ -51,14 +52,13 @@ def neyman(N: Floats, sd: Floats, n: ArrayLike) -> Floats:
 
 
 def round_to_total(shares: ArrayLike, total: ArrayLike, room: ArrayLike) -> Ints:
-    """Whole numbers as near to the shares as their sum and the room allow.
+    """Whole numbers closest to the shares, given their sum and the room.
 
     `shares`, (..., H): what each stratum should get, up to a common factor; `total`, (...): the sum
-    to reach; where the strata hold less than that, all they hold; `room`, (..., H): the most a
-    stratum can take. What it cannot take goes to the others by their shares, and, where no other
-    wants any, by their room.
+    to reach; at most what the strata hold; `room`, (..., H): the most a stratum can take. The
+    excess goes to the others by their shares, or by their room if no other has a share.
 
-    Largest remainders; equal remainders go to the first stratum.
+    Largest remainders; ties go to the first stratum.
 
     >>> round_to_total([5.0, 3.0, 2.0], 7, room=[2, 10, 10])
     array([2, 3, 2])
@@ -85,11 +85,10 @@ def round_to_total(shares: ArrayLike, total: ArrayLike, room: ArrayLike) -> Ints
 def draw(weights: Floats, total: ArrayLike, room: Floats, rng: np.random.Generator) -> Ints:
     """Draw counts from Mult(total; weights): paper 1, Figure 1.
 
-    What a stratum cannot take is drawn again among the others, so the sum is kept.
+    The excess over a stratum's room is redrawn among the others, so the sum is kept.
 
     `weights`, (..., H): N_h sigma_h for ``opt``, N_h for ``pps``, 1 for ``uni``; `total`, (...):
-    the sum to draw; where the strata hold less than that, all they hold; `room`, (..., H): the most
-    a stratum can take.
+    the sum to draw; at most what the strata hold; `room`, (..., H): the most a stratum can take.
 
     >>> rng = np.random.default_rng(1)
     >>> int(draw(np.array([3.0, 1.0]), 8, np.array([5.0, 9.0]), rng).sum())
@@ -107,19 +106,19 @@ def draw(weights: Floats, total: ArrayLike, room: Floats, rng: np.random.Generat
 
 
 def _probabilities(weights: Floats, able: Bools, otherwise: Floats) -> Floats:
-    """Return weights over the able strata, summing to 1; by `otherwise` where no weight is left."""
+    """Weights over the available strata, normalised to 1; `otherwise` where no weight is left."""
     kept = np.where(able, weights, 0.0)
     most = kept.max(axis=-1, keepdims=True)
     if not (most > 0).all():
         kept = np.where(most > 0, kept, np.where(able, otherwise, 0.0))
-        kept = np.where(kept.max(axis=-1, keepdims=True) > 0, kept, 1.0)  # nothing able: unused
+        kept = np.where(kept.max(axis=-1, keepdims=True) > 0, kept, 1.0)  # no stratum left: unused
         most = kept.max(axis=-1, keepdims=True)
     kept = kept / most  # the sum of huge weights would overflow
     return np.asarray(kept / kept.sum(axis=-1, keepdims=True))
 
 
 def _fill(shares: Floats, goal: Floats, room: Floats) -> Floats:
-    """Return shares that sum to `goal`, with those above their room cut and redistributed."""
+    """Shares that sum to `goal`; those above their room are cut and the rest redistributed."""
     closed = room <= 0
     for _ in range(shares.shape[-1]):  # every pass but the last closes a stratum
         left = goal - np.where(closed, room, 0.0).sum(axis=-1)
@@ -134,14 +133,13 @@ def _fill(shares: Floats, goal: Floats, room: Floats) -> Floats:
 
 # Allocation that goes where the errors are, as far as they have been seen to be anywhere.
 #
-# Neyman's allocation from a stratum's own counts follows luck as well as errors: strata that
-# looked clean early are starved, and what is hidden there is never found. Three things hold it
-# back here.
+# Neyman's allocation from a stratum's own counts follows luck as well as errors: strata that looked
+# clean early are starved, and errors hidden there are never found. Three rules prevent that here.
 #
-# How far a stratum's own rate is believed depends on all strata together, as in James and Stein's
-# estimator [1]_: if their counts differ no more than chance makes them differ (a chi-square of
-# about H - 1), the labels go by weight alone, and the more they differ the more each stratum's own
-# rate counts. Data decide; many strata cost little where they tell nothing.
+# A stratum's own rate is shrunk towards that of all strata, as in James and Stein's estimator [1]_:
+# if the counts differ no more than by chance (a chi-square of about H - 1), labels go by weight
+# alone, and the more they differ the more each stratum's own rate counts. So uninformative strata
+# cost little, even if they are many.
 #
 # A part of the labels always goes by weight: the part that makes the interval narrowest. Labels by
 # weight bound what strata that look clean may hide; the others make the estimate vary less. With s
@@ -153,27 +151,27 @@ def _fill(shares: Floats, goal: Floats, room: Floats) -> Floats:
 # from the estimate, of which the second grows with what the clean strata may hide. Their sum is
 # least near kappa = k / (1 + k) with k = c / sqrt(1 + c) and c = z / (s sqrt(n)).
 #
-# And where a population is used up, allocation goes back to weight: the error of what is left
-# shrinks as the standard error does, but what luck hid does not. Of the share that would go
-# elsewhere, F remains, the share of the variance that is left (docs/certainty.md).
+# As a population is used up, allocation returns to weight: the standard error of the remaining
+# items shrinks, but errors hidden by luck do not. The share that would go elsewhere is multiplied
+# by F, the finite population correction (docs/certainty.md).
 #
-# What is left of luck shows in the estimate: a stratum with too many errors gets more labels,
-# which correct it; one with too few gets none. `Exploration.pull` says how strongly labels follow
-# errors, so that `core.stratified` can make up for it.
+# The remaining luck biases the estimate: a stratum with too many errors gets more labels, which
+# correct it; one with too few gets none. `Exploration.pull` is the strength with which labels
+# follow errors, so that `core.stratified` can correct for it.
 #
 # References
 # ----------
 # .. [1] B. Efron and C. Morris (1973). Stein's estimation rule and its competitors: an empirical
 #    Bayes approach. Journal of the American Statistical Association 68, 117-130.
 
-_Z = 1.96  # of the interval that the shares are made for; at other confidences they differ little
+_Z = 1.96  # of the interval that the shares are optimal for; other confidences differ little
 _FLOOR = 0.05  # the share of labels that always goes by weight
 _TINY = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Exploration:
-    """Where the next labels should go, and what that does to the estimate; shape (..., H)."""
+    """Where the next labels should go, and how that affects the estimate; shape (..., H)."""
 
     shares: Floats  # the share of all labels that each stratum should have had; sum 1
     # By how many percent a stratum's share rises when its outcomes rise by one percent, from 0
@@ -184,16 +182,16 @@ class Exploration:
 
 
 def _inside(rate: Floats) -> Floats:
-    """Return rates that are neither 0 nor 1; np.clip, which takes twice as long."""
+    """Rates clipped to exclude 0 and 1; twice as fast as np.clip."""
     return np.asarray(np.minimum(np.maximum(rate, _TINY), 1 - _TINY))
 
 
 def explore(w: Floats, n: Floats, x: Floats, left: Floats | float = 1.0) -> Exploration:
-    """Return the shares of labels, and how they follow the outcomes.
+    """Shares of labels, and how they follow the outcomes.
 
-    `w`, `n`, `x`, (..., H): what a stratum's rate weighs in the metric; its labels; and those with
-    the outcome, the rarer of the two; `left`, (..., H): the share of each stratum's variance that
-    is left, (N - n)/(N - 1); 1 where labels are drawn with replacement.
+    `w`, `n`, `x`, (..., H): a stratum's weight in the metric; its labels; and its labels with the
+    rarer outcome; `left`, (..., H): the finite population correction, (N - n)/(N - 1); 1 if drawn
+    with replacement.
 
     Twenty outcomes of each of two strata say nothing about where to look; forty and none do.
 
@@ -226,5 +224,5 @@ def explore(w: Floats, n: Floats, x: Floats, left: Floats | float = 1.0) -> Expl
     y = n - x
     other = believed * ((1 - own) / (1 - q)) * y / (y + 0.5) * np.maximum(q - 0.5, 0.0) / q
     pull = (rare - other) * (1 - spread / total) * neyman / np.maximum(shares, _TINY)
-    # A stratum that is labelled to its last item gets no more, whatever was found in it.
+    # A fully labelled stratum gets no more labels, whatever was found in it.
     return Exploration(np.asarray(shares), np.where(np.asarray(left) > 0, pull, 0.0))

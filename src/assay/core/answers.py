@@ -1,4 +1,4 @@
-"""Answers that a person can give about an item, and how far people agree.
+"""Answers that a reviewer can give about an item, and agreement between reviewers.
 
 References
 ----------
@@ -24,13 +24,12 @@ from assay.errors import LabelConflictError, LabelError
 
 
 class Answer(str):
-    """What a person says of an item: a class, or why there is none.
+    """A reviewer's answer about an item: a class, or why there is none.
 
-    Of a campaign that asks for a yes or a no these are the classes; of others a class's name, or
-    that it is none of them; where an item may have several, all of its own, as `Vocabulary.joined`
-    writes them. An item may be impossible to judge, or to see (broken). Equal answers
-    are one object: ``answer is Answer.YES``. It is made from its text as it is stored, which is not
-    checked here: `parse_answer` knows which answers there are.
+    In a two-class campaign the classes are yes and no. In others an answer is a class name or "none
+    of these"; in a multilabel campaign it is all classes of the item, as `Vocabulary.joined` writes
+    them. An item may also be impossible to judge, or broken. Equal answers are one object: ``answer
+    is Answer.YES``. The stored text is not checked here: use `parse_answer`.
 
     Examples
     --------
@@ -47,12 +46,12 @@ class Answer(str):
     BROKEN: ClassVar["Answer"]
 
     def __new__(cls, text: str) -> "Answer":
-        """Return the one object that stands for a text."""
+        """Return the single object for a text."""
         found = _MADE.get(text)
         return _MADE.setdefault(str(text), super().__new__(cls, text)) if found is None else found
 
     def __reduce__(self) -> tuple[type["Answer"], tuple[str]]:
-        """Let a copy, or one that was stored, be the same object."""
+        """Make copies and unpickled answers the same object."""
         return Answer, (self.value,)
 
     def __repr__(self) -> str:
@@ -66,9 +65,9 @@ class Answer(str):
 
     @property
     def outcome(self) -> bool | None:
-        """Whether the item is positive; None where the answer is neither yes nor no.
+        """Whether the item is positive; None if the answer is neither yes nor no.
 
-        It is for campaigns of yes and no. A class has no outcome, and is an answer: see `judged`.
+        For campaigns of yes and no only. A class has no outcome but is an answer: see `judged`.
         """
         if self is Answer.YES:
             return True
@@ -81,7 +80,7 @@ class Answer(str):
 
     @property
     def category(self) -> "Answer":
-        """What two answers must share to agree: why there is none makes no difference."""
+        """Category for agreement: the answer, or one category for all without an answer."""
         return self if self.judged else Answer.CANNOT_JUDGE
 
 
@@ -102,7 +101,7 @@ for _text, _name in _NAMES.items():
     setattr(Answer, _name, Answer(_text))
 
 ANSWERS: Mapping[str, Answer] = _MADE
-"""The answer of a text, as ``Answer(text)``; faster."""
+"""The answer of a text: ``Answer(text)``, but faster."""
 
 _UNJUDGED = {
     **dict.fromkeys(("cannot judge", "cannot_judge", "cannot-judge", "?"), Answer.CANNOT_JUDGE),
@@ -120,7 +119,7 @@ _OF_CLASSES = {
 
 
 def answers_to(classes: Vocabulary = YES_OR_NO) -> tuple[Answer, ...]:
-    """Return every answer that there is, in the order in which people are shown them.
+    """Every possible answer, in the order in which reviewers see them.
 
     >>> [str(answer) for answer in answers_to()]
     ['yes', 'no', 'cannot judge', 'broken']
@@ -128,20 +127,18 @@ def answers_to(classes: Vocabulary = YES_OR_NO) -> tuple[Answer, ...]:
     ['math', 'physics', 'none of these', 'cannot judge', 'broken']
     """
     unjudged = (Answer.CANNOT_JUDGE, Answer.BROKEN)  # of several classes, each can be chosen
-    if classes.is_yes_or_no:
-        return (Answer.YES, Answer.NO, *unjudged)
-    return (*map(Answer, classes.names), Answer.NONE_OF_THESE, *unjudged)
+    return (*map(Answer, classes.choices), *unjudged)
 
 
 def find_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer | None:
-    """Return the answer that a value stands for, as `parse_answer` does; None where it is none."""
+    """Return the answer that a value stands for, as in `parse_answer`; None if there is none."""
     if classes.multilabel:
         return _find_set(value, classes)
     return _find_one(value, classes)
 
 
 def _find_one(value: object, classes: Vocabulary) -> Answer | None:
-    """Return the answer that a value stands for, where an item has one class."""
+    """Return the answer that a value stands for, if an item has one class."""
     if isinstance(value, str):
         word = value.strip().lower()
         if classes.is_yes_or_no and word in _WORDS:
@@ -160,9 +157,9 @@ def _find_one(value: object, classes: Vocabulary) -> Answer | None:
 
 
 def _find_set(value: object, classes: Vocabulary) -> Answer | None:
-    """Return the answer that several classes stand for; None where one is none, or is there twice.
+    """Return the answer that several classes stand for; None if one is unknown or repeated.
 
-    An empty text is not an empty set: it may be that nobody has answered yet.
+    An empty text is not an empty set: it may mean that nobody has answered yet.
     """
     if isinstance(value, str) and (word := value.strip().lower()) in _OF_CLASSES:
         return _OF_CLASSES[word]
@@ -178,7 +175,7 @@ def _find_set(value: object, classes: Vocabulary) -> Answer | None:
 
 
 def named_in(value: object) -> list[object] | None:
-    """Return the classes that a value names: a list, or a text with bars between them, or JSON.
+    """Classes named by a value: a list, a text with bars between the names, or JSON.
 
     >>> named_in("fraud|spam"), named_in('["fraud"]'), named_in([]), named_in("")
     (['fraud', 'spam'], ['fraud'], [], None)
@@ -201,17 +198,19 @@ def named_in(value: object) -> list[object] | None:
 
 
 def _not_a_class(value: object, classes: Vocabulary) -> object:
-    """Return the first of several names that is no class; or else all of what was given."""
+    """Return the first name that is not a class; otherwise the whole input."""
+    if not classes.multilabel:
+        return value
     named = named_in(value) or [value]
     return next((each for each in named if classes.find(each) is None), value)
 
 
 def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
-    """Return the answer that a value stands for, or raise `LabelError`.
+    """Return the answer that a value stands for; raise `LabelError` if there is none.
 
-    Of yes and no: True and False, 1 and 0, and the words people type. Of other classes: a name or
-    an alias, in any case, or the number that a name is; where an item may have several, a list of
-    these, or a text with ``|`` between them. A missing value is never taken for a no.
+    Yes and no: True and False, 1 and 0, and common words. Other classes: a name or an alias, in any
+    case, or the number that a name is. Several classes: a list of these, or a text with ``|``
+    between them. A missing value never counts as no.
 
     >>> parse_answer(True), parse_answer("No"), parse_answer("?")
     (<Answer.YES: 'yes'>, <Answer.NO: 'no'>, <Answer.CANNOT_JUDGE: 'cannot judge'>)
@@ -225,9 +224,9 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
     if classes.is_yes_or_no:
         details, near = "answers: True, False, 'yes', 'no', 1, 0, 'cannot judge', 'broken'", ""
     else:
-        unknown = _not_a_class(value, classes) if classes.multilabel else value
+        unknown = _not_a_class(value, classes)
         details, near = classes.unknown(unknown)
-        if classes.multilabel and unknown is not value:
+        if unknown is not value:
             details = f"{unknown!r} is no class; {details}"
         details += "; or 'none of these', 'cannot judge', 'broken'"
     raise LabelError(
@@ -239,7 +238,7 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
 
 
 def parse_verdict(value: object, at: float | None = None) -> bool | None:
-    """Return what a judge says of an item; None where it says neither yes nor no.
+    """Return a judge's verdict on an item; None if it is neither yes nor no.
 
     >>> parse_verdict("Yes"), parse_verdict(0.7, at=0.5), parse_verdict(None), parse_verdict("?")
     (True, True, None, None)
@@ -261,7 +260,7 @@ def parse_verdict(value: object, at: float | None = None) -> bool | None:
 def parse_answers(
     labels: object, id_kind: str, classes: Vocabulary = YES_OR_NO
 ) -> dict[str, Answer]:
-    """Return what a mapping, or pairs, of ids and answers say, by the ids' texts.
+    """Answers by item id (as text), from a mapping or from pairs.
 
     >>> parse_answers({7: True}, "integer")
     {'7': <Answer.YES: 'yes'>}
@@ -277,7 +276,7 @@ def parse_answers(
             raise LabelError(f"expected pairs of id and answer, got {pair!r}") from None
         key, answer = _item_key(item, id_kind), parse_answer(value, classes)
         if given.setdefault(key, answer) is not answer:
-            raise LabelConflictError(f"item {item!r} is told both {given[key]} and {answer}")
+            raise LabelConflictError(f"item {item!r} has two answers, {given[key]} and {answer}")
     return given
 
 
@@ -299,11 +298,11 @@ _CONFIDENCE = 0.95
 
 @dataclass(frozen=True)
 class Agreement:
-    """How far reviewers agree."""
+    """Agreement between reviewers."""
 
     items: int  # items that at least two reviewers judged; nothing else counts here
     reviewers: int  # the reviewers of these
-    # The chance that two reviewers of such an item agree; None without one.
+    # Probability that two reviewers of such an item agree; None without an item.
     raw: float | None = None
     # Agreement beyond chance: 1 is perfect, 0 no better than chance. None where chance alone would
     # always agree, as it does when every answer is the same.
@@ -327,15 +326,15 @@ class Agreement:
 
 
 def agreement_of(ratings: Sequence[Mapping[str, str]]) -> Agreement:
-    """Return how far reviewers agree on the items that at least two of them judged.
+    """Agreement between reviewers on items that at least two of them judged.
 
-    `ratings`: per item, what each reviewer said.
+    `ratings`: per item, each reviewer's answer.
 
     kappa = (P - P_e) / (1 - P_e), with P the raw agreement. Of the item i, n_ij of its n_i
     reviewers say j; P is the mean over items of sum_j n_ij (n_ij - 1) / (n_i (n_i - 1)), the chance
-    that two of them agree. P_e is what chance would give: Cohen's [1]_ is the chance that the two
-    reviewers agree on items drawn apart, sum_j p_1j p_2j; Fleiss' [2]_ that any two do, sum_j
-    p_j^2, with p_j the mean over items of n_ij / n_i [3]_.
+    that two of them agree. P_e is the agreement expected by chance: Cohen's [1]_ is the chance that
+    the two reviewers agree on independently drawn items, sum_j p_1j p_2j; Fleiss' [2]_ that any two
+    do, sum_j p_j^2, with p_j the mean over items of n_ij / n_i [3]_.
 
     >>> one = {"ann": "yes", "bob": "yes"}
     >>> print(agreement_of([one, one, {"ann": "no", "bob": "no"}, {"ann": "no", "bob": "yes"}]))

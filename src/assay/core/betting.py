@@ -1,10 +1,9 @@
-"""Betting intervals: wealth that grows only if the metric is not what was bet against (a theorem).
+"""Betting intervals: wealth grows only if the metric is not the value bet against (a theorem).
 
-For every value m that the metric might have, two people bet, card by card: one that the metric is
-above m, one that it is below. Nobody can hope to get rich by betting against the truth, however
-often it is looked at and however the strata are chosen: the chance that a fair bettor's wealth
-ever reaches k times what it was is at most 1/k [1]_. So the values at which somebody did are
-rejected, and what is left is an interval that is right at every look [2]_.
+For every possible value m of the metric two bettors bet, card by card: one that the metric is above
+m, one that it is below. The chance that a fair bettor's wealth ever grows k-fold is at most 1/k
+[1]_, however many looks there are and however the strata are chosen. So the values at which a
+bettor did that are rejected, and the rest is an interval that is valid at every look [2]_.
 
 "The metric is m" says sum_h c_h T_h + a0 - m b0 = 0, with c_h = a_h - m b_h and T_h the outcomes
 of stratum h (`core.forms`). Let S_h be the outcomes found, R_h the cards left, and q_h any guess
@@ -13,10 +12,10 @@ of the rate among these. A card of stratum k, drawn with chance pi_k, with outco
     D = a0 - m b0 + sum_h c_h (S_h + R_h q_h) + c_k (R_k / pi_k) (x - q_k),
 
 which is 0 on average if the metric is m, whatever the guesses: exactly so without replacement [3]_
-(with replacement S = 0 and R = N). A stake lambda that is fixed before the card is drawn
-multiplies wealth by 1 + lambda D, or by 1 - lambda D for who bets that the metric is below.
-If the metric is below m the first bettor loses on
-average, and if it is above the second does, so the values between two points need no bettors.
+(with replacement S = 0 and R = N). A stake lambda that is fixed before the card is drawn multiplies
+wealth by 1 + lambda D, or by 1 - lambda D for the bettor on "below". If the metric is below m the
+first bettor loses on average; if it is above, the second does. So values between two points need no
+bettors.
 
 References
 ----------
@@ -31,7 +30,7 @@ References
 """
 
 from base64 import b64decode
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from typing import Self
 from zlib import decompress
@@ -48,27 +47,26 @@ from assay.errors import DesignError, InputError
 
 # Stakes of a bettor on the next card: enough to reach the goal in time, never everything.
 #
-# Any stake that is fixed before the card is drawn keeps the theorem; its size decides only how many
-# labels are needed. So all that stakes rest on are estimates, from the labels before a round.
+# The theorem holds for any stake that is fixed before the card is drawn; its size only affects the
+# number of labels. So stakes may use estimates from the labels before a round.
 #
-# A stake that is best in the long run (Kelly's) needs 2 ln(2/alpha) = 7.4 sigma^2/delta^2 labels
-# at 95%; a test at one fixed time needs 1.96^2 = 3.8. A bettor who has to reach a goal by a
-# deadline comes near to the latter: its stake follows the chance, under the hypothesis it bets
-# against, of reaching the goal in the time that is left [4]_. The deadline is a forecast of the
-# label at which the interval will be narrow enough, and moves with it. A question about one point
-# has no such forecast: how far the point is from the truth is what is asked. There stakes are
-# Kelly's.
+# A stake that is best in the long run (Kelly's) needs 2 ln(2/alpha) = 7.4 sigma^2/delta^2 labels at
+# 95%; a test at one fixed time needs 1.96^2 = 3.8. A bettor with a deadline comes near to the
+# latter: its stake follows the probability, under the hypothesis it bets against, of reaching the
+# goal in the remaining time [4]_. The deadline is a forecast of the label at which the interval
+# will be narrow enough, and moves with it. A question about one point has no such forecast, as the
+# distance from the truth is unknown. There stakes are Kelly's.
 
-_PRIOR = 2.0  # labels that the overall rate weighs in each stratum's
-_MOST = 0.65  # of its wealth a bettor may lose on one card
-_LATE = 1.5  # the deadline, over the forecast: who aims too early has lost all when it matters
+_PRIOR = 2.0  # weight, in labels, of the overall rate in each stratum's
+_MOST = 0.65  # largest share of its wealth that a bettor may lose on one card
+_LATE = 1.5  # the deadline, over the forecast: aiming too early leaves nothing when it matters
 _AHEAD = 0.05  # the deadline is never nearer than this share of the labels so far
-_MARGIN = 0.2  # what bettors aim at above the goal: a walk comes near its aim sooner than to it
-_TINY = 1e-12  # keeps a division by what is never quite 0 finite
+_MARGIN = 0.2  # margin above the goal: a random walk is near its target before it reaches it
+_TINY = 1e-12  # avoids division by zero
 
 
 def boldness(gap: Floats) -> Floats:
-    """Stake, in standard deviations of what is left, of who has a gap to close in time."""
+    """Stake of a bettor with a gap to close in time; unit: standard deviations of what is left."""
     stakes = np.interp(gap + _MARGIN, GAPS, stakes_by_gap())
     return np.where(gap > 0, stakes, 0.0)
 
@@ -77,7 +75,7 @@ def guesses(tallies: Tallies, metric: Ratio) -> Floats:
     """Return a guess of every stratum's rate, never 0 or 1: its labels and two more of the mean.
 
     The mean is over strata that have labels, by size, of the rate of outcomes that lower the
-    metric: where the classifier says no these are the positives, so both sides share it.
+    metric: among items predicted no these are the positives, so both sides share it.
 
     >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[500, 500], n=[18, 0], x=[17, 0])
@@ -97,19 +95,19 @@ def guesses(tallies: Tallies, metric: Ratio) -> Floats:
 
 @dataclass(frozen=True, eq=False)
 class Stakes:
-    """What the stakes of one round rest on."""
+    """Quantities that the stakes of one round depend on."""
 
-    edge: Floats  # (..., G): the guessed metric minus the point: what a card should pay
-    # variance, at_point, (..., G): of what a card pays, at the guessed rates and if the point were
+    edge: Floats  # (..., G): the guessed metric minus the point: the expected payment of a card
+    # variance, at_point, (..., G): of a card's payment, at the guessed rates and if the point were
     # the metric's value.
     variance: Floats
     at_point: Floats
     # most_up, most_down, (..., G): the largest stakes of the two bettors.
     most_up: Floats
     most_down: Floats
-    # (..., 1): cards after which the goal should be reached, had the population no end.
+    # (..., 1): cards after which the goal should be reached in an infinite population.
     deadline: Floats
-    # spent, left, (..., 1): cards so far, and the share of the population that is left.
+    # spent, left, (..., 1): cards so far, and the remaining share of the population.
     spent: Floats
     left: Floats
 
@@ -117,17 +115,17 @@ class Stakes:
     def of_round(
         cls,
         points: Floats,  # (P,): the values that are bet against
-        # metric, tallies: what is estimated, and the labels before the round.
+        # metric, tallies: the metric, and the labels before the round.
         metric: Ratio,
         tallies: Tallies,
-        chances: Floats,  # (..., H): with which each stratum is drawn
+        chances: Floats,  # (..., H): probability of each stratum
         *,
         cards: int,  # of the round
-        within: float | None,  # the half-width that is wanted
+        within: float | None,  # the target half-width
         confidence: float,
         replacement: bool,
     ) -> Self:
-        """Return what the stakes of a round of `cards` rest on: the labels before it."""
+        """Return the inputs of the stakes of a round of `cards`, from the labels before it."""
         q = guesses(tallies, metric)
         N, R = tallies.N, tallies.N if replacement else tallies.N - tallies.n
         T = N * q if replacement else tallies.x + R * q
@@ -161,20 +159,20 @@ class Stakes:
         )
 
     def in_time(self, gap: Floats, most: Floats, cards: int) -> Floats:
-        """Return stakes that close the gap (log of goal over wealth) by the deadline.
+        """Stakes that close the gap (log of goal over wealth) by the deadline.
 
-        `cards` of the round have been drawn. Past the deadline the next one is set as far ahead
+        `cards` of the round have been drawn. After a missed deadline the next one is as far ahead
         as the last was missed by.
         """
-        # Without replacement later cards tell more: count in cards of an endless population.
+        # Without replacement later cards tell more: count in cards of an infinite population.
         spent = (self.spent + cards) / self.left
         remaining = np.maximum(np.abs(self.deadline - spent), _AHEAD * spent + 1) * self.left**2
         return np.minimum(boldness(gap) / np.sqrt(self.at_point * remaining), most)
 
     def in_the_long_run(self, sign: int, most: Floats) -> Floats:
-        """Return the stakes by which wealth grows fastest if the guesses are right (Kelly's).
+        """Stakes that maximise long-run growth if the guesses are right (Kelly).
 
-        For who bets that the metric is above the point (sign +1) or below it (-1).
+        Sign +1: the bettor on "above the point"; -1: on "below".
         """
         edge = np.maximum(sign * self.edge, 0.0)
         return np.asarray(np.minimum(edge / (self.variance + edge**2), most))
@@ -184,8 +182,36 @@ _FINEST, _COARSEST = 0.0005, 0.05  # the half-widths whose twentieth is the dist
 
 
 @dataclass(frozen=True, eq=False)
-class Bets:
-    """What the bettors own, as logarithms of multiples of what they began with.
+class Wealth:
+    """Bettors' wealth, (..., G), as logarithms of multiples of the initial wealth."""
+
+    # up, down: of the bettor that the metric is above the point or the floor of a hypothesis, and
+    # of the one that it is below.
+    up: Floats
+    down: Floats
+    # best_up, best_down: their maximum so far.
+    best_up: Floats
+    best_down: Floats
+
+    def take(self, which: Bools) -> Self:
+        """Bets of some of the parallel evaluations."""
+        return replace(self, **{name: each[which] for name, each in self.owned.items()})
+
+    @property
+    def owned(self) -> dict[str, Floats]:
+        """The wealth arrays by field name."""
+        return {each.name: getattr(self, each.name) for each in fields(Wealth)}
+
+
+def nothing(shape: tuple[int, ...], hypotheses: int) -> tuple[Floats, Floats, Floats, Floats]:
+    """Wealth before the first card, as the fields of `Wealth`."""
+    none = np.zeros((*shape, hypotheses))
+    return none, none, none, none
+
+
+@dataclass(frozen=True, eq=False)
+class Bets(Wealth):
+    """Wealth of the bettors on the values of a metric.
 
     >>> bets = Bets.start(grid(0.05), ())
     >>> [float(end) for end in bets.ends(0.95)]
@@ -193,30 +219,17 @@ class Bets:
     """
 
     points: Floats  # (G,): values of the metric that are bet against, ascending
-    # up, down, (..., G): wealth of who bets that the metric is above the point, and of who bets
-    # that it is below.
-    up: Floats
-    down: Floats
-    # best_up, best_down, (..., G): the most they ever owned.
-    best_up: Floats
-    best_down: Floats
 
     @classmethod
     def start(cls, points: Floats, shape: tuple[int, ...]) -> Self:
-        """Return the bets before the first card, for evaluations side by side in this shape."""
-        nothing = np.zeros((*shape, len(points)))
-        return cls(points, nothing, nothing, nothing, nothing)
-
-    def take(self, which: Bools) -> Self:
-        """Return the bets of some of the evaluations side by side."""
-        kept = (self.up, self.down, self.best_up, self.best_down)
-        return type(self)(self.points, *(wealth[which] for wealth in kept))
+        """Bets before the first card, for parallel evaluations of this shape."""
+        return cls(*nothing(shape, len(points)), points)
 
     def ends(self, confidence: float) -> tuple[Floats, Floats]:
-        """Return the interval's ends: the innermost points that are rejected from outside in.
+        """Return the ends of the interval: the innermost points that are rejected from outside in.
 
-        The ends are themselves rejected; the truth lies between two points, and is outside only
-        if the nearer of them was rejected in its direction: a chance of alpha/2 on either side.
+        The ends are themselves rejected. The truth lies between two points. It is outside only if
+        the nearer one was rejected in its direction: a chance of alpha/2 on either side.
         """
         rich = np.log(2 / (1 - confidence))
         below = np.logical_and.accumulate(self.best_up >= rich, axis=-1).sum(axis=-1)
@@ -226,7 +239,7 @@ class Bets:
         return np.minimum(low, high), np.maximum(low, high)
 
     def verdict(self, index: int, confidence: float) -> Ints:
-        """Tell whether the metric is above `points[index]` (+1), below (-1), or not yet known (0).
+        """Whether the metric is above `points[index]` (+1), below (-1), or undecided (0).
 
         Each answer is wrong with a chance of at most alpha: only one of them can be wrong.
         """
@@ -236,7 +249,7 @@ class Bets:
 
 
 def grid(within: float | None, extra: float | None = None) -> Floats:
-    """Return the points to bet against: a twentieth of `within` apart, and `extra`.
+    """Points to bet against: a twentieth of `within` apart, and `extra`.
 
     >>> grid(0.04)[:3], grid(None, 0.951).size
     (array([0.002, 0.004, 0.006]), 400)
@@ -253,14 +266,14 @@ def grid(within: float | None, extra: float | None = None) -> Floats:
 
 
 _PACE = 5  # cards between two changes of the stakes: 1 to 3% more labels, in half the time
-_BY_SIZE = 0.05  # the share of cards that goes by size: the weights below hold at one point only
+_BY_SIZE = 0.05  # share of the cards that goes by size: the weights below hold at one point only
 
 
 def chances(tallies: Tallies, metric: Ratio) -> Floats:
-    """Return the chances with which the next card is of each stratum, (..., H); sum 1.
+    """Probability that the next card is from each stratum, (..., H); sum 1.
 
-    Where the errors are, and never quite nowhere else (`core.allocation`), among strata with cards
-    left. What a card pays is divided by its chance, so strata must not be starved.
+    Mostly where the errors are (`core.allocation`), among strata with cards left. A card's payment
+    is divided by its probability, so no stratum may be starved.
 
     >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[500, 500], n=[100, 100], x=[60, 100])
@@ -276,21 +289,21 @@ def chances(tallies: Tallies, metric: Ratio) -> Floats:
 
 
 def fold(
-    bets: Bets,  # what they owned before it
-    metric: Ratio,  # what is bet on
+    bets: Bets,  # wealth before the round
+    metric: Ratio,  # the metric that is bet on
     before: Tallies,  # the labels before the round
     # (..., B): the cards in the order drawn: 2 h + outcome for one of stratum h, -1 for none.
     kinds: Ints,
     *,
-    # (..., H): the chances with which the stratum of each card was drawn, independently. No stratum
-    # may run out before the round's last card, nor have cards and no chance.
+    # (..., H): the probabilities with which the stratum of each card was drawn, independently. No
+    # stratum may run out before the round's last card, or have cards and probability 0.
     chances: Floats,
-    # The half-width that is aimed at; None if the question is about single points.
+    # The target half-width; None if the question is about single points.
     within: float | None,
-    confidence: float,  # what is aimed at; any other may be asked for
+    confidence: float,  # the target confidence; any other may be requested
     replacement: bool,  # whether cards were put back
 ) -> Bets:
-    """Return what the bettors own after a round of cards.
+    """Wealth after a round of cards.
 
     >>> from assay.core.forms import ratio
     >>> before = Tallies(N=[5000, 5000], n=[30, 30], x=[29, 30])  # not bet on, but learnt from
@@ -305,13 +318,7 @@ def fold(
     rich = np.log(2 / (1 - confidence))
     near = _undecided(bets, float(rich))
     points = bets.points[near]
-    new = replace(
-        bets,
-        up=bets.up.copy(),
-        down=bets.down.copy(),
-        best_up=bets.best_up.copy(),
-        best_down=bets.best_down.copy(),
-    )
+    new = replace(bets, **{name: each.copy() for name, each in bets.owned.items()})
     top, bottom = _payments(metric, before, kinds, chances, replacement=replacement)
     stakes = Stakes.of_round(
         points,
@@ -323,7 +330,7 @@ def fold(
         confidence=confidence,
         replacement=replacement,
     )
-    # A point that is decided here may be open in another evaluation, and so still among these.
+    # A point that is decided here may be open in another evaluation, and so still be included.
     decided = np.maximum(new.best_up, new.best_down)[..., near] >= rich
     most_up, most_down = (np.where(decided, 0.0, m) for m in (stakes.most_up, stakes.most_down))
     for card in range(0, kinds.shape[-1], _PACE):
@@ -345,7 +352,7 @@ def fold(
 
 
 def _undecided(bets: Bets, rich: float) -> slice:
-    """Return the points that some evaluation has not rejected: the others need no more bets."""
+    """Points that some evaluation has not rejected: the others need no more bets."""
     open_up = (bets.best_up < rich).reshape(-1, len(bets.points)).any(axis=0)
     open_down = (bets.best_down < rich).reshape(-1, len(bets.points)).any(axis=0)
     open_ = np.flatnonzero(open_up & open_down)
@@ -355,7 +362,7 @@ def _undecided(bets: Bets, rich: float) -> slice:
 def _payments(
     metric: Ratio, before: Tallies, kinds: Ints, chances: Floats, *, replacement: bool
 ) -> tuple[Floats, Floats]:
-    """Return (..., B) arrays such that a card pays top - m bottom, over the guessed denominator."""
+    """Arrays (..., B): a card pays top - m bottom, divided by the guessed denominator."""
     drawn = kinds >= 0
     k, x = np.maximum(kinds, 0) // 2, np.maximum(kinds, 0) % 2
     q = guesses(before, metric)
@@ -368,7 +375,7 @@ def _payments(
         own = (k[..., None] == np.arange(q.shape[-1])) & drawn[..., None]
         earlier = np.take_along_axis(own.cumsum(axis=-2) - own, k[..., None], axis=-1)[..., 0]
         left = left - earlier
-    scale = np.where(drawn, metric.denominator(T)[..., None], 1.0)  # 0 only if nothing is unknown
+    scale = np.where(drawn, metric.denominator(T)[..., None], 1.0)  # 0 only if everything is known
 
     def paid(constant: float | Floats, c: Floats) -> Floats:
         known = constant + (c * T).sum(axis=-1)[..., None]
@@ -404,14 +411,14 @@ def _check(
 # because a campaign's interval must come out the same to the last bit, whatever computes quantiles.
 
 DESPAIR = 5.0
-"""The logarithm of goal over wealth beyond which nobody stakes more."""
+"""Nobody stakes more if the logarithm of goal over wealth exceeds this."""
 GAPS = np.linspace(0.0, DESPAIR, 1001)
-"""The gaps of the table; a stake need not be more exact than this."""
+"""Gaps of the table; stakes need no finer resolution."""
 
 
 @cache
 def stakes_by_gap() -> Floats:
-    """Return phi(z)/w at w = exp(-gap), with z the normal quantile of w, for every one of `GAPS`.
+    """phi(z)/w at w = exp(-gap), with z the normal quantile of w, for each of `GAPS`.
 
     >>> stakes_by_gap()[[0, 1, 1000]].round(3)
     array([0.   , 0.014, 2.796])

@@ -8,16 +8,16 @@ The rules, in full (IEEE 754 double precision, each operation correctly rounded)
 
     r(x) = sqrt(sqrt(sqrt(x)))       s(x) = 1 / (1 + r(max(x, 0)))
 
-rint rounds halves to the even neighbour. Nothing but +, -, *, / and sqrt is in them, because these
-are the same bit for bit in numpy, DuckDB and Java; a logarithm is not. Each is made of monotone
-steps, and rounding keeps them so: a larger score never has a smaller bin.
+rint rounds halves to the even neighbour. They use only +, -, *, / and sqrt, because these are the
+same bit for bit in numpy, DuckDB and Java; a logarithm is not. Each step is monotone, also after
+rounding: a larger score never has a smaller bin.
 
 Scores of a classifier pile up near 0 and 1. There the first rule's bins are narrow: the outermost
 hold what is within 6e-8 of an end, those in the middle are 1/2896 wide. Where that is not enough,
-as for a rare class whose scores are mostly below 1e-6, the second one takes its place: its bins are
-3% of the distance to the end at 1e-9, and 1/939 wide in the middle. `assay.core.profile` tells
-when. The third resolves scores of any size: its bins are 0.2% wide around 1, 0.4% around 1e6 and
-1e-6, 1.7% around 1e12. What lies closer together than that, as margins of 10,000 ± 50, shares few.
+as for a rare class whose scores are mostly below 1e-6, the second one is used: its bins are 3% of
+the distance to the end at 1e-9, and 1/939 wide in the middle. `assay.core.profile` decides when.
+The third resolves scores of any size: its bins are 0.2% wide around 1, 0.4% around 1e6 and 1e-6,
+1.7% around 1e12. Scores closer together than that, such as margins of 10,000 ± 50, share few bins.
 """
 
 from collections.abc import Iterator
@@ -35,10 +35,10 @@ SCALES: tuple[str, ...] = get_args(Scale)
 
 
 def scale_of(low: float, high: float) -> Scale:
-    """Tell probabilities from margins by the range of the scores.
+    """Whether scores are probabilities or margins, by their range.
 
-    Scores that all lie in [0, 1] are taken for probabilities. The guess is said in the output and
-    can be overridden, because margins may happen to fall into that range too.
+    Scores that all lie in [0, 1] count as probabilities. The guess is printed and can be
+    overridden, because margins may fall into that range, too.
 
     >>> scale_of(0.02, 0.97), scale_of(-3.1, 4.5)
     ('probability', 'margin')
@@ -92,14 +92,14 @@ def _probability_bins(values: Floats) -> Ints:
 
 
 def _nearest(values: Floats) -> Singles:
-    """Return the bins of probabilities as whole numbers; NaN of what is no probability."""
+    """Bins of probabilities as whole numbers; NaN for invalid probabilities."""
     spread = np.sqrt(values, dtype=np.float32, casting="same_kind")
     other = (1.0 - values).astype(np.float32, copy=False)
     spread -= np.sqrt(other, out=other)
     spread *= np.float32(PROBABILITY_STEPS)
     nearest = np.rint(spread, out=other)
     spread -= nearest
-    # Not a number is neither near nor far: it goes with those that are computed in full.
+    # NaN is neither near nor far: it is computed in full.
     unsure = np.flatnonzero(~(np.abs(spread, out=spread) < 0.5 - _NEAR_A_HALF))
     if unsure.size:
         x = values[unsure].astype(np.float64)
@@ -113,7 +113,7 @@ def _root(values: Floats) -> Floats:
     return root
 
 
-# How many scores there are at each of a few thousand places, and from where to where they run.
+# Number of scores at each of a few thousand places, and their ranges.
 
 
 STEPS: dict[Rule, int] = {
@@ -121,20 +121,29 @@ STEPS: dict[Rule, int] = {
     "tail": PROBABILITY_STEPS,
     "margin": MARGIN_STEPS,
 }
-"""Bins run from minus so many to so many."""
+"""Bins range from minus this number to plus this number."""
 
 
-def find_places(values: Floats, rule: Rule, said: Bools | Ints, places: Places) -> bool:
-    """Find the place of each score and label, ``2 (bin + steps) + label``.
+def bins_by(rule: Rule) -> int:
+    """Return the number of bins of a rule.
+
+    >>> bins_by("probability")
+    4095
+    """
+    return 2 * STEPS[rule] + 1
+
+
+def find_places(values: Floats, rule: Rule, said: Bools | Ints, places: Places | Ints) -> bool:
+    """Find the place of each score and label: its bin, from 0, after the bins of smaller labels.
 
     `values`, (N,): of float64 or float32; `rule`: the one for the scores of the whole population;
-    `said`, (N,): the predicted labels; `places`, (N,): takes the places.
+    `said`, (N,): the predicted labels, or codes; `places`, (N,): receives the places.
 
-    False where a score is not finite, or is off its scale.
+    False if a score is not finite, or is off its scale.
 
     >>> places = np.empty(3, dtype=np.uint16)
     >>> find_places(np.array([0.0, 0.5, 1.0]), "probability", np.array([0, 0, 1]), places), places
-    (True, array([   0, 4094, 8189], dtype=uint16))
+    (True, array([   0, 2047, 8189], dtype=uint16))
     """
     with np.errstate(invalid="ignore"):
         if rule == "probability":
@@ -144,20 +153,19 @@ def find_places(values: Floats, rule: Rule, said: Bools | Ints, places: Places) 
             there = bool(np.isfinite(values).all())
             found = bins_of(values, rule)
         found += STEPS[rule]
-        found += found
-        found += said
         places[:] = found
+    places += np.multiply(said, bins_by(rule), dtype=places.dtype, casting="unsafe")
     return there
 
 
-# What is made of so many scores on the way stays in a processor's cache; of all, it would not even
-# stay in the memory of a small machine. A float64 of each is less than 128 KB, from which on the
-# C library asks the operating system for memory each time, which takes twice as long as a root.
+# Intermediate arrays of this size stay in a processor's cache; full-size ones would not even fit
+# into the memory of a small machine. A float64 of each is less than 128 KB, from which on the C
+# library asks the operating system for memory each time, which takes twice as long as a root.
 _AT_ONCE = 15 * 1024
 
 
 def pieces(size: int, at_once: int = _AT_ONCE) -> Iterator[slice]:
-    """Cut a line of that many items into pieces that are worked on one after the other.
+    """Cut a range of that many items into chunks that are processed in turn.
 
     >>> list(pieces(20_000))
     [slice(0, 15360, None), slice(15360, 20000, None)]
@@ -167,7 +175,7 @@ def pieces(size: int, at_once: int = _AT_ONCE) -> Iterator[slice]:
 
 
 class Ranges:
-    """The number of scores at each place, and the smallest and the largest of them.
+    """Number of scores at each place, and the smallest and the largest of them.
 
     `places`: places are numbered from 0.
 
@@ -183,29 +191,29 @@ class Ranges:
         self.high: Floats = np.full(places, -np.inf)
 
     def add(self, place: Ints, values: Floats) -> None:
-        """Count scores, each at its place."""
+        """Count scores at their places."""
         np.add.at(self.count, place, 1)  # np.bincount would make a counter for every place anew
         np.minimum.at(self.low, place, values)
         np.maximum.at(self.high, place, values)
 
     def join(self, other: "Ranges") -> None:
-        """Add what another counted."""
+        """Add another instance's counts."""
         self.count += other.count
         np.minimum(self.low, other.low, out=self.low)
         np.maximum(self.high, other.high, out=self.high)
 
 
-# Items and labels by score: what the curve of a score is estimated from.
+# Items and labels by score: the input of the curve of a score.
 
 CURVES = ("precision", "recall", "f1", "specificity")
-"""What depends on labels; the share of items above a threshold is known."""
+"""Metrics that depend on labels; the share of items above a threshold is known."""
 FALLS = {"recall": 1, "specificity": -1}
-"""How they go as the threshold rises, where that is certain: 1 if they fall, -1 if they rise."""
+"""Direction of each curve as the threshold rises, where certain: 1 falls, -1 rises."""
 
 
 @dataclass(frozen=True, eq=False)
 class ScoreBins:
-    """Items by score, in ascending order, and what labels say of them; arrays of shape (M,)."""
+    """Items by ascending score, and their labels; arrays of shape (M,)."""
 
     # The smallest score in each bin, from which on a classifier with this threshold says yes.
     score: Floats
@@ -213,8 +221,8 @@ class ScoreBins:
     items: Floats
     labels: Floats
     positives: Floats
-    stratum: Ints  # whose labels are a random sample; -1 of items that no label can tell of
-    chain: Ints  # within a chain, neighbours in score are taken to be alike
+    stratum: Ints  # whose labels are a random sample; -1 for items outside of the strata
+    chain: Ints  # within a chain, neighbours in score are assumed to be alike
     tied: Bools  # whether all items of the bin have the same score, or all have labels
 
     @property
@@ -224,12 +232,12 @@ class ScoreBins:
 
     @cached_property
     def told(self) -> Bools:
-        """Whether labels tell of all items from each bin on, shape (M,)."""
+        """Whether strata cover all bins from each one on, shape (M,)."""
         return np.logical_and.accumulate((self.stratum >= 0)[::-1])[::-1]
 
     @cached_property
     def curves(self) -> tuple[str, ...]:
-        """Which of `CURVES` labels can tell: recall needs a yes, specificity a no."""
+        """Curves of `CURVES` that the labels determine: recall needs a yes, specificity a no."""
         yes = float(self.positives.sum())
         no = float(self.labels.sum()) - yes
         needed = {"recall": yes, "f1": yes, "specificity": no}
@@ -238,8 +246,8 @@ class ScoreBins:
 
     @cached_property
     def starts(self) -> Ints:
-        """The bins at which a threshold may lie: labels tell of all items from there on.
+        """Bins at which a threshold may lie: strata cover all items from there on.
 
-        Each has a score that no bin before has.
+        Each has a score that no earlier bin has.
         """
         return np.flatnonzero((np.diff(self.score, prepend=-np.inf) > 0) & self.told)

@@ -1,4 +1,4 @@
-"""Groups of Venn cells: where the items of several classifiers lie, and how many in each part."""
+"""Groups of Venn cells: where the items of several classifiers lie, with counts of each part."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,14 +18,14 @@ Part = tuple[int, int, int]
 
 @dataclass(frozen=True)
 class Heap:
-    """Cells that are drawn from together, and how their items are cut into strata."""
+    """Cells that are sampled together, and how their items are cut into strata."""
 
     # The cells: bit k of a code is set where classifier k says yes. Ascending.
     codes: tuple[int, ...]
     cuts: Cuts  # how the heap is cut by the stratification variable
 
     def __post_init__(self) -> None:
-        """Refuse codes that are none, or not in order."""
+        """Refuse missing codes and codes out of order."""
         if not self.codes or self.codes[0] < 0 or list(self.codes) != sorted(set(self.codes)):
             raise DesignError(
                 f"a heap of {len(self.codes)} codes that begin with {self.codes[:5]}",
@@ -34,12 +34,12 @@ class Heap:
 
     @property
     def side(self) -> bool | None:
-        """What a single classifier says of the items; None where it says both."""
+        """A single classifier's label of the items; None if it has both."""
         return None if len(self.codes) > 1 else self.codes[0] == 1
 
 
 def count_cells(codes: Ints, weights: Ints | None = None) -> dict[int, int]:
-    """Count the items with each code that occurs, or sum what they count for.
+    """Count the items of each code that occurs, or sum their weights.
 
     >>> count_cells(np.array([3, 0, 3, 1]))
     {0: 1, 1: 1, 3: 2}
@@ -61,22 +61,21 @@ def count_cells(codes: Ints, weights: Ints | None = None) -> dict[int, int]:
 
 
 def profile_heaps(
-    # values, codes, (N,): the items' mean ranks, from 0 to 1, and what the classifiers said of
-    # them.
+    # values, codes, (N,): the items' mean ranks, from 0 to 1, and codes of their predicted labels.
     values: Floats,
     codes: Ints,
     # The codes of each heap; each occurs among the items, and in one heap only.
     heaps: Sequence[Sequence[int]],
-    weights: Ints | None = None,  # (N,): how many times each item counts; otherwise once
-    scale: Scale = "probability",  # what the values are; log odds are margins
+    weights: Ints | None = None,  # (N,): how many times each item counts; default: once
+    scale: Scale = "probability",  # the kind of values; log odds are margins
 ) -> list[Profile]:
-    """Return the distribution of the mean rank in each heap, or of a model's log odds.
+    """Distribution of the mean rank, or of a model's log odds, in each heap.
 
     >>> values, codes = np.array([0.1, 0.2, 0.3]), np.array([0, 1, 2])
     >>> [profile.total for profile in profile_heaps(values, codes, [(0,), (1, 2)])]
     [1, 2]
     """
-    items = _items_by_heap(codes, heaps)
+    items = items_by_heap(codes, heaps)
     for heap, rows in zip(heaps, items, strict=True):
         if not rows.size:
             raise InputError(
@@ -93,11 +92,11 @@ def profile_heaps(
 def cut_heaps(
     profiles: Sequence[Profile],  # the distribution of the stratification variable in each heap
     heaps: Sequence[Sequence[int]],  # their codes
-    # The number of strata that each is cut into; fewer where its values are too much alike.
+    # Number of strata for each; fewer if its values are too similar.
     bins: Sequence[int],
     *,
     method: str = "perc",  # one of `assay.core.cut_methods.METHODS`
-    # Where the threshold is for each, as `cut` takes it.
+    # Position of the threshold for each, as in `cut`.
     facing: Sequence[Facing | None] | None = None,
 ) -> list[Heap]:
     """Cut each heap into strata.
@@ -123,8 +122,8 @@ def cut_heaps(
 def assign_strata(values: Floats, codes: Ints, heaps: Sequence[Heap]) -> Ints:
     """Return the stratum of each item, numbered through the heaps.
 
-    `values`, `codes`, (N,): the items' stratification variable, and what the classifiers said of
-    them; `heaps`: no two with a code in common.
+    `values`, `codes`, (N,): the items' stratification variable, and the codes of their predicted
+    labels; `heaps`: without common codes.
 
     -1 for an item whose code is in no heap.
 
@@ -142,7 +141,7 @@ def assign_strata(values: Floats, codes: Ints, heaps: Sequence[Heap]) -> Ints:
         )
     number = np.full(scores.size, -1, dtype=np.int64)
     first = 0
-    items = _items_by_heap(codes, [heap.codes for heap in heaps])
+    items = items_by_heap(codes, [heap.codes for heap in heaps])
     for heap, rows in zip(heaps, items, strict=True):
         number[rows] = first + (heap.cuts.assign(scores[rows]) if heap.cuts.points else 0)
         first += heap.cuts.n_strata
@@ -152,11 +151,11 @@ def assign_strata(values: Floats, codes: Ints, heaps: Sequence[Heap]) -> Ints:
 def count_parts(
     values: Floats, codes: Ints, heaps: Sequence[Heap], weights: Ints | None = None
 ) -> tuple[Part, ...]:
-    """Count the items of each stratum that have each code.
+    """Count the items of each stratum and code.
 
-    `weights`, (N,): what each item counts for; otherwise 1.
+    `weights`, (N,): each item's weight; default 1.
 
-    Ascending; only what has items.
+    Ascending; parts without items are left out.
 
     >>> heaps = [Heap((1, 3), Cuts(method="perc", points=(0.5,), owner=(0, 1)))]
     >>> count_parts(np.array([0.9, 0.8, 0.2, 0.7]), np.array([1, 1, 3, 3]), heaps)
@@ -172,11 +171,11 @@ def count_parts(
     )
 
 
-def _items_by_heap(codes: Ints, heaps: Sequence[Sequence[int]]) -> list[Ints]:
-    """Return the rows of each heap's items, ascending.
+def items_by_heap(codes: Ints, heaps: Sequence[Sequence[int]]) -> list[Ints]:
+    """Rows of each heap's items, ascending.
 
-    The time it takes hardly depends on the number of heaps and codes: each code is looked up by
-    bisection, and the small numbers of the heaps are sorted by radix.
+    The cost hardly depends on the number of heaps and codes: each code is looked up by bisection,
+    and the small heap numbers are sorted by radix.
     """
     known = np.array([code for heap in heaps for code in heap], dtype=np.int64)
     order = np.argsort(known)
@@ -193,7 +192,7 @@ def _items_by_heap(codes: Ints, heaps: Sequence[Sequence[int]]) -> list[Ints]:
     return np.split(rows, ends[:-1])[: len(heaps)]
 
 
-# Which cells of a Venn diagram are drawn from on their own, and which together.
+# Which cells of a Venn diagram are sampled on their own, and which together.
 
 _MOST_HEAPS = 8
 
@@ -201,21 +200,20 @@ _MOST_HEAPS = 8
 def merge_cells(
     shares: Mapping[int, float], *, most: int = 24, least: float = 0.005
 ) -> list[tuple[int, ...]]:
-    """Put the cells that are too small or too many together.
+    """Merge cells that are too small or too many.
 
     A cell stands alone if its share is one of the `most` largest and at least `least`. The others
-    are put in the order of how many classifiers say yes, those of equal number in the order of
-    their codes, and cut into heaps of neighbours: a heap is full when its cells' shares come to an
-    eighth of all the others', and to `least`; the last one, if it is not full, joins the one
-    before.
+    are sorted by the number of classifiers that predict yes, then by code, and cut into heaps of
+    neighbours. A heap is full when its cells' shares reach an eighth of all the others', and
+    `least`; the last one, if not full, joins the one before.
 
-    No metric loses by it: labels are counted by cell also where cells are drawn from together. What
-    may be lost is precision, since the labels of a heap cannot be sent to one of its cells. That is
-    why a share is of what a target is about, not of all items: a classifier that says yes to one
-    item in a thousand needs labels of just these.
+    No metric becomes biased: labels are counted by cell also where cells are sampled together.
+    Intervals may become wider, since labels of a heap cannot be directed to one of its cells. So a
+    share is of the items that a target is about, not of all items: a classifier that says yes to
+    one item in a thousand needs labels of just these.
 
-    `shares`: how much each cell matters, by its code (bit k is set where classifier k says yes):
-    the largest share that it has of what any target is about. Only cells that some target needs.
+    `shares`: each cell's importance, by its code (bit k is set where classifier k says yes): its
+    largest share of the items that any target is about. Only cells that some target needs.
 
     The codes of each heap, ascending: first the cells that stand alone, in the order of their
     codes, then at most eight heaps. Each code is in exactly one of them.

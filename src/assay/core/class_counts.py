@@ -1,4 +1,4 @@
-"""Counts of outcomes in every class, with intervals that hold at zero, and rates of errors."""
+"""Outcome counts of every class, with intervals that are valid at zero, and error rates."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,7 +12,7 @@ _MID_P = 0.5  # outcomes before the upper end: half of what an exact interval co
 
 
 def over(top: Floats, bottom: Floats) -> Floats:
-    """Return top / bottom; 0 where there is nothing below."""
+    """Return top / bottom; 0 where the denominator is 0."""
     return np.asarray(np.where(bottom > 0, top, 0.0) / np.where(bottom > 0, bottom, 1.0))
 
 
@@ -40,7 +40,7 @@ class ClassCounts:
 
     @cached_property
     def left(self) -> Floats:
-        """Share of the variance that is left in each cell, (N - n)/(N - 1)."""
+        """Finite population correction of each cell, (N - n)/(N - 1)."""
         return np.asarray(np.maximum(self.N - self.n, 0.0) / np.maximum(self.N - 1, 1.0))
 
     @cached_property
@@ -67,13 +67,13 @@ class ClassCounts:
 
     @cached_property
     def total(self) -> Floats:
-        """Estimated outcomes of each class, (..., K); half of the items if there is no label."""
+        """Estimated outcomes of each class, (..., K); half of its items if it has no label."""
         found = (self._weight * self.x).sum(axis=-2)
         return np.where(self.labels > 0, found, self.items / 2)
 
     @cached_property
     def variance(self) -> Floats:
-        """Variance of `total`, (..., K); a cell in which all labels agree counts as one outcome."""
+        """Variance of `total`, (..., K); a cell whose labels all agree counts as one outcome."""
         n = np.maximum(self.n, 1.0)
         spread = self.x * (1 - self.x / (n + 1)) * (n + 1) / n
         return np.asarray((self._weight**2 * self.left * spread).sum(axis=-2))
@@ -81,7 +81,7 @@ class ClassCounts:
     def variance_at(self, rate: Floats, prior: float) -> Floats:
         """Variance of `total` at the cells' rates, with a prior rate that counts as `prior` labels.
 
-        A class of which nothing was found has a variance, too.
+        Classes without outcomes also have a variance.
         """
         p = (self.x + prior * rate) / (self.n + prior)
         spread = self.N**2 * self.left / np.maximum(self.n, 1.0)
@@ -89,7 +89,7 @@ class ClassCounts:
 
     @cached_property
     def unseen(self) -> Floats:
-        """Items that an outcome would stand for, had one been found; (..., K)."""
+        """Items that an outcome would stand for, if one were observed; (..., K)."""
         labels = np.where(self.left > 0, self.n, 0.0).sum(axis=-2)
         return np.asarray((self.N * self.left).sum(axis=-2) / np.maximum(labels, 0.5))
 
@@ -121,25 +121,25 @@ def upper_end(
 
 # Rates of errors by stratum and class, from few parameters.
 #
-# An error rate for each stratum and a factor for each class: a rate for each class in each stratum
-# would follow luck, and an allocation by it starves the strata that happened to show nothing of a
+# The model has an error rate for each stratum and a factor for each class. A rate for each class in
+# each stratum would follow luck, and an allocation by it would starve strata without finds of a
 # rare class.
 
 
-# Labels that a rate from many strata counts for in each of them. Fewer make labels follow luck.
+# Weight, in labels, of a rate from many strata in each of them. Less makes labels follow luck.
 STEADY = 40.0
 _AT_FIRST = 0.2  # error rate before the first label
-_EXPECTED = 3.0  # finds of a class that the expected number counts for
-_EVEN = 0.1  # share of errors expected in all classes alike; the rest as often as predicted
+_EXPECTED = 3.0  # weight, in finds of a class, of the expected number
+_EVEN = 0.1  # share of errors expected equally in all classes; the rest as often as predicted
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class ErrorModel:
-    """What labels tell of errors."""
+    """Error rates estimated from labels."""
 
-    wrong: ClassCounts  # of the items that are called each class: those that are of another
-    missed: ClassCounts  # of the items that are called other classes: those that are of this one
+    wrong: ClassCounts  # of the items predicted as each class: those of another class
+    missed: ClassCounts  # of the items predicted as other classes: those of this class
 
     @cached_property
     def overall(self) -> Floats:
@@ -156,7 +156,7 @@ class ErrorModel:
 
     @cached_property
     def errors(self) -> Floats:
-        """Error rate of the items of each stratum that are called each class, (..., G, K)."""
+        """Error rate of the items of each stratum predicted as each class, (..., G, K)."""
         _, n, x = self._counts
         labels, found = n.sum(axis=-1, keepdims=True), x.sum(axis=-1, keepdims=True)
         stratum = (found + STEADY * self.overall) / (labels + STEADY)
@@ -164,14 +164,14 @@ class ErrorModel:
 
     @cached_property
     def _among_others(self) -> Floats:
-        """Error rate of the items of each stratum that are called other classes, (..., G, K)."""
+        """Error rate of the items of each stratum predicted as other classes, (..., G, K)."""
         errors = self.wrong.N * self.errors
         others = errors.sum(axis=-1, keepdims=True) - errors
         return over(others, np.broadcast_to(self.missed.N, others.shape))
 
     @cached_property
     def _per_error(self) -> Floats:
-        """Rate of each class among errors, (..., K); not scaled to a sum of 1."""
+        """Rate of each class among errors, (..., K); not normalised."""
         P = self.wrong.items
         share = (1 - _EVEN) * P / P.sum() + _EVEN / P.size
         expected = (self.missed.n * self._among_others).sum(axis=-2) * share
@@ -180,18 +180,18 @@ class ErrorModel:
 
     @cached_property
     def mix(self) -> Floats:
-        """Share of the errors that are of each class, (..., K)."""
+        """Share of the errors that belong to each class, (..., K)."""
         return np.asarray(self._per_error / self._per_error.sum(axis=-1, keepdims=True))
 
     @cached_property
     def misses(self) -> Floats:
-        """Rate of each class among the items of each stratum called others, (..., G, K)."""
+        """Rate of each class among the items of each stratum predicted as others, (..., G, K)."""
         return np.asarray(np.minimum(self._among_others * self._per_error[..., None, :], 0.9))
 
     def loss(self, by_right: Floats, by_missed: Floats) -> tuple[Floats, Floats]:
-        """Mean and mean square of the loss of an error in items called each class, (..., 1, K).
+        """Mean and mean square of an error's loss in items of each predicted class, (..., 1, K).
 
-        `by_right`, `by_missed`, (..., K): what an item less of A, and one more of M, takes away.
+        `by_right`, `by_missed`, (..., K): loss from one item of A less, and from one of M more.
         """
         rest = np.maximum(1 - self.mix, _TINY)
         first, second = (

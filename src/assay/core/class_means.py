@@ -1,9 +1,9 @@
-"""Means of the classes' recalls, precisions or F1s, with an interval for what no label has shown.
+"""Means of the classes' recalls, precisions or F1s, with intervals for rare unseen errors.
 
-In such a mean an item of a rare class weighs as much as a hundred items of a common one. The items
-of that class that are called something else lie in large strata, where a sample shows few of them.
-An interval from the rates that were seen leaves them out. So each class has two uncertain counts;
-the number of items called c, P_c, is known:
+In such a mean an item of a rare class may weigh as much as a hundred items of a common one. Missed
+items of that class lie in large strata, where a sample shows few of them. An interval from observed
+rates alone ignores them. So each class has two uncertain counts; the number of items predicted as
+c, P_c, is known:
 
     B_c   items that are called c and are not of class c
     M_c   items of class c that are called something else
@@ -21,7 +21,8 @@ Five corrections:
 - An error is seen from two sides, as an item called c and as an item missed, so distances grow by
   the square root of Var(all)/sum Var(each) where that is above 1.
 - Recall and F1 are convex in M. The mean of estimated values lies above the mean by half the second
-  slope times the variance. These leans add up over classes, so they are subtracted.
+  slope times the variance; less where misses are few, and found in large steps. These leans add up
+  over classes, so they are subtracted.
 - The variance at the rates seen is of the first order, and the lean that is subtracted moves with
   the value: it grows with few labels of a class (`second_order`).
 - Labels follow the errors of strata, so that errors count for less where many were found. The
@@ -57,7 +58,7 @@ _TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class ClassSample:
-    """What labels tell of a mean over classes."""
+    """Labels for a mean over classes."""
 
     kind: MatrixKind  # the metric, with `mean_of`
     wrong: ClassCounts
@@ -65,7 +66,7 @@ class ClassSample:
 
     @cached_property
     def model(self) -> ErrorModel:
-        """Rates of errors."""
+        """Error rates."""
         return ErrorModel(self.wrong, self.missed)
 
     @property
@@ -89,7 +90,7 @@ class ClassSample:
 
     @cached_property
     def _counted(self) -> Bools:
-        """Classes that count, as far as is known: not those that can have no items."""
+        """Classes that count, as far as known: not those that can have no items."""
         missed = self.missed.items - (self.missed.n - self.missed.x).sum(axis=-2) > 0
         called = np.broadcast_to(self._called > 0, missed.shape)
         if self.kind.only_true:
@@ -98,11 +99,11 @@ class ClassSample:
 
     @cached_property
     def _unknown(self) -> Bools:
-        """Classes that count, and whose metric no label has shown."""
+        """Classes that count but whose metric has no label yet."""
         none = np.where(self._called > 0, self.wrong.labels <= 0, self._missing <= 0)
         if self.kind.mean_of == "recall":
             none = none | (self._right + self._missing <= 0)
-        # With every item labelled, a class that is called and does not exist has the value 0.
+        # With every item labelled, a class that is predicted but does not exist has the value 0.
         left = np.asarray((self.wrong.n < self.wrong.N).any(axis=(-2, -1)))
         return np.asarray(none & self._counted & left[..., None])
 
@@ -116,7 +117,7 @@ class ClassSample:
 
     @cached_property
     def _values(self) -> Floats:
-        """Value of each class, (..., K); an unknown class has the mean of the others."""
+        """Value of each class, (..., K); classes without labels get the mean of the others."""
         mean = over((self._now.value * self._known).sum(axis=-1), self._known.sum(axis=-1) + 0.0)
         return np.where(self._unknown, mean[..., None], self._now.value * self._counted)
 
@@ -126,7 +127,7 @@ class ClassSample:
 
     @cached_property
     def value(self) -> Floats:
-        """The mean over classes, without its lean; (...)."""
+        """The mean over classes, corrected for its bias; (...)."""
         return np.asarray(self._plain - self._lean)
 
     @cached_property
@@ -135,11 +136,13 @@ class ClassSample:
         return self._lean_at(of_A, self.missed.variance_at(self.model.misses, STEADY))
 
     def _lean_at(self, of_A: Floats, of_M: Floats) -> Floats:
-        """Half the second slopes times the variances; of each class at most a third of its value.
+        """Bias: half the second slopes times the variances; per class at most a third of its value.
 
-        Beyond that the second order says nothing.
+        Beyond that the second order is meaningless. Misses are found in steps of the items that a
+        label stands for: over a step, 1/T bends by m/(m + 1) of its second slope.
         """
         by_right, by_missed = self._now.bends
+        by_missed = by_missed / (1 + 1 / self._labels)
         most = self._values / 3
         each = np.clip((by_right * of_A + by_missed * of_M) / 2, -most, most)
         return np.asarray((each * self._known).sum(axis=-1) / self._number)
@@ -149,7 +152,7 @@ class ClassSample:
         down, up = self._apart(z, b)
         fewer, more = self._together(z, b)
         low, high = np.minimum(down, more), np.maximum(up, fewer)
-        # A class that is never called has the value 0, or no items at all.
+        # A class that is never predicted has the value 0, or no items at all.
         absent = np.where(self._called > 0, 1 - self._values, 0.0)
         below, above = (
             (each * self._unknown).sum(axis=-1) / self._number for each in (self._values, absent)
@@ -159,7 +162,7 @@ class ClassSample:
         return self._plain - low - below - self._lean, self._plain + high + above - lean
 
     def _apart(self, z: float, b: float) -> tuple[Floats, Floats]:
-        """Distances to both ends by the intervals of the classes' counts (MOVER)."""
+        """Distances to both ends from the intervals of the classes' counts (MOVER)."""
         B_low, B_high = self.wrong.ends(z, b)
         M_low, M_high = self.missed.ends(z, b)
         M_low = np.where(self._right + M_low > 0, M_low, self._missing)
@@ -172,7 +175,7 @@ class ClassSample:
         return found[0], found[1]
 
     def _together(self, z: float, b: float) -> tuple[Floats, Floats]:
-        """How much less, and how much more, the loss of all classes may be: one weighted count."""
+        """How much lower and higher the loss of all classes may be: one weighted count."""
         variance = self.variance
         costliest = np.maximum(
             self._now.by_right * self.wrong.unseen, self._now.by_missed * self.missed.unseen
@@ -185,7 +188,7 @@ class ClassSample:
 
     @cached_property
     def variance(self) -> Floats:
-        """First-order variance of the mean at the counts seen, (...)."""
+        """First-order variance of the mean at the observed counts, (...)."""
         each = self._now.by_right**2 * self.wrong.variance
         each = each + self._now.by_missed**2 * self.missed.variance * self.second_order
         return np.asarray(
@@ -196,11 +199,15 @@ class ClassSample:
     def second_order(self) -> Floats:
         """Variance of a class's value over the first order's, (..., K).
 
-        With m labels of the class, the first order at the rates seen falls short by about 1/m, and
-        taking away the lean, which moves with the value, adds 2/m.
+        With m labels of the class the first order at the observed rates is too small by about 1/m.
+        Subtracting the bias, which moves with the value, adds 2/m.
         """
-        labels = over(self._now.under, self.missed.one)
-        return np.asarray(1 + np.minimum(3 / np.maximum(labels, _TINY), 1.0))
+        return np.asarray(1 + np.minimum(3 / self._labels, 1.0))
+
+    @cached_property
+    def _labels(self) -> Floats:
+        """Labels of each class, m: the items of its metric over those that a label stands for."""
+        return np.maximum(over(self._now.under, self.missed.one), _TINY)
 
     @cached_property
     def _both_sides(self) -> Floats:
@@ -210,7 +217,7 @@ class ClassSample:
 
     @cached_property
     def _expected(self) -> tuple[Floats, Floats]:
-        """Losses by A and by M at the rates of the model, which are steadier than the finds'."""
+        """Losses by A and by M at the model's rates, which vary less than the observed ones."""
         A = (self.wrong.N * (1 - self.model.errors)).sum(axis=-2)
         M = (self.missed.N * self.model.misses).sum(axis=-2)
         score, number = self._score(A, M), self._number[..., None]
@@ -218,7 +225,7 @@ class ClassSample:
 
     @cached_property
     def loss(self) -> Floats:
-        """Root mean square of what an error costs in each cell, (..., G, K)."""
+        """Root mean square of the loss of an error in each cell, (..., G, K)."""
         _, square = self.model.loss(*self._expected)
         return np.asarray(np.sqrt(np.broadcast_to(square, self.wrong.n.shape)))
 
@@ -240,11 +247,11 @@ class ClassSample:
 
     @cached_property
     def hidden(self) -> Floats:
-        """What an allocation that follows the errors of strata hides of the loss, (...).
+        """Loss hidden by an allocation that follows the errors of strata, (...).
 
         A stratum's labels grow as the square root of its error rate, in which its own x errors
-        count against `STEADY` labels of the others. Where n grows as x^eta, x/n falls short of
-        the rate by about eta/n.
+        count against `STEADY` labels of the others. Where n grows as x^eta, x/n is too small by
+        about eta/n.
         """
         mean, _ = self.model.loss(*self._expected)
         expected = self.wrong.N * self.model.errors
@@ -260,14 +267,14 @@ class ClassSample:
 class ClassMean(Linear):
     """A mean over classes, with the interval and the allocation of `ClassSample`.
 
-    As a linear form it says what items without an answer could change.
+    Its linear form gives the effect of items without an answer.
     """
 
     sample: ClassSample
     shares: Floats  # (..., H): share of all labels that each part should have
 
     def ends(self, tallies: Tallies, confidence: float, b: float) -> tuple[Floats, Floats]:
-        """Confidence limits, shifted by what tallies other than its own would change."""
+        """Confidence limits, shifted by the effect of tallies other than its own."""
         there = plain_totals(tallies.N, tallies.n, tallies.x)
         shift = self.value_at - self.sample.value + (self.w * (there - self.at)).sum(axis=-1)
         low, high = self.sample.ends(z_of(confidence), b)
@@ -282,9 +289,9 @@ def class_mean(
 ) -> ClassMean:
     """Mean over classes from the labels of parts.
 
-    `stratum`, `said`, `size`, (C,): of each part: its stratum, from 0, ascending; the class that
-    its items are called; its items; `n`, (..., C): labels; `by_class`, (..., C, K + 1): of these,
-    those of each class, and last those of none.
+    `stratum`, `said`, `size`, (C,): each part's stratum (from 0, ascending), predicted class and
+    number of items; `n`, (..., C): labels; `by_class`, (..., C, K + 1): labels by class, those of
+    no class last.
     """
     K, strata = by_class.shape[-1] - 1, int(stratum.max()) + 1
     cell = stratum * K + said

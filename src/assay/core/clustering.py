@@ -23,7 +23,7 @@ Cost = Callable[[Ints, Ints], Floats]
 
 
 def kmeans(z: Floats, W: Floats, K: int) -> Ints:
-    """Cluster weighted scores so that the sum of squares within clusters is the least possible.
+    """Cluster weighted scores with the least sum of squares within clusters.
 
     `z`, `W`, (M,): ascending scores, and how many items have each.
 
@@ -54,7 +54,7 @@ def kmeans(z: Floats, W: Floats, K: int) -> Ints:
 
 
 def _sum_of_squares(z: Floats, W: Floats) -> Cost:
-    """Return the function of (i, j) that gives the sum of squares of the scores i, ..., j - 1."""
+    """Return the function of (i, j): the sum of squares of the scores i, ..., j - 1."""
     around_mean = z - W @ z / W.sum()  # keeps the difference of sums below from cancelling
     S0, S1, S2 = (np.concatenate([[0.0], np.cumsum(W * around_mean**power)]) for power in (0, 1, 2))
 
@@ -154,7 +154,7 @@ def kernel_density(z: Floats, W: Floats) -> tuple[Floats, Floats]:
 
 
 def equal_root_parts(z: Floats, W: Floats, K: int, root: int) -> Floats:
-    """Return the scores that cut the cumulated root of the density into K equal parts.
+    """Scores that cut the cumulated root of the density into K equal parts.
 
     `z`, `W`, (M,): ascending scores, not all equal, and how many items have each.
 
@@ -193,10 +193,10 @@ class Mixture:
     weight: Floats
     mean: Floats
     variance: Floats
-    converged: bool  # whether the iterations came to rest before the last one allowed
+    converged: bool  # whether the iterations converged before the limit
 
     def log_joint(self, z: Floats) -> Floats:
-        """Return log(weight_k * density_k(z_i)), shape (M, K)."""
+        """log(weight_k * density_k(z_i)), shape (M, K)."""
         constant = np.log(np.maximum(self.weight, _TINY)) - 0.5 * np.log(2 * np.pi * self.variance)
         joint: Floats = constant - (z[:, None] - self.mean) ** 2 / (2 * self.variance)
         return joint
@@ -212,8 +212,8 @@ def gaussian_mixture(z: Floats, W: Floats, K: int) -> Mixture:
     `z`, `W`, (M,): ascending scores, not all equal, and how many items have each.
 
     Expectation maximisation [1]_ that starts from the exact K-means clusters, so that the same
-    scores always give the same mixture: a local optimum, as
-    scikit-learn's is. No variance falls below a millionth of that of all scores.
+    scores always give the same mixture: a local optimum, as in scikit-learn. No variance falls
+    below a millionth of that of all scores.
 
     >>> mixture = gaussian_mixture(np.array([0.0, 0.1, 0.9, 1.0]), np.ones(4), 2)
     >>> mixture.mean.round(2)
@@ -233,7 +233,7 @@ def gaussian_mixture(z: Floats, W: Floats, K: int) -> Mixture:
 
 
 def _expect(mixture: Mixture, z: Floats, share: Floats) -> tuple[Floats, float]:
-    """Return each component's probability given each score, and the mean log-likelihood."""
+    """Each component's probability given each score, and the mean log-likelihood."""
     joint = mixture.log_joint(z)
     peak = joint.max(axis=1, keepdims=True)
     joint -= peak
@@ -244,7 +244,7 @@ def _expect(mixture: Mixture, z: Floats, share: Floats) -> tuple[Floats, float]:
 
 
 def _maximise(z: Floats, share: Floats, responsibility: Floats, floor: float) -> Mixture:
-    """Return the mixture that is the most likely for given responsibilities."""
+    """Return the maximum likelihood mixture for given responsibilities."""
     part = share[:, None] * responsibility
     weight = part.sum(axis=0)
     divisor = np.maximum(weight, _TINY)

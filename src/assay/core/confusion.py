@@ -1,9 +1,9 @@
 """Metrics of the whole confusion matrix: macro F1, balanced accuracy, Cohen's kappa and others.
 
-All of them depend on the matrix through two vectors of labels, d_c, the items of class c that are
-called so, and T_c, all items of class c; how many items are called c, P_c, is known. Here are their
-values, their slopes, and where they bend; `core.matrix` estimates them from labels, as linear forms
-in the totals of strata (`Linear`).
+All of them depend on the matrix through two vectors: d_c, the correctly predicted items of class c,
+and T_c, all items of class c. The number of items predicted as c, P_c, is known. This module has
+their values, slopes and curvature; `core.matrix` estimates them from labels, as linear forms in the
+totals of strata (`Linear`).
 """
 
 from collections.abc import Callable
@@ -12,18 +12,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.core.class_counts import over
-from assay.core.metrics import top_of
+from assay.core.metrics import metric_word, top_of
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError, did_you_mean
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """What metrics of the matrix are of; arrays of shape (..., K), and N of all items."""
+    """Arguments of metrics of the matrix; arrays of shape (..., K), and N of all items."""
 
-    d: Floats  # the items of each class that are called so
+    d: Floats  # correctly predicted items of each class
     T: Floats  # all items of each class
-    P: Floats  # (K,): the items that are called so
+    P: Floats  # (K,): the items predicted as each class
     N: float  # all items. Some may be of no class.
 
 
@@ -32,14 +32,14 @@ Slopes = tuple[Floats, Floats, Floats]
 
 
 def _mean(value: Floats, by_d: Floats, by_T: Floats, among: Bools) -> Slopes:
-    """Return the mean over the classes that count, with its slopes."""
+    """Mean over the classes that count, with its slopes."""
     number = np.maximum(among.sum(axis=-1, keepdims=True), 1)
     share = among / number
     return (value * share).sum(axis=-1), by_d * share, by_T * share
 
 
 def _each(name: str, m: Counts) -> Slopes:
-    """Return precision, recall or F1 of every class, with the slopes in its own d and T."""
+    """Precision, recall or F1 of every class, with the slopes in its own d and T."""
     none = np.zeros_like(m.d)
     if name == "precision":
         return over(m.d, m.P + none), over(1 + none, m.P + none), none
@@ -100,10 +100,10 @@ def _matthews(m: Counts) -> Slopes:
 
 @dataclass(frozen=True, eq=False)
 class ClassScore:
-    """A metric of each class at A items called right and M items missed; arrays (..., K)."""
+    """A metric of each class at A correctly predicted and M missed items; arrays (..., K)."""
 
     value: Floats
-    # by_right, by_missed: what an item less of A, and an item more of M, takes away.
+    # by_right, by_missed: loss from an item of A less, and from an item of M more.
     by_right: Floats
     by_missed: Floats
     under: Floats  # the denominator, if it depends on A and M; otherwise infinite
@@ -117,8 +117,8 @@ class ClassScore:
 def class_score(name: str, A: Floats, M: Floats, P: Floats) -> ClassScore:
     """Precision, recall or F1 of every class.
 
-    `A`, `M`, `P`, (..., K): items of each class that are called so, that are missed, and all that
-    are called so.
+    `A`, `M`, `P`, (..., K): correctly predicted and missed items of each class, and all items
+    predicted as it.
 
     >>> class_score("recall", np.array([8.0]), np.array([2.0]), np.array([9.0])).value
     array([0.8])
@@ -131,51 +131,43 @@ def class_score(name: str, A: Floats, M: Floats, P: Floats) -> ClassScore:
 
 @dataclass(frozen=True)
 class MatrixKind:
-    """A metric of the whole matrix."""
+    """A metric of the whole confusion matrix."""
 
     slopes: Callable[[Counts], Slopes]  # its value and slopes at counts
-    text: str  # what it is
-    lowest: float = 0.0  # the least that it can be
-    # What it is the plain mean of (`core.class_means`). The other metrics weigh classes by their
-    # items.
+    text: str  # description
+    lowest: float = 0.0  # lower bound
+    # The mean of which metric (`core.class_means`). The other metrics weigh classes by their items.
     mean_of: str = ""
-    # Whether a class without items is left out of the mean even if some items are called so.
+    # Whether the mean leaves out classes without items even if some items are predicted as them.
     only_true: bool = False
 
 
 MATRIX_METRICS: dict[str, MatrixKind] = {
-    "accuracy": MatrixKind(_accuracy, "the share of predictions that are correct"),
+    "accuracy": MatrixKind(_accuracy, "share of correct predictions"),
     "macro_precision": MatrixKind(
-        _macro("precision"), "the mean of the classes' precisions", mean_of="precision"
+        _macro("precision"), "mean of the classes' precisions", mean_of="precision"
     ),
-    "macro_recall": MatrixKind(
-        _macro("recall"), "the mean of the classes' recalls", mean_of="recall"
-    ),
-    "macro_f1": MatrixKind(_macro("f1"), "the mean of the classes' F1s", mean_of="f1"),
+    "macro_recall": MatrixKind(_macro("recall"), "mean of the classes' recalls", mean_of="recall"),
+    "macro_f1": MatrixKind(_macro("f1"), "mean of the classes' F1 scores", mean_of="f1"),
     "weighted_precision": MatrixKind(
-        _weighted("precision"), "the mean of the precisions, weighted by the classes' items"
+        _weighted("precision"), "mean of the classes' precisions, weighted by size"
     ),
     "weighted_recall": MatrixKind(
-        _weighted("recall"), "the mean of the recalls, weighted by the classes' items"
+        _weighted("recall"), "mean of the classes' recalls, weighted by size"
     ),
-    "weighted_f1": MatrixKind(
-        _weighted("f1"), "the mean of the F1s, weighted by the classes' items"
-    ),
+    "weighted_f1": MatrixKind(_weighted("f1"), "mean of the classes' F1 scores, weighted by size"),
     "balanced_accuracy": MatrixKind(
         _balanced,
-        "the mean of the recalls of the classes that there are",
+        "mean of the recalls of the classes that occur",
         mean_of="recall",
         only_true=True,
     ),
-    "cohen_kappa": MatrixKind(
-        _kappa, "agreement of what is said with what is so, beyond chance", -1.0
-    ),
+    "cohen_kappa": MatrixKind(_kappa, "agreement of prediction and truth beyond chance", -1.0),
     "matthews_correlation": MatrixKind(
-        _matthews, "the correlation of what is said with what is so, from -1 to 1", -1.0
+        _matthews, "correlation of prediction and truth, from -1 to 1", -1.0
     ),
 }
-"""Metrics over all classes. Of micro averages, where every item is called one class, each is
-accuracy."""
+"""Metrics over all classes. Micro averages equal accuracy, as each item has one predicted class."""
 
 _SAME = {
     **dict.fromkeys(("micro_f1", "micro_precision", "micro_recall"), "accuracy"),
@@ -185,24 +177,24 @@ _SAME = {
 
 
 def is_class_mean(name: str) -> bool:
-    """Tell whether a metric over all classes is a plain mean over them."""
+    """Whether a metric over all classes is a plain mean over them."""
     return name in MATRIX_METRICS and MATRIX_METRICS[name].mean_of != ""
 
 
 def is_matrix_metric(name: str) -> bool:
-    """Tell whether a metric, in its one spelling, is over all classes."""
+    """Whether a metric, by its canonical name, is over all classes."""
     return name in MATRIX_METRICS or top_of(name) is not None
 
 
 def canonical_matrix_metric(name: str) -> str:
-    """Return the one spelling of a metric over all classes, or raise.
+    """Canonical name of a metric over all classes; raise if it is unknown.
 
     >>> canonical_matrix_metric("Macro-F1"), canonical_matrix_metric("micro f1")
     ('macro_f1', 'accuracy')
     >>> canonical_matrix_metric("top-5-accuracy")
     'top_5_accuracy'
     """
-    known = str(name).strip().lower().replace(" ", "_").replace("-", "_")
+    known = metric_word(name)
     known = _SAME.get(known, known)
     if (k := top_of(known)) is not None:
         return f"top_{k}_accuracy"
@@ -223,16 +215,16 @@ class Linear:
 
     at: Floats  # (..., H): the totals where it has the value
     value_at: Floats  # (...)
-    w: Floats  # (..., H): what an outcome adds
-    # lowest, highest: the least and the most that it can be.
+    w: Floats  # (..., H): contribution of an outcome
+    # lowest, highest: its bounds.
     lowest: float = 0.0
     highest: float = 1.0
-    # (...): what is to be taken away where labels followed the errors (`evened`)
+    # (...): correction to subtract if labels followed the errors (`evened`)
     hidden: Floats | None = None
-    unknown: Floats | None = None  # (...): how far what no label has shown may move it, up or down
+    unknown: Floats | None = None  # (...): possible shift from classes without labels, up or down
 
     def widened(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return the ends of an interval with what no label has shown."""
+        """Return the ends of an interval, widened for classes without labels."""
         if self.unknown is None:
             return low, high
         return (
@@ -241,24 +233,24 @@ class Linear:
         )
 
     def evened(self) -> "Linear":
-        """Return the metric where labels followed the errors, and more so those that cost much."""
+        """Return the metric corrected for an allocation that followed the costly errors."""
         if self.hidden is None:
             return self
         return replace(self, value_at=self.value_at - self.hidden, hidden=None)
 
     @property
     def bends(self) -> bool:
-        """Whether what a stratum weighs depends on the totals: no."""
+        """Whether a stratum's weight depends on the totals: no."""
         return False
 
     @property
     def straight(self) -> bool:
-        """Whether `plane` is the same wherever it is taken."""
+        """Whether `plane` is the same everywhere."""
         return True
 
     @property
     def counts(self) -> Bools:
-        """The strata that it depends on, (H,): all."""
+        """Strata that it depends on, (H,): all."""
         return np.ones(self.w.shape[-1], dtype=np.bool_)
 
     def over(self, which: Bools) -> "Linear":
@@ -270,7 +262,7 @@ class Linear:
         return replace(self, at=self.at * share, w=self.w / share)
 
     def of(self, which: Ints) -> "Linear":
-        """Return the metric of some of the evaluations side by side, in their order."""
+        """Return the metric of some of the parallel evaluations, in their order."""
         if self.w.ndim == 1 or which.size == len(self.w):
             return self
         hidden, unknown = (
@@ -286,20 +278,20 @@ class Linear:
         )
 
     def denominator(self, T: Floats) -> Floats:
-        """Return 1: it is defined everywhere."""
+        """1: it is defined everywhere."""
         return np.ones(T.shape[:-1])
 
     def value(self, T: Floats) -> Floats:
-        """Return the metric, which is not below its least or above its most."""
+        """Return the metric, clipped to its range."""
         found = self.value_at + (self.w * (T - self.at)).sum(axis=-1)
         return np.asarray(np.clip(found, self.lowest, self.highest))
 
     def gradient(self, T: Floats) -> Floats:
-        """Return w."""
+        """Return the weights w."""
         return np.broadcast_to(self.w, T.shape)
 
     def weights(self, T: Floats) -> Floats:
-        """Return the size of w."""
+        """Absolute values of w."""
         return np.broadcast_to(np.abs(self.w), T.shape)
 
     def rises(self, T: Floats) -> Bools:
@@ -307,7 +299,7 @@ class Linear:
         return np.broadcast_to(self.w > 0, T.shape)
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
-        """Return bounds of the metric when least <= T <= most."""
+        """Bounds of the metric for least <= T <= most."""
         up = self.w > 0
         low, high = np.where(up, least, most), np.where(up, most, least)
         return self.widened(self.value(low), self.value(high))
@@ -318,5 +310,5 @@ class Linear:
         return np.broadcast_to(self.w, T.shape), np.asarray(c0)
 
     def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
-        """Return 0: the gradient is the same everywhere."""
+        """0: the gradient is the same everywhere."""
         return np.zeros(np.broadcast_shapes(T.shape, variance.shape))

@@ -2,11 +2,11 @@
 
 Labels of a stratum are a random sample of it, and so, given how many fell into each, are those of
 any cells that it is cut into by score (post-stratification). Along the cells the log odds of a yes
-are a straight line plus a random walk. The line's slope and the walk's size are learned from the
-labels. Before any label a cell may have any log odds alike, so that its expected share of yes is
-that of its labels where no neighbour says otherwise. On a grid of log odds the posterior is exact:
-evidence by a forward pass, independent draws by a backward one [1]_. Items with a label are what
-they are; of a population that is wholly labelled nothing is left to draw.
+are a straight line plus a random walk. The line's slope and the walk's step size are estimated from
+the labels. The prior of a cell's log odds is flat, so its expected share of yes is that of its
+labels unless its neighbours disagree. On a grid of log odds the posterior is exact: evidence by a
+forward pass, independent draws by a backward one [1]_. Labelled items are fixed; a fully labelled
+population leaves nothing to draw.
 
 References
 ----------
@@ -27,7 +27,7 @@ from assay.core.special import expit
 from assay.core.types import Floats, Ints
 
 DRAWS = 2000
-THRESHOLDS = 400  # at most, where there is anything to draw
+THRESHOLDS = 400  # at most, if there is anything to draw
 _TAIL = 0.01  # of the items at either end, where the bands are not for all at once
 _STEP = 0.25  # of log odds
 _FARTHEST = 14.0  # log odds at either end of the grid, at most
@@ -40,7 +40,7 @@ _NEGLIGIBLE = 1e-4  # of the weight of all of them
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """A metric at every threshold, with intervals for each and for all at once; shape (G,)."""
+    """A metric at every threshold, with pointwise and simultaneous intervals; shape (G,)."""
 
     value: Floats
     low: Floats
@@ -49,7 +49,7 @@ class Band:
     highest: Floats
 
     def through(self, at: int, known: tuple[float, float, float], falls: int = 0) -> "Band":
-        """Return the band with another estimate of one threshold.
+        """Return the band with another estimate at one threshold.
 
         `known`: the value there and the ends of its interval; `falls`: whether the metric falls as
         the threshold rises (1), rises (-1), or may do either.
@@ -66,13 +66,13 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class CurveBands:
-    """What is known of the curve."""
+    """Estimated curves with their bands."""
 
     # threshold, items, (G,): ascending thresholds, and the items from each on.
     threshold: Floats
     items: Floats
     total: float  # all items
-    bands: Mapping[str, Band]  # by metric; only those that labels can tell
+    bands: Mapping[str, Band]  # by metric; only those that the labels determine
     # Average precision and the area under the ROC curve, with the ends of their intervals.
     areas: Mapping[str, tuple[float, float, float]]
     inner: slice  # the thresholds over which the bands hold at once
@@ -87,7 +87,7 @@ def curve_bands(
     thresholds: int = THRESHOLDS,  # at most so many, while items without a label are left
     own: float | None = None,  # a threshold that is always among them
 ) -> CurveBands:
-    """Return the metrics at every threshold, or at some hundreds of them, with intervals.
+    """Metrics at every threshold, or at some hundreds of them, with intervals.
 
     >>> one, zero = np.ones(4), np.zeros(4, dtype=int)
     >>> bins = ScoreBins(np.arange(4.0), one, one, np.array([0, 1, 0, 1.0]), zero, zero, one > 0)
@@ -136,7 +136,7 @@ def curve_bands(
 def drawn_positives(
     bins: ScoreBins, *, rng: np.random.Generator, draws: int = DRAWS
 ) -> tuple[Floats, Floats]:
-    """Return how many positives there are from each of `starts` on: expected, (G,), and drawn.
+    """Return the number of positives from each of `starts` on: expected, (G,), and drawn.
 
     >>> told, none = np.array([10.0, 10.0]), np.zeros(2, dtype=int)
     >>> bins = ScoreBins(np.arange(2.0), 10 * told, told, told / 2, np.arange(2), none, none > 0)
@@ -155,7 +155,7 @@ def drawn_positives(
 
 
 def _thinned(bins: ScoreBins, most: int, own: float | None) -> Ints:
-    """Return the bins at which thresholds lie: all, or else evenly by items and by labels."""
+    """Bins at which thresholds lie: all, or spaced evenly by items and by labels."""
     starts = bins.starts
     if starts.size <= most:
         return starts
@@ -170,16 +170,16 @@ def _thinned(bins: ScoreBins, most: int, own: float | None) -> Ints:
 
 
 def _inner(share: Floats) -> slice:
-    """Return the thresholds between the 1% and the 99% quantile of the score."""
+    """Thresholds between the 1% and the 99% quantile of the score."""
     inside = np.flatnonzero((share <= 1 - _TAIL) & (share >= _TAIL))
     return slice(int(inside[0]), int(inside[-1]) + 1) if inside.size else slice(0, share.size)
 
 
-# Intervals: quantiles of what was drawn, at each threshold or widened for all of them at once.
+# Intervals: quantiles of the draws, pointwise or simultaneous.
 
 
 def _quantiles(lower: Floats, upper: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Return the ends beyond which one more draw lies as often as it may, however few there are."""
+    """Pointwise quantiles of the draws, corrected for their finite number."""
     tail = (1 - confidence) / 2
     low = np.quantile(lower, tail, axis=0, method="weibull")
     return np.asarray(low), np.asarray(np.quantile(upper, 1 - tail, axis=0, method="weibull"))
@@ -207,11 +207,11 @@ def _band(value: Floats, lower: Floats, upper: Floats, inner: slice, confidence:
 def simultaneous(
     lower: Floats, upper: Floats, confidence: float, inner: slice = slice(None)
 ) -> tuple[Floats, Floats]:
-    """Return the band that so large a share of the drawn curves never leaves.
+    """Return the band that contains this share of the drawn curves entirely.
 
-    Its ends are the k-th lowest and the k-th highest curve at every threshold. k is the largest
-    with which that holds: no threshold counts more than another, however they vary. A curve's
-    depth is counted among the others, as that of one more curve would be.
+    Its ends are the k-th lowest and the k-th highest curve at every threshold, for the largest such
+    k: all thresholds count equally, however they vary. A curve's depth leaves out the curve itself,
+    as for one more curve.
 
     `lower`, `upper`, (D, G): each drawn curve, at its lowest and at its highest.
 
@@ -221,14 +221,14 @@ def simultaneous(
     (True, True)
     """
     number = len(lower)
-    # The least number of curves, with itself, on either side.
+    # The least number of curves, including itself, on either side.
     depth = np.minimum(*(_ranks(each[:, inner]).min(axis=1) for each in (lower, -upper)))
     k = max(int(np.sort(depth)[int((1 - confidence) * number)]) - 1, 1)
     return np.sort(lower, axis=0)[k - 1], np.sort(upper, axis=0)[number - k]
 
 
 def _ranks(values: Floats) -> Ints:
-    """Return how many of a column are no larger than each value, of shape (D, G)."""
+    """Return the number of values in the column no larger than each value, shape (D, G)."""
     order = values.argsort(axis=0)
     line = np.take_along_axis(values, order, axis=0)
     rank = np.broadcast_to(np.arange(1, len(values) + 1)[:, None], values.shape).copy()
@@ -244,7 +244,7 @@ def _ranks(values: Floats) -> Ints:
 
 @dataclass(frozen=True, eq=False)
 class _Walk:
-    """The posterior of the shares of yes along the cells: a hidden Markov chain on a grid."""
+    """Posterior of the shares of yes along the cells: a hidden Markov chain on a grid."""
 
     cells: Cells
     # rates, likelihood, (D, C, L): the shares of yes at the points of the grid, which is even in
@@ -253,12 +253,12 @@ class _Walk:
     likelihood: Floats
     weight: Floats  # (S, D): posterior probability of each size of the walk and slope of the line
     forward: Floats  # (S, D, C, L): the chances of the points given the labels up to a cell
-    # (S, L, L): the chances of going from one point to another, by the gap between two cells.
+    # (S, L, L): transition probabilities of the points, by the gap between two cells.
     moves: Mapping[float, Floats]
 
     @classmethod
     def learned(cls, cells: Cells) -> Self:
-        """Return the posterior, given the cells' labels."""
+        """Return the posterior given the cells' labels."""
         end = ceil(min(_FARTHEST, log(2.0 * float(cells.items[0]))) / _STEP)
         number = 2 * end + 1
         log_odds = _SLOPES[:, None, None] * cells.place[:, None] + _STEP * np.arange(-end, end + 1)
@@ -279,22 +279,22 @@ class _Walk:
         return cls(cells, expit(log_odds), likelihood, weight / weight.sum(), forward, moves)
 
     def means(self) -> Floats:
-        """Return the expected share of yes in each cell, of shape (C,)."""
+        """Return the expected share of yes in each cell, shape (C,)."""
         mean = np.zeros(self.cells.gap.size)
-        later = np.ones_like(self.forward[..., 0, :])  # what the cells after say of each point
+        later = np.ones_like(self.forward[..., 0, :])  # likelihood of each point by the later cells
         for c in reversed(range(mean.size)):
             chances = self.forward[..., c, :] * later
             rate = (chances * self.rates[:, c]).sum(axis=-1) / chances.sum(axis=-1)
             mean[c] = (self.weight * rate).sum()
-            # Moves are as likely as those back.
+            # The chain is reversible.
             later = (self.likelihood[:, c] * later) @ self.moves[float(self.cells.gap[c])]
             later /= later.max(axis=-1, keepdims=True)
         return mean
 
     def draw(self, draws: int, rng: np.random.Generator) -> Floats:
-        """Return shares of yes in the cells, drawn together: of shape (draws, C).
+        """Joint draws of the shares of yes in the cells, shape (draws, C).
 
-        Each has a size of the walk and a slope, and goes from the last cell back to the first.
+        Each has a step size of the walk and a slope, and goes from the last cell back to the first.
         """
         slopes, cells, number = self.rates.shape
         last = cells - 1
@@ -312,7 +312,7 @@ class _Walk:
             if c < last:
                 table = table * self.moves[float(self.cells.gap[c + 1])][size, :, at]
             table = np.cumsum(table, axis=-1)
-            # A point that no way leads from has no chances, and is never where a draw stands.
+            # A point without successors has probability 0, and no draw reaches it.
             table /= np.maximum(table[:, -1:], np.finfo(np.float64).tiny)
             # All rows as one ascending line: row r lies between r and r + 1.
             line = (table + np.arange(stands.size)[:, None]).ravel()
@@ -323,11 +323,10 @@ class _Walk:
 
 
 def _moves(number: int, gap: float) -> Floats:
-    """Return the chances to go from one point of the grid to another, by the size of the walk.
+    """Transition probabilities of the grid, by the step size of the walk.
 
-    A normal step that would lead beyond the ends is not made. So no point is better than another
-    in the long run. At the beginning of a chain all points are equally likely. The shape is
-    (S, number, number).
+    Steps beyond the ends are not made, so the stationary distribution is uniform. At the beginning
+    of a chain all points are equally likely. The shape is (S, number, number).
     """
     if gap == np.inf:
         return np.full((_WALKS.size, number, number), 1 / number)

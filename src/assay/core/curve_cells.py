@@ -1,4 +1,4 @@
-"""Cells along a score, within which shares of yes are taken to be alike, and errors along it."""
+"""Cells along a score with constant shares of yes, and errors along it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ import numpy as np
 from assay.core.bins import CURVES, ScoreBins
 from assay.core.types import Bools, Floats, Ints
 
-# Errors along the curve of a score, and those that no label has shown.
+# Errors along the curve of a score, observed and unobserved.
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,14 +44,14 @@ class Curves:
         return {name: _share(right, errors) for name, (right, errors) in found.items()}
 
     def measures(self, names: Sequence[str]) -> dict[str, Floats]:
-        """Return some of `CURVES`, and where all are asked for the areas."""
+        """Return some of `CURVES`; with areas if all are requested."""
         return self.metrics(names) | (self.areas() if tuple(names) == CURVES else {})
 
     def areas(self) -> dict[str, Floats]:
-        """Return average precision and the area under the ROC curve, of shape (D,).
+        """Average precision and the area under the ROC curve, shape (D,).
 
-        Items of one score come all at once, as scikit-learn has it. Where thresholds were left out
-        the items between come evenly, but for those that no error keeps from being in order.
+        Items of one score enter together, as in scikit-learn. Where thresholds were left out the
+        items between are spread evenly, except where they are perfectly ordered.
         """
         recall = _share(self.above, self.missed)
         fallout = 1 - _share(self.items[0] - self.items - self.missed, self.wrong)
@@ -67,23 +67,24 @@ class Curves:
 
 
 def _share(right: Floats, errors: Floats) -> Floats:
-    """Return right / (right + errors), 1 where there is neither."""
+    """Return right / (right + errors); 1 where both are 0."""
     every = right + errors
     return np.clip(np.divide(right, every, out=np.ones_like(every), where=every > 0), 0.0, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Unseen:
-    """How far the truth may be from what neighbours in score suggest, given the labels alone.
+    """How far the truth may be from what neighbouring scores suggest, given the labels alone.
 
     A stratum of W items with n labels and no find may hold W Beta(1, n) positives (Clopper and
-    Pearson), wherever in it they do most. Of several strata one counts, that in which they do most,
-    as Fay and Feuer (1997) have it for sums of unequal weights. Below the lowest find and above the
-    highest one there may be none at all. Half of the drawn populations are moved so far (mid-p):
-    without a find one end of an interval cannot miss, and the other one allows for 3.0 W/n at 95%.
+    Pearson), wherever in it they have the largest effect. Only the stratum with the largest effect
+    counts, as in Fay and Feuer (1997) for sums of unequal weights. Below the lowest find and above
+    the highest one there may be none at all. Half of the drawn populations are moved that far
+    (mid-p): without a find one end of an interval cannot miss, and the other allows for 3.0 W/n at
+    95%.
     """
 
-    # left, one, (S,): items without a label, by stratum, and how many of them a further label would
+    # left, one, (S,): unlabelled items by stratum, and the number of them that one more label would
     # stand for.
     left: Floats
     one: Floats
@@ -95,7 +96,7 @@ class Unseen:
 
     @classmethod
     def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
-        """Return what the labels leave open, at thresholds given by the bins where they lie."""
+        """Uncertainty left by the labels, at thresholds given by their bins."""
         told = bins.stratum >= 0
         place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right")[told]
         shape = (int(bins.stratum.max()) + 1, thresholds.size + 1)
@@ -119,7 +120,7 @@ class Unseen:
     ) -> tuple[list[Curves], list[Curves]]:
         """Return the drawn populations at their worst, in two ways, and at their best, in two.
 
-        `positives`, (D, S): those among the items without a label.
+        `positives`, (D, S): positives among the unlabelled items.
         """
         moved = np.arange(len(positives))[:, None] % 2
         most = moved * rng.exponential(size=moved.shape) * self.one
@@ -145,13 +146,13 @@ class Unseen:
 
 
 def _finds(found: Floats) -> tuple[int, int]:
-    """Return the last threshold below which nothing was found, and the first with none from it."""
+    """Return the last threshold with no finds below it, and the first with no finds from it on."""
     at = np.flatnonzero(found)
     return (int(at[0]), int(at[-1]) + 1) if at.size else (found.size - 1, 0)
 
 
 def _between(counts: Floats, start: int, end: int, moved: Ints) -> Floats:
-    """Return counts, on one side of each threshold, of those between two thresholds alone."""
+    """Return counts, on one side of each threshold, of the items between two thresholds."""
     place = np.arange(counts.shape[1])
     place = np.minimum(place, end) if start < end else np.maximum(place, end)
     beyond = counts[:, start : start + 1].sum(axis=1, keepdims=True)
@@ -159,7 +160,7 @@ def _between(counts: Floats, start: int, end: int, moved: Ints) -> Floats:
 
 
 def _largest(more: Floats, there: Floats) -> Floats:
-    """Return how many of a stratum's items, (D, S), can be on one side of each, (S, G), at most."""
+    """Upper bound of a stratum's items, (D, S), on one side of each threshold, (S, G)."""
     found = np.zeros((len(more), there.shape[1]))
     for each, most in zip(more.T, there, strict=True):
         if each.any():
@@ -173,16 +174,16 @@ _CELLS = 64  # at least
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """Items that are taken to be alike, C cells of them, beside G thresholds."""
+    """C cells of items assumed to be alike, and G thresholds."""
 
-    # labels, positives, left, (C,): labels, those with a yes, and items without a label.
+    # labels, positives, left, (C,): labels, those with a yes, and unlabelled items.
     labels: Floats
     positives: Floats
     left: Floats
     stratum: Ints  # (C,)
-    # (C,): how far each is from the one before, as a share of all; infinite where a chain begins.
+    # (C,): distance from the previous one, as a share of all; infinite at the start of a chain.
     gap: Floats
-    share: Floats  # (C, G): of its items without a label, those from each threshold on
+    share: Floats  # (C, G): of its unlabelled items, those from each threshold on
     # known, items, (G,): positives among the labels, and items, from each threshold on.
     known: Floats
     items: Floats
@@ -190,7 +191,7 @@ class Cells:
 
     @classmethod
     def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
-        """Return the cells of these bins, beside thresholds given by the bins where they lie."""
+        """Return the cells of these bins, with thresholds given by their bins."""
         cell, gap, stratum = _cut(bins)
         number = thresholds.size
         place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right") - 1
@@ -229,7 +230,7 @@ class Cells:
 
     @property
     def place(self) -> Floats:
-        """How far each is from the middle of its chain, shape (C,); negative below it."""
+        """Signed distance from the middle of its chain, shape (C,); negative below it."""
         first = np.isinf(self.gap)
         far = np.where(first, 0.0, self.gap).cumsum()
         starts = np.flatnonzero(first)
@@ -237,19 +238,19 @@ class Cells:
         return np.asarray(far - middle[first.cumsum() - 1])
 
     def curves(self, more: Floats) -> Curves:
-        """Return the curves with so many positives among the items without a label, (D, C)."""
+        """Return the curves with this many positives among the unlabelled items, (D, C)."""
         above = more @ self.share + self.known
         return Curves(above[:, :1] - above, self.items - above, self.items, self.tied)
 
 
 def _cut(bins: ScoreBins) -> tuple[Ints, Floats, Ints]:
-    """Return the cell of each bin, -1 where labels cannot tell; the cells' gaps and strata.
+    """Return the cell of each bin (-1 outside of the strata), and the cells' gaps and strata.
 
     A run of neighbouring bins of one stratum is cut into cells of equal size: as many as its number
-    of labels allows, and so many that all are narrow; those without labels lean on others. Which of
-    its items have labels, and what they say, is not looked at. Half of a gap is by strata, each as
-    wide as another: they are made to differ, whatever labels they have. The other half is by the
-    log odds of the rank: few items in a tail differ as much in score as many in the middle.
+    of labels allows, and enough for narrow cells; cells without labels borrow from others. The
+    choice ignores which items have labels, and the labels themselves. Half of a gap is by strata,
+    each equally wide, because strata are made to differ. The other half is by the log odds of the
+    rank: a few items in a tail differ as much in score as many in the middle.
     """
     cell, gap, stratum = np.full(bins.score.size, -1), list[float](), list[int]()
     order = np.lexsort((np.arange(bins.score.size), bins.chain))
@@ -276,7 +277,7 @@ def _cut(bins: ScoreBins) -> tuple[Ints, Floats, Ints]:
 
 
 def _mixed(gap: Floats, items: Floats) -> Floats:
-    """Return the mean of the gaps and of the differences in log odds of the rank.
+    """Mean of the gaps and of the differences in log odds of the rank.
 
     Rounded to powers of the root of 2, so that few differ.
     """

@@ -1,13 +1,13 @@
 """The seven ways of the papers to cut a score profile into strata, and one of our own.
 
 ``depth``, ours, is for metrics that need both predicted labels. Errors lie near the threshold, and
-how far they reach is not known: of a rare class, nearly all of the missed positives may be among
-one in a hundred of the items that are called no. Strata by ``depth`` widen with the number k of
-items between them and the threshold, in equal steps of log(1 + k/m), m the number of items with
-the other predicted label. That is the scale on which errors are to be expected: a classifier that
-says yes to m items misses positives by the order of m, not of all items. Where both labels are
-predicted equally often strata are nearly of equal size, and the rarer a label, the more the other's
-strata widen. It depends on the order of the scores alone, whatever their scale.
+how far they reach is unknown: for a rare class, nearly all missed positives may be among one in a
+hundred of the items predicted no. Strata by ``depth`` widen with the number k of items between them
+and the threshold, in equal steps of log(1 + k/m), m the number of items with the other predicted
+label. That is the scale on which errors are to be expected: a classifier that says yes to m items
+misses positives by the order of m, not of all items. If both labels are predicted equally often,
+strata are nearly of equal size. The rarer a label, the more the other's strata widen. The method
+depends only on the order of the scores.
 
 References
 ----------
@@ -33,7 +33,7 @@ from assay.core.special import expit
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError, did_you_mean
 
-UNEVEN = "strata hold"  # what a note begins with that tells of strata of unequal sizes
+UNEVEN = "strata hold"  # prefix of notes on strata of unequal sizes
 
 METHODS: Mapping[str, str] = MappingProxyType(
     {
@@ -49,8 +49,8 @@ METHODS: Mapping[str, str] = MappingProxyType(
         "log odds it is (Dalenius and Gurney)",
         "ladder": "strata from the highest score down, each a step of the same ratio of all items "
         "above it, of 40 items or more",
-        "auto": "strata of equal size for a metric of one predicted label; for one of both, half "
-        "as many for each, that widen away from the threshold",
+        "auto": "equal size for a metric of one predicted label; otherwise half as many per "
+        "label, widening away from the threshold",
     }
 )
 
@@ -59,20 +59,20 @@ _LEAST_RUNG = 40  # items: twice a round of bets, which must not use up a stratu
 
 _ALIASES = {"eqwd": "equal", "eqsz": "perc"}
 
-# The stratum number of each cell, in which gaps mean empty strata, and notes on what happened.
+# The stratum number of each cell, in which gaps mean empty strata, and notes from cutting.
 _Numbered = tuple[Ints, list[str]]
 
 
 @dataclass(frozen=True)
 class Facing:
-    """Where the threshold is, seen from the items of one predicted label."""
+    """Position of the threshold as seen from the items of one predicted label."""
 
     up: bool  # whether it lies above their scores
     others: int  # the items on its other side
 
 
 def canonical_method(name: str) -> str:
-    """Return the name under which a stratification method is known here.
+    """Canonical name of a stratification method.
 
     >>> canonical_method("EQSZ")
     'perc'
@@ -93,9 +93,9 @@ def cut(profile: Profile, method: str, bins: int, facing: Facing | None = None) 
     """Cut a profile into strata.
 
     No stratum is empty and each point is the lower end of a cell, so `sizes` counts the items
-    exactly. A cell goes whole to the side of a boundary on which its mean lies. Where fewer than
-    `bins` strata come out, the notes say why; with no more cells than `bins`, each cell is a
-    stratum whatever the method.
+    exactly. A cell is never split: it goes to the side of a boundary on which its mean lies. If
+    there are fewer than `bins` strata, the notes say why. With at most `bins` cells, each cell is a
+    stratum for any method.
 
     >>> from assay.core.profile import profile_of
     >>> cut(profile_of(np.array([0.0, 0.1, 0.2, 0.3, 0.8, 1.0])), "perc", 3).points
@@ -169,11 +169,11 @@ def _depth(profile: Profile, K: int, facing: Facing) -> Ints:
 
 
 def spread_of(profile: Profile) -> Floats:
-    """Return what each cell adds to the total of sqrt(q (1 - q)).
+    """Contribution of each cell to the total of sqrt(q (1 - q)).
 
-    q is the score itself where scores are probabilities (told, or all between 0 and 1), and
-    otherwise the chance whose log odds it is. Where a model is all but sure, it may be wrong: no
-    chance is taken to be nearer to 0 or 1 than one in fifty.
+    q is the score itself if scores are probabilities (declared, or all between 0 and 1), and
+    otherwise the probability whose log odds it is. A very confident model may be wrong, so q is
+    kept at least one in fifty away from 0 and 1.
     """
     is_chance = (profile.scale or scale_of(profile.min, profile.max)) == "probability"
     q = np.clip(profile.mean if is_chance else expit(profile.mean), _SUREST, 1 - _SUREST)
@@ -181,10 +181,10 @@ def spread_of(profile: Profile) -> Floats:
 
 
 def _ladder(profile: Profile, K: int) -> _Numbered:
-    """Make steps of the same ratio of items above, from the highest score down.
+    """Cut so that the number of items above grows by a constant ratio, from the highest score down.
 
-    What keeps a floor is told by how many items are above a threshold, on any scale: a tenth more
-    of them is a step whether there are a thousand or a million.
+    Whether a floor is kept depends on the number of items above a threshold, on any scale: a tenth
+    more of them is a step whether there are a thousand or a million.
     """
     count = profile.count[::-1].astype(np.float64)
     ratio = max(float(count.sum()) / _LEAST_RUNG, 1.0) ** (1 / max(K - 1, 1))
@@ -238,7 +238,7 @@ def _km(profile: Profile, K: int) -> _Numbered:
 
 
 def _gmm(profile: Profile, K: int) -> _Numbered:
-    """Give each cell to the component that is the most probable for its mean."""
+    """Assign each cell to the most probable component for its mean."""
     z = _unit(profile)
     W = profile.count.astype(np.float64)
     mixture = gaussian_mixture(z, W, K)
@@ -275,7 +275,7 @@ _CUT: dict[str, Callable[[Profile, int], _Numbered]] = {
 
 
 def _equal_parts(amount: Floats, K: int) -> Ints:
-    """Cut the cells into parts that each have, as nearly as whole cells allow, an equal amount."""
+    """Cut the cells into parts of equal amounts, as nearly as whole cells allow."""
     cumulated = np.concatenate([[0.0], np.cumsum(amount)])
     target = cumulated[-1] * np.arange(1, K) / K
     after = np.searchsorted(cumulated, target)
@@ -288,7 +288,7 @@ def _equal_parts(amount: Floats, K: int) -> Ints:
 def _without_overflow(scores: Floats) -> Floats:
     """Divide by the power of two that brings the largest magnitude to between 1/2 and 1.
 
-    Differences and totals of scores can then not overflow, and rounding is as without.
+    Then differences and totals of scores cannot overflow, and rounding stays the same.
     """
     _, exponent = np.frexp(np.abs(scores).max())
     scaled: Floats = np.ldexp(scores, -exponent)
@@ -296,7 +296,7 @@ def _without_overflow(scores: Floats) -> Floats:
 
 
 def _unit(profile: Profile) -> Floats:
-    """Move and stretch the cells' means so that they run from 0 to 1."""
+    """Rescale the cells' means to run from 0 to 1."""
     z = _without_overflow(profile.mean)
     unit: Floats = (z - z[0]) / (z[-1] - z[0])
     return unit

@@ -1,8 +1,8 @@
-"""Cuts of strata: the variable they are made by, the points on its line, the stratum of each piece.
+"""Cuts of strata: the variable they are made by, the cut points, the stratum of each interval.
 
 Paper 1 cuts by the score. Paper 2 (section 3.5) cuts by z, the probability of the predicted class
-when the classifier is probabilistic and the magnitude of its output when it is not. Where several
-classifiers are judged together, their scores have no common scale; their ranks have.
+for a probabilistic classifier and the magnitude of its output otherwise. The scores of several
+classifiers have no common scale, so their ranks are used.
 """
 
 import operator
@@ -40,10 +40,10 @@ class Cuts:
     # The stratum of each interval, one more than there are points. They differ from 0, 1, 2, ...
     # only for a Gaussian mixture: around a narrow component, a wide one has both flanks.
     owner: tuple[int, ...]
-    notes: tuple[str, ...] = ()  # what happened while cutting, in plain sentences
+    notes: tuple[str, ...] = ()  # notes from cutting, in plain sentences
 
     def __post_init__(self) -> None:
-        """Refuse points out of order and strata without an interval."""
+        """Refuse unordered points, and strata without an interval."""
         points = np.array(self.points, dtype=np.float64)
         if not np.isfinite(points).all() or not (points[:-1] < points[1:]).all():
             raise DesignError(
@@ -100,7 +100,7 @@ class Cuts:
         return sizes
 
     def describe(self) -> list[str]:
-        """Return the scores of each stratum in words.
+        """Descriptions of the score range of each stratum.
 
         >>> Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1)).describe()
         ['0.2 to 0.3', 'below 0.2 and 0.3 or more']
@@ -116,7 +116,7 @@ class Cuts:
         return [" and ".join(intervals) for intervals in owned]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can carry; `from_dict` restores it exactly."""
+        """Return the cuts as JSON values; `from_dict` restores them exactly."""
         return {
             "method": self.method,
             "points": list(self.points),
@@ -126,10 +126,10 @@ class Cuts:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Restore what `to_dict` returned.
+        """Restore the result of `to_dict`.
 
-        Raises `KeyError`, `TypeError` or `ValueError` on anything else; `Strata.from_dict`, which
-        knows the whole, tells the user.
+        Raises `KeyError`, `TypeError` or `ValueError` on anything else; `Strata.from_dict` tells
+        the user.
         """
         return cls(
             method=str(stored["method"]),
@@ -140,10 +140,10 @@ class Cuts:
 
 
 def _distinct_texts(points: tuple[float, ...]) -> list[str]:
-    """Write the points with three digits, or with as many as tell neighbours well apart.
+    """Return the points as text with three digits, or as many as distinguish neighbours well.
 
-    Scores pile up near 1, where three digits would make 0.99986 a 1: an error of a twentieth of
-    the distance to the nearest neighbour is the most that a text may have.
+    Scores pile up near 1, where three digits would turn 0.99986 into 1. A text may be wrong by at
+    most a twentieth of the distance to the nearest neighbour.
     """
     gaps = [inf, *(high - low for low, high in pairwise(points)), inf]
     nearest = [min(gaps[i : i + 2]) for i in range(len(points))]
@@ -159,14 +159,14 @@ def _short(point: float, error: float) -> str:
 
 
 Variable = Literal["score", "confidence", "rank"]
-# Between these a design chooses; the rank is what there is for several classifiers.
+# A design chooses between these; several classifiers use the rank.
 VARIABLES: tuple[str, ...] = ("score", "confidence")
 
 
 def confidence(score: Floats, predicted: Bools, scale: Scale, threshold: float = 0.0) -> Floats:
-    """Return paper 2's stratification variable z (section 3.5).
+    """Paper 2's stratification variable z (section 3.5).
 
-    `score`, `predicted`, (N,): the classifier's output, and whether it said yes; `scale`:
+    `score`, `predicted`, (N,): the classifier's output, and whether it predicted yes; `scale`:
     probability: z is the probability of the predicted class, p or 1 - p. Margin: z is the distance
     from the threshold, the paper's abs(C(x)) at threshold 0.
 
@@ -181,7 +181,7 @@ def confidence(score: Floats, predicted: Bools, scale: Scale, threshold: float =
 
 
 def rank(score: Floats, profile: Profile) -> Floats:
-    """Return the share of the items that score lower, with half of those that count as equal.
+    """Share of the items that score lower, with half of those in the same cell.
 
     `score`, (N,): the classifier's output; each value lies in a cell of the profile.
 

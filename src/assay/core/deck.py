@@ -20,7 +20,7 @@ constant over one common shuffle, and two seeds would draw related samples. h is
 of degski [1]_ because it is DuckDB's ``hash`` of an integer (``murmurhash64`` in its source, though
 MurmurHash3's finaliser is another function), which makes the deck all but free on the engine that
 reads the most rows. SHA-256 is there with the same answer in Python, DuckDB, PostgreSQL and Spark.
-`assay.predictions.sql.deck` says all this in their SQL.
+`assay.predictions.sql` says all this in their SQL.
 
 References
 ----------
@@ -31,6 +31,7 @@ References
 from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b, sha256
+from typing import Literal
 
 import numpy as np
 
@@ -38,6 +39,7 @@ from assay.core.types import Ints, Words
 from assay.errors import InputError, PredictionsError
 
 Id = int | str
+IdKind = Literal["integer", "string"]
 
 MULTIPLIER = 0xD6E8FEB86659FD93
 SHIFT = 32
@@ -47,7 +49,7 @@ NUMBERS = 2**64
 
 
 def number(id: Id, seed: int) -> int:
-    """Return the item's number in plain Python: the definition that every other form must match.
+    """Return the item's number in plain Python: the reference for all other implementations.
 
     0 to 2^64 - 1; the item with the smallest number is dealt first.
 
@@ -60,7 +62,7 @@ def number(id: Id, seed: int) -> int:
 
 
 def numbers(ids: Ints | Words | Sequence[Id], seed: int) -> Words:
-    """Return the numbers of many items: `number` of each, in order.
+    """Numbers of many items: `number` of each, in order.
 
     `ids`: as `digest` takes them.
 
@@ -71,7 +73,7 @@ def numbers(ids: Ints | Words | Sequence[Id], seed: int) -> Words:
 
 
 def key(seed: int) -> int:
-    """Return K(seed), the 64 bits that make one seed's order unlike another's.
+    """K(seed), the 64 bits that make one seed's order unlike another's.
 
     >>> key(1)
     6402841768844205961
@@ -84,7 +86,7 @@ def key(seed: int) -> int:
 
 
 def digest(ids: Ints | Words | Sequence[Id]) -> Words:
-    """Return d(id) for each id: the part of a number that does not depend on the seed.
+    """d(id) for each id: the part of a number that does not depend on the seed.
 
     `ids`: one column of ids. An array of integers is a hundred times faster than a sequence.
 
@@ -108,13 +110,13 @@ def digest(ids: Ints | Words | Sequence[Id]) -> Words:
 
 
 def mix(words: Words) -> Words:
-    """Return h(word) for each word; the words given are left as they are.
+    """h(word) for each word; the input is not changed.
 
     >>> mix(np.array([0, 1], dtype=np.uint64))
     array([                  0, 4717996019076358352], dtype=uint64)
     """
     if words.dtype != np.uint64:
-        # A signed shift would drag the sign along and give other numbers without a sound.
+        # A signed shift would propagate the sign and silently give other numbers.
         raise InputError(f"words of type {words.dtype} cannot be mixed", details="uint64 is needed")
     mixed = words.copy()
     mix_in_place(mixed)
@@ -122,7 +124,7 @@ def mix(words: Words) -> Words:
 
 
 def mix_in_place(words: Words, multiplier: int = MULTIPLIER) -> None:
-    """Put h(word) in the place of each word, of type uint64; by another multiplier, the like."""
+    """Replace each word, of type uint64, by h(word), optionally with another multiplier."""
     shifted = np.right_shift(words, SHIFT, out=np.empty_like(words))
     for _ in range(2):
         words ^= shifted
@@ -132,9 +134,9 @@ def mix_in_place(words: Words, multiplier: int = MULTIPLIER) -> None:
 
 
 def unmix(words: Words) -> Words:
-    """Return the words whose h these are: integer ids of their digests.
+    """Words whose h these are: integer ids from their digests.
 
-    A word exclusive or its upper half is undone by the same; a product, by the inverse modulo 2^64.
+    The xor with the upper half is its own inverse; a product is inverted modulo 2^64.
 
     >>> unmix(mix(np.array([0, 7, 2**63], dtype=np.uint64)))
     array([                  0,                   7, 9223372036854775808], dtype=uint64)

@@ -1,4 +1,4 @@
-"""Design: how to sample, and which goals that can serve. Frozen, checked once, kept as JSON."""
+"""Design: how to sample, and the goals it can serve. Frozen, checked once, stored as JSON."""
 
 import json
 from collections.abc import Mapping
@@ -150,50 +150,50 @@ class Design:
 
     @property
     def recycles(self) -> bool:
-        """Whether labels of one classifier are used again for others, as paper 3 does it."""
+        """Whether labels of one classifier are reused for others, as in paper 3."""
         return self.allocation.startswith("recycle")
 
     @property
     def anytime(self) -> bool:
-        """Whether its interval is right at every look at once, by a theorem."""
+        """Whether its interval is valid at every look simultaneously, by a theorem."""
         return INTERVALS[self.interval].anytime
 
     @property
     def may_stop(self) -> bool:
-        """Whether its interval is made to be right at the first narrow look, which stops it."""
+        """Whether its interval is calibrated for stopping at the first narrow look."""
         return INTERVALS[self.interval].may_stop and self.stop != "budget"
 
     @property
     def holds(self) -> str:
-        """When its interval is right, in words.
+        """When its interval is valid, as text.
 
         Examples
         --------
         >>> Design().holds
-        'made to be right when it stops, by simulation; looks on the way may miss'
+        'covers when the campaign stops (by simulation); before that it may miss more'
         """
         if self.anytime:
-            return "right at every look, by a theorem, for items that can be judged"
+            return "right at every look (a theorem), for items that can be judged"
         if self.may_stop:
-            return "made to be right when it stops, by simulation; looks on the way may miss"
-        return "made for one look"
+            return "covers when the campaign stops (by simulation); before that it may miss more"
+        return "for a single look"
 
     @classmethod
     def centred(cls) -> Self:
-        """Estimate ± `within` is itself right, by simulation; the interval is symmetric.
+        """Estimate ± `within` is itself valid, by simulation; the interval is symmetric.
 
-        It stops when both ends of the interval are near enough, which takes some more labels than
-        ``Design()``.
+        It stops when both ends of the interval are near enough, which takes somewhat more labels
+        than ``Design()``.
         """
         return cls(stop="centred")
 
     @classmethod
     def guaranteed(cls) -> Self:
-        """Its interval is right at every look at once, by a theorem, for any population.
+        """Its interval is valid at every look simultaneously, by a theorem, for any population.
 
-        Strata are drawn at random with known chances, and the interval is what no bettor could
-        grow rich against. For items that can be judged; those that cannot be are bet on at their
-        worst beside it, which the worst case, and a yes or no, rest on.
+        Strata are drawn at random with known probabilities, and the interval has the values against
+        which no bettor could grow rich. This is for judgeable items. The others are also bet on at
+        their worst, for the worst case and for a yes or no.
         """
         return cls(strata="perc", bins=8, allocation="chance", interval="betting")
 
@@ -201,18 +201,18 @@ class Design:
     def ladder(cls) -> Self:
         """For the question which threshold keeps a floor: strata are steps down the scores.
 
-        What is certified is true by a theorem, at every look (`core.ladder`).
+        The certified threshold is correct by a theorem, at every look (`core.ladder`).
         """
         return cls(strata="ladder", bins=200, allocation="chance", interval="betting")
 
     @classmethod
     def fixed(cls) -> Self:
-        """One look, at the end of a budget: the narrowest interval, which peeking would spoil."""
+        """One look, at the end of a budget: the narrowest interval, invalid with peeking."""
         return cls(stop="budget")
 
     @property
     def beside(self) -> Self:
-        """The design for a metric that labels were not allocated by: they did not follow it."""
+        """The design for a metric that the labels were not allocated for."""
         return replace(self, allocation="pro") if self.allocation == "explore" else self
 
     @classmethod
@@ -317,7 +317,7 @@ class Design:
 
     @classmethod
     def simple_random(cls) -> Self:
-        """Label items at random, whatever their score: what most people do today."""
+        """Label items at random, for any score: the most common practice today."""
         return cls(
             strata="perc",
             bins=1,
@@ -326,13 +326,13 @@ class Design:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the design as plain values; what is paper 3's alone is left out of others."""
+        """Return the design as plain values; paper 3's fields are left out of other designs."""
         values = asdict(self)
         return {k: v for k, v in values.items() if v is not None or k not in _PAPER_3}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the design that `to_dict` was called on."""
+        """Return the design from the result of `to_dict`."""
         return cls(**known_names(cls.__name__, values, tuple(each.name for each in fields(cls))))
 
     def to_json(self) -> str:
@@ -341,7 +341,7 @@ class Design:
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the design that `to_json` was called on."""
+        """Return the design from the result of `to_json`."""
         return cls.from_dict(parse("design", text))
 
 
@@ -354,7 +354,7 @@ MODES: dict[str, Design] = {
 
 
 def default_design(goal: Goal) -> Design:
-    """Return the design that serves a goal when none is chosen.
+    """Return the default design for a goal.
 
     >>> default_design(Goal("precision", at_least=0.95)) == Design.guaranteed()
     True
@@ -365,12 +365,12 @@ def default_design(goal: Goal) -> Design:
 
 
 def fitted(design: Design, goal: Goal) -> Design:
-    """Return the design with as many strata as the labels of a goal can carry.
+    """Return the design with as many strata as the goal's number of labels supports.
 
     Where ``auto`` cuts and half the width is to be `within`, a metric with a known denominator
     takes at most z^2 / (4 within^2) labels at random; a stratum should have twelve of these. With
-    fewer the interval is too narrow: its strata's spreads are known too badly. Up to ±0.08 that
-    leaves all sixteen.
+    fewer the interval is too narrow: the spreads of its strata are poorly estimated. Up to ±0.08
+    that leaves all sixteen.
 
     >>> [fitted(Design(), Goal("accuracy", within=within)).bins for within in (0.05, 0.1, 0.2)]
     [16, 8, 4]
@@ -382,10 +382,10 @@ def fitted(design: Design, goal: Goal) -> Design:
 
 
 def ends_with_budget(design: Design, goal: Goal) -> bool:
-    """Tell whether nothing but its budget ends an evaluation whose interval is made to stop early.
+    """Whether only the budget ends an evaluation whose interval is made to stop early.
 
-    At the end of the budget the interval is then that of `Design.fixed`, for one look; before it,
-    whoever stops needs the wider one.
+    At the end of the budget its interval is that of `Design.fixed`, for one look. An evaluation
+    that stops before needs the wider interval.
 
     >>> [ends_with_budget(Design(), Goal("recall", w, budget=500)) for w in (None, 0.05)]
     [True, False]
@@ -397,7 +397,7 @@ def ends_with_budget(design: Design, goal: Goal) -> bool:
 
 
 def holds(design: Design, goal: Goal, *, spent: bool) -> str:
-    """Return when the interval that is shown is right, in words.
+    """When the interval shown is valid, as text.
 
     >>> [holds(Design(), Goal("recall", budget=500), spent=spent) for spent in (False, True)]
     ['95% if you stop now; at the budget of 500 it is narrower', '95% at the budget of 500']
@@ -409,7 +409,7 @@ def holds(design: Design, goal: Goal, *, spent: bool) -> str:
 
 
 def price_of_peeking(design: Design, goal: Goal) -> str:
-    """Return a warning where the goal looks more often than the design's interval bears, or "".
+    """Return a warning if the goal looks more often than the design's interval allows, else "".
 
     >>> price_of_peeking(Design(), Goal("precision", within=0.02))
     ''
@@ -425,7 +425,7 @@ def price_of_peeking(design: Design, goal: Goal) -> str:
 
 
 def check_together(design: Design, goal: Goal, n_strata: int) -> None:
-    """Raise where the design cannot serve the goal on so many strata."""
+    """Raise if the design cannot serve the goal on this many strata."""
     if (goal.threshold_for is not None) != (design.strata == "ladder"):
         raise DesignError(
             f"strata={design.strata!r} and threshold_for={goal.threshold_for!r} do not go together",

@@ -1,8 +1,8 @@
 """Differences of two classifiers' metrics over the same strata.
 
 The difference of two metrics is one again, if their denominators do not depend on the labels or are
-the same (`difference`); for others (F1) there is `Gap`. `subtract` gives whichever it is: the
-statistics need a `Metric`'s value and slopes only.
+the same (`difference`); for others (F1) there is `Gap`. `subtract` returns the one that applies:
+the statistics only need a `Metric`'s value and slopes.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,8 @@ from assay.errors import DesignError
 class Gap:
     """The difference of two metrics over the same strata, whatever their denominators.
 
-    Both say yes to the first stratum, each alone to one of the others; the F1s are 0.84 and 0.8.
+    Both predict yes for the first stratum, each alone for one of the others; the F1s are 0.84 and
+    0.8.
 
     >>> from assay.core.forms import ratio
     >>> N = np.array([80.0, 20.0, 20.0])
@@ -38,17 +39,17 @@ class Gap:
 
     @property
     def straight(self) -> bool:
-        """Whether `plane` is exact: nowhere."""
+        """Whether `plane` is exact: never."""
         return False
 
     @property
     def lowest(self) -> float:
-        """The least that either metric can be."""
+        """Lower bound of either metric."""
         return self.first.lowest
 
     @property
     def counts(self) -> Bools:
-        """The strata that either depends on, (H,)."""
+        """Strata that either metric depends on, (H,)."""
         return self.first.counts | self.second.counts
 
     def over(self, which: Bools) -> "Gap":
@@ -60,7 +61,7 @@ class Gap:
         return Gap(self.first.per(share), self.second.per(share))
 
     def of(self, _which: Ints) -> "Gap":
-        """Return itself: evaluations side by side share it."""
+        """Return itself: parallel evaluations share it."""
         return self
 
     def denominator(self, T: Floats) -> Floats:
@@ -68,15 +69,15 @@ class Gap:
         return np.minimum(self.first.denominator(T), self.second.denominator(T))
 
     def value(self, T: Floats) -> Floats:
-        """Return the first metric less the second."""
+        """Return the first metric minus the second."""
         return np.asarray(self.first.value(T) - self.second.value(T))
 
     def gradient(self, T: Floats) -> Floats:
-        """Return the first gradient less the second."""
+        """Return the first gradient minus the second."""
         return np.asarray(self.first.gradient(T) - self.second.gradient(T))
 
     def weights(self, T: Floats) -> Floats:
-        """Return the size of the gradient."""
+        """Absolute values of the gradient."""
         return np.abs(self.gradient(T))
 
     def rises(self, T: Floats) -> Bools:
@@ -84,14 +85,14 @@ class Gap:
         return np.asarray(self.gradient(T) > 0)
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
-        """Return bounds of the difference when least <= T <= most: each metric at its worst."""
+        """Bounds of the difference for least <= T <= most: each metric at its worst."""
         (low, high), (less, more) = (
             each.extremes(least, most) for each in (self.first, self.second)
         )
         return np.asarray(low - more), np.asarray(high - less)
 
     def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
-        """Return c and c0: to first order about T, it is at least m where c0 + c.T >= 0.
+        """Return c and c0: to first order about T, the difference reaches m if c0 + c.T >= 0.
 
         With numerators A and B and denominators C and D, that is where A D - B C - m C D >= 0.
         """
@@ -108,7 +109,7 @@ class Gap:
         return c, np.asarray(here - (c * T).sum(axis=-1))
 
     def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
-        """Return the sum over both metrics' denominators, to first order."""
+        """Sum over both metrics' denominators, to first order."""
         D = [
             np.maximum(each.denominator(T)[..., None], 1e-300) for each in (self.first, self.second)
         ]
@@ -126,7 +127,7 @@ class Gap:
 
 
 def subtract(first: Ratio, second: Ratio) -> Metric:
-    """Return `first` - `second` as a `difference` where that is one, and else as a `Gap`."""
+    """Return `first` - `second`: a `difference` if possible, else a `Gap`."""
     # Two denominators that depend on the labels, and are not the same: the F1s of two classifiers.
     alike = first.b0 == second.b0 and np.array_equal(first.b, second.b)
     apart = first.bends and not (alike and first.straight and second.straight)
@@ -136,10 +137,10 @@ def subtract(first: Ratio, second: Ratio) -> Metric:
 def difference(first: Ratio, second: Ratio) -> Ratio:
     """Return `first` - `second`, metrics of two classifiers over the same strata, as one metric.
 
-    Only strata in which the two differ have a weight: for accuracy those where one classifier says
-    yes and the other no. Its values lie between -1 and 1.
+    Only strata in which the two differ have a weight: for accuracy those where one classifier
+    predicts yes and the other no. Its values lie between -1 and 1.
 
-    Both say yes to the first stratum, each alone to one of the others.
+    Both predict yes for the first stratum, each alone for one of the others.
 
     >>> from assay.core.forms import ratio
     >>> N = np.array([80.0, 20.0, 20.0])
@@ -173,7 +174,7 @@ def difference(first: Ratio, second: Ratio) -> Ratio:
 
 
 def _over_1(metric: Ratio) -> Ratio:
-    """Return the same metric with denominator 1, where the denominator is known."""
+    """Return the same metric with denominator 1, if the denominator is known."""
     if metric.b.any():
         return metric
     if metric.b0 <= 0:

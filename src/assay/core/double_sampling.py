@@ -1,9 +1,8 @@
-"""Judgements and labels: how many of each, where a judge costs money.
+"""Number of judgements and labels if a judge costs money.
 
-A judge (another model, a cheap opinion) says something of each item that it is asked about. With
-correlation rho between what it says and the outcome, a share rho^2 of the outcome's variance is
-known wherever it was asked, and labels have the rest to tell. There are two ways to use one that
-was asked about a part of the items.
+A judge (another model, a cheap opinion) gives a verdict on each item that it is asked about. If the
+correlation of verdict and outcome is rho, verdicts explain a share rho^2 of the outcome's variance,
+and labels must resolve the rest. There are two ways to use verdicts on a part of the items.
 
 * `double_sampling`: the part is all that labels are drawn from. It is itself a random sample, so
   the answer for all items varies with the part, too.
@@ -33,36 +32,36 @@ from assay.core.types import Floats
 
 @dataclass(frozen=True)
 class Effort:
-    """Judgements and labels that lead to a variance; real numbers, not rounded."""
+    """Judgements and labels that reach a variance; real numbers, not rounded."""
 
     judgements: float
     labels: float
 
     def cost(self, judge_cost: float, label_cost: float) -> float:
-        """Return what both cost together."""
+        """Total cost of judgements and labels."""
         return judge_cost * self.judgements + label_cost * self.labels
 
 
 @dataclass(frozen=True)
 class Question:
-    """A goal that takes so many labels without a judge."""
+    """A goal with the labels that it takes without a judge."""
 
-    labels: float  # that it takes without one, in strata by score: n0
+    labels: float  # without a judge, in strata by score: n0
     items: float  # that they are drawn from: N, more than `labels`
-    # Labels that a simple random sample would take, where these are more: how much the mean of a
-    # random part of the items varies follows from it.
+    # Labels of a simple random sample, if these are more: the variance of the mean of a random part
+    # of the items follows from it.
     at_random: float | None = None
-    # Labels from which on the judge is of use; before, nobody knows what it is worth.
+    # Labels from which on the judge is used; before, its value is unknown.
     fewest: float = 0.0
 
     @property
     def variance(self) -> float:
-        """What is wanted, in units of the variance of one label in strata by score."""
+        """Required variance, in units of the variance of one label in strata by score."""
         return 1 / self.labels - 1 / self.items
 
     @property
     def spread(self) -> float:
-        """The variance of one item drawn at random, in the same units; 1 if strata save none."""
+        """Variance of one item drawn at random, in the same units; 1 if strata save nothing."""
         if self.at_random is None or not self.labels < self.at_random < self.items:
             return 1.0
         return self.variance / (1 / self.at_random - 1 / self.items)
@@ -76,7 +75,7 @@ class Question:
 def double_sampling(
     question: Question, rho: float, *, judge_cost: float, label_cost: float
 ) -> Effort:
-    """Return the cheapest part of the items to judge, and labels to draw from it.
+    """Return the cheapest number of items to judge, and of labels to draw from them.
 
     With n_j items judged, n_h of these labelled, and S^2 the variance in strata by score [1]_::
 
@@ -111,9 +110,9 @@ def double_sampling(
 
 
 def part_of_variance(question: Question, rho: float, effort: Effort) -> float:
-    """Return which share of the variance is left when all of the judged part counts as all items.
+    """Share of the variance that is left if the judged part counts as all items.
 
-    The rest is the variance of the part's own mean, which labels of the part do not tell.
+    The rest is the variance of the part's own mean, which labels of the part do not reduce.
 
     >>> question = Question(500, 1e9)
     >>> found = double_sampling(question, 0.9, judge_cost=0.02, label_cost=1.5)
@@ -126,7 +125,7 @@ def part_of_variance(question: Question, rho: float, effort: Effort) -> float:
 def judged_strata(
     question: Question, rho: float, *, judge_cost: float, label_cost: float
 ) -> Effort:
-    """Return the cheapest part to judge where labels are drawn from all items.
+    """Return the cheapest part to judge if labels are drawn from all items.
 
     A share f of the items is judged, and in strata whose variance is (1 - rho^2) S^2; that of the
     others is S^2. With the best shares of labels [2]_, and k = 1 - sqrt(1 - rho^2)::
@@ -135,7 +134,7 @@ def judged_strata(
 
     A quadratic over a linear function of f: convex, so that the cheapest f is the only minimum.
 
-    Of many items it is a small share, and of no use:
+    With many items it is a small share, and useless:
 
     >>> many, few = Question(500, 1e6), Question(500, 5_000)
     >>> judged_strata(many, 0.9, judge_cost=0.02, label_cost=1.5)
@@ -155,7 +154,7 @@ def judged_strata(
 
 
 def labels_with(question: Question, rho: float, share: float) -> float:
-    """Return the labels that a campaign of all items takes, of which a share is judged."""
+    """Labels of a campaign on all items, of which a share is judged."""
     if share == 0:
         return question.labels
     left = 1 - share * (1 - sqrt(1 - rho**2))
@@ -164,7 +163,7 @@ def labels_with(question: Question, rho: float, share: float) -> float:
 
 
 def _smallest(function: Callable[[float], float]) -> float:
-    """Return where a convex function is smallest between 0 and 1."""
+    """Minimiser of a convex function on [0, 1]."""
     from scipy.optimize import minimize_scalar  # takes long to load, and few need it
 
     inside = float(minimize_scalar(function, bounds=(0.0, 1.0), method="bounded").x)
@@ -174,18 +173,18 @@ def _smallest(function: Callable[[float], float]) -> float:
 # First phase: items that are themselves a random sample of more items.
 #
 # A judge that costs money is asked about a random part of the items, and the campaign is of that
-# part alone. Its labels tell the metric of the part. For all items, the part's own metric varies,
-# too, as the mean of a simple random sample does, and an interval must allow for both [1]_::
+# part alone. Its labels estimate the metric of the part. For all items, the part's own metric
+# varies, too, like the mean of a simple random sample, and an interval must include both [1]_::
 #
 #     V = V(labels within the part) + (1 - n/N) S^2 / n
 #
-# with n of N items in the part, and S^2 the variance of what an item adds to the metric, to first
-# order (`core.forecast.random_variance`); v (1 - v) for a share.
+# with n of N items in the part, and S^2 the variance of an item's contribution to the metric, to
+# first order (`core.forecast.random_variance`); v (1 - v) for a share.
 #
 # The two errors are independent. Each end of the part's interval goes outwards to the root of the
-# sum of squares, as for a difference of two samples [2]_. S^2 is worked out at the rates that the
-# labels show, and again with all rates moved as far as the end is away; the larger counts, so that
-# a part without a single error seen does not pass for one without variance.
+# sum of squares, as for a difference of two samples [2]_. S^2 is computed at the estimated rates,
+# and again with all rates moved by the distance of the end. The larger counts, so that a part
+# without an observed error does not count as one without variance.
 #
 # References
 # ----------
@@ -195,7 +194,7 @@ def _smallest(function: Callable[[float], float]) -> float:
 
 
 def part_variance(name: str, metric: Ratio, N: Floats, T: Floats, share: float) -> Floats:
-    """Return the variance of the metric of a random part of all items, shape (...).
+    """Variance of the metric of a random part of all items, shape (...).
 
     `N`, `T`, (..., H): the part's items that the metric is about, and the outcomes in each stratum.
 

@@ -6,9 +6,8 @@ Every array has shape (..., H) or (...): leading axes are independent evaluation
 knows about items, files or people, and all randomness comes in through `rng`.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,167 +24,17 @@ from assay.core.estimate import Moments, estimate, quoted_value, rates, stratum_
 from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence
-from assay.core.rungs import Climb
-from assay.core.stopping import Reason, count_streak, hold_back, reasons, settle
+from assay.core.state import UNLIMITED, Look, State
+from assay.core.stopping import count_streak, hold_back, reasons, settle
 from assay.core.stratified import ValueTests, extra_outcomes, rarer
 from assay.core.tallies import Tallies
-from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
+from assay.core.types import Bools, Floats, Ints
 from assay.core.unjudged import as_labels, cards_judged, movement, verdict_at_worst
-from assay.core.weights import DistinctItems
 
-UNLIMITED = LARGEST_EXACT  # room in a stratum that is drawn from with replacement
 # Labels of every stratum before others get more, and before the interval's width may stop an
-# evaluation: strata with a label or two look cleaner or dirtier than they are, and never mixed.
+# evaluation: strata with one or two labels look better or worse than they are.
 _LEAST_EACH = 3
 _SMALL_ROUND = 20  # cards; a round of bets is no larger, or else a quarter of the smallest stratum
-
-
-@dataclass(frozen=True, eq=False)
-class State:
-    """Where an evaluation stands between two rounds."""
-
-    tallies: Tallies  # the answers so far
-    dealt: Floats  # (..., H): cards dealt so far, answered or not
-    room: Floats  # (..., H): cards that can still be dealt
-    rounds: int  # rounds dealt so far
-    streak: Ints  # (...): rounds in a row that met the goal, up to the last complete one
-    # What the bettors own after the last complete round, where the design bets.
-    bets: Bets | None = None
-    # What they would own if every card that could not be judged had counted against the metric, and
-    # for it. None: there was no such card.
-    worst_bets: tuple[Bets, Bets] | None = None
-    # The answers as they were first given, which the chances of the next round rest on: an answer
-    # that is revised later cannot change how cards were drawn. None: none was revised.
-    first: Tallies | None = None
-    # The items behind the cards, where a card may be dealt again (`core.weights`)
-    once: DistinctItems | None = None
-    # The fewest and the most outcomes that each stratum can have by the answers, where that is not
-    # told by the tallies.
-    possible: tuple[Floats, Floats] | None = None
-    # The cards that wait for an answer, counted as the tallies are. Nothing is decided by them, but
-    # what is shown takes them at their worst (`worst`). None: there is none.
-    open: Floats | None = None
-    # Answers that people gave to items that are not in the sample; a budget is of these, too.
-    elsewhere: int = 0
-    # What the bettors on thresholds own, where the question is for one (`core.thresholds`)
-    climb: Climb | None = None
-    # (..., C, K + 1): where items are of more classes than yes and no: the labels of each part by
-    # the class that they name, and last those of no class.
-    by_class: Floats | None = None
-    # (..., C, M): of the labels of each part, those with each of the M outcomes that targets of
-    # top-k accuracy count (`core.ranking`)
-    in_top: Floats | None = None
-    # The cards of complete rounds as `fold` takes them, where the procedure reads every one.
-    cards: Ints | None = None
-    spent: Bools | None = None  # (...): whether the budget is spent (`at_budget`). None: no.
-
-    @classmethod
-    def start(cls, sizes: ArrayLike, *, replacement: bool) -> Self:
-        """Return the state before the first round."""
-        tallies = Tallies.start(sizes)
-        room = np.full_like(tallies.N, UNLIMITED) if replacement else tallies.N
-        streak = np.zeros(tallies.N.shape[:-1], dtype=np.int64)
-        return cls(tallies, np.zeros_like(tallies.N), room, 0, streak)
-
-    def changed(self, **fields: Any) -> Self:
-        """Return the state with some fields changed: `replace`, in a fifth of the time.
-
-        A simulation changes millions of states.
-        """
-        new = object.__new__(type(self))
-        vars(new).update(vars(self), **fields)
-        return new
-
-    def take(self, which: Bools) -> Self:
-        """Return the state of some of the evaluations side by side."""
-        if which.all():
-            return self
-        return self.changed(
-            tallies=self.tallies.take(which),
-            dealt=self.dealt[which],
-            room=self.room[which],
-            streak=self.streak[which],
-            bets=None if self.bets is None else self.bets.take(which),
-            worst_bets=self.worst_bets
-            and (self.worst_bets[0].take(which), self.worst_bets[1].take(which)),
-            first=None if self.first is None else self.first.take(which),
-            climb=None if self.climb is None else self.climb.take(which),
-            by_class=None if self.by_class is None else self.by_class[which],
-            in_top=None if self.in_top is None else self.in_top[which],
-            spent=None if self.spent is None else self.spent[which],
-        )
-
-    @classmethod
-    def side_by_side(cls, states: Sequence[Self]) -> Self:
-        """Return evaluations with as many strata each as one, of shape (R, H), to be looked at."""
-        known = [each.tallies for each in states]
-        counts = ([getattr(one, name) for one in known] for name in ("N", "n", "x", "u"))
-        return cls(
-            Tallies.trusted(*map(np.stack, counts)),
-            np.stack([each.dealt for each in states]),
-            np.stack([each.room for each in states]),
-            states[0].rounds,
-            np.stack([each.streak for each in states]),
-            spent=states[0].spent,  # one budget for all
-        )
-
-    def equals(self, other: "State") -> bool:
-        """Tell whether two evaluations without bets stand alike; with bets, if they are one."""
-        if self is other:
-            return True
-        mine, its = vars(self), vars(other)
-        return all(_is_same(mine[name], its[name]) for name in mine)
-
-    def at_budget(self, budget: int | None) -> Self:
-        """Return the state with whether so many answers have been given.
-
-        What a target sees of it are the answers that concern the target alone, and not all.
-        """
-        spent = None if budget is None else np.asarray(self.tallies.answers >= budget)
-        return self.changed(spent=spent)
-
-    def deal(self, counts: Ints) -> Self:
-        """Return the state after a round of `counts` cards went out."""
-        return self.changed(
-            dealt=self.dealt + counts, room=self.room - counts, rounds=self.rounds + 1
-        )
-
-
-def _is_same(one: object, other: object) -> bool:
-    if one is other:
-        return True
-    if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
-        return np.array_equal(one, other)
-    if isinstance(one, Tallies | DistinctItems) and type(one) is type(other):
-        return all(map(_is_same, vars(one).values(), vars(other).values()))
-    return isinstance(one, int) and one == other
-
-
-@dataclass(frozen=True, eq=False)
-class Look:
-    """What can be said now: the moments, the interval's ends, the streak and the reason.
-
-    `plain` is the metric at the strata's own rates, of which the value that is quoted differs by
-    what it allows for (`core.estimate`).
-    """
-
-    moments: Moments
-    low: Floats
-    high: Floats
-    streak: Ints
-    reason: Ints
-    plain: Floats
-
-    def of(self, row: int) -> "Look":
-        """Return what can be said of one of the evaluations side by side."""
-        its = {name: np.asarray(value[row]) for name, value in vars(self.moments).items()}
-        told = (self.low, self.high, self.streak, self.reason, self.plain)
-        return Look(Moments(**its), *(np.asarray(each[row]) for each in told))
-
-    @property
-    def half_width(self) -> Floats:
-        """Half the interval's width."""
-        return np.asarray((self.high - self.low) / 2)
 
 
 def begin(design: Design, goal: Goal, sizes: ArrayLike) -> State:
@@ -207,7 +56,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     if design.allocation == "explore" and isinstance(metric, Linear):
         metric = metric.evened()
     moments = estimate(tallies, metric, design.estimator, replacement=design.replacement)
-    # The labels themselves leave only so much open: x items have the outcome, n - x have not.
+    # The labels bound the metric: x items have the outcome, n - x do not.
     possible = state.possible or (tallies.x, tallies.N - tallies.n + tallies.x)
     least, most = metric.extremes(*possible)
     if isinstance(metric, ClassMean):  # what is possible is in its own ends
@@ -240,8 +89,8 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     low, high = np.minimum(low, value), np.maximum(high, value)
     reach = (high - low) / 2
     if state.possible is not None:
-        # Draws that contradict what is sure leave that alone; and an interval that is cut short by
-        # it is narrowest where the draws misled, which is no time to stop.
+        # Draws that contradict certain bounds leave only those bounds; and an interval that is
+        # clipped by them is narrowest where the draws misled, which is no time to stop.
         low, high = np.where(apart, least, low), np.where(apart, most, high)
         reach = np.maximum((high - low) / 2, np.minimum(before, (most - least) / 2))
     if goal.sampled is not None and isinstance(metric, Ratio):
@@ -284,7 +133,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
 
 
 def _ends(design: Design, goal: Goal, state: State, evidence: Evidence) -> tuple[Floats, Floats]:
-    """Return the interval's ends; where a budget alone ends it and is spent, those for one look."""
+    """Return the ends of the interval; for one look if a budget alone ends it and is spent."""
     ends, spent = INTERVALS[design.interval].ends, state.spent
     if spent is None or not spent.any() or not ends_with_budget(design, goal):
         return ends(evidence, goal.confidence)
@@ -296,15 +145,14 @@ def _ends(design: Design, goal: Goal, state: State, evidence: Evidence) -> tuple
 
 
 def cannot_stop(design: Design, goal: Goal, metric: Metric, state: State, middle: Floats) -> Bools:
-    """Tell which evaluations a look would not stop, where that is told without a look.
+    """Return the evaluations that a look would certainly not stop.
 
-    `middle`, (...): about where the middle of each interval is; NaN where that is not known.
-
-    The interval has the values that a test does not reject. If neither middle - within nor
-    middle + within is rejected, it is wider than the goal, whatever its ends are: two tests tell
-    that, where the search for the ends takes a dozen; and a test is over as soon as it is known on
-    which side the end lies. Nothing is told of evaluations that might stop for another reason, or
-    whose interval might be cut short by what is possible.
+    `middle`, (...): approximate centre of each interval; NaN if unknown. The interval has the
+    values that a test does not reject. If neither middle - within nor middle + within is rejected,
+    it is wider than the goal, whatever its ends are. That takes two tests, while the search for the
+    ends takes a dozen; and a test ends as soon as it is known on which side the end lies. False for
+    evaluations that might stop for another reason, or whose interval might be clipped to the
+    possible values.
     """
     tallies, within = state.tallies, goal.within
     none = np.zeros(state.streak.shape, dtype=np.bool_)
@@ -339,10 +187,10 @@ def plan(
     metric: Ratio,
     state: State,
     *,
-    rng: np.random.Generator,  # where all randomness comes from
-    asked: int = 1,  # the size of the round, where the design leaves it open
+    rng: np.random.Generator,  # the source of all randomness
+    asked: int = 1,  # the size of the round, if the design leaves it open
 ) -> Ints:
-    """Return how many cards of each stratum the next round deals, (..., H)."""
+    """Return the number of cards of each stratum in the next round, (..., H)."""
     dealt = state.dealt.sum(axis=-1)
     left = np.full_like(dealt, UNLIMITED) if goal.budget is None else goal.budget - dealt
     size = np.minimum(_round_size(design, state, asked, left), np.maximum(left, 0))
@@ -352,7 +200,7 @@ def plan(
     if design.allocation in ("uni", "pps", "opt"):
         return allocate.draw(_weights(design, state), size, room, rng)
     if design.allocation in ("pro", "equ", "explore"):
-        # Rounds add up to the shares of one large draw: what is behind its share catches up.
+        # Rounds add up to the shares of one large draw: strata behind their share catch up.
         first = np.zeros_like(room, dtype=np.int64)
         if design.allocation == "explore":
             first = least_of_each(state, size)
@@ -368,12 +216,12 @@ def plan(
 
 
 def least_of_each(state: State, size: Floats, weight: Floats | None = None) -> Ints:
-    """Return the part of a round that gives every stratum the least it must have, (..., H).
+    """Return the part of a round that gives every stratum its minimum, (..., H).
 
-    One of every stratum before the second of any: what was never seen bounds nothing. Where strata
-    are many and small, some that looked pure at first would stay with three labels for good. With
-    their weights, (..., H), each has what it would have by weight, up to twice the square root of
-    the mean.
+    One of every stratum before the second of any: a stratum without labels bounds nothing. If
+    strata are many and small, some that looked pure at first would keep three labels for good. With
+    weights, (..., H), each stratum gets its share by weight, up to twice the square root of the
+    mean.
     """
     first = np.zeros(state.room.shape, dtype=np.int64)
     most = np.full(state.room.shape, float(_LEAST_EACH))
@@ -387,45 +235,24 @@ def least_of_each(state: State, size: Floats, weight: Floats | None = None) -> I
         lacking, left = lacks.sum(axis=-1), size - first.sum(axis=-1)
         if not lacking.any():
             continue
-        if (lacking <= left).all() and not (lacks % 1).any():  # there is enough for all of it
+        if (lacking <= left).all() and not (lacks % 1).any():  # there is enough for all of them
             first = first + lacks.astype(np.int64)
             continue
         first = first + allocate.round_to_total(lacks, np.minimum(left, lacking), lacks)
     return first
 
 
-def step(
-    design: Design,
-    goal: Goal,
-    metric: Ratio,
-    state: State,
-    *,
-    rng: np.random.Generator,
-    asked: int = 1,
-) -> tuple[Look, Ints]:
-    """Look, then plan; evaluations that have a reason to stop get no more cards."""
-    now = look(design, goal, metric, state)
-    go_on = now.reason == Reason.GO_ON
-    if not go_on.any():
-        return now, np.zeros(state.dealt.shape, dtype=np.int64)
-    counts = plan(design, goal, metric, state, rng=rng, asked=asked)
-    return now, np.where(go_on[..., None], counts, 0)
-
-
 def fold(
     design: Design, goal: Goal, metric: Ratio, *, before: State, after: State, kinds: Ints
 ) -> State:
-    """Return the state after a round with the bets on its cards settled, where the design bets.
+    """Return the state after a round, with the bets on its cards settled if the design bets.
 
     `kinds`, (..., cards): the round's cards in an order that does not depend on their answers:
-    twice the stratum, and 1 more for the outcome; -2 less the stratum for a card that could not be
-    judged, and -1 for none.
-
-    A stratum with fewer cards than the round is dealt to its end, for certain (`_certain`).
-    Nobody bets on these cards; the bets on the others begin with them known.
-
-    The bets are on items that can be judged. From the first card on that cannot be, two more pairs
-    of bettors take every such card as a label against the metric, or for it. That is a rule fixed
+    twice the stratum, plus 1 for the outcome; -2 minus the stratum for a card that could not be
+    judged, and -1 for none. A stratum with fewer cards than the round is dealt to its end, for
+    certain (`_certain`). Nobody bets on these cards; the bets on the others treat them as known.
+    The bets are on items that can be judged. From the first unjudgeable card on, two more pairs of
+    bettors count every such card as a label against the metric, or for it. That rule is fixed
     before the card is seen, so their bets are fair by the same theorem, on the metric of all items.
     """
     if before.bets is None:
@@ -461,7 +288,7 @@ def fold(
 
 
 def follows_request(design: Design, rounds: int) -> bool:
-    """Tell whether the round after so many is as large as is asked for, not as the design says."""
+    """Whether the round after this many has the requested size, rather than the design's."""
     if rounds == 0:
         return design.first_per_stratum is None
     return design.round_size is None and design.allocation != "opt-a1"
@@ -473,18 +300,18 @@ def _round_size(design: Design, state: State, asked: int, left: Floats) -> Float
     if state.rounds == 0:
         return np.full_like(left, (design.first_per_stratum or 0) * state.dealt.shape[-1])
     if design.allocation == "opt-a1":
-        return left  # Algorithm 1 shares out all that remains at once
+        return left  # Algorithm 1 allocates all that remains at once
     return np.full_like(left, design.round_size or 0)
 
 
 def draw_by_chance(
     chances: Callable[[Floats], Floats], state: State, size: Floats, rng: np.random.Generator
 ) -> Ints:
-    """Return a round that is drawn with known chances, so that it can be bet on.
+    """Return a round that is drawn with known probabilities, so that it can be bet on.
 
-    `chances`: returns the chances of the strata in a round of a size; strata with less room have
-    none; `size`, (...): the cards that are wanted; a round is smaller where it would use up most of
-    a stratum.
+    `chances`: returns the probabilities of the strata in a round of a size; strata with less room
+    have none; `size`, (...): the number of cards wanted; a round is smaller if it would use up most
+    of a stratum.
     """
     most = np.maximum(_SMALL_ROUND, state.tallies.N.min(axis=-1) // 4)
     size = np.minimum(np.minimum(size, most), state.room.sum(axis=-1))
@@ -497,7 +324,7 @@ def draw_by_chance(
 def without_certain(
     room: Floats, size: Floats, old: Tallies, new: Tallies, kinds: Ints
 ) -> tuple[Tallies, Ints]:
-    """Return what is known before the cards of a round that were drawn by chance, and these.
+    """Tallies before the cards that were drawn by chance, and these cards.
 
     `room`, (..., H): cards that could be dealt; strata with fewer than the round were dealt to
     their end; `size`, (...): of the round; `kinds`, (..., B): its cards, as in `fold`; those that
@@ -513,9 +340,9 @@ def without_certain(
 
 
 def _certain(room: Floats, size: Floats) -> Floats:
-    """Return the cards of a round that are dealt for certain: strata that it could exhaust.
+    """Cards of a round that are dealt for certain: of strata that it could exhaust.
 
-    A stratum that ran out among the drawn cards would spoil their chances.
+    If a stratum ran out among the drawn cards, their probabilities would be wrong.
     """
     ending = np.where(room < size[..., None], room, 0.0)
     earlier = ending.cumsum(axis=-1) - ending
@@ -523,7 +350,7 @@ def _certain(room: Floats, size: Floats) -> Floats:
 
 
 def _chances(metric: Ratio, state: State, size: Floats) -> Floats:
-    """Return the chances with which a round of `size` draws the strata that hold as many cards."""
+    """Probability of each stratum in a round of `size`, among strata with that many cards."""
     tallies = state.tallies if state.first is None else state.first
     weights = np.where(state.room >= size[..., None], betting.chances(tallies, metric), 0.0)
     total = weights.sum(axis=-1, keepdims=True)
@@ -531,7 +358,7 @@ def _chances(metric: Ratio, state: State, size: Floats) -> Floats:
 
 
 def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Floats:
-    """Return what each stratum should have of `total` cards."""
+    """Each stratum's share of `total` cards."""
     sizes = state.tallies.N
     if design.allocation == "pro":
         return allocate.proportional(sizes, total)
@@ -542,12 +369,12 @@ def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Float
 
 
 def weights_now(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
-    """Return what each stratum weighs in the metric, and its labels with the rarer outcome."""
+    """Each stratum's weight in the metric, and its labels with the rarer outcome."""
     return rarer(tallies, metric, tallies.N * rates(tallies, "smoothed", replacement=True))
 
 
 def explored_shares(tallies: Tallies, metric: Metric, *, replacement: bool = False) -> Floats:
-    """Return the share of all labels that each stratum should have had, by `core.allocation`."""
+    """Each stratum's ideal share of all labels, by `core.allocation`."""
     if isinstance(metric, ClassMean):
         return metric.shares
     w, rare = weights_now(tallies, metric)
@@ -556,7 +383,7 @@ def explored_shares(tallies: Tallies, metric: Metric, *, replacement: bool = Fal
 
 
 def _weights(design: Design, state: State) -> Floats:
-    """Return the weights of paper 1's draw: 1, N_h or N_h sigma_h."""
+    """Weights of paper 1's draw: 1, N_h or N_h sigma_h."""
     tallies = state.tallies
     if design.allocation == "uni":
         return np.ones_like(tallies.N)

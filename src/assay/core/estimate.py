@@ -8,10 +8,10 @@ Two estimators of a stratum's rate, named for what they do:
     Paper 1's m-estimate (section 5), in the point and in the variance. It keeps a stratum whose
     few labels all agree from looking certain.
 
-Where a stratum has too few labels for its variance to be estimated, the variance is bounded by
-1/4, the largest a rate can have, and the stratum is reported in `Moments.bounded`. No stratum is
-dropped. Strata without any label are put at 1/2, wrong by up to 1/2; as they may all be wrong the
-same way, their errors are added, not their squares.
+If a stratum has too few labels to estimate its variance, the bound 1/4 is used, the largest a rate
+can have, and the stratum is reported in `Moments.bounded`. No stratum is dropped. Strata without
+any label get the rate 1/2, with an error up to 1/2; as all errors may have the same sign, they are
+added, not their squares.
 """
 
 from dataclasses import dataclass
@@ -21,9 +21,8 @@ import numpy as np
 
 from assay.core.allocation import explore
 from assay.core.class_means import ClassMean
-from assay.core.drift import drift_of
 from assay.core.forms import Metric
-from assay.core.stratified import weigh
+from assay.core.stratified import drift_of, weigh
 from assay.core.tallies import Tallies, plain_totals
 from assay.core.types import Bools, Floats
 
@@ -35,7 +34,7 @@ _BOUND = 0.25  # p(1-p) <= 1/4; and a guess of 1/2 is wrong by at most 1/2
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """A metric's estimate: `value`, `variance` of shape (...), and what they rest on.
+    """A metric's estimate: `value`, `variance` of shape (...), and their quality.
 
     `defined` is False where the metric has no value yet (recall before the first positive);
     `bounded` (..., H) marks strata whose variance is a bound, not an estimate.
@@ -48,7 +47,7 @@ class Moments:
 
 
 def m_estimate(n: Floats, x: Floats) -> Floats:
-    """Return paper 1's smoothed rate (h + m/2)/(n + m), m = 2 at n = 0 and 1/sqrt(n) after.
+    """Paper 1's smoothed rate (h + m/2)/(n + m), m = 2 at n = 0 and 1/sqrt(n) after.
 
     >>> m_estimate(np.array([0.0, 1.0, 4.0]), np.array([0.0, 1.0, 4.0]))
     array([0.5       , 0.75      , 0.94444444])
@@ -58,10 +57,9 @@ def m_estimate(n: Floats, x: Floats) -> Floats:
 
 
 def rates(tallies: Tallies, estimator: Estimator, *, replacement: bool) -> Floats:
-    """Return the estimated rate of every stratum.
+    """Estimated rate of every stratum.
 
-    A stratum that is labelled to the last item is known, and needs no smoothing; one without a
-    label is put at 1/2.
+    The rate of a fully labelled stratum is known and not smoothed; one without labels gets 1/2.
     """
     n, x = tallies.n, tallies.x
     raw = np.where(n > 0, x, 0.5) / np.maximum(n, 1.0)
@@ -74,14 +72,14 @@ def rates(tallies: Tallies, estimator: Estimator, *, replacement: bool) -> Float
 def rate_variances(
     tallies: Tallies, p: Floats, estimator: Estimator, *, replacement: bool
 ) -> tuple[Floats, Bools]:
-    """Return the estimated variance of every stratum's rate p, and where it is only a bound.
+    """Estimated variance of every stratum's rate p, and where it is only a bound.
 
     p(1-p)/(n-1) (paper 1, section 4; paper 2, Eq. 6), times 1 - n/N without replacement. Paper 1
-    does not say what to do at n = 0 and n = 1, where n - 1 is no divisor. Decided: `unbiased` uses
-    the bound 1/4; `smoothed` uses divisor 1, so that n = 0 gives the bound 1/4 and n = 1 gives
-    3/16, the smoothed rate's own variance.
+    does not define n = 0 and n = 1, where n - 1 is no divisor. Here `unbiased` uses the bound 1/4;
+    `smoothed` uses divisor 1, so that n = 0 gives the bound 1/4 and n = 1 gives 3/16, the smoothed
+    rate's own variance.
 
-    `p`, (..., H): what `rates` gives for the same tallies.
+    `p`, (..., H): `rates` of the same tallies.
     """
     N, n = tallies.N, tallies.n
     left = 1.0 if replacement else 1.0 - np.minimum(n / N, 1.0)
@@ -97,8 +95,8 @@ def stratum_sd(tallies: Tallies, estimator: Estimator, *, replacement: bool) -> 
     """Return the standard deviation of the outcome in every stratum, for the next allocation.
 
     ``smoothed``: sqrt(p(1-p)) of the m-estimate (paper 1, Figure 1). ``unbiased``: the square root
-    of s^2 = n/(n-1) p(1-p) (paper 2, Eq. 3); the bound 1/2 below two labels, where Eq. 3 does not
-    exist.
+    of s^2 = n/(n-1) p(1-p) (paper 2, Eq. 3); the bound 1/2 below two labels, where Eq. 3 is
+    undefined.
     """
     n = tallies.n
     p = rates(tallies, estimator, replacement=replacement)
@@ -131,12 +129,12 @@ def estimate(
     T = tallies.N * p
     value = metric.value(T)
     spread = np.abs(metric.gradient(T)) * tallies.N * np.sqrt(v)
-    # Sampled strata err independently of each other; guesses may all be wrong the same way.
+    # Sampled strata err independently; guesses may all be wrong the same way.
     guessed = bounded & (tallies.n == 0)
     sampled = (np.where(guessed, 0.0, spread) ** 2).sum(axis=-1)
     variance = sampled + np.where(guessed, spread, 0.0).sum(axis=-1) ** 2
     defined = (metric.denominator(T) > 0) & (tallies.n.sum(axis=-1) > 0)
-    # A share cannot vary by more than 1/4; linearisation at a near-zero denominator can say so.
+    # The variance of a share is at most 1/4; linearisation near a zero denominator can exceed it.
     bound = _BOUND * (1 - metric.lowest) ** 2
     variance = np.where(defined, np.minimum(variance, bound), bound)
     if isinstance(metric, ClassMean):
@@ -144,19 +142,19 @@ def estimate(
     return Moments(value, variance, np.asarray(defined), bounded)
 
 
-# The value that is quoted: the metric at rates that allow for how the labels were drawn.
+# The reported value: the metric at rates corrected for how the labels were drawn.
 #
-# At the stop of an adaptive evaluation the plain estimate, sum_h N_h x_h / n_h, leans towards what
-# luck showed, for two reasons: labels followed the errors (`core.allocation`), so that strata
-# which looked clean stayed so; and the evaluation stopped because its interval was narrow
-# (`core.drift`). What allocation hid is given back, and so is the shift that the stop makes.
-# Nothing is added where all items are labelled: the value is then the metric itself.
+# At the stop of an adaptive evaluation the plain estimate, sum_h N_h x_h / n_h, is biased for two
+# reasons: labels followed the errors (`core.allocation`), so that strata which looked clean stayed
+# so; and the evaluation stopped because its interval was narrow (`core.stratified`). Both biases
+# are corrected. If all items are labelled there is no correction: the value is then the metric
+# itself.
 
 
 def quoted_value(
     tallies: Tallies, metric: Metric, *, replacement: bool, explored: bool, stops: bool
 ) -> Floats:
-    """Return the metric's value, as it is to be quoted, of shape (...).
+    """Return the metric's value as reported, shape (...).
 
     Eight errors in eighty labels of one stratum, and a stop by the width: most of an error more.
 
@@ -183,5 +181,5 @@ def quoted_value(
         given = np.clip(rare + hidden, 0.0, n) - rare
         x = np.where(turned, x - given, x + given)
         T = plain_totals(N, n, x)
-    # No more, and no fewer, than there can be with the items that are left.
+    # Within the bounds given by the remaining items.
     return metric.value(np.where(left < 1, np.clip(T, seen, seen + N - n), T))

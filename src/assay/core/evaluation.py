@@ -1,15 +1,15 @@
 """Evaluation: the targets of a goal over strata, as a campaign asks for them round by round.
 
-Answers are counted by *part*: a stratum, and what the classifiers say of its items. Each target
-sees the parts through a view (`core.views`); that of a single metric is the identity. What differs
-with the goal, such as where the next labels go, is its procedure's (`core.procedures`).
+Answers are counted by *part*: a stratum and a code of predicted labels. Each target sees the parts
+through a view (`core.views`); that of a single metric is the identity. Behaviour that depends on
+the goal, such as where the next labels go, is in its procedure (`core.procedures`).
 
-Where items have weights, sizes are impressions and cards are draws of them; an item that is drawn
-again has its answer already. A stratum whose every item was drawn deals no more, and is known when
+If items have weights, sizes are impressions and cards are draws of them; an item that is drawn
+again already has its answer. A stratum whose items were all drawn deals no more, and is known when
 all have their answers. The budget is of answers that people give.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
@@ -19,7 +19,6 @@ import numpy as np
 
 from assay.core.answers import Answer
 from assay.core.design import Design
-from assay.core.engine import State
 from assay.core.goal import Goal
 from assay.core.joint import JointLook
 from assay.core.procedures import (
@@ -32,12 +31,12 @@ from assay.core.procedures import (
 )
 from assay.core.ranking import tops_of
 from assay.core.standing import Standing
+from assay.core.state import State
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.stratify import joint_of, parts_of
 from assay.core.types import Floats, Ints
 from assay.core.views import whole_view
-from assay.core.vocabulary import NONE_OF_THESE
 
 if TYPE_CHECKING:
     from assay.core.thresholds import ThresholdLook, ThresholdRun
@@ -45,27 +44,27 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Prior:
-    """Labels of the period before, by the part that they would be in now: where to look first.
+    """Labels of the previous period, by the part that they would be in now: where to look first.
 
-    No estimate rests on them. Both have one number a part.
+    No estimate depends on them. Both fields have one number per part.
     """
 
     labels: tuple[float, ...]
     positives: tuple[float, ...]
 
 
-# At most, where draws that come again cost nothing: of a budget, and without one.
+# Upper bounds, as repeated draws cost nothing: with a budget, and without one.
 _DRAWS_AN_ANSWER = 10
 _DRAWS_AN_ITEM = 100
 
 _Key = tuple[object, ...]
 _Kept = TypeVar("_Kept")
-_KEPT = 2  # looks at the same time: at all answers, and at complete rounds
+_KEPT = 2  # simultaneous looks: at all answers, and at complete rounds
 
 
 @dataclass(frozen=True, eq=False)
 class Decision:
-    """What a look at a complete round led to: the streak, the reason to stop, and what was seen."""
+    """Result of a look at a complete round: the streak, the reason to stop, and the estimates."""
 
     streak: Ints
     reason: Reason
@@ -73,10 +72,10 @@ class Decision:
 
 
 class Evaluation:
-    """What a campaign runs.
+    """Evaluation of a campaign.
 
-    `strata`: cut for the goal: of a classifier without a name, or of those that its targets name;
-    `prior`: of targets by name: labels of the period before.
+    `strata`: cut for the goal: of one unnamed classifier, or of those named by its targets;
+    `prior`: for named targets: labels of the previous period.
     """
 
     def __init__(
@@ -93,61 +92,53 @@ class Evaluation:
         self._tops = () if goal.single else tops_of(goal.targets, strata.classifiers)
         before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
         self._does = procedure_of(design, goal, strata, before, seed)
-        named = (*strata.classes, NONE_OF_THESE) if strata.of_classes else strata.classes
-        self._numbers = {name: number for number, name in enumerate(named)}
-        self._sets: dict[Answer, int] = {}
+        self._numbers: dict[Answer, int | None] = {}
         self._looks: dict[_Key, JointLook] = {}
         self._shown: dict[_Key, tuple[Standing, ...]] = {}
 
     @property
     def sizes(self) -> Floats:
-        """The items of each part, or what they count for."""
+        """The items of each part, or their weights."""
         return self._parts.size
 
     def place(self, stratum: int, said: int) -> int:
-        """Return where the answer to an item is counted, by what the classifiers said of it."""
+        """Return the part in which an item's answer is counted, by its code of predicted labels."""
         return self._strata.part_of(stratum, said)
 
     @property
-    def classes(self) -> int:
-        """How many classes answers are counted by; 0 where yes and no are all there is."""
-        return len(self._strata.classes) + 1 if self._strata.of_classes else 0
+    def outcomes(self) -> int:
+        """Number of columns of `State.outcomes`; 0 if yes and no suffice."""
+        return self._parts.classes + 1 + len(self._tops) if self._strata.of_classes else 0
 
     def number(self, answer: Answer) -> int | None:
-        """Return the number of what an answer names: a class, or a set of them; None if neither."""
-        if not self._strata.multilabel:
-            return self._numbers.get(answer)
-        if answer.judged and answer not in self._sets:
-            self._sets[answer] = self._strata.vocabulary.number(answer)
-        return self._sets.get(answer)
+        """Return the number of an answer's class or set of classes; None if it names neither."""
+        if answer not in self._numbers:
+            known = self._strata.vocabulary
+            named = answer.judged and known.numbers.keys() >= set(known.parted(answer))
+            self._numbers[answer] = known.number(answer) if named else None
+        return self._numbers[answer]
 
-    def counted_by(self, number: int) -> tuple[int, ...]:
-        """Return the classes that an answer of this number is counted by.
+    def counted_by(
+        self, number: int, ranked: Callable[[], Sequence[Sequence[int]]]
+    ) -> tuple[int, ...]:
+        """Columns of `State.outcomes` in which an answer of this number is counted.
 
-        A label of an item that has several counts for each of them; of none, one behind the last.
+        `ranked`: returns, for each classifier, the item's classes by descending probability.
         """
-        if not self._strata.multilabel:
-            return (number,)
-        every = range(len(self._strata.classes))
-        return tuple(each for each in every if number >> each & 1) or (len(every),)
-
-    @property
-    def tops(self) -> int:
-        """How many outcomes answers are counted by for top-k accuracy."""
-        return len(self._tops)
-
-    def in_top(self, ranked: Sequence[Sequence[int]], number: int) -> tuple[bool, ...]:
-        """Tell which of these outcomes an item of that class has.
-
-        `ranked`: of each classifier, the item's classes from the most probable one on.
-        """
-        return tuple(top.holds(ranked, number) for top in self._tops)
+        if not self.outcomes:
+            return ()
+        named = self._strata.vocabulary.counted_by(number)
+        if not self._tops:
+            return named
+        ranks, first = ranked(), self._parts.classes + 1
+        tops = (place for place, top in enumerate(self._tops, first) if top.holds(ranks, number))
+        return (*named, *tops)
 
     def is_outcome(self, said: int, number: int) -> bool:
-        """Tell whether an item of that class has the outcome that is counted.
+        """Whether an item of that class has the outcome that is counted.
 
-        It is to be positive; or, where a stratum's items are called different classes, to be of the
-        class, or to have the very classes, that they are called by the first classifier of them.
+        The item is positive; or, in strata of several predicted classes, its class or set of
+        classes is the one predicted by the first classifier applied to it.
         """
         if self._strata.of_classes:
             return number == self._strata.first_said(said)
@@ -158,7 +149,7 @@ class Evaluation:
         return self._parts.by_stratum(counts)
 
     def fewest(self, rate: Floats, sd: Floats) -> float:
-        """Return the labels of the best allocation, as `Procedure.fewest` does."""
+        """Labels of the best allocation, as in `Procedure.fewest`."""
         return self._does.fewest(rate, sd)
 
     def begin(self) -> State:
@@ -167,22 +158,22 @@ class Evaluation:
 
     @property
     def reads_cards(self) -> bool:
-        """Whether every card of a round matters, and not only how many are of a kind."""
+        """Whether every card of a round matters, not only the number of each kind."""
         return self._design.bets or self._does.reads_cards
 
     def fold(self, before: State, after: State, kinds: Ints, first: Ints) -> State:
-        """Return the state after a round with the bets on its cards settled, if there are any."""
+        """Return the state after a round, with the bets on its cards settled, if there are any."""
         budget = self._in_draws(before.dealt, None, before.elsewhere)
         return self._does.fold(Answered(self._at(before), before, after, kinds, first, budget))
 
     def decide(self, state: State) -> Decision:
-        """Look at a complete round, and tell whether there is a reason to stop."""
+        """Look at a complete round, and decide whether to stop."""
         now = self._look(state)
         streak = self._does.streak(state, now)
         return Decision(streak, Reason(int(now.reason)), self._standings(state))
 
     def plan(self, state: State, asked: int, rng: np.random.Generator) -> Ints:
-        """Return how many cards of each stratum the next round deals."""
+        """Return the number of cards of each stratum in the next round."""
         there = self._at(state)
         dealt = None if state.once is None else state.once.dealt
         budget = self._in_draws(state.dealt, dealt, state.elsewhere)
@@ -191,15 +182,15 @@ class Evaluation:
         return self._does.plan(there, wanted)
 
     def threshold(self, state: State) -> "tuple[ThresholdRun, ThresholdLook] | None":
-        """Return what is known of thresholds, where the question is for one."""
+        """Certified and supported thresholds, if the question is for one."""
         return self._does.threshold(self._at(state))
 
     def deals_ahead(self, rounds: int) -> bool:
-        """Tell whether a round may be dealt before the last is answered."""
+        """Whether a round may be dealt before the last is answered."""
         return self._does.deals_ahead(rounds)
 
     def standings(self, state: State) -> tuple[Standing, ...]:
-        """Return how every target stands, with the intervals that are shown."""
+        """Return the standing of every target, with the intervals that are shown."""
         key = self._key(state)
         if key is None:
             return tuple(each.shown() for each in self._standings(state))
@@ -232,14 +223,14 @@ class Evaluation:
 
     @cached_property
     def _about(self) -> list[tuple[float, int]]:
-        """The size that each target is about, and its items."""
+        """The size of each target's population, and its number of items."""
         return [
             (float(view.gather(self.sizes).sum()), int(view.gather(self._items).sum()))
             for view in self._does.views
         ]
 
     def _look(self, state: State) -> JointLook:
-        # The reason to stop, the next round and the report rest on the same answers, and sixty
+        # The reason to stop, the next round and the report use the same answers, and sixty
         # intervals take a second.
         key = self._key(state)
         if key is None:
@@ -252,18 +243,16 @@ class Evaluation:
         return self._does.look(self._at(state), self._budget_now(state))
 
     def _key(self, state: State) -> _Key | None:
-        """Return what a look depends on; None where that is too much to compare."""
+        """Everything that a look depends on; None if that is too much to compare."""
         if state.bets is not None:
             return None
         told = (state.tallies.n, state.tallies.x, state.tallies.u, state.dealt, state.streak)
         once = vars(state.once).values() if state.once and self._strata.weighted else ()
         climb = () if state.climb is None else (chain.best_up for chain in state.climb.now)
         named: tuple[Floats | Ints, ...] = ()
-        if state.by_class is not None:  # nearly all of it is 0
-            there = np.flatnonzero(state.by_class)
-            named = (there, state.by_class.ravel()[there])
-        if state.in_top is not None:
-            named = (*named, state.in_top)
+        if state.outcomes is not None:  # nearly all of it is 0
+            there = np.flatnonzero(state.outcomes)
+            named = (there, state.outcomes.ravel()[there])
         cards = () if state.cards is None else (state.cards,)
         every = (*told, *climb, *once, *named, *cards)
         return (state.rounds, state.elsewhere, *(each.tobytes() for each in every))
@@ -271,9 +260,9 @@ class Evaluation:
     # Where items have weights.
 
     def _at(self, state: State) -> State:
-        """Return the state with what it means for the budget.
+        """Return the state with its budget applied.
 
-        Where items have weights, it has no room in strata of which every item was drawn.
+        If items have weights, strata whose items were all drawn have no room.
         """
         state = state.at_budget(self._budget_now(state))
         if not self._strata.weighted or state.once is None:
@@ -282,7 +271,7 @@ class Evaluation:
         return replace(state, room=np.where(drawn, 0.0, state.room))
 
     def _share_of_new(self, state: State) -> float:
-        """Return the share of draws that are likely to be of items without an answer."""
+        """Return the expected share of draws of items without an answer."""
         if not self._strata.weighted or state.once is None:
             return 1.0
         open_ = state.room > 0
@@ -298,9 +287,9 @@ class Evaluation:
         return self._in_draws(told.n + told.u, answered, state.elsewhere)
 
     def _in_draws(self, draws: Floats, items: Floats | None, elsewhere: int) -> int | None:
-        """Return the budget in draws: those that came again cost nothing; answers elsewhere do.
+        """Return the budget in draws: repeated draws cost nothing; answers elsewhere do.
 
-        Where almost all weight is a few items', another one may come after millions of draws.
+        If a few items have almost all weight, the next new item may come after millions of draws.
         """
         budget, every = self._goal.budget, int(self._strata.sizes.sum())
         if budget is not None:
@@ -314,7 +303,7 @@ class Evaluation:
 
 
 def _latest(kept: dict[_Key, _Kept], key: _Key, new: _Kept) -> dict[_Key, _Kept]:
-    """Return what is kept with something new, without what was there longest."""
+    """Return the cache with a new entry, without its oldest one."""
     return {**dict([*kept.items()][1 - _KEPT :]), key: new}
 
 
@@ -322,10 +311,10 @@ def procedure_of(
     design: Design,
     goal: Goal,
     strata: Strata,
-    prior: tuple[Floats, Floats] | None,  # labels of the period before, and positives among them
+    prior: tuple[Floats, Floats] | None,  # labels of the previous period, and positives among them
     seed: int,
 ) -> Procedure:
-    """Return what a goal asks for over strata."""
+    """Return the procedure for a goal over strata."""
     parts = parts_of(strata)
     if design.recycles:
         from assay.core.recycling.procedure import recycle_of  # few need it
@@ -333,7 +322,7 @@ def procedure_of(
         return recycle_of(design, goal, strata, seed)
     joint = None if goal.single else joint_of(design, goal, strata, prior)
     views = [whole_view(goal, strata.says_yes, parts)] if joint is None else joint.views
-    if design.replacement:  # nothing is ever known in full
+    if design.replacement:  # no stratum is ever fully known
         views = [replace(view, items=None) for view in views]
     if joint is not None:
         return Several(views, parts.size, joint)

@@ -11,7 +11,7 @@ from assay.core.special import z_of
 from assay.core.types import Bools, Floats, Ints
 
 if TYPE_CHECKING:
-    from assay.core.error_model import Cost
+    from assay.core.learning import Cost
 
 
 def least_variance(scale: Floats, sd: Floats) -> Floats:
@@ -23,10 +23,11 @@ def least_variance(scale: Floats, sd: Floats) -> Floats:
 
 
 def labels_needed(variance: Floats, within: float, confidence: float) -> Floats:
-    """Return the labels at which z standard errors are `within`: z^2 variance / within^2.
+    """Labels at which z standard errors are `within`: z^2 variance / within^2.
 
     `variance` is n times that of the estimate. With `least_variance` of the true rates this is
-    paper 1's oracle (section 6): what an experimenter would need who knew every bin beforehand.
+    paper 1's oracle (section 6): the labels that an experimenter who knew every bin beforehand
+    would need.
 
     >>> round(float(labels_needed(np.array(0.25), within=0.03, confidence=0.95)))
     1067
@@ -35,11 +36,11 @@ def labels_needed(variance: Floats, within: float, confidence: float) -> Floats:
 
 
 def labels_at_width(labels: float, half_width: float, within: float, items: float) -> float:
-    """Return the labels in all at which a half-width is likely to have come down to `within`.
+    """Total labels at which a half-width is expected to reach `within`.
 
     A half-width falls like the standard error of a sample without replacement, whose square is in
-    proportion to 1/n - 1/N. Half-way to the goal, four forecasts in five are 0.9 to 1.3 times what
-    it takes in the end (tests/statistical/test_labels_at_width.py).
+    proportion to 1/n - 1/N. Half-way to the goal, four forecasts in five are 0.9 to 1.3 times the
+    final number (tests/statistical/test_labels_at_width.py).
 
     >>> [round(labels_at_width(100, 0.06, 0.03, items=items)) for items in (1e6, 500)]
     [400, 250]
@@ -51,10 +52,10 @@ def labels_at_width(labels: float, half_width: float, within: float, items: floa
 def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float:
     """Return n times the variance of the metric under simple random sampling.
 
-    The sample is of the items that the metric needs labels of. What an item adds to the metric, to
-    first order, is the metric's slope by its kind (true positive, false positive, ...), for a ratio
-    R of sums (top - R bottom) / sum bottom. These have mean zero, and the variance is their mean
-    square times the square of the number of items: R (1 - R) for a share of the items.
+    The sample is of the items that the metric needs labels of. An item's contribution to the
+    metric, to first order, is the metric's slope by its kind (true positive, false positive, ...),
+    for a ratio R of sums (top - R bottom) / sum bottom. These have mean zero, and the variance is
+    their mean square times the square of the number of items: R (1 - R) for a share of the items.
 
     `N`, `T`, `says_yes`, (H,): items and positives by predicted label (or any strata within it),
     and that label.
@@ -78,7 +79,7 @@ def by_place(N: Floats, T: Floats, says_yes: Bools) -> Floats:
 
 
 def isotonic_rates(count: Floats, outcomes: Floats) -> Floats:
-    """Return the chance of the outcome at each score, taken to rise with the score.
+    """Probability of the outcome at each score, assumed to rise with the score.
 
     The non-decreasing rates nearest to the cells' own (isotonic regression, weighted by their
     items). With these, `least_variance` over the cells is the limit of strata by the score alone:
@@ -92,7 +93,7 @@ def isotonic_rates(count: Floats, outcomes: Floats) -> Floats:
     return np.asarray(isotonic_regression(outcomes / count, weights=count).x)
 
 
-# What a stratified estimate is worth in labels of a simple random sample.
+# Precision of a stratified estimate in labels of a simple random sample.
 #
 # References
 # ----------
@@ -101,13 +102,13 @@ def isotonic_rates(count: Floats, outcomes: Floats) -> Floats:
 
 
 def labels_per_share(metric: str, value: float, items: float, denominator: float) -> float:
-    """Return how many items must be labelled at random to learn of one that a metric is about.
+    """Labels of random items for each one that counts for a metric.
 
-    1 for a share of the items. Recall is a share of the positives, of which a random sample finds
-    few: items / positives. For F1 it is items (2 - F1) / (predicted + positives). In general it is
-    the variance of the linearised values (`random_variance`) over value (1 - value), which is
-    items (k (1 - value) + value) / denominator where a hit counts k times. Of metrics of both
-    classes there is no such formula: `labels_per_range` has it from the counts.
+    1 for a share of the items. Recall is a share of the positives, which are rare in a random
+    sample: items / positives. For F1 it is items (2 - F1) / (predicted + positives). In general it
+    is the variance of the linearised values (`random_variance`) over value (1 - value), which is
+    items (k (1 - value) + value) / denominator where a hit counts k times. Metrics of both classes
+    have no such formula: `labels_per_range` uses the counts.
 
     One item in fifty is positive:
 
@@ -122,7 +123,7 @@ def labels_per_share(metric: str, value: float, items: float, denominator: float
 
 
 def labels_per_range(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float:
-    """Return the same of a metric of both classes: of one label of a share of its range.
+    """Return the same for a metric of both classes: per label of a share of its range.
 
     `N`, `T`, `says_yes`: (H,).
 
@@ -146,12 +147,12 @@ def labels_per_range(metric: str, N: Floats, T: Floats, says_yes: Bools) -> floa
 def effective_labels(
     value: float, standard_error: float, *, per_share: float, items: float
 ) -> float | None:
-    """Return the size of a simple random sample that would vary as much [1]_.
+    """Size of a simple random sample with the same variance [1]_.
 
     Without replacement, of so many items: s^2 = per_share value (1 - value) (1/n - 1/items).
 
-    None where the value is 0 or 1, or the standard error is 0: that no spread was seen does not
-    mean that there is none, and only all items would vary as little.
+    None where the value is 0 or 1, or the standard error is 0: a zero estimated spread does not
+    mean that there is none, and only a full census would vary as little.
 
     >>> round(effective_labels(0.9, 0.01, per_share=1.0, items=1e9))
     900
@@ -165,17 +166,14 @@ def effective_labels(
 
 
 def wilson_labels(value: Floats, within: float, confidence: float) -> Floats:
-    """Return the size of a random sample whose Wilson interval has half-width `within`.
-
-    The larger root of within^2 (n + z^2)^2 = z^2 s n + z^4/4, with s = value (1 - value).
-    """
+    """Size of a random sample whose Wilson interval has half-width `within`."""
     z2, s, d2 = z_of(confidence) ** 2, value * (1 - value), within**2
     root = np.sqrt(np.maximum(s**2 - 4 * s * d2 + d2, 0.0))
     return np.asarray(z2 * np.maximum(s - 2 * d2 + root, 0.0) / (2 * d2))
 
 
 def two_digits(labels: float) -> int:
-    """Return a number of labels with as many digits as an estimate of it deserves.
+    """Return a number of labels rounded to as many digits as an estimate deserves.
 
     >>> [two_digits(labels) for labels in (7.2, 335.4, 12_345)]
     [7, 340, 12000]
@@ -187,14 +185,14 @@ def two_digits(labels: float) -> int:
 def labels_at_random(
     value: float, half_width: float, *, confidence: float, per_share: float, items: float
 ) -> float:
-    """Return the labels at which a simple random sample's interval would be as narrow.
+    """Labels at which a simple random sample's interval would be as narrow.
 
     The interval is Wilson's [2]_, looked at once: the n at which its half-width
 
         z sqrt(n v (1 - v) + z^2 / 4) / (n + z^2)
 
-    has come down to `half_width`, times `per_share`; with all items labelled nothing is left open,
-    so n is 1 / (1/n + 1/items) of a finite population.
+    has come down to `half_width`, times `per_share`; with all items labelled there is no
+    uncertainty, so n is 1 / (1/n + 1/items) of a finite population.
 
     >>> round(labels_at_random(0.5, 0.03, confidence=0.95, per_share=1.0, items=1e9))
     1063
@@ -207,13 +205,13 @@ def labels_at_random(
     return 1 / ((1 / n if n > 0 else inf) + 1 / items)
 
 
-# Savings by other strata: labels that they take, against the strata that there were before.
+# Savings by other strata: labels that they take, relative to the previous strata.
 #
 # Both are the labels of the best allocation, in proportion to (sum |gradient_h| N_h S_h)^2 or, of
-# several targets, the fewest that serve all (`joint_allocation`), with the rates that judged items
-# show. An item stands for its share of the stratum that it was drawn from, so the rates of the
-# former strata are weighted. Items of each stratum are drawn again with replacement for the
-# interval (the bootstrap).
+# several targets, the fewest that serve all (`joint_allocation`), with the rates of judged items.
+# An item stands for its share of the stratum that it was drawn from, so the rates of the former
+# strata are weighted. Items of each stratum are drawn again with replacement for the interval (the
+# bootstrap).
 #
 # References
 # ----------
@@ -229,19 +227,19 @@ _ENDS = (2.5, 97.5)
 class Placed:
     """Strata, and the stratum of each judged item."""
 
-    # Returns the labels that the strata take, by the rate of the outcome in each and the standard
-    # deviation there (`Evaluation.fewest`)
+    # Labels that the strata take, by the rate of the outcome in each and the standard deviation
+    # there (`Evaluation.fewest`)
     cost: "Cost"
     sizes: Floats  # (H,)
     stratum: Ints  # (n,)
 
     def least(self, rows: Ints, outcome: Bools, weight: Floats) -> float:
-        """Return the labels of the best allocation, by the items of some rows.
+        """Labels of the best allocation, estimated from the items of some rows.
 
-        Rates are those of the items' weights, with a quarter of an item of each kind added.
+        Rates are weighted by the items' weights, with a quarter of an item of each kind added.
 
-        `rows`, (m,): places among the judged items; one may come several times; `outcome`,
-        `weight`, (m,): of these: whether they have the outcome, and what they stand for.
+        `rows`, (m,): places among the judged items, possibly repeated; `outcome`, `weight`, (m,):
+        whether they have the outcome, and their weights.
         """
         stratum, number = self.stratum[rows], self.sizes.size
         items = np.bincount(stratum, minlength=number)
@@ -254,7 +252,7 @@ class Placed:
 def share_of_labels(
     now: Placed, before: Placed, outcome: Bools, rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """Return the labels that strata take as a share of others', and the ends of its interval.
+    """Labels that strata take as a share of others', and the ends of its interval.
 
     `outcome`: (n,).
 

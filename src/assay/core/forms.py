@@ -13,23 +13,23 @@ from assay.errors import DesignError
 
 
 class Metric(Protocol):
-    """What the statistics ask of a metric, at stratum totals T of shape (..., H)."""
+    """Interface of a metric for the statistics, at stratum totals T of shape (..., H)."""
 
     @property
     def bends(self) -> bool:
-        """Whether what a stratum weighs depends on the totals."""
+        """Whether a stratum's weight depends on the totals."""
 
     @property
     def straight(self) -> bool:
-        """Whether `plane` is exact: the same wherever it is taken."""
+        """Whether `plane` is exact: the same everywhere."""
 
     @property
     def lowest(self) -> float:
-        """The least that such a metric of one classifier can be; the most is 1."""
+        """Lower bound of such a metric of one classifier; the upper bound is 1."""
 
     @property
     def counts(self) -> Bools:
-        """The strata that it depends on, (H,)."""
+        """Strata that it depends on, (H,)."""
 
     def over(self, which: Bools) -> "Metric":
         """Return the metric over some of the strata, if it depends on no others."""
@@ -38,10 +38,10 @@ class Metric(Protocol):
         """Return the metric of totals of which only these shares are counted, (H,)."""
 
     def of(self, which: Ints) -> "Metric":
-        """Return the metric of some of the evaluations side by side; mostly they share one."""
+        """Return the metric of some of the parallel evaluations; usually they share one."""
 
     def denominator(self, T: Floats) -> Floats:
-        """Return what is above 0 where the metric is defined."""
+        """Return a number above 0 where the metric is defined."""
 
     def value(self, T: Floats) -> Floats:
         """Return the metric; 0 where it is not defined."""
@@ -50,13 +50,13 @@ class Metric(Protocol):
         """Return d metric / d T_h; 0 where the metric is not defined."""
 
     def weights(self, T: Floats) -> Floats:
-        """Return the size of the gradient, up to a common factor."""
+        """Absolute values of the gradient, up to a common factor."""
 
     def rises(self, T: Floats) -> Bools:
         """Where more outcomes raise the metric; elsewhere they lower it."""
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
-        """Return bounds of the metric when least <= T <= most."""
+        """Bounds of the metric for least <= T <= most."""
 
     def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
         """Return c, (..., H), and c0, (...): the metric is at least m where c0 + c.T >= 0.
@@ -70,13 +70,13 @@ class Metric(Protocol):
 
 @dataclass(frozen=True)
 class Classes:
-    """A denominator in which both classes count: (P (items - P))^power, P the positives."""
+    """A denominator that counts both classes: (P (items - P))^power, P the positives."""
 
-    items: float  # all items that the metric is about
+    items: float  # number of items that the metric is about
     power: float
-    shift: float  # what the metric is where its numerator is 0
-    # What it is called where all items are negative, and where all are positive: it is not defined
-    # there, and scikit-learn says so.
+    shift: float  # the metric if its numerator is 0
+    # Value if all items are negative, and if all are positive: it is undefined there, and these are
+    # scikit-learn's values.
     alone: tuple[float, float]
 
     def at(self, P: Floats) -> tuple[Floats, Floats, Floats]:
@@ -93,7 +93,7 @@ class Classes:
 class Ratio:
     """A metric: (a0 + a.T) / D for stratum totals T of shape (..., H), with P = b0 + b.T.
 
-    D is P itself; or, where the metric is of both classes, what `both` makes of it.
+    D is P itself, or, for a metric of both classes, the function `both` of P.
     """
 
     # a0, a, b0, b, (H,): or (R,), (R, H), (R,) and (R, H): a metric for each of R evaluations
@@ -103,7 +103,7 @@ class Ratio:
     b0: float | Floats
     b: Floats
     both: Classes | None = None
-    # (H,): whether the classifier says yes to a stratum's items; None where strata straddle.
+    # (H,): whether a stratum's items are predicted yes; None if strata straddle.
     said: Bools | None = None
 
     @cached_property
@@ -118,12 +118,12 @@ class Ratio:
 
     @property
     def lowest(self) -> float:
-        """The least that it can be."""
+        """Lower bound."""
         return 0.0 if self.both is None else 2 * self.both.shift - 1
 
     @property
     def counts(self) -> Bools:
-        """The strata that it depends on, (H,)."""
+        """Strata that it depends on, (H,)."""
         return np.asarray((self.a != 0) | (self.b != 0))
 
     def over(self, which: Bools) -> "Ratio":
@@ -132,7 +132,7 @@ class Ratio:
         return replace(self, a=self.a[which], b=self.b[which], said=said)
 
     def of(self, which: Ints) -> "Ratio":
-        """Return the metric of some of the evaluations side by side, in their order."""
+        """Return the metric of some of the parallel evaluations, in their order."""
         if self.a.ndim == 1 or which.size == len(self.a):
             return self
         a0, b0 = (np.asarray(each)[which] for each in (self.a0, self.b0))
@@ -158,7 +158,7 @@ class Ratio:
         return np.asarray(self.both.at(self._base(T))[1][..., None] * self.b)
 
     def value(self, T: Floats) -> Floats:
-        """Return the metric; where it is not defined, what scikit-learn says: 0, if not else."""
+        """Return the metric; where undefined, scikit-learn's value: 0 unless stated otherwise."""
         value = self._share(T)
         if self.both is None:
             return value
@@ -174,25 +174,25 @@ class Ratio:
         return np.asarray(np.where(bottom > 0, slope, 0.0) / np.where(bottom > 0, bottom, 1.0))
 
     def weights(self, T: Floats) -> Floats:
-        """Return |a_h - tilt * b_h|: no denominator, so that it is there without positives."""
+        """|a_h - tilt * b_h|: without the denominator, so that it exists without positives."""
         return np.abs(self.a - self._tilt(T) * self.b if self.bends else self.a)
 
     def rises(self, T: Floats) -> Bools:
         """Where more outcomes raise the metric; elsewhere they lower it, (..., H).
 
-        Each metric of the table rises or falls in each T_h throughout: more positives called yes
-        never lower recall, more called no never raise it. The latter bring it nearer to 0, which is
-        up where the difference of two recalls is below 0.
+        Each metric of the table is monotone in each T_h: more positives predicted yes never lower
+        recall, and more predicted no never raise it. The latter move it towards 0, which is up
+        where the difference of two recalls is below 0.
         """
         return np.asarray(np.where(self.a != 0, self.a, -self._tilt(T) * self.b) > 0)
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
-        """Return the metric's smallest and largest value when least <= T <= most."""
+        """Return the metric's smallest and largest value for least <= T <= most."""
         if self.a.all():
             low, high = np.where(self.a > 0, least, most), np.where(self.a > 0, most, least)
             return self.value(low), self.value(high)
         lows, highs = [], []
-        for T in (least, most):  # where a = 0, whichever is the worse: that depends on the sign
+        for T in (least, most):  # where a = 0, the worse of both, which depends on the sign
             lows.append(self.value(np.where(self.a > 0, least, np.where(self.a < 0, most, T))))
             highs.append(self.value(np.where(self.a > 0, most, np.where(self.a < 0, least, T))))
         return np.asarray(np.minimum(*lows)), np.asarray(np.maximum(*highs))
@@ -210,16 +210,16 @@ class Ratio:
         return np.asarray(c), np.asarray(self.numerator(T) - over * D - (c * T).sum(axis=-1))
 
     def level(self, T: Floats) -> Floats:
-        """Return the recall whose slopes are in proportion to the metric's at T, from 0 to 1.
+        """Recall whose slopes are in proportion to the metric's at T, from 0 to 1.
 
-        Of a metric of both classes. Where a positive that is called yes raises it by g, and one
-        that is called no lowers it by l, a recall of l / (g + l) does so in the same proportion.
+        For a metric of both classes. If a positive predicted yes raises it by g, and one predicted
+        no lowers it by l, a recall of l / (g + l) changes in the same proportion.
         """
         least, range_ = self._slants
         return np.asarray((self._tilt(T)[..., 0] - least) / range_)
 
     def slopes_at(self, level: Floats) -> Floats:
-        """Return the slopes, up to a factor, of a metric of both classes at a level, (..., H)."""
+        """Slopes, up to a factor, of a metric of both classes at a level, (..., H)."""
         least, range_ = self._slants
         return np.asarray((self.a - least * self.b) / range_ - level[..., None] * self.b)
 
@@ -251,13 +251,13 @@ class Ratio:
 
     @property
     def _slants(self) -> tuple[float, float]:
-        """The least of a / b, that of the no-set, and how much more that of the yes-set is."""
+        """The smaller a / b, that of the no-set, and the excess of the yes-set's over it."""
         slants = self.a[self.b != 0] / self.b[self.b != 0]
         return float(slants.min()), float(np.ptp(slants)) or 1.0
 
     @cached_property
     def _fixed(self) -> bool:
-        """Whether D is a number above 0, whatever the totals are: it need not be worked out."""
+        """Whether D is a constant above 0, so that it need not be computed."""
         return self.both is None and not self.bends and bool(np.all(np.asarray(self.b0) > 0))
 
     def _base(self, T: Floats) -> Floats:
@@ -266,14 +266,14 @@ class Ratio:
         return np.asarray(self.b0 + (self.b * T).sum(axis=-1))
 
     def _share(self, T: Floats) -> Floats:
-        """Return the numerator over D, 0 where there is none."""
+        """Return the numerator over D; 0 where D is 0."""
         if self._fixed:
             return np.asarray(self.numerator(T) / self.b0)
         top, bottom = self.numerator(T), self.denominator(T)
         return np.asarray(np.where(bottom > 0, top, 0.0) / np.where(bottom > 0, bottom, 1.0))
 
     def _tilt(self, T: Floats) -> Floats:
-        """Return how much of the numerator a unit of P is worth, (..., 1): the value, if D is P."""
+        """Value of a unit of P in units of the numerator, (..., 1): the metric, if D is P."""
         share = self._share(T)
         if self.both is not None:
             share = share * self.both.at(self._base(T))[1]
@@ -281,10 +281,10 @@ class Ratio:
 
 
 def side_by_side(metrics: Sequence[Ratio]) -> Ratio:
-    """Return metrics over as many strata each as one, of R evaluations.
+    """Stack metrics over equally many strata of R evaluations into one.
 
-    What is computed of it, is computed of each as if it were alone; it takes little longer than
-    one. They must bend alike, and be of one class.
+    Results are those of each metric alone; it takes little longer than one. They must agree in
+    `bends`, and be of one class.
 
     >>> N, yes = np.array([10.0, 90.0]), np.array([True, False])
     >>> both = side_by_side([ratio(name, N, yes) for name in ("recall", "f1")])
@@ -299,16 +299,16 @@ def side_by_side(metrics: Sequence[Ratio]) -> Ratio:
 def ratio(
     metric: str,  # a name of `METRICS`
     N: Floats,  # (H,): stratum sizes. For a one-sided metric only that side's strata need be there.
-    # (H,): whether the classifier says yes to the stratum's items. None: strata straddle predicted
-    # labels and the outcome is "the prediction was correct"; only accuracy can be read off those.
+    # (H,): whether a stratum's items are predicted yes. None: strata straddle predicted labels and
+    # the outcome is "the prediction was correct"; only accuracy can be computed from those.
     says_yes: Bools | None,
     *,
-    # items, yes_items: all items, and those that the classifier says yes to; otherwise those of the
-    # strata, which may leave out what a comparison does not depend on.
+    # items, yes_items: all items, and those predicted yes; default: those of the strata, which may
+    # leave out items that a comparison does not depend on.
     items: float | None = None,
     yes_items: float | None = None,
 ) -> Ratio:
-    """Return the metric's coefficients for strata of sizes `N`.
+    """Coefficients of the metric for strata of sizes `N`.
 
     >>> N, yes = np.array([10.0, 90.0]), np.array([True, False])
     >>> ratio("recall", N, yes).value(np.array([8.0, 2.0]))

@@ -1,31 +1,32 @@
-"""Goals: what an evaluation is to estimate, and how closely, with floors. Frozen, checked once."""
+"""Goals: what to estimate, how closely, with floors. Frozen, checked once."""
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from math import ceil
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
-from assay.core.metrics import canonical_metric
+from assay.core.metrics import METRICS, canonical_metric
 from assay.core.rules import refuse
 from assay.core.special import z_of
-from assay.core.targets import Target
+from assay.core.targets import Target, written
 from assay.core.types import between, known_names, whole
 from assay.errors import DesignError, did_you_mean
+from assay.options import Told
 
-# Questions for a threshold: the floors that it has to keep, as people write them.
+# Questions for a threshold: the floors that it must keep, as people write them.
 
 
 FLOORS = ("precision", "recall", "specificity", "negative_predictive_value")
-"""The metrics that can have a floor: those that are one linear sum away from it."""
+"""Metrics that can have a floor: those that are one linear sum away from it."""
 
 OUTWARD = ("precision", "specificity")
-"""Those that are harder to keep above it the more items are called yes."""
+"""Metrics that are harder to keep above a floor the more items are predicted yes."""
 
 EVERY_SCORE = -sys.float_info.max
-"""A threshold that no score is below: where it is to be found, every item may be called yes."""
+"""A threshold below every score: while it is searched for, any item may be predicted yes."""
 
 _FLOOR = re.compile(r"([a-z][a-z0-9_ ]*?)\s*(?:>=|≥|is at least)\s*([0-9.]+%?)", re.IGNORECASE)
 _MOST_OF = re.compile(r"the most (recall|precision)", re.IGNORECASE)
@@ -33,7 +34,7 @@ _MOST_OF = re.compile(r"the most (recall|precision)", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class ThresholdQuestion:
-    """Floors that a threshold has to keep, and what is wanted most of those that do.
+    """Floors that a threshold must keep, and the metric to maximise among those that do.
 
     >>> question = ThresholdQuestion.parse("precision >= 0.9 and the most recall")
     >>> question.floors, question.most, str(question)
@@ -42,14 +43,14 @@ class ThresholdQuestion:
     'precision'
     """
 
-    floors: tuple[tuple[str, float], ...]  # metrics, and what each must not be below
-    # Of the thresholds that keep all floors, the one with the most of it: the lowest, or the
+    floors: tuple[tuple[str, float], ...]  # metrics, and the floor of each
+    # Among the thresholds that keep all floors, the one with the most of it: the lowest, or the
     # highest.
     most: str
 
     @classmethod
     def parse(cls, text: object) -> Self:
-        """Read a question as people write it."""
+        """Parse a question in its written form."""
         floors, most = [], None
         for part in re.split(r"\s+and\s+|,", str(text).strip()):
             if wanted := _MOST_OF.fullmatch(part.strip()):
@@ -99,7 +100,7 @@ def _limit(text: str) -> float:
 
 @dataclass(frozen=True, init=False)
 class Goal:
-    """What is wanted: one metric or several, how exactly or at what cost, and how surely.
+    """The goal: one metric or several, with the precision or budget, and the confidence.
 
     Parameters
     ----------
@@ -200,7 +201,7 @@ class Goal:
         if (within := self.targets[0].within) is not None:
             raise DesignError(
                 f"at_least={self.at_least:g} and within={within} are two questions",
-                details="a yes or no needs no narrow interval, and usually far fewer labels",
+                details="a yes or no usually needs far fewer labels than a narrow interval",
                 hint="leave one out; the interval is reported with either",
             )
 
@@ -237,23 +238,23 @@ class Goal:
         for target in self.targets:
             if target.within is None and self.single:
                 raise DesignError(
-                    "no goal: neither `within` nor `budget` nor `at_least` was given",
+                    "no goal: give `within`, `budget` or `at_least`",
                     hint="within=0.02 stops at ±2%, budget=500 after 500 labels, "
                     "at_least=0.95 at a sure yes or no",
                 )
             if target.within is None:
                 raise DesignError(
-                    f"no goal: neither `within` nor `budget` was given for {target.name}",
+                    f"no goal for {target.name}: give `within` or `budget`",
                     hint="within=0.02 stops at ±2% of every metric, budget=500 after 500 labels",
                 )
 
     @property
     def single(self) -> bool:
-        """Whether it is one metric of one classifier without a name.
+        """Whether it is one metric of one unnamed classifier.
 
-        Its items are then cut by score, and labels go where this metric alone needs them
-        (`engine.plan`). Named targets are cut by rank and allocated jointly (`core.joint`), also
-        where there is one: draws of campaigns that are stored rest on it.
+        Its items are then cut by score, and labels are allocated for this metric alone
+        (`engine.plan`). Named targets are cut by rank and allocated jointly (`core.joint`), even a
+        single one: draws of stored campaigns depend on it.
         """
         return self.targets[0].classifier is None
 
@@ -269,14 +270,14 @@ class Goal:
 
     @property
     def sampled(self) -> float | None:
-        """The share of all items that there are labels to ask for of; None: these are all."""
+        """Share of all items that the campaign's items are a sample of; None if they are all."""
         if self.sample_of is None or self.sample_size is None:
             return None
         return self.sample_size / self.sample_of
 
     @property
     def question(self) -> ThresholdQuestion | None:
-        """The floors that a threshold has to keep, where that is what is asked."""
+        """The floors of a question for a threshold, if there is one."""
         return None if self.threshold_for is None else ThresholdQuestion.parse(self.threshold_for)
 
     @property
@@ -286,7 +287,7 @@ class Goal:
 
     @property
     def goals(self) -> tuple["Goal", ...]:
-        """Each target's goal, at the confidence that is its own."""
+        """Each target's goal, with its own confidence."""
         own = replace(self, confidence=self._each, simultaneous=False)
         return tuple(replace(own, targets=(target,)) for target in self.targets)
 
@@ -299,10 +300,10 @@ class Goal:
 
     @property
     def worst_case(self) -> int:
-        """Labels that the target that needs most would take at random, at a rate of 1/2.
+        """Random labels for the target that needs most, at a rate of 1/2.
 
-        From an endless population. A yes or no has no worst case; it counts as an interval of
-        ±0.02, which tells most apart.
+        From an infinite population. A yes-or-no question has no worst case; it counts as an
+        interval of ±0.02, which distinguishes most values.
         """
         return max(self._worst_case(target.within) for target in self.targets)
 
@@ -325,7 +326,7 @@ class Goal:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the goal that `to_dict` was called on."""
+        """Return the goal from the result of `to_dict`."""
         single = not isinstance(values, Mapping) or "targets" not in values
         further = (*_OF_THRESHOLDS, *_OF_SAMPLES)
         known_fields = (*_FIELDS[single], *(further if single else ()))
@@ -337,10 +338,84 @@ class Goal:
         return cls(**found)
 
 
-# What is stored of a goal, in this order: of a single metric, and of targets by name.
+# Stored fields of a goal, in this order: of a single metric, and of named targets.
 _FIELDS = {
     True: ("metric", "within", "budget", "confidence", "at_least"),
     False: ("targets", "budget", "confidence", "simultaneous"),
 }
 _OF_THRESHOLDS = ("threshold_for", "gain")  # and of one that asks for a threshold
 _OF_SAMPLES = ("sample_of", "sample_size")  # and of one about more items than there are
+
+
+_goal = partial(Told, panel="Goal")
+_number = partial(_goal, typed=float)
+_METRICS = (
+    f"{', '.join(METRICS)}; repeatable. For several classifiers: precision:cnn, 'recall:cnn within "
+    "0.05', 'f1:new - f1:old'; a bare name applies to each. Default: precision."
+)
+_FLOORS = (
+    'Find the threshold that meets a floor: "precision >= 0.95", "recall >= 0.9", or several '
+    "joined by and."
+)
+_WITHIN = "Stop at this half-width of the interval; 0.02 is ±2 points."
+_AT_LEAST = "Stop when it is clear whether the metric is at least this."
+_GAIN = "With --threshold-for: stop when no threshold can be better by this share."
+_ALL = "The predictions are a random sample of this many items; the result is for all of them."
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Arguments of a question: what to estimate, how exactly or at what cost; see `Goal`."""
+
+    metric: Annotated[
+        str | Iterable[str] | Mapping[str, float] | None, _goal(_METRICS, "METRIC", list[str])
+    ] = None
+    # As `metric`, for several metrics.
+    metrics: Iterable[str] | Mapping[str, float] | None = None
+    within: Annotated[float | None, _number(_WITHIN)] = None
+    budget: Annotated[int | None, _goal("Stop after this many labels.", typed=int)] = None
+    confidence: Annotated[float, _number("Confidence of the interval.")] = 0.95
+    simultaneous: Annotated[
+        bool, _goal("Apply the confidence to all metrics together, not to each.", typed=bool)
+    ] = False
+    at_least: Annotated[float | None, _number(_AT_LEAST)] = None
+    threshold_for: Annotated[str | None, _goal(_FLOORS, "FLOOR")] = None
+    gain: Annotated[float, _number(_GAIN, "SHARE")] = 0.05
+    sample_of: Annotated[int | None, _goal(_ALL, "N", int)] = None
+
+    def __post_init__(self) -> None:
+        """Accept several metrics under either name."""
+        if self.metric is None or isinstance(self.metric, str):
+            return
+        if self.metrics is not None:
+            raise DesignError(
+                f"metric={self.metric!r} and metrics={self.metrics!r} both name several",
+                hint="leave one of the two out",
+            )
+        object.__setattr__(self, "metrics", self.metric)
+        object.__setattr__(self, "metric", None)
+
+    @property
+    def name(self) -> str | None:
+        """The single metric, if requested by name."""
+        return self.metric if isinstance(self.metric, str) else None
+
+    def goal_of(self, metric: str) -> Goal:
+        """Return the goal for one metric, or for a threshold."""
+        names = ("within", "budget", "confidence", "at_least", "threshold_for", "gain", "sample_of")
+        said = {name: getattr(self, name) for name in names}
+        return Goal(None if self.threshold_for else metric, **said)
+
+    @classmethod
+    def again(cls, goal: Goal) -> Self:
+        """Return the arguments that lead to a goal."""
+        same = {
+            field.name: getattr(goal, field.name)
+            for field in fields(cls)
+            if field.name not in ("metric", "metrics", "within")
+        }
+        first, *_ = goal.targets
+        if goal.single:
+            return cls(first.metric, within=first.within, **same)
+        metrics = [written(target.name, target.within) for target in goal.targets]
+        return cls(first.metric, metrics, **same)

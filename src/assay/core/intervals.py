@@ -2,10 +2,10 @@
 
 Each takes arrays of one shape: the estimate, its variance, the number of labels behind it, and
 gives a lower and an upper end within [0, 1]. `normal`, `wilson` and `jeffreys` do not survive
-peeking: their confidence holds for one look at a number of labels fixed before; looking after every
-round and stopping at a narrow moment makes them wrong more often (see docs/certainty.md).
-`stratified` is made to be right at the look that stops it, by simulation, though looks on the way
-may miss; `betting` is right at every look, by a theorem.
+peeking: their confidence holds for one look at a number of labels fixed in advance. Looking after
+every round and stopping at a narrow moment makes them miss more often (see docs/certainty.md).
+`stratified` is calibrated by simulation for the look that stops it; earlier looks may miss.
+`betting` is valid at every look, by a theorem.
 
 References
 ----------
@@ -39,12 +39,12 @@ Formula = Callable[[Floats, Floats, Floats, float], Ends]
 
 
 def effective_size(value: Floats, variance: Floats, n: Floats) -> Floats:
-    """Return the size of a simple random sample that would vary as much: n / design effect [3]_.
+    """Size of a simple random sample with the same variance: n / design effect [3]_.
 
     The design effect is the variance over that of a random sample, value(1 - value)/(n - 1).
-    Where no variation was seen at all, no gain is claimed: the effective size is n. Where the
-    estimate is 0 or 1 but the variance of some stratum is only bounded, value(1 - value) is taken
-    at (n value + 1/2)/(n + 1), and the size is at most n.
+    Without observed variation no gain is claimed: the effective size is n. If the estimate is 0 or
+    1 but the variance of some stratum is only bounded, value(1 - value) is taken at (n value +
+    1/2)/(n + 1), and the size is at most n.
 
     >>> value, n = np.array([0.9, 0.9, 1.0]), np.array([101.0, 101.0, 101.0])
     >>> effective_size(value, np.array([0.0009, 0.00045, 0.0]), n)
@@ -74,7 +74,7 @@ def normal(value: Floats, variance: Floats, n: Floats, confidence: float) -> End
 
 
 def wilson(value: Floats, variance: Floats, n: Floats, confidence: float) -> Ends:
-    """Return Wilson's score interval [2]_ at the effective sample size [3]_.
+    """Wilson's score interval [2]_ at the effective sample size [3]_.
 
     >>> low, high = wilson(np.array(1.0), np.array(0.0), np.array(100.0), 0.95)
     >>> low.round(4), high
@@ -110,7 +110,7 @@ def jeffreys(value: Floats, variance: Floats, n: Floats, confidence: float) -> E
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What an interval is made from: the labels, how they were drawn, and when one stops."""
+    """Input of an interval: the labels, how they were drawn, and the stopping rule."""
 
     tallies: Tallies
     metric: Metric
@@ -123,11 +123,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval's formula, where it comes from, and when it is right.
+    """An interval's formula, its source, and when it is valid.
 
-    `may_stop`: at the first narrow look, which stops an evaluation; `anytime`: at every look at
-    once. One that is neither is right for one look, at a number of labels that was fixed before.
-    `once` is the reference of one that may stop, where it is made for one look after all.
+    `may_stop`: at the first narrow look, which stops an evaluation; `anytime`: at every look
+    simultaneously. Otherwise it is valid for one look, at a number of labels fixed in advance.
+    `once` is the reference of one that may stop, if it is made for one look after all.
     """
 
     ends: Callable[[Evidence, float], Ends]
@@ -140,7 +140,7 @@ class Interval:
 def _of_moments(
     formula: Formula,
 ) -> Callable[[Evidence, float], Ends]:
-    """Return a formula of estimate, variance and labels as one of the evidence."""
+    """Adapt a formula of estimate, variance and labels to `Evidence`."""
 
     def ends(evidence: Evidence, confidence: float) -> Ends:
         moments = evidence.moments
@@ -150,7 +150,7 @@ def _of_moments(
         lowest, range_ = evidence.metric.lowest, 1 - evidence.metric.lowest
         share, variance = (moments.value - lowest) / range_, moments.variance / range_**2
         low, high = formula(share, variance, labels, confidence)
-        # Labels that all agree show no variance; while items are unlabelled that proves nothing.
+        # Labels that all agree show no variance; with unlabelled items left that proves nothing.
         unknown = (tallies.n < tallies.N).any(axis=-1) | evidence.replacement
         point = unknown & (low >= high)
         if point.any():
@@ -164,7 +164,7 @@ def _of_moments(
 def of_difference(
     first: tuple[float, float, float], second: tuple[float, float, float]
 ) -> tuple[float, float]:
-    """Return the interval of a difference of two independent values, from an interval of each.
+    """Interval of a difference of two independent values, from an interval of each.
 
     d - sqrt((v1 - l1)^2 + (u2 - v2)^2) and d + sqrt((u1 - v1)^2 + (v2 - l2)^2): each end adds up
     the squares of the distances that lead there ([1]_; of two shares, Newcombe's tenth method).
@@ -185,7 +185,7 @@ def of_difference(
 
 
 def stratified(evidence: Evidence, confidence: float) -> Ends:
-    """Return the interval of `core.stratified`, made for the way in which one stops."""
+    """Return the interval of `core.stratified`, for the stopping rule in use."""
     if isinstance(evidence.metric, ClassMean):
         return evidence.metric.ends(evidence.tallies, confidence, extra_outcomes(evidence.stop))
     low, high = ValueTests(
@@ -202,7 +202,7 @@ def stratified(evidence: Evidence, confidence: float) -> Ends:
 
 
 def betting(evidence: Evidence, confidence: float) -> Ends:
-    """Return the values that no bettor of `core.betting` has grown rich against."""
+    """Values against which no bettor of `core.betting` has grown rich."""
     if evidence.bets is None:
         raise InputError(
             "the betting interval needs the bets on every card, in the order they were drawn",

@@ -1,19 +1,19 @@
 """Joint evaluation of several targets from one set of labels.
 
-Labels are counted by *part*: a stratum, and what the classifiers say of its items. A target (the
-recall of one classifier, the difference between two) sees them through its own `View`: parts of a
-stratum that its classifiers speak alike of are one, so in its eyes no stratum straddles a predicted
+Labels are counted by *part*: a stratum and a code of predicted labels. A target (the recall of one
+classifier, the difference between two) reads them through its own `View`, which merges parts of a
+stratum with the same labels by its classifiers. So in a view no stratum straddles a predicted
 label, and the statistics of a single metric apply unchanged (`engine.look`).
 
-The next labels go where all targets together can be met with the fewest (`joint_allocation`): if
-target t alone would share its labels out as f_th (`allocation`), its variance is proportional to
-Q_t = sum_h f_th^2 / n_h, and its interval, of half-width r now, is narrow enough about when Q_t has
-shrunk by (within / r)^2. The fewest further labels that do this for every t are asked for. This is
-worked out anew for every round, from the intervals themselves.
+The next labels go where the fewest meet all targets together (`joint_allocation`). If target t
+alone would allocate its labels as f_th (`allocation`), its variance is proportional to Q_t = sum_h
+f_th^2 / n_h, and its interval, of half-width r now, is narrow enough about when Q_t has shrunk by
+(within / r)^2. The allocation is the fewest further labels that do this for every t. It is
+recomputed for every round, from the intervals themselves.
 
-Where a budget does not reach that far, or a target has no `within`, all of it is shared out so that
-no target is left behind (`core.joint_allocation`): each Q_t is set against what `within` asks for,
-or else against a sample of the whole budget from the items that the target is about.
+If the budget is too small for that, or a target has no `within`, all of it is allocated so that no
+target is left behind (`core.joint_allocation`): each Q_t is compared with the one that `within`
+requires, or else with that of a sample of the whole budget from the target's items.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -25,7 +25,7 @@ import numpy as np
 
 from assay.core import allocation as allocate
 from assay.core.design import Design
-from assay.core.engine import Look, State, explored_shares, least_of_each, look, weights_now
+from assay.core.engine import explored_shares, least_of_each, look, weights_now
 from assay.core.forms import Metric, Ratio, side_by_side
 from assay.core.goal import Goal
 from assay.core.joint_allocation import compromise_allocation, joint_allocation
@@ -33,18 +33,20 @@ from assay.core.matrix import Matrix, MatrixGap
 from assay.core.ranking import InTop, gap
 from assay.core.rules import BETS_ARE_ON_ONE
 from assay.core.special import z_of
+from assay.core.state import Look, State
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.targets import EVERYWHERE, Within
 from assay.core.types import Bools, Floats, Ints
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.core.weights import settle
 from assay.errors import DesignError
 
-_UNSEEN = 0.5  # labels that a stratum without any counts for, where labels are shared out
-_NOT_YET = 1.05  # a target with too few labels to stop is taken to be this far from its goal
+_UNSEEN = 0.5  # weight, in labels, of a stratum without any in the allocation
+_NOT_YET = 1.05  # factor from its goal of a target with too few labels to stop
 _LEAST_ROUND = 5  # cards: the more rounds, the more looks
 _TINY = 1e-9
-# What a design for several targets cannot choose.
+# Fields that a design for several targets cannot choose.
 _FIXED = (
     "variable",
     "allocation",
@@ -59,26 +61,30 @@ _FIXED = (
 
 @dataclass(frozen=True, eq=False)
 class Parts:
-    """What labels are counted by; arrays of shape (C,), sorted by stratum."""
+    """Parts by which labels are counted; arrays of shape (C,), sorted by stratum."""
 
-    # stratum, code: the stratum, 0 to H - 1, and what the classifiers say: bit k is set where the
-    # k-th says yes; of more classes, sum_k c_k K^k; with sets of them for c_k, in base 2^K
-    # (`core.vocabulary`)
+    # stratum, code: the stratum, 0 to H - 1, and the predicted labels: bit k is set if the k-th
+    # classifier predicts yes; with more classes, sum_k c_k K^k; with sets of classes for c_k, in
+    # base 2^K (`core.vocabulary`)
     stratum: Ints
     code: Ints
     size: Floats  # the items
-    # All items of the population; otherwise those of the parts. What no target needs labels of is
-    # in no part, but counts in a denominator.
+    # All items of the population; default: those of the parts. Items that no target needs labels of
+    # are in no part, but count in a denominator.
     items: int | None = None
-    # Of these, what each classifier says yes to; of sets of classes, what it says each class of.
+    # Of these, the items that each classifier predicts yes, or predicts each class for.
     yes_items: Sequence[int] | None = None
-    # The items that are in no part; needed where a target is about a group of items, or there are
-    # more classes than yes and no.
+    # Items that are in no part; needed if a target is about a group of items, or there are more
+    # classes than yes and no.
     rest: Sequence[tuple[int, int]] = ()
-    # Where items have weights, and all of the above is in impressions: the items of each part.
+    # If items have weights, and all of the above is in impressions: the items of each part.
     count: Floats | None = None
-    classes: int = 2  # how many there are: 2 of yes and no
-    multilabel: bool = False  # whether an item may have several of them
+    vocabulary: Vocabulary = YES_OR_NO  # the classes
+
+    @property
+    def classes(self) -> int:
+        """Number of classes: 2 for yes and no."""
+        return len(self.vocabulary)
 
     @cached_property
     def strata_sizes(self) -> Floats:
@@ -87,7 +93,7 @@ class Parts:
 
     @cached_property
     def starts(self) -> Ints:
-        """Where each stratum's parts begin, (H,)."""
+        """Index of each stratum's first part, (H,)."""
         return np.flatnonzero(np.diff(self.stratum, prepend=-1))
 
     def by_stratum(self, counts: Floats) -> Floats:
@@ -95,53 +101,41 @@ class Parts:
         return np.asarray(np.add.reduceat(counts, self.starts, axis=-1))
 
     def says(self, classifier: int) -> Ints:
-        """Return the number of what a classifier calls each part's items: 1 is yes.
+        """Return the number of a classifier's predicted label of each part: 1 is yes.
 
-        It is that of a class, or of a set of them.
+        It is the number of a class, or of a set of classes.
         """
-        kinds = 2**self.classes if self.multilabel else self.classes
+        kinds = self.vocabulary.kinds
         return np.asarray(self.code // kinds**classifier % kinds)
 
     def calls(self, classifier: int, number: int) -> Bools:
-        """Return the parts whose items a classifier says a class of: 1 is yes."""
-        if self.multilabel:
-            return np.asarray(self.code >> self._bit(classifier, number) & 1 > 0)
-        return np.asarray(self.says(classifier) == number)
-
-    def _bit(self, classifier: int, number: int) -> int:
-        """Return the bit of a code that is set where a classifier says a class of an item."""
-        return classifier * self.classes + number
+        """Parts with a predicted label, or one of several, by a classifier: 1 is yes."""
+        return self.vocabulary.says(self.says(classifier), number)
 
     def inside(self, among: Within) -> Bools:
-        """Return the parts whose items are in some groups."""
+        """Parts whose items are in the given groups."""
         return np.asarray(among.holds(self.code))
 
     def all_items(self, among: Within = EVERYWHERE) -> float:
-        """Return how many items of the population are in some groups."""
+        """Return the number of items of the population in the given groups."""
         if among or self.items is None:
             others = sum(items for code, items in self.rest if among.holds(code))
             return float(self.size[self.inside(among)].sum()) + others
         return float(self.items)
 
     def all_said(self, classifier: int, number: int = 1, among: Within = EVERYWHERE) -> float:
-        """Return how many items of some groups a classifier calls a class."""
-        if self.multilabel and self.yes_items is not None:
-            return float(self.yes_items[self._bit(classifier, number)])
-        if self.multilabel:
-            return float(self.size[self.calls(classifier, number)].sum())
-        if self.classes == 2 and self.yes_items is not None and not among:
-            return float(self.yes_items[classifier])
-        unit, classes = self.classes**classifier, self.classes
-        others = sum(
-            items
-            for code, items in self.rest
-            if among.holds(code) and code // unit % classes == number
-        )
-        said = self.inside(among) & (self.says(classifier) == number)
+        """Return the number of items of the given groups that a classifier predicts as a class."""
+        known = self.vocabulary
+        if self.yes_items is not None and not among and not known.has_matrix:
+            return float(self.yes_items[classifier * known.bits + number % known.bits])
+        rest = [each for each in self.rest if among.holds(each[0])]
+        code, items = np.array(rest, dtype=np.int64).reshape(-1, 2).T
+        others = int(items[known.says(code // known.kinds**classifier % known.kinds, number)].sum())
+        said = self.inside(among) & self.calls(classifier, number)
         return float(self.size[said].sum()) + others
 
     def every_said(self, classifier: int, among: Within = EVERYWHERE) -> Floats:
-        """Return how many items of some groups a classifier calls each class, (K,)."""
+        """Return number of items of the given groups by a classifier's predicted class, (K,)."""
         inside, unit, K = self.inside(among), self.classes**classifier, self.classes
         found = np.bincount(self.says(classifier)[inside], self.size[inside], minlength=K)
         for code, items in self.rest:
@@ -158,20 +152,19 @@ class View:
     goal: Goal  # its metric, half-width and confidence
     metric: Metric  # over the strata of the view, shape (V,)
     parts: Ints  # the parts that count, those of one stratum of the view next to each other
-    starts: Ints  # (V,): where in `parts` each stratum of the view begins
-    stratum: Ints  # (V,): the stratum that each lies in
+    starts: Ints  # (V,): index in `parts` of the first part of each stratum of the view
+    stratum: Ints  # (V,): its stratum of the evaluation
     share: Floats  # (V,): its share of that stratum's items
-    # (V,): its items, where these have weights and sizes are impressions.
+    # (V,): its items, if these have weights and sizes are impressions.
     items: Floats | None = None
     is_whole: bool = False  # whether its strata are those of the evaluation, each of one part
-    # Of more classes than yes and no: the class that is an outcome of each of `parts`.
+    # With more classes than yes and no: the column of `State.outcomes` with the outcome of each of
+    # `parts`; for a difference of top-k accuracies (`core.ranking`), also the one that lowers it.
     reads: Ints | None = None
-    # Where the metric is of the whole matrix of classes: what makes it of the labels. `metric` is
-    # then what it would be if all labels were right.
+    against: Ints | None = None
+    # For metrics of the whole confusion matrix: computes the metric from labels. `metric` is then
+    # its value if all labels were correct.
     matrix: Matrix | MatrixGap | None = None
-    # Of top-k accuracy (`core.ranking`): which of `State.in_top` is its outcome; of a difference,
-    # which raises it and which lowers it.
-    tops: tuple[int, ...] = ()
 
     def gather(self, counts: Floats) -> Floats:
         """Return counts by part (..., C) as counts by stratum of the view (..., V)."""
@@ -180,11 +173,11 @@ class View:
 
     @cached_property
     def strata(self) -> Ints:
-        """The strata that hold items of the view, ascending."""
+        """Strata that hold items of the view, ascending."""
         return self.stratum[self._firsts]
 
     def by_stratum(self, values: Floats) -> Floats:
-        """Return sums (..., V) over the strata of the view as sums over `strata`."""
+        """Return the sums (..., V) over the strata of the view as sums over `strata`."""
         return np.asarray(np.add.reduceat(values, self._firsts, axis=-1))
 
     @cached_property
@@ -192,37 +185,38 @@ class View:
         return np.flatnonzero(np.diff(self.stratum, prepend=-1))
 
     def state(self, state: State) -> State:
-        """Return the evaluation as this target sees it.
+        """Return the state as this target sees it.
 
-        What was dealt is what was dealt of the strata: nobody can ask for cards of one part.
+        `dealt` is that of whole strata: nobody can ask for cards of one part.
         """
         if self.is_whole:
             return state
         known = state.tallies
         mine = Tallies.trusted(*self.gather(np.stack((known.N, known.n, known.x, known.u))))
-        if self.tops and state.in_top is not None:
-            x = self.gather(state.in_top[..., self.tops[0]])
-            mine = Tallies.trusted(mine.N, mine.n, x, mine.u)
-        elif self.reads is not None and state.by_class is not None:
-            told = state.by_class[..., self.parts, self.reads]
-            x = np.asarray(np.add.reduceat(told, self.starts, axis=-1))
+        if self.reads is not None and state.outcomes is not None:
+            x = self._read(state.outcomes, self.reads)
             mine = Tallies.trusted(mine.N, mine.n, x, mine.u)
         dealt = state.dealt[..., self.stratum]
         waiting = None if state.open is None else self.gather(state.open)
         room = mine.N - dealt
         return state.changed(tallies=mine, dealt=dealt, room=room, first=None, open=waiting)
 
-    def seen(self, state: State) -> tuple[State, Metric]:
-        """Return the evaluation as this target sees it, and the metric of what it sees.
+    def _read(self, outcomes: Floats, columns: Ints) -> Floats:
+        """Labels with an outcome, by stratum of the view."""
+        labels = outcomes[..., self.parts, columns]
+        return np.asarray(np.add.reduceat(labels, self.starts, axis=-1))
 
-        Where items have weights, what is known in full is told so (`weights.settle`).
+    def seen(self, state: State) -> tuple[State, Metric]:
+        """Return the state as this target sees it, and its metric.
+
+        If items have weights, fully known strata are settled (`weights.settle`).
         """
-        mine, once = self.state(state), state.once
-        if self.matrix is not None and state.by_class is not None:
-            n, told = state.tallies.n[..., self.parts], state.by_class[..., self.parts, :]
-            return mine, self.matrix.linear(mine.tallies.N, n, told)
-        if len(self.tops) > 1 and state.in_top is not None:
-            tallies, form = gap(mine.tallies, self.gather(state.in_top[..., self.tops[1]]))
+        mine, once, outcomes = self.state(state), state.once, state.outcomes
+        if self.matrix is not None and outcomes is not None:
+            n, told = state.tallies.n[..., self.parts], outcomes[..., self.parts, :]
+            return mine, self.matrix.linear(mine.tallies.N, n, self.matrix.by_class(told))
+        if self.against is not None and outcomes is not None:
+            tallies, form = gap(mine.tallies, self._read(outcomes, self.against))
             return replace(mine, tallies=tallies), form
         if once is None or self.items is None:
             return mine, self.metric
@@ -239,14 +233,14 @@ class View:
 
 
 Seen = tuple[State, Metric]
-"""An evaluation as a target sees it, and the metric of what it sees."""
+"""State of an evaluation as a target sees it, and its metric."""
 Alike = tuple[list[int], State, Metric]
-"""The numbers of targets that are alike, and what they see: of several, one row for each."""
+"""Numbers of similar targets, and their state and metric: if several, with a row for each."""
 
 
 @dataclass(frozen=True, eq=False)
 class JointLook:
-    """What can be said now of each target, and whether there is a reason to stop."""
+    """The look at each target, and whether there is a reason to stop."""
 
     looks: tuple[Look, ...]
     reason: Ints
@@ -256,17 +250,16 @@ class JointLook:
 class Joint:
     """An evaluation of several targets."""
 
-    design: Design  # how the labels are looked at; its allocation is joint
+    design: Design  # how labels are evaluated; its allocation is joint
     parts: Parts
     views: Sequence[View]  # one a target
-    budget: int | None = None  # stop after so many answers
-    # Labels and positives by part, (C,), that the allocation counts beside those that there are.
-    # Estimates and intervals do not.
+    budget: int | None = None  # maximum number of answers
+    # Labels and positives by part, (C,), that the allocation adds to the observed ones. Estimates
+    # and intervals do not.
     prior: tuple[Floats, Floats] | None = None
-    # The outcomes of top-k accuracy that the views read, in the order of `State.in_top`.
+    # The outcomes of top-k accuracy that the views read: the last columns of `State.outcomes`.
     tops: Sequence[InTop] = ()
-    # What the targets see of the state that was looked at last: a look, a plan and a report of it
-    # each ask for it.
+    # The targets' states at the last look: a look, a plan and a report each need them.
     _last: list[tuple[State, tuple[Seen, ...], list[Alike]]] = field(
         default_factory=list, init=False, repr=False
     )
@@ -293,19 +286,17 @@ class Joint:
         return replace(self, views=views, budget=budget)
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
-        """Return the state before the first round; `shape` for several evaluations side by side."""
+        """Return the state before the first round; `shape` for parallel evaluations."""
         tallies = Tallies.start(np.broadcast_to(self.parts.size, (*shape, self.parts.size.size)))
         room = np.broadcast_to(self.parts.strata_sizes, (*shape, self.parts.strata_sizes.size))
-        by_class = in_top = None
+        outcomes = None
         # Two classes may have names of their own.
-        of_classes = any(view.reads is not None for view in self.views)
-        if of_classes or self.parts.classes > 2 or self.parts.multilabel:
-            by_class = np.zeros((*shape, self.parts.size.size, self.parts.classes + 1))
-        if self.tops:
-            in_top = np.zeros((*shape, self.parts.size.size, len(self.tops)))
+        if self.parts.vocabulary.kinds > 2 or any(view.reads is not None for view in self.views):
+            columns = self.parts.classes + 1 + len(self.tops)
+            outcomes = np.zeros((*shape, self.parts.size.size, columns))
         start = np.zeros(shape, dtype=np.int64)
         dealt = np.zeros_like(room)
-        return State(tallies, dealt, room, 0, start, by_class=by_class, in_top=in_top)
+        return State(tallies, dealt, room, 0, start, outcomes=outcomes)
 
     def look(self, state: State) -> JointLook:
         """Estimate every target, and decide whether all are good enough."""
@@ -322,7 +313,7 @@ class Joint:
         return JointLook(looks, np.where(met, over, reason))
 
     def _looks(self, state: State) -> tuple[Look, ...]:
-        """Look at every target; at those that are alike, side by side: it takes as long as one."""
+        """Look at every target; similar targets together, which takes as long as one."""
         looks: dict[int, Look] = {}
         for alike, mine, metric in self._alike(state):
             now = look(self.design, self.views[alike[0]].goal, metric, mine)
@@ -331,7 +322,7 @@ class Joint:
         return tuple(looks[number] for number in range(len(self.views)))
 
     def seen(self, state: State) -> tuple[Seen, ...]:
-        """Return the evaluation as every target sees it."""
+        """Return the state and metric of every target."""
         return self._recall(state)[0]
 
     def _alike(self, state: State) -> list[Alike]:
@@ -344,9 +335,9 @@ class Joint:
         return self._last[0][1:]
 
     def _side_by_side(self, state: State, seen: Sequence[Seen]) -> Iterator[Alike]:
-        """Yield targets that are alike, together.
+        """Yield groups of similar targets.
 
-        Only where each has as many strata: sums over more would be rounded differently.
+        Only with equally many strata: sums over more would be rounded differently.
         """
         groups: dict[Hashable, list[int]] = {}
         for number, (view, (mine, metric)) in enumerate(zip(self.views, seen, strict=True)):
@@ -370,13 +361,13 @@ class Joint:
         return all(view.goal.within is not None for view in self.views)
 
     def plan(self, state: State, now: JointLook, *, asked: int) -> Ints:
-        """Return how many cards of each stratum the next round deals, (..., H).
+        """Return the number of cards of each stratum in the next round, (..., H).
 
-        Not more than the goal seems to take: where it is near, a round may be smaller than asked.
+        At most the estimated need of the goal: near it, a round may be smaller than requested.
         """
         aim = self._wanted(state, now)
         size = np.full(state.streak.shape, float(asked))
-        # Draws of weighted items that were answered cost nothing, and each look takes its time.
+        # Repeated draws of weighted items cost nothing, and each look takes time.
         if self._has_widths and self.parts.count is None:
             missing = np.maximum(aim - state.dealt, 0.0).sum(axis=-1)
             size = np.minimum(size, np.maximum(np.ceil(missing), _LEAST_ROUND))
@@ -393,10 +384,10 @@ class Joint:
         return np.asarray(first + rest)
 
     def _wanted(self, state: State, now: JointLook) -> Floats:
-        """Return the labels that each stratum should have in the end, (..., H)."""
+        """Return the final number of labels wanted in each stratum, (..., H)."""
         sizes = self.parts.strata_sizes
         spread = np.zeros((*state.streak.shape, len(self.views), sizes.size))
-        allowed = np.zeros(spread.shape[:-1])  # above what there is with every item labelled
+        allowed = np.zeros(spread.shape[:-1])  # above the variance with every item labelled
         of_each = self._shares(state)
         for t, (view, each) in enumerate(zip(self.views, now.looks, strict=True)):
             shares = of_each[t]
@@ -420,14 +411,13 @@ class Joint:
         return np.where(short[..., None], shared, fewest)
 
     def fewest(self, rate: Floats, sd: Floats) -> float:
-        """Return the fewest labels that serve every target, if each stratum were so.
+        """Return the fewest labels that serve every target, given such strata.
 
-        A target without a half-width is to be as near as the whole budget, dealt from its items at
-        random, would bring it where half of them are positive.
+        A target without a half-width should be as precise as the whole budget, dealt from its items
+        at random, if half of them are positive.
 
-        `rate`, `sd`, (H,): the share of positives in each stratum, and the standard deviation that
-        labels of it have: less than that of the rate where labels are shared out within the
-        stratum, too.
+        `rate`, `sd`, (H,): the share of positives in each stratum, and the standard deviation of
+        its labels: less than that of the rate if labels are also allocated within the stratum.
         """
         sizes = self.parts.strata_sizes
         spread, allowed = np.zeros((len(self.views), sizes.size)), np.zeros(len(self.views))
@@ -445,7 +435,7 @@ class Joint:
         return float(joint_allocation(spread, allowed, 0.0, sizes).n.sum())
 
     def _weights(self, state: State) -> Floats:
-        """Return what each stratum weighs in the target that it weighs most in, (..., H)."""
+        """Each stratum's largest weight in any target, (..., H)."""
         most = np.zeros_like(state.dealt)
         for alike, mine, metric in self._alike(state):
             w, _ = weights_now(mine.tallies, metric)
@@ -457,23 +447,23 @@ class Joint:
 
     @property
     def _affords(self) -> float:
-        """How many labels there can be in all."""
+        """Maximum number of labels."""
         items = float(self.parts.size.sum())
         return items if self.budget is None else min(float(self.budget), items)
 
     def _of_whole_budget(self, view: View, shares: Floats) -> Floats:
-        """Return Q_t where the whole budget is dealt from the target's items by size alone.
+        """Return Q_t if the whole budget is dealt from the target's items by size alone.
 
-        That is never more than a simple random sample of them has. Where they are few, half of them
-        stand for the budget: a target with all items labelled would have no variance to compare
-        with, and would want every label until it is there.
+        Never more than that of a simple random sample of them. If there are few, half of them
+        replace the budget: a target with all items labelled would have no variance to compare with,
+        and would want every label until then.
         """
         sizes = view.gather(self.parts.size)
         labels = min(self._affords, sizes.sum() / 2)
         return np.asarray((shares**2 / sizes).sum(axis=-1) * (sizes.sum() / labels - 1))
 
     def _shares(self, state: State) -> dict[int, Floats]:
-        """Return how every target would share its labels out, by its number."""
+        """Each target's own allocation of labels, by its number."""
         found: dict[int, Floats] = {}
         for alike, mine, metric in self._alike(state):
             shares = explored_shares(self._expected(alike, mine.tallies), metric)
@@ -481,7 +471,7 @@ class Joint:
         return found
 
     def _expected(self, alike: Sequence[int], mine: Tallies) -> Tallies:
-        """Return the answers as targets see them, with those that the allocation adds."""
+        """Return the answers as targets see them, plus the prior labels used by the allocation."""
         if self.prior is None:
             return mine
         added = [self.views[number].gather(np.stack(self.prior)) for number in alike]
@@ -490,10 +480,10 @@ class Joint:
 
 
 def _rows(values: Floats, alike: Sequence[int]) -> Sequence[Floats]:
-    """Return what was computed of targets side by side, or of one alone, for each."""
+    """Return a result for each of several parallel targets, or of a single one."""
     return [values] if len(alike) == 1 else list(values)
 
 
 def _is_over(now: Look) -> Bools:
-    """Tell where a target needs no more labels: it is near enough, or they would not help."""
+    """Whether a target needs no more labels: it is precise enough, or they would not help."""
     return np.isin(now.reason, (Reason.GOAL_MET, Reason.EXHAUSTED, Reason.UNJUDGED))

@@ -1,6 +1,6 @@
 """Labels per stratum for several targets: the fewest that serve all, or a compromise.
 
-The fewest are the allocation of Bethel and Chromy; the compromise is for a number that is fixed.
+The fewest are the allocation of Bethel and Chromy; the compromise is for a fixed number of labels.
 
 Minimise sum_h n_h subject to sum_h A_th / n_h <= V_t for every target t and to
 least_h <= n_h <= most_h. For multipliers mu_t >= 0 let
@@ -9,8 +9,8 @@ least_h <= n_h <= most_h. For multipliers mu_t >= 0 let
 
 Then sum_h n_h + sum_t mu_t (Q_t - 1), the dual function, is a lower bound on the labels of every
 allocation that meets the targets; the best multipliers make it equal to their least number [1]_.
-The same n_h, scaled up until all targets are met, are an upper bound. Where the two bounds are near
-each other the allocation is as good as optimal, however it was found.
+The same n_h, scaled up until all targets are met, are an upper bound. If the two bounds are close
+the allocation is nearly optimal, however it was found.
 
 The multipliers are found in two stages:
 
@@ -44,16 +44,16 @@ MOST_STEPS = 200
 FIXED_POINT_STEPS = 3
 FIRST_DAMPING, LEAST_DAMPING = 0.1, 1e-9  # as shares of the fixed point's own curvature
 LONGEST_STEP = 2.0  # of log mu: the quadratic model is a local one
-MARGIN = 1e-9  # targets are met with so much to spare that rounding does not break them
-LEAST_COUNT = 1e-12  # where there is variance no count can be 0, and less than this is no label
-# A multiplier is at least this share of what its target costs alone. That is no more than the
-# total, so the lower bound loses a millionth per target; and no target is lost for good.
+MARGIN = 1e-9  # slack of targets, so that rounding does not break them
+LEAST_COUNT = 1e-12  # with variance no count can be 0, and less than this is no label
+# A multiplier is at least this share of its target's cost alone. That cost is at most the total, so
+# the lower bound loses a millionth per target; and no target is lost for good.
 LEAST_MULTIPLIER = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
 class Allocation:
-    """Labels per stratum for several targets, and how near they are to the fewest."""
+    """Labels per stratum for several targets, and the gap to the fewest."""
 
     # (..., H): real-valued counts within their bounds that meet every target that can be met.
     n: Floats
@@ -65,8 +65,8 @@ class Allocation:
 
 def joint_allocation(
     A: ArrayLike,  # (..., T, H): the variance that target t has from stratum h with one label there
-    # (..., T): the variance that target t may have, above 0. A target that is not met even by n =
-    # most gets n = most wherever it has variance.
+    # (..., T): the allowed variance of target t, above 0. A target that is not met even by n = most
+    # gets n = most wherever it has variance.
     V: ArrayLike,
     # least, most, (..., H): the bounds of n; `most` is above 0 wherever a target has variance.
     least: ArrayLike,
@@ -74,11 +74,11 @@ def joint_allocation(
 ) -> Allocation:
     """Return the fewest labels with sum_h A_th / n_h <= V_t for every target t.
 
-    Its gap is at most `TOLERANCE`, if 200 steps are enough; it is stated either way. A stratum
-    where no target has variance gets `least`.
+    Its gap is at most `TOLERANCE`, if 200 steps are enough; the result reports it. A stratum where
+    no target has variance gets `least`.
 
-    Two targets share the second stratum. Each alone would be served best by 25 labels in its own
-    stratum and 37.5 in the shared one; together they get more where a label serves both.
+    Two targets share the second stratum. The best for each alone is 25 labels in its own stratum
+    and 37.5 in the shared one; together they get more where a label serves both.
 
     >>> A = [[4.0, 9.0, 0.0], [0.0, 9.0, 4.0]]
     >>> both = joint_allocation(A, V=[0.4, 0.4], least=1, most=100)
@@ -107,7 +107,7 @@ def joint_allocation(
 
 
 class _Problem(NamedTuple):
-    """R problems in units of V, where every target can be met and no count can be 0."""
+    """R problems in units of V, in which every target can be met and no count can be 0."""
 
     B: Floats  # A / V, (R, T, H)
     low: Floats  # (R, H)
@@ -115,7 +115,7 @@ class _Problem(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """Multipliers and what follows from them."""
+    """Multipliers and derived quantities."""
 
     mu: Floats  # (R, T)
     n: Floats  # (R, H)
@@ -124,10 +124,10 @@ class _Point(NamedTuple):
 
 
 def _solvable(A: Floats, V: Floats, low: Floats, high: Floats, carries: Bools) -> _Problem:
-    """Put every count of a target that cannot be met at its upper bound, and drop the target."""
+    """Set every count of an infeasible target to its upper bound, and drop the target."""
     high = np.where(carries, high, np.maximum(low, LEAST_COUNT))
     low = np.where(carries, np.maximum(low, LEAST_COUNT), high)
-    with np.errstate(over="ignore"):  # an infinite demand cannot be met, which is what is asked
+    with np.errstate(over="ignore"):  # an infinite demand cannot be met, as intended
         B = A / V[..., None]
         hopeless = ((B / high[:, None, :]).sum(axis=-1) >= 1 - 2 * MARGIN)[..., None]
     full = (hopeless & (A > 0)).any(axis=1)
@@ -135,7 +135,7 @@ def _solvable(A: Floats, V: Floats, low: Floats, high: Floats, carries: Bools) -
 
 
 def _solve(problem: _Problem, mu: Floats, floor: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return n, mu and the gap; a problem that is done drops out of the steps of the others."""
+    """Return n, mu and the gap; solved problems drop out of the steps of the others."""
     n, final, gap = np.empty_like(problem.high), np.empty_like(mu), np.empty(len(mu))
     rows = np.arange(len(mu))
     damping = np.full((len(mu), 1), FIRST_DAMPING)
@@ -168,7 +168,7 @@ def _evaluate(problem: _Problem, mu: Floats) -> _Point:
 
 
 def _newton(problem: _Problem, point: _Point, damping: Floats) -> Floats:
-    """Return the multipliers after one damped Newton step in log mu.
+    """Multipliers after one damped Newton step in log mu.
 
     With K_ts = sum_h B_th B_sh / (2 n_h^3) over the counts within their bounds, the dual function
     has in log mu the gradient mu_t (Q_t - 1) and the curvature
@@ -211,7 +211,7 @@ def _times(B: Floats, x: Floats) -> Floats:
 
 
 def _rows(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return one row for each problem, or raise."""
+    """One row for each problem; raise if the shape is wrong."""
     array = amounts(name, value)
     try:
         return np.broadcast_to(array, shape).reshape(-1, shape[-1])
@@ -243,38 +243,38 @@ def _check_bounds(low: Floats, high: Floats, carries: Bools) -> None:
 #
 #     Q_t = sum_h A_th (1/n_h - 1/most_h),
 #
-# and R_t = Q_t / V_t sets it against what it should be. No n with sum n_h = total serves every
-# target best. This one makes sum_t R_t^p smallest: p = 1 is the mean of the relative variances,
-# and the larger p the more the worst target counts, up to the minimax [3]_.
+# and R_t = Q_t / V_t is its ratio to the target variance. No n with sum n_h = total serves every
+# target best. This one minimises sum_t R_t^p: p = 1 is the mean of the relative variances, and the
+# larger p the more the worst target counts, up to the minimax [3]_.
 #
 # Of all allocations Neyman's for a mixture of the targets,
 #
 #     n_h = clip(s sqrt(sum_t lambda_t A_th / V_t), least_h, most_h), s such that their sum fits,
 #
-# has the least sum_t lambda_t R_t. From any n, with lambda_t = R_t^(p - 1) there, the way to that
-# allocation leads down, as all R_t are convex in n. So one goes a part of the way, half as far
-# where that was too far, and begins again. By the same convexity sum_t R_t^p is above its smallest
-# value by at most p sum_t lambda_t (R_t - R_t'), with R_t' at the end of the way. That says when
-# to stop, and that the result is as good as the best, however it was found.
+# has the least sum_t lambda_t R_t. From any n, with lambda_t = R_t^(p - 1) there, the direction to
+# that allocation is a descent direction, as all R_t are convex in n. So the algorithm takes a step
+# in it, halves the step if it was too long, and repeats. By the same convexity sum_t R_t^p is above
+# its smallest value by at most p sum_t lambda_t (R_t - R_t'), with R_t' at the end of the way. That
+# is the stopping criterion, and proves that the result is nearly optimal, however it was found.
 
 NEAR_BEST = 1e-4  # of the p-th root of the sum, which is flat there: n is known to about 1%
-# The worst target counts, and so does every other one (docs/several.md has p = 1, 2, 4 and 32).
+# The worst target dominates, but every other one counts (docs/several.md has p = 1, 2, 4 and 32).
 _POWER = 2.0
 
 
 @dataclass(frozen=True, eq=False)
 class Compromise:
-    """Labels per stratum, and how each target fares with them."""
+    """Labels per stratum, and each target's ratio to its goal."""
 
     n: Floats  # (..., H): real-valued counts within their bounds
-    ratio: Floats  # (..., T): R_t, each target's variance over what it should be
+    ratio: Floats  # (..., T): R_t, each target's variance over its target variance
     gap: Floats  # (...): the share by which (sum_t R_t^p)^(1/p) may exceed the least possible
 
 
 def compromise_allocation(
     A: ArrayLike,  # (..., T, H): the variance that target t has from stratum h with one label there
-    V: ArrayLike,  # (..., T): what target t's variance is set against, above 0
-    # (...): the labels to share out. Where the bounds forbid it, the nearest that they allow.
+    V: ArrayLike,  # (..., T): the reference variance of target t, above 0
+    # (...): the labels to allocate. If the bounds forbid it, the nearest number that they allow.
     total: ArrayLike,
     # least, most, (..., H): the bounds of n. A stratum where no target has variance gets `least`.
     least: ArrayLike,
@@ -282,12 +282,12 @@ def compromise_allocation(
     *,
     power: float = _POWER,  # p, at least 1
 ) -> Compromise:
-    """Return the n with sum `total` that makes sum_t R_t^power smallest.
+    """Return the n with sum `total` that minimises sum_t R_t^power.
 
-    The gap is at most `NEAR_BEST`, if 200 steps are enough; it is stated either way.
+    The gap is at most `NEAR_BEST`, if 200 steps are enough; the result reports it.
 
-    Two targets are about the first stratum, one about the second. The mean serves the two better;
-    the more the worst counts, the more alike they fare.
+    Two targets are about the first stratum, one about the second. The mean favours the two; the
+    more the worst counts, the more equal the targets are.
 
     >>> A = [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     >>> for p in (1, 2, 32):
@@ -333,7 +333,7 @@ def compromise_allocation(
 
 
 def _ratios(B: Floats, n: Floats, most: Floats) -> Floats:
-    # A stratum without any item has nothing to vary, and nothing to divide by.
+    # A stratum without items has no variance, and cannot be a divisor.
     over = 1 / np.maximum(n, LEAST_COUNT) - 1 / np.maximum(most, LEAST_COUNT)
     return np.asarray((B @ over[..., None])[..., 0])
 
@@ -367,7 +367,7 @@ def _fill(shares: Floats, total: Floats, least: Floats, most: Floats) -> Floats:
 
 
 def _fit(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return the values, one for each place of the shape, or raise."""
+    """Values broadcast to the shape; raise if they do not fit."""
     array = amounts(name, value)
     try:
         return np.broadcast_to(array, shape)

@@ -1,20 +1,20 @@
 """Bets on a ladder of thresholds: which of them keep a metric above a floor, by a theorem.
 
-The items are cut into cells by their scores. A threshold says yes to the cells above it. "The
-metric at threshold t is below its floor" is a hypothesis that can be bet against card by card, as
-in `core.betting`: with T_h the positives of cell h it says
+The items are cut into cells by their scores. A threshold predicts yes for the cells above it. "The
+metric at threshold t is below its floor" is a hypothesis to bet against card by card, as in
+`core.betting`: with T_h the positives of cell h it says
 
     const_t + above * sum_{h above t} T_h + below * sum_{h below t} T_h < 0,
 
 for precision with above = 1, below = 0 and const_t = -floor * (items above t), for recall with
-above = 1 - floor, below = -floor and const_t = 0. Whoever bets against a true hypothesis grows
-1/alpha times as rich with a chance of at most alpha, however the cards are chosen and however often
-one looks (Ville).
+above = 1 - floor, below = -floor and const_t = 0. A bettor against a true hypothesis multiplies the
+wealth by 1/alpha with a chance of at most alpha, however the cards are chosen and however often one
+looks (Ville).
 
-Thresholds are tried in a fixed order, from one that is easy to hold outwards, and each only after
-all before it have been shown to hold. The first that does not hold ends the order, except with a
-chance of alpha: so all of them together are wrong with that chance, and trying many costs nothing
-[1]_. Where the order begins is chosen by the first labels of a campaign, which nobody bets on.
+Thresholds are tried in a fixed order, from an easy one outwards, and each only after all before it
+have been shown to hold. The first that does not hold ends the order, except with a chance of alpha.
+So the familywise error is alpha, and trying many thresholds costs nothing [1]_. The first labels of
+a campaign, on which nobody bets, decide where the order begins.
 
 References
 ----------
@@ -35,26 +35,26 @@ from assay.core.special import ndtr, ndtri
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
 
-# Any guess, stake and chance that is fixed before a card is drawn keeps the theorem; these decide
-# only how many labels it takes. They were chosen on five of the eight populations that
-# benchmarks/thresholds.py has; cs, covtype and news20 were not looked at before.
-_MOST = 0.9  # of its wealth a bettor may lose on one card
+# The theorem holds for any guess, stake and probability that is fixed before a card is drawn; these
+# only affect the number of labels. They were tuned on five of the eight populations in
+# benchmarks/thresholds.py; cs, covtype and news20 were held out.
+_MOST = 0.9  # largest share of its wealth that a bettor may lose on one card
 _PACE = 5  # cards between two changes of the stakes
-_PRIOR = 2.0  # labels that a wide neighbourhood weighs in a narrow one's rate
-_OWN = 10.0  # labels that the neighbourhood weighs in a cell's own: rates change slowly with scores
+_PRIOR = 2.0  # weight, in labels, of a wide neighbourhood in a narrow one's rate
+_OWN = 10.0  # weight, in labels, of the neighbourhood in a cell's own rate
 _NARROW, _WIDE = 40.0, 8.0  # a neighbourhood's standard deviation is this part of all cells
-_SURE = 5.0  # standard errors from its floor, from which a threshold is bet on as in the long run
-_SLACK = 1.1  # what bets need, over what a single look would
+_SURE = 5.0  # standard errors from its floor at which a threshold is bet on for the long run
+_SLACK = 1.1  # evidence that bets need, relative to a single look
 _BY_SIZE, _NEAR, _EVERYWHERE = 0.05, 0.05, 0.01  # shares of the cards that go by other rules
-_NEXT = 0.3  # of the cards go to the first threshold that is not shown, where it is likely to be
+_NEXT = 0.3  # of the cards go to the expected first threshold that is not shown
 _LIKELY = 0.9
-_INSIDE = 0.4  # of the positives at a floor's end are inside of the first threshold
+_INSIDE = 0.4  # of the positives at a floor's end are above the first threshold
 _LEAST, _GREATEST = 0.002, 0.998  # of a guessed rate
 _TINY = 1e-12
 
 
 class Guess(NamedTuple):
-    """What is guessed of the cells: rates, cards left, positives and the spread of those left."""
+    """Guesses about the cells: rates, remaining cards, and positives and spread of those."""
 
     q: Floats
     left: Floats
@@ -64,26 +64,26 @@ class Guess(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Ladder:
-    """Cells, floors that all have to hold, and how cards are drawn and bet on."""
+    """Cells, floors that must all hold, and how cards are drawn and bet on."""
 
     sizes: Floats  # (H,): the items of each cell, those with the highest scores first
     floors: tuple[Rungs, ...]
     pilot: int  # labels before the first bet
 
     def begin(self, shape: tuple[int, ...] = ()) -> tuple[Chain, ...]:
-        """Return what the bettors own before the first card."""
+        """Wealth before the first card."""
         return tuple(Chain.begin(shape, self.sizes.size) for _ in self.floors)
 
     @cached_property
     def kernels(self) -> tuple[Floats, Floats]:
-        """How much labels at other scores weigh, in a wide and in a narrow neighbourhood."""
+        """Weights of labels at other scores, in a wide and in a narrow neighbourhood."""
         place = np.arange(self.sizes.size)
         apart = (place[:, None] - place) / self.sizes.size
         wide, narrow = (np.exp(-0.5 * (apart * part) ** 2) for part in (_WIDE, _NARROW))
         return wide, narrow
 
     def rates(self, tallies: Tallies) -> Floats:
-        """Return a guess of every cell's rate, never 0 or 1, from the labels at scores nearby."""
+        """Return a guess of every cell's rate, never 0 or 1, from the labels at nearby scores."""
         n, x = tallies.n, tallies.x
         wide, narrow = self.kernels
         q = (x @ wide + 0.5) / (n @ wide + 1.0)
@@ -91,12 +91,12 @@ class Ladder:
         return np.clip((x + _OWN * q) / (n + _OWN), _LEAST, _GREATEST)
 
     def variance(self, tallies: Tallies, gradient: Floats) -> Floats:
-        """Return the variance of a sum of guessed positives, to first order, (...).
+        """Variance of a sum of guessed positives, to first order, (...).
 
-        The guess is linear in the labels: sum_j C_j x_j, whose variance is
-        sum_j C_j^2 n_j q_j (1 - q_j).
+        The guess is linear in the labels: sum_j C_j x_j, whose variance is sum_j C_j^2 n_j q_j (1 -
+        q_j).
 
-        `gradient`, (..., H): what a positive of each cell adds to the sum.
+        `gradient`, (..., H): contribution of a positive of each cell to the sum.
         """
         n, (wide, narrow) = tallies.n, self.kernels
         guess = self.guess(tallies)
@@ -107,16 +107,16 @@ class Ladder:
         return np.asarray((C**2 * n * guess.q * (1 - guess.q)).sum(axis=-1))
 
     def guess(self, tallies: Tallies) -> Guess:
-        """Return what is guessed of the cells from the labels so far."""
+        """Guesses about the cells from the labels so far."""
         q, left = self.rates(tallies), self.sizes - tallies.n - tallies.u
         return Guess(q, left, tallies.x + left * q, left * np.sqrt(q * (1 - q)))
 
     def started(self, chains: tuple[Chain, ...], tallies: Tallies) -> tuple[Chain, ...]:
-        """Return the chains with their first threshold chosen, where there are labels enough.
+        """Return the chains with their first threshold chosen, if there are enough labels.
 
-        Where the floor seems to end there are so many positives above the threshold, or below it
-        where fewer yes are wanted; the first threshold has two fifths of these. If the floor seems
-        to hold nowhere, it is where the metric seems to be highest.
+        The estimated end of the floor has some number of positives above the threshold, or below it
+        if fewer yes are wanted; the first threshold has two fifths of these. If the floor seems to
+        hold nowhere, the first threshold is where the metric seems highest.
         """
         due = tallies.answers >= self.pilot
         T = self.guess(tallies).T
@@ -139,13 +139,13 @@ class Ladder:
     def chances(
         self, tallies: Tallies, chains: tuple[Chain, ...], room: Floats, horizon: int
     ) -> Floats:
-        """Return the chances with which the next cards are of each cell, (..., H); sum 1.
+        """Probability that the next card is from each cell, (..., H); sum 1.
 
-        Before the first bet half of the cards go to all cells alike, and then to the place where
-        each floor seems to end; later to the threshold that promises most.
+        Before the first bet half of the cards go to all cells equally, and the rest to where each
+        floor seems to end; later to the most promising threshold.
 
         `chains`: as `started` returns them; `room`, (..., H): cards that can be dealt; cells
-        without any have no chance.
+        without any have probability 0.
         """
         there = np.where(room > 0, 1.0, 0.0)
         even = _shares(there)
@@ -161,7 +161,7 @@ class Ladder:
     def _towards(
         self, guess: Guess, rungs: Rungs, chain: Chain, there: Floats, cards: Floats
     ) -> Floats:
-        """Return the chances that serve one floor best."""
+        """Probabilities that serve one floor best."""
         power, worth = self.power(guess, rungs, chain, cards), self.worth(guess, rungs)
         shown, ahead = chain.shown(rungs), chain.ahead(rungs)
         ahead = np.where((chain.start < 0)[..., None], rungs.is_defined, ahead)
@@ -187,16 +187,15 @@ class Ladder:
         )
 
     def _at(self, rungs: Rungs, threshold: Ints, w: Floats) -> Floats:
-        """Return shares in proportion to w over the cells that count at one threshold."""
+        """Shares in proportion to w over the cells that count at one threshold."""
         above = np.arange(self.sizes.size) <= threshold[..., None]
         return _shares(w * np.where(above, abs(rungs.above), abs(rungs.below)))
 
     def power(self, guess: Guess, rungs: Rungs, chain: Chain, cards: Floats) -> Floats:
-        """Return the chance that so many more cards show a threshold to hold, (..., H).
+        """Probability that this many more cards show a threshold to hold, (..., H).
 
-        If the guesses are right, and all cards went where they tell most of that threshold.
-
-        `cards`: (..., 1).
+        Assumes that the guesses are right, and that all cards are the most informative for that
+        threshold. `cards`: (..., 1).
         """
         scale = rungs.scale(guess.T)
         fpc = np.maximum(1 - cards / np.maximum(rungs.counted(guess.left), 1.0), 0.02)
@@ -206,42 +205,42 @@ class Ladder:
         return np.asarray(np.where(chain.best_up >= rungs.goal, 1.0, ndtr(z)))
 
     def worth(self, guess: Guess, rungs: Rungs) -> Floats:
-        """Return what each threshold is worth: recall where more yes is wanted, else precision."""
+        """Value of each threshold: recall if more yes are wanted, else precision."""
         upto = np.cumsum(guess.T, axis=-1)
         below = upto[..., -1:] if rungs.outward else np.cumsum(self.sizes)
         return np.asarray(upto / np.maximum(below, _TINY))
 
     def fold(
         self,
-        chains: tuple[Chain, ...],  # what they owned before, as `started` returns it
+        chains: tuple[Chain, ...],  # wealth before the round, as `started` returns it
         before: Tallies,  # the labels before the round
         # (..., B): the cards in the order drawn: 2 h + 1 for a positive of cell h, 2 h for a
         # negative, -2 - h for one that could not be judged, -1 for none.
         kinds: Ints,
         *,
-        # (..., H): with which the cell of each card was drawn, independently. No cell may run out
+        # (..., H): probability of each cell, independently for each card. No cell may run out
         # before the round's last card.
         chances: Floats,
         horizon: int,  # labels by which the answer is wanted
     ) -> tuple[Chain, ...]:
-        """Return what the bettors own after a round of cards."""
+        """Wealth after a round of cards."""
         left, found = np.maximum(horizon - before.answers, 1.0)[..., None], []
         for rungs, chain in zip(self.floors, chains, strict=True):
             table = _Table.of(self, rungs, before, chances)
             cards = np.where((chain.start >= 0)[..., None], kinds, -1)
             up, best_up = table.settle(+1, (chain.up, chain.best_up), cards, left)
             down, best_down = table.settle(-1, (chain.down, chain.best_down), cards, left)
-            found.append(Chain(chain.start, up, best_up, down, best_down))
+            found.append(Chain(up, down, best_up, best_down, chain.start))
         return tuple(found)
 
 
 @dataclass(frozen=True, eq=False)
 class _Table:
-    """What the bets of one floor on a round rest on: the labels before it, and the chances.
+    """Inputs of one floor's bets in a round: the labels before it, and the probabilities.
 
-    `over` is 1 over the chances, `counted` their sum over the cells that count at a threshold,
-    `weighed` the cards left over their chance, `variance` that of what a card pays, and `error` the
-    standard error of the guessed metric.
+    `over` is 1 over the probabilities, `counted` their sum over the cells that count at a
+    threshold, `weighed` the remaining cards over their probability, `variance` that of a card's
+    payment, and `error` the standard error of the guessed metric.
     """
 
     rungs: Rungs
@@ -256,9 +255,9 @@ class _Table:
 
     @classmethod
     def of(cls, ladder: Ladder, rungs: Rungs, before: Tallies, chances: Floats) -> Self:
-        """Return it for a round.
+        """Return the table for a round.
 
-        `chances`, (..., H): with which cells are drawn.
+        `chances`, (..., H): probability of each cell.
         """
         guess = ladder.guess(before)
         scale, spread = rungs.scale(guess.T), guess.q * (1 - guess.q)
@@ -281,12 +280,12 @@ class _Table:
     def settle(
         self, sign: int, owned: tuple[Floats, Floats], kinds: Ints, left: Floats
     ) -> tuple[Floats, Floats]:
-        """Return what bettors own after a round, and the most they ever did.
+        """Wealth after a round, and its maximum so far.
 
-        A card that nobody can judge counts against them: a rule that is fixed before the card is
-        seen, so the bet is fair whatever such items are.
+        A card that nobody can judge counts against the bettors. That rule is fixed before the card
+        is seen, so the bet is fair whatever such items are.
 
-        `owned`, (..., H): what they owned before, and the most; `kinds`, (..., B): the cards, as in
+        `owned`, (..., H): wealth before, and its maximum; `kinds`, (..., B): the cards, as in
         `Ladder.fold`; `left`, (..., 1): cards until the answer is wanted.
         """
         wealth, best = owned
@@ -305,7 +304,7 @@ class _Table:
             coefficient = np.where(cell <= place, rungs.above, rungs.below)
             outcome = np.where(kind >= 0, kind % 2, sign * coefficient < 0)
             surprise = coefficient * (outcome - np.take_along_axis(q, cell, -1)) / self.scale
-            # Cards of the same cell that came before it in the round are no longer left.
+            # Earlier cards of the same cell in the round are no longer left.
             again = _earlier(kinds, card)[..., None] * np.take_along_axis(self.over, cell, -1)
             weight = (np.take_along_axis(self.weighed, cell, -1) - again) * self.counted
             inside = (kind != -1) & (coefficient != 0)
@@ -316,7 +315,7 @@ class _Table:
         return wealth, best
 
     def _stake(self, edge: Floats, wealth: Floats, left: Floats) -> Floats:
-        """Return stakes: bold near the floor, and as in the long run far above it."""
+        """Stakes: bold near the floor, and for long-run growth far above it."""
         cards = np.maximum(left * self.counted, 1.0)
         sure = np.maximum(edge - self.error, 0.0)
         sure = np.where(sure > _SURE * np.sqrt(self.variance / cards), sure, 0.0)
@@ -324,7 +323,7 @@ class _Table:
         return np.asarray(np.maximum(sure / (self.variance + sure**2), bold))
 
     def _most(self, sign: int, base: Floats, cards: int) -> Floats:
-        """Return the largest stakes: the worst card leaves a tenth of the wealth."""
+        """Largest stakes: the worst card leaves a tenth of the wealth."""
         rise, fall = self.weighed * (1 - self.guess.q), self.weighed * self.guess.q
         loss = self.rungs.largest(*((rise, fall) if sign > 0 else (fall, rise)))
         # The sums move by less than 1 with every card of the round.
@@ -333,7 +332,7 @@ class _Table:
 
 
 def _earlier(kinds: Ints, card: int) -> Floats:
-    """Return how many of the round's earlier cards were of the same cell."""
+    """Return the number of the round's earlier cards from the same cell."""
     cells = np.where(kinds >= 0, kinds // 2, -2 - kinds)
     same = (cells[..., :card] == cells[..., card, None]) & (kinds[..., :card] != -1)
     return np.asarray(same.sum(axis=-1, dtype=np.float64))

@@ -18,7 +18,7 @@ from assay.core.allocation import explore
 from assay.core.special import xlogy, z_of
 from assay.core.types import Bools, Floats, Ints
 
-_SECANTS, _TURNS = 20, 80  # after so many secants only halves are taken
+_SECANTS, _TURNS = 20, 80  # after this many secant steps only bisection is used
 _CLOSE, _NARROW = 1e-6, 1e-9
 _TAIL = 0.5  # outcomes by which the likelihood falls short of an exact upper tail
 _REACH = 12.0  # lambda lies between n e^-12 and n e^12
@@ -28,18 +28,18 @@ _TINY = np.finfo(float).tiny
 def find_root(
     # Given points, and the numbers of the functions that they belong to, their values.
     rising: Callable[[Floats, Ints], Floats],
-    # low, high, (R,): a bracket. Where a function does not change its sign in it, the nearer end is
+    # low, high, (R,): a bracket. If a function does not change its sign in it, the nearer end is
     # returned.
     low: Floats,
     high: Floats,
-    guess: Floats,  # (R,): where to begin
+    guess: Floats,  # (R,): where to start
     *,
-    slope: float = 1.0,  # about how steep they are
+    slope: float = 1.0,  # approximate slope
 ) -> Floats:
-    """Return where each of R functions that rise from `low` to `high` is 0, shape (R,).
+    """Roots of R increasing functions from `low` to `high`, shape (R,).
 
-    scipy's `elementwise.find_root` (Chandrupatla) does the same. Here functions that are nearly
-    straight take half as many evaluations, and those that are done are not evaluated again.
+    scipy's `elementwise.find_root` (Chandrupatla) does the same. Here nearly straight functions
+    take half as many evaluations, and finished ones are not evaluated again.
 
     >>> numbers = np.array([2.0, 9.0])
     >>> find_root(lambda x, which: x * x - numbers[which], 0 * numbers, 0 * numbers + 10, numbers)
@@ -74,8 +74,7 @@ def find_root(
 class Sample:
     """Labels of some strata: weights w with sum 1, labels n, outcomes x, and (N - n)/(N - 1).
 
-    A stratum without labels, or labelled to its last item, is no part of the walk: its weight
-    counts as 0.
+    Strata without labels, and fully labelled ones, are not part of the walk: their weight is 0.
     """
 
     w: Floats
@@ -85,36 +84,35 @@ class Sample:
 
     @cached_property
     def open(self) -> Bools:
-        """Strata with something known and something unknown."""
+        """Strata with labels and with unlabelled items."""
         return np.asarray((self.n > 0) & (self.left > 0))
 
     def take(self, which: Ints) -> "Sample":
-        """Return some of the samples side by side."""
+        """Return some of the parallel samples."""
         return Sample(self.w[which], self.n[which], self.x[which], self.left[which])
 
     def rest(self, E: Floats | None, known: Floats) -> Floats | None:
-        """Return what the open strata's part of E is, if the others have the rates `known`."""
+        """Return the open strata's part of E, if the others have the rates `known`."""
         return None if E is None else E - np.where(self.open, 0.0, self.w * known).sum(axis=-1)
 
     def evened(self) -> "Sample":
-        """Return the sample with what allocation by `core.allocation` has hidden given back."""
+        """Return the sample corrected for allocation by `core.allocation`."""
         n = np.where((self.x > 0) & (self.n > 1), self.n - 1, self.n)
         x = self.x * n / np.maximum(self.n, 1.0)
         hidden = explore(self.w, self.n, self.x, self.left).pull
         return Sample(self.w, n, np.minimum(np.maximum(x + hidden, 0.0), n), self.left)
 
     def with_outcomes(self, tail: Floats, b: Floats) -> "Sample":
-        """Return what the walk starts from: the outcomes added or taken away, and the correction.
+        """Return the sample at the start of the walk: outcomes added or removed, and a correction.
 
-        `tail` is shared out as the outcomes are, b as the variance is; both have shape (..., 1).
-        What may be there still goes by the rates (x + 1/2)/(n + 1), and what may be luck, a
-        negative b, by x/n.
+        `tail` is distributed like the outcomes, b like the variance; both have shape (..., 1).
+        Additions are by the rates (x + 1/2)/(n + 1), and removals, a negative b, by x/n.
         """
         rate = self.x / np.maximum(self.n, 1.0)
         guess = np.where(tail + b > 0, (self.x + 0.5) / (self.n + 1), rate)
         part = np.where(self.open, self.w * guess, 0.0)
         spread = part * self.w * (1 - guess) * self.left / np.maximum(self.n, 1.0)
-        # Where every stratum looks pure there is no variance to go by.
+        # If every stratum looks pure there is no variance to go by.
         spread = np.where(spread.sum(axis=-1, keepdims=True) > 0, spread, part)
         more = tail * shares(part) + b * shares(spread)
         n, x = self.n + np.maximum(more, 0.0), np.maximum(self.x + more, 0.0)
@@ -130,17 +128,17 @@ class Sample:
 def end_rates(
     sample: Sample,  # labels and outcomes of the strata, with their weights
     confidence: float,
-    b: float,  # outcomes that pay for peeking
+    b: float,  # outcomes that correct for peeking
     *,
     upper: Bools | bool,  # (...): which end
     # (...): values of E; the search ends as soon as it is known on which side of them the end lies.
     beyond: Floats | None = None,
 ) -> Floats:
-    """Return the rates at an end of E, the upper or the lower one.
+    """Rates at the upper or the lower end of E.
 
-    Strata without a label have 1 at the upper end and 0 at the lower one, where all are 0 if x is.
-    Where it is only asked whether that end lies beyond a value of E, the rates may be those of any
-    E between the end and the value; they are found sooner.
+    Strata without labels have 1 at the upper end and 0 at the lower one, where all are 0 if x is.
+    If the question is only whether that end lies beyond a value of E, the rates may be those of any
+    E between the end and the value; these are found sooner.
     """
     up = np.broadcast_to(upper, sample.w.shape[:-1])[..., None]
     unseen = np.where(up, 1.0, 0.0)
@@ -154,7 +152,7 @@ def end_rates(
 def _walk(s: Sample, confidence: float, *, sign: Ints, beyond: Floats | None) -> Floats:
     """Return q(lambda) where 2 (l(q(0)) - l(q)) is z^2; its logarithm is nearly straight.
 
-    With `beyond`, on the way there where it is known on which side of that value of E it lies. The
+    With `beyond`, stop as soon as it is known on which side of that value of E the end lies. The
     sign is -1 for an upper end, and has shape (R,).
     """
     z = z_of(confidence)
@@ -177,7 +175,7 @@ def _walk(s: Sample, confidence: float, *, sign: Ints, beyond: Floats | None) ->
 
     spread = (s.w**2 * np.maximum(p * (1 - p), 0.25 / s.n) / s.n).sum(axis=-1)
     guess = np.log(z / np.maximum(np.sqrt(spread) * total, _TINY))
-    # Without anything to vary there is no way to go.
+    # Without any variation there is no direction.
     reach = np.where((s.w * s.x).sum(axis=-1) > 0, _REACH, 0.0)
     with np.errstate(divide="ignore"):  # outcomes at a rate of 0: their log likelihood is -inf
         t = find_root(excess, -reach, reach, np.clip(guess, -reach, reach), slope=2.0)
@@ -185,7 +183,7 @@ def _walk(s: Sample, confidence: float, *, sign: Ints, beyond: Floats | None) ->
 
 
 def _rates(s: Sample, multiplier: Floats) -> Floats:
-    """Return q_h(lambda), by the form of the root that does not cancel."""
+    """Return q_h(lambda), by the form of the root without cancellation."""
     lw = multiplier[..., None] * s.w
     a = s.n + lw
     root = np.sqrt(np.maximum(a * a - 4 * lw * s.x, 0.0))
@@ -199,7 +197,7 @@ def _rates(s: Sample, multiplier: Floats) -> Floats:
 
 
 def shares(weight: Floats) -> Floats:
-    """Return weights with sum 1; all alike where there is none."""
+    """Weights normalised to sum 1; equal if all are 0."""
     total = weight.sum(axis=-1, keepdims=True)
     return np.asarray(
         np.where(total > 0, weight, 1.0) / np.where(total > 0, total, weight.shape[-1])

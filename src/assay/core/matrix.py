@@ -1,31 +1,30 @@
 """Estimates of the confusion matrix, and its metrics as linear forms in the totals of strata.
 
-An item that is called c and is of class t adds
+An item with predicted class c and true class t adds
 
     z = [t = c] df/dd_c + df/dT_t
 
-to a metric f (`core.confusion`), to first order. Where it is wrong, it takes away the **loss**
-z_cc - z_ct = df/dd_c + df/dT_c - df/dT_t. So in a stratum the metric hangs on how many items are
-wrong, and on what an error costs there. With p the rate of errors, and L the loss of one, an item's
-variance is
+to a metric f (`core.confusion`), to first order. An error subtracts the **loss** z_cc - z_ct =
+df/dd_c + df/dT_c - df/dT_t. So in a stratum the metric depends on the number of errors and on their
+loss. With p the error rate, and L the loss of one error, an item's variance is
 
     p (1 - p) E[L]^2 + p Var(L) = p (1 - p) w^2,    w^2 = E[L]^2 + Var(L) / (1 - p):
 
-that of an error that always costs w. To first order the metric is thus a linear form in the correct
-items of the strata, each with the weight w_h, and the statistics of accuracy apply (`Linear`).
+that of errors with the constant loss w. To first order the metric is thus a linear form in the
+correct items of the strata, each with the weight w_h, and the statistics of accuracy apply
+(`Linear`).
 
-Its value is estimated in three steps (`Predicted`). Items without a label are supposed to be right
-as often as their stratum's labels are, and errors to be of the classes that its errors are of. That
-varies little, but leaves out that classes of one stratum differ. So what the labels show beyond it
-is added, to first order: for each stratum the sum over its labels of z less the z that was
-supposed, times the items without a label for each that has one: the difference estimator of survey
-sampling. A rate for every class of every stratum would be too large a model for its labels: on
-news20 its estimates varied by 9% more than the interval says. Means over classes have an interval
-of their own (`core.class_means`).
+Its value is estimated in two steps (`Predicted`). Unlabelled items are assumed to be correct as
+often as their stratum's labels, with errors distributed over classes as its errors are. That has a
+low variance, but ignores differences between classes of one stratum. So a correction is added, to
+first order: for each stratum the sum over its labels of z minus the assumed z, times the unlabelled
+items for each label: the difference estimator of survey sampling. A rate for every class of every
+stratum would have too many parameters for its labels. Means over classes have an interval of their
+own (`core.class_means`).
 
-Labels follow the errors that were seen, and most those that cost much, which are few: where one was
-found there are more labels for it, so that it counts for less (`_Errors.hidden`). That is given
-back where labels were allocated so (`Linear.evened`).
+Labels follow the observed errors, mostly the few with a large loss. A stratum where one was found
+gets more labels, so the error counts for less (`_Errors.hidden`). `Linear.evened` corrects for that
+if labels were allocated this way.
 """
 
 from dataclasses import dataclass
@@ -39,34 +38,33 @@ from assay.core.likelihood import shares
 from assay.core.tallies import plain_totals
 from assay.core.types import Floats, Ints
 
-_PRIOR = 2.0  # errors that what all strata tell of a loss counts for in each of them
-_POOLED = 1.0  # labels that a stratum's rate counts for in each of its classes
-_SUREST = 0.95  # an error rate is taken to be no more, where it divides
+_PRIOR = 2.0  # weight, in errors, of the loss in all strata in each of them
+_POOLED = 1.0  # weight, in labels, of a stratum's rate in each of its classes
+_SUREST = 0.95  # upper bound of an error rate as a divisor
 _TINY = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """A metric of the matrix over parts of strata."""
+    """A metric of the confusion matrix over parts of strata."""
 
     metric: str  # a name of `MATRIX_METRICS`
-    # stratum, said, (C,): of each part: its stratum, from 0, ascending, and the number of the class
-    # that its items are called.
+    # stratum, said, (C,): of each part: its stratum, from 0, ascending, and the number of its
+    # predicted class.
     stratum: Ints
     said: Ints
     size: Floats  # (C,): its items
-    said_items: Floats  # (K,): all items that are called each class
+    said_items: Floats  # (K,): all items predicted as each class
 
     @property
     def kind(self) -> MatrixKind:
-        """What the metric is."""
+        """Definition of the metric."""
         return MATRIX_METRICS[self.metric]
 
     def predict(self, n: Floats, by_class: Floats) -> "Predicted":
-        """Return what the labels tell of the counts.
+        """Return the counts of the matrix, estimated from labels.
 
-        `n`, (..., C): labels; `by_class`, (..., C, K + 1): of these, those of each class, and last
-        those of none.
+        `n`, (..., C): labels; `by_class`, (..., C, K + 1): labels by class, those of no class last.
         """
         labels = self.by_stratum(n)
         correct = self.correct(by_class)
@@ -76,7 +74,7 @@ class Matrix:
         return Predicted(self, n, correct, labels, rate, errors)
 
     def linear(self, N: Floats, n: Floats, by_class: Floats) -> Linear:
-        """Return the metric, to first order about what the labels tell.
+        """Return the metric, to first order about the estimated counts.
 
         `N`, (H,): the items of each stratum.
         """
@@ -87,7 +85,7 @@ class Matrix:
         own = (by_d + by_T)[..., self.said]  # (..., C)
         wrong = self.wrong(by_class)
         labels, errors = self.by_stratum(n), self.by_stratum(wrong.sum(axis=-1))
-        # What an error costs: in its stratum, and by what all strata tell of the class that it is.
+        # Loss of an error: in its stratum, and by all strata for its class.
         every = wrong.sum(axis=-2)
         every = np.where(every.sum(axis=-1, keepdims=True) > 0, every, 1.0)
         every = every / every.sum(axis=-1, keepdims=True)
@@ -105,7 +103,7 @@ class Matrix:
         left = (N - labels) / np.maximum(N - 1, 1.0)
         asked = explore(shares(w * N), labels, errors, left)
         hidden = np.where(left > 0, seen.hidden(square, errors + _PRIOR) * (1 - asked.shares), 0.0)
-        hidden = hidden + asked.pull * (mean - w)  # pull * w is given back by the interval
+        hidden = hidden + asked.pull * (mean - w)  # pull * w is corrected by the interval
         return Linear(
             plain_totals(N, labels, labels - errors),
             value,
@@ -115,46 +113,50 @@ class Matrix:
         )
 
     def right(self, n: Floats, by_class: Floats) -> Floats:
-        """Return how many items of those that are called each class are right, (..., K).
+        """Return the number of correct items among those predicted as each class, (..., K).
 
-        Of a part's items by its own labels, with the rate of its stratum for one label more: parts
-        are small, and one without labels has the stratum's rate.
+        A part's rate is that of its own labels plus one label at the rate of its stratum: parts are
+        small, and one without labels has the stratum's rate.
         """
         known, left = self.predict(n, by_class), _POOLED * (1 - n / self.size)
         rate = known.rate[..., self.row]
         share = (known.correct + left * rate) / np.maximum(n + left, _TINY)
         return self.by_said(self.size * share)
 
+    def by_class(self, outcomes: Floats) -> Floats:
+        """Columns of `State.outcomes` for the classes, and for none."""
+        return outcomes[..., : self.said_items.size + 1]
+
     @property
     def starts(self) -> Ints:
-        """Where the parts of each stratum that has some begin."""
+        """Index of the first part of each stratum that has parts."""
         return np.flatnonzero(np.diff(self.stratum, prepend=-1))
 
     @property
     def row(self) -> Ints:
-        """The place of each part's stratum among those that have parts."""
+        """Index of each part's stratum among the strata that have parts."""
         return np.cumsum(np.diff(self.stratum, prepend=self.stratum[:1]) > 0)
 
     def by_stratum(self, values: Floats) -> Floats:
-        """Return sums over the parts, (..., C), of each stratum, (..., H)."""
+        """Return the sums over the parts, (..., C), of each stratum, (..., H)."""
         return np.asarray(np.add.reduceat(values, self.starts, axis=-1))
 
     def by_said(self, values: Floats) -> Floats:
-        """Return sums over the parts, (..., C), that are called each class, (..., K)."""
+        """Return the sums over the parts, (..., C), of each predicted class, (..., K)."""
         found = np.zeros((*values.shape[:-1], self.said_items.size))
         np.add.at(np.moveaxis(found, -1, 0), self.said, np.moveaxis(values, -1, 0))
         return found
 
     def own(self, by_class: Floats) -> Ints:
-        """Return where in `by_class` the class is that a part's items are called."""
+        """Index into `by_class` of each part's predicted class."""
         return np.broadcast_to(self.said[:, None], (*by_class.shape[:-1], 1))
 
     def correct(self, by_class: Floats) -> Floats:
-        """Return the labels of the class that an item is called, (..., C)."""
+        """Labels that agree with the predicted class, (..., C)."""
         return np.asarray(np.take_along_axis(by_class, self.own(by_class), axis=-1)[..., 0])
 
     def wrong(self, by_class: Floats) -> Floats:
-        """Return the labels of other classes than the one that an item is called."""
+        """Labels that differ from the predicted class."""
         wrong = by_class.copy()
         np.put_along_axis(wrong, self.own(by_class), 0.0, axis=-1)
         return wrong
@@ -162,9 +164,9 @@ class Matrix:
 
 @dataclass(frozen=True, eq=False)
 class _Errors:
-    """Errors that were seen; arrays of shape (E,)."""
+    """Observed errors; arrays of shape (E,)."""
 
-    # number, loss: how many there are of a kind, and what one costs.
+    # number, loss: the number of errors of a kind, and the loss of one.
     number: Floats
     loss: Floats
     row: tuple[Ints, ...]  # the evaluation and the stratum that they are in
@@ -177,15 +179,14 @@ class _Errors:
         return found
 
     def hidden(self, square: Floats, count: Floats) -> Floats:
-        """Return what the allocation of labels has hidden, in labels times loss, (..., H).
+        """Effect hidden by the allocation of labels, in labels times loss, (..., H).
 
         Labels of a stratum are in proportion to the root of the mean square of losses. If an error
         of loss L had not been found, that root would be smaller by a factor g, and n with it; so
-        L/n falls short of what is true by L (g - 1)/n on average. An error that costs less than
-        others makes the root smaller; that is the case g < 1.
+        L/n is too small by L (g - 1)/n on average. An error with a smaller loss than others makes
+        the root smaller; that is the case g < 1.
 
-        `square`, `count`, (..., H): the mean square of losses, and the number of errors that it is
-        of.
+        `square`, `count`, (..., H): the mean square of losses, and the number of errors behind it.
         """
         square, count = square[self.row], count[self.row]
         without = np.maximum(square * count - self.loss**2, 0.0) / np.maximum(count - 1, 1.0)
@@ -195,19 +196,19 @@ class _Errors:
 
 @dataclass(frozen=True, eq=False)
 class Predicted:
-    """The counts of a matrix, where items without a label are as their stratum's labels are."""
+    """Counts of a matrix, assuming that unlabelled items are like their stratum's labels."""
 
     matrix: Matrix
-    # n, correct, (..., C): labels of each part, and those that are right.
+    # n, correct, (..., C): labels of each part, and correct ones.
     n: Floats
     correct: Floats
-    # labels, rate, (..., H): labels of each stratum, and the share of them that is right.
+    # labels, rate, (..., H): labels of each stratum, and the share of correct ones.
     labels: Floats
     rate: Floats
-    errors: Floats  # (..., H, K + 1): labels that are wrong, by the class that they name
+    errors: Floats  # (..., H, K + 1): wrong labels, by true class
 
     def value(self) -> Slopes:
-        """Return the metric, estimated as this module says, and its slopes at the counts."""
+        """Return the metric, estimated as in the module docstring, and its slopes at the counts."""
         value, by_d, by_T = self.matrix.kind.slopes(self.counts)
         return value + self._beyond(by_d, by_T), by_d, by_T
 
@@ -224,9 +225,9 @@ class Predicted:
 
     @property
     def _of_class(self) -> Floats:
-        """The share of a stratum's errors that is of each class, (..., H, K + 1).
+        """Share of each class among a stratum's errors, (..., H, K + 1).
 
-        Where a stratum has shown none, as of the errors of all strata.
+        A stratum without errors gets the shares of all strata.
         """
         seen = self.errors.sum(axis=-1, keepdims=True)
         every = self.errors.sum(axis=-2, keepdims=True)
@@ -236,15 +237,15 @@ class Predicted:
 
     @property
     def _unlabelled(self) -> Floats:
-        """Items without a label for each that has one, by stratum."""
+        """Unlabelled items for each labelled one, by stratum."""
         return np.asarray(self.matrix.by_stratum(self.matrix.size) / np.maximum(self.labels, 1) - 1)
 
     def _beyond(self, by_d: Floats, by_T: Floats) -> Floats:
-        """Return what the labels show beyond what was supposed, to first order.
+        """Difference between the labels and the model, to first order.
 
-        Errors are supposed to be of the classes that they are of, stratum by stratum; so the sum
-        over labels of z less what was supposed is that of (labels that are right, less those that
-        were supposed to be) times what one right label adds where it stands for an error.
+        Errors have their observed classes, stratum by stratum; so the sum over labels of z minus
+        the assumed z is (correct labels minus the assumed number) times the contribution of a
+        correct label in place of an error.
         """
         matrix, K = self.matrix, self.matrix.said_items.size
         more = self.correct - self.n * self.rate[..., matrix.row]
@@ -256,41 +257,40 @@ class Predicted:
 
 # Differences of two classifiers' metrics of the whole confusion matrix.
 #
-# An item that one classifier calls c and the other b, and that is of class t, adds z = z1 - z2 to
-# the difference (`core.confusion`). Items on which the classifiers agree are told from the others:
-# where they disagree, the outcome is that the first is right, and z is large and positive for it,
-# negative where the second is right, and small where neither is; where they agree, it is that both
-# are right. Of two weeks some items are in one only: they are told apart, too, and add z1 or -z2
-# alone; the outcome is that the one classifier is right that was applied to them. An outcome that
-# weighs w has the variance p (1 - p) w^2, so with
+# An item of class t with the predicted classes c and b adds z = z1 - z2 to the difference
+# (`core.confusion`). Items on which the classifiers agree are separated from the others. If they
+# disagree, the outcome is that the first is right: z is then large and positive, negative if the
+# second is right, and small if neither is. If they agree, the outcome is that both are right. With
+# two weeks, items that are in only one are separated, too, and add z1 or -z2 alone; the outcome is
+# that the one classifier applied to them is right. An outcome with weight w has the variance p (1 -
+# p) w^2, so with
 #
 #     w^2 = Var(z) / (p (1 - p))
 #
 # the difference is to first order a linear form in the outcomes (`Linear`). In each stratum one
-# label more is counted than there are, half of it an outcome: where few are seen, none looks
-# certain.
+# pseudo-label is added, half of it an outcome, so that no stratum with few labels looks certain.
 
 
 @dataclass(frozen=True, eq=False)
 class MatrixGap:
     """The difference of a metric between two classifiers, over parts of strata."""
 
-    # first, second: the same metric of each, over the parts that it was applied to.
+    # first, second: the same metric of each, over the parts to which it was applied.
     first: Matrix
     second: Matrix
     # first_at, second_at: which of the C parts these are.
     first_at: Ints
     second_at: Ints
     size: Floats  # (C,): the items of every part
-    # (C,): the class that is an outcome: what the first says, or the second where the first was not
-    # applied.
+    # (C,): the class that is the outcome: the first's predicted class, or the second's if the first
+    # was not applied.
     reads: Ints
-    # (C,): the stratum of the view that each part is in, ascending: a stratum's items on which they
-    # agree, or on which they do not, or that one alone was applied to.
+    # (C,): the view's stratum of each part, ascending: a stratum's items with agreement, with
+    # disagreement, or of one classifier alone.
     row: Ints
 
     def linear(self, N: Floats, n: Floats, by_class: Floats) -> Linear:
-        """Return the difference, to first order about what the labels tell.
+        """Return the difference, to first order about the estimated counts.
 
         `N`, (V,): the items of each stratum of the view.
         """
@@ -326,11 +326,15 @@ class MatrixGap:
             unknown=self._unknown(n, by_class),
         )
 
-    def _unknown(self, n: Floats, by_class: Floats) -> Floats | None:
-        """How far a mean over classes may move by classes of which labels do not show both sides.
+    def by_class(self, outcomes: Floats) -> Floats:
+        """Columns of `State.outcomes` for the classes, and for none."""
+        return self.first.by_class(outcomes)
 
-        No label is of such a class, or of the items that one of the classifiers calls so. Its
-        difference may be anything.
+    def _unknown(self, n: Floats, by_class: Floats) -> Floats | None:
+        """Possible shift of a mean over classes from classes whose labels do not show both sides.
+
+        There is no label of such a class, or of the items that one of the classifiers predicts as
+        it. Its difference may be anything.
         """
         if not MATRIX_METRICS[self.first.metric].mean_of:
             return None
@@ -344,10 +348,10 @@ class MatrixGap:
         return np.where(known, 0.0, share)
 
     def _one_more(self, by_class: Floats) -> Floats:
-        """Return one label for each stratum, in its parts by size: half of it an outcome.
+        """One pseudo-label for each stratum, in its parts by size: half of it an outcome.
 
-        The other half is where the second classifier is right; where they agree, or one of them
-        alone was applied, of the classes that errors are of anywhere.
+        In the other half the second classifier is right; if they agree, or only one was applied,
+        the half is distributed over classes as all errors are.
         """
         starts = np.flatnonzero(np.diff(self.row, prepend=-1))
         size = self.size / np.add.reduceat(self.size, starts)[self.row]
@@ -366,14 +370,14 @@ class MatrixGap:
         return np.asarray(size[:, None] * more)
 
     def _reads(self, by_class: Floats) -> Ints:
-        """Return where in `by_class` the outcome of each part is."""
+        """Index into `by_class` of the outcome of each part."""
         return np.broadcast_to(self.reads[:, None], (*by_class.shape[:-1], 1))
 
     def _read(self, values: Floats) -> Floats:
-        """Return what there is of the outcome of each part, (..., C, 1)."""
+        """Values of the outcome of each part, (..., C, 1)."""
         return np.asarray(np.take_along_axis(values, self._reads(values), axis=-1))
 
     def _sum(self, counts: Floats) -> Floats:
-        """Return sums over classes and the parts of each stratum of the view."""
+        """Return the sums over classes and the parts of each stratum of the view."""
         starts = np.flatnonzero(np.diff(self.row, prepend=-1))
         return np.asarray(np.add.reduceat(counts.sum(axis=-1), starts, axis=-1))

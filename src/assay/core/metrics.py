@@ -40,28 +40,28 @@ _TOP = re.compile(r"top_?([0-9]{1,5})(_accuracy)?")
 
 @dataclass(frozen=True)
 class Kind:
-    """A metric in the table: what counts in it, which way is better, and what it is."""
+    """A metric in the table: its counts, which direction is better, and a description."""
 
     # top, bottom: how often true positives, false positives, false negatives and true negatives
-    # count in the numerator and in the denominator. What counts in the numerator counts as often in
-    # the denominator, and all else that does, once.
+    # count in the numerator and in the denominator. Items in the numerator count as often in the
+    # denominator, and all others in it once.
     top: tuple[int, int, int, int]
     bottom: tuple[int, int, int, int]
-    text: str  # the metric in a line
+    text: str  # one-line description
     better: int = 1  # whether higher is better, lower, or neither
-    # Of a metric that sets the two predicted labels against each other. Its numerator is TP TN - FP
-    # FN, its denominator (positives * negatives)^power * (said yes * said no)^(1 - power), and
-    # `top` and `bottom` say what raises it, and what it is about.
+    # For metrics that compare the two predicted labels. The numerator is TP TN - FP FN, the
+    # denominator (positives * negatives)^power * (predicted yes * predicted no)^(1 - power); `top`
+    # and `bottom` only list the counts that raise it, and those it is about.
     power: float | None = None
-    lowest: float = 0.0  # the least that it can be; the most is 1
+    lowest: float = 0.0  # lower bound; the upper bound is 1
 
     def counts(self, *, said: bool, positive: bool) -> tuple[int, int]:
-        """Return how often an item counts in the numerator, and in the denominator."""
+        """How often an item counts in the numerator, and in the denominator."""
         place = 2 * (not said) + (not positive)
         return self.top[place], self.bottom[place]
 
     def slopes(self, *, said: bool) -> tuple[int, int]:
-        """Return what a positive changes in both, where items are predicted so: a_h and b_h."""
+        """Return the changes of both from a positive among items predicted so: a_h and b_h."""
         (top, bottom), (top_no, bottom_no) = (
             self.counts(said=said, positive=positive) for positive in (True, False)
         )
@@ -69,12 +69,12 @@ class Kind:
 
     @property
     def forms(self) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int]]:
-        """What counts in the numerator, and what in the denominator."""
+        """Counts in the numerator, and in the denominator."""
         return self.top, self.bottom
 
     @property
     def sides(self) -> tuple[bool, ...]:
-        """The predicted labels whose items it needs labels for."""
+        """Predicted labels whose items need labels."""
         return tuple(said for said in (True, False) if any(self.slopes(said=said)))
 
     @property
@@ -84,7 +84,7 @@ class Kind:
 
     @property
     def depends_on(self) -> str:
-        """The class of items that a random sample must find for it: nothing if any will do."""
+        """The class of items that a random sample must contain; empty if any sample will do."""
         if not self.bends:
             return ""
         if self.power is not None:
@@ -93,21 +93,21 @@ class Kind:
 
     @property
     def counts_misses(self) -> bool:
-        """Whether it depends on how many positives the classifier misses: recall and F1."""
+        """Whether it depends on the number of missed positives: recall and F1."""
         return self.bends and self.bottom[2] > 0
 
     @property
     def is_of_classifier(self) -> bool:
-        """Whether it depends on what the classifier says."""
+        """Whether it depends on the classifier's predictions."""
         return any(
             self.counts(said=True, positive=positive) != self.counts(said=False, positive=positive)
             for positive in (True, False)
         )
 
     def is_told_by(self, *, said: bool) -> bool:
-        """Tell whether labels say anything of it where every item is predicted so.
+        """Whether labels are informative if every item has this predicted label.
 
-        They do not where its numerator is a constant share of its denominator, or there is none.
+        They are not if its numerator is a constant share of its denominator, or there is none.
         """
         if self.power is not None:
             return False
@@ -117,12 +117,12 @@ class Kind:
         return top * bottom_no != top_no * bottom
 
     def rises(self, *, said: bool) -> bool:
-        """Tell whether a positive that is predicted so raises it."""
+        """Whether a positive with this predicted label raises it."""
         a, b = self.slopes(said=said)
         return 2 * a > b  # the slope a - value b, at value 1/2: its sign is the same at any
 
     def lacks(self, counts: Floats) -> str:
-        """Return what it has no value without and `counts` have less than one item of, if any.
+        """Return the class that it requires and of which `counts` have less than one item, if any.
 
         `counts` are the true positives, false positives, false negatives and true negatives.
         """
@@ -134,7 +134,7 @@ class Kind:
     def value(self, counts: Floats) -> Floats:
         """Return the metric of true and false positives, false and true negatives, (..., 4).
 
-        Where it is not defined, 0; of both classes, the middle of its range.
+        Where undefined, 0; for metrics of both classes, the middle of the range.
 
         >>> METRICS["matthews_correlation"].value(np.array([40.0, 10.0, 10.0, 40.0])).round(3)
         np.float64(0.6)
@@ -144,11 +144,11 @@ class Kind:
         return np.asarray(shift + scale * np.where(under > 0, top, 0.0) / _or_1(under))
 
     def defined(self, counts: Floats) -> Bools:
-        """Tell where the four counts, (..., 4), have a value: the denominator is above 0."""
+        """Whether the four counts, (..., 4), have a value: the denominator is above 0."""
         return np.asarray(self._parts(counts)[1] > 0)
 
     def gradient(self, counts: Floats) -> Floats:
-        """Return by how much it grows with each of the four counts, (..., 4); 0 where undefined."""
+        """Slopes in each of the four counts, (..., 4); 0 where undefined."""
         top, under, relative = self._parts(counts)
         tp, fp, fn, tn = np.moveaxis(counts, -1, 0)
         rise, scale = np.array(self.top, dtype=np.float64), 1.0
@@ -161,7 +161,7 @@ class Kind:
 
     @property
     def scale(self) -> tuple[float, float]:
-        """Its middle, and half of its range: where it is, and by what it is, -1 to 1 times."""
+        """The middle of its range and half of its width: it is the middle ± at most this half."""
         return (1 + self.lowest) / 2, (1 - self.lowest) / 2
 
     def _parts(self, counts: Floats) -> tuple[Floats, Floats, Floats]:
@@ -183,54 +183,53 @@ class Kind:
 
 
 def _or_1(values: Floats) -> Floats:
-    """Return the values, and 1 for those that are no divisor."""
+    """Return the values, with 1 in place of values that are no divisor."""
     return np.asarray(np.where(values > 0, values, 1.0))
 
 
 METRICS: dict[str, Kind] = {
-    "precision": Kind(
-        (1, 0, 0, 0), (1, 1, 0, 0), "of what the classifier calls yes, the share that is yes"
-    ),
-    "recall": Kind(
-        (1, 0, 0, 0), (1, 0, 1, 0), "of what is yes, the share that the classifier calls yes"
-    ),
-    "f1": Kind((2, 0, 0, 0), (2, 1, 1, 0), "the harmonic mean of precision and recall"),
-    "accuracy": Kind((1, 0, 0, 1), (1, 1, 1, 1), "the share of predictions that are correct"),
+    "precision": Kind((1, 0, 0, 0), (1, 1, 0, 0), "share of predicted positives that are positive"),
+    "recall": Kind((1, 0, 0, 0), (1, 0, 1, 0), "share of positives that are predicted positive"),
+    "f1": Kind((2, 0, 0, 0), (2, 1, 1, 0), "harmonic mean of precision and recall"),
+    "accuracy": Kind((1, 0, 0, 1), (1, 1, 1, 1), "share of correct predictions"),
     "false_omission_rate": Kind(
-        (0, 0, 1, 0), (0, 0, 1, 1), "of what the classifier calls no, the share that is yes", -1
+        (0, 0, 1, 0), (0, 0, 1, 1), "share of predicted negatives that are positive", -1
     ),
-    "prevalence": Kind(
-        (1, 0, 1, 0), (1, 1, 1, 1), "the share that is yes, whatever the classifier says", 0
-    ),
+    "prevalence": Kind((1, 0, 1, 0), (1, 1, 1, 1), "share of positives among all items", 0),
     "specificity": Kind(
-        (0, 0, 0, 1), (0, 1, 0, 1), "of what is no, the share that the classifier calls no"
+        (0, 0, 0, 1), (0, 1, 0, 1), "share of negatives that are predicted negative"
     ),
     "false_positive_rate": Kind(
-        (0, 1, 0, 0), (0, 1, 0, 1), "of what is no, the share that the classifier calls yes", -1
+        (0, 1, 0, 0), (0, 1, 0, 1), "share of negatives that are predicted positive", -1
     ),
     "negative_predictive_value": Kind(
-        (0, 0, 0, 1), (0, 0, 1, 1), "of what the classifier calls no, the share that is no"
+        (0, 0, 0, 1), (0, 0, 1, 1), "share of predicted negatives that are negative"
     ),
     "balanced_accuracy": Kind(
-        (1, 0, 0, 1), (1, 1, 1, 1), "the mean of recall and specificity", power=1.0
+        (1, 0, 0, 1), (1, 1, 1, 1), "mean of recall and specificity", power=1.0
     ),
     "matthews_correlation": Kind(
         (1, 0, 0, 1),
         (1, 1, 1, 1),
-        "the correlation of what the classifier says with what is so, from -1 to 1",
+        "correlation of prediction and truth, from -1 to 1",
         power=0.5,
         lowest=-1.0,
     ),
 }
 
 
+def metric_word(name: object) -> str:
+    """Return a metric's name in canonical spelling, whether it is known or not."""
+    return str(name).strip().lower().replace(" ", "_").replace("-", "_")
+
+
 def canonical_metric(name: str) -> str:
-    """Return the metric's one spelling, or raise.
+    """Canonical name of a metric; raise if it is unknown.
 
     >>> canonical_metric("False omission rate"), canonical_metric("F1")
     ('false_omission_rate', 'f1')
     """
-    known = str(name).strip().lower().replace(" ", "_").replace("-", "_")
+    known = metric_word(name)
     if known not in METRICS:
         raise DesignError(
             f"unknown metric {name!r}",
@@ -241,7 +240,7 @@ def canonical_metric(name: str) -> str:
 
 
 def sides(metric: str) -> tuple[bool, ...]:
-    """Return the predicted labels whose items the metric needs labels for.
+    """Predicted labels whose items the metric needs labels for.
 
     >>> sides("precision"), sides("recall")
     ((True,), (True, False))
@@ -250,28 +249,43 @@ def sides(metric: str) -> tuple[bool, ...]:
 
 
 def top_of(metric: object) -> int | None:
-    """Return the k of a metric that is top-k accuracy, however it is spelt; None for others.
+    """Return the k of a top-k accuracy, in any spelling; None for other metrics.
 
     >>> top_of("top_5_accuracy"), top_of("Top-5 accuracy"), top_of("top5"), top_of("accuracy")
     (5, 5, 5, None)
     """
-    known = str(metric).strip().lower().replace(" ", "_").replace("-", "_")
+    known = metric_word(metric)
     found = _TOP.fullmatch(known)
     return None if found is None else int(found[1])
 
 
 def asks_for_top(metrics: Iterable[object]) -> bool:
-    """Tell whether top-k accuracy is among metrics as they are asked for.
+    """Whether top-k accuracy is among the requested metrics.
 
     >>> asks_for_top(["accuracy", "top-5-accuracy:new within 0.02"])
     True
     """
-    words = (str(text).partition(":")[0].partition(" within ")[0] for text in metrics)
-    return any(top_of(word) is not None for word in words)
+    return any(k is not None for k in _tops(metrics))
+
+
+def least_top(metrics: Iterable[object]) -> int:
+    """Return the least k of the requested top-k accuracies; 1 if another metric is requested, too.
+
+    Its outcome holds least often, so such a target takes the most labels.
+
+    >>> least_top(["top_5_accuracy:new within 0.02"]), least_top(["top5", "accuracy"])
+    (5, 1)
+    """
+    return min((k or 1 for k in _tops(metrics)), default=1)
+
+
+def _tops(metrics: Iterable[object]) -> list[int | None]:
+    """Return the k of each requested metric; None for metrics other than top-k accuracy."""
+    return [top_of(str(text).partition(":")[0].partition(" within ")[0]) for text in metrics]
 
 
 def refuse_bad_top(metric: str, classes: int) -> None:
-    """Raise where top-k accuracy is 1 whatever is labelled, or there is no k.
+    """Raise if top-k accuracy is 1 for any labels, or k is missing.
 
     >>> refuse_bad_top("top_3_accuracy", 3)
     Traceback (most recent call last):

@@ -25,17 +25,17 @@ class Profile:
     (7, True)
     """
 
-    # low, high, mean, (M,): the smallest and the largest score in each cell, and one between that
-    # stands for them.
+    # low, high, mean, (M,): the smallest and the largest score in each cell, and a representative
+    # one.
     low: Floats
     high: Floats
     mean: Floats
     count: Ints  # (M,): the items in each cell; at least one
-    # What the scores are, where it is known; otherwise told by their range.
+    # The kind of scores, if known; default: inferred from their range.
     scale: Scale | None = None
 
     def __post_init__(self) -> None:
-        """Refuse cells that are not finite, not in order or empty."""
+        """Refuse cells that are not finite, unordered or empty."""
         for name in ("low", "high", "mean"):
             scores = as_scores(getattr(self, name))
             refuse_non_finite(scores)
@@ -99,10 +99,9 @@ def _middle(low: Floats, high: Floats) -> Floats:
 def profile_of(values: Floats, rule: Rule | None = None, weights: Ints | None = None) -> Profile:
     """Count the scores in cells, one for each bin (`assay.core.bins`) that holds any.
 
-    `values`, (N,): the items' scores, in any order; finite; `rule`: how bins are made; when left
-    out, as the range of the scores tells. Where the scores are a part of a population, it is the
-    rule for all of it; `weights`, (N,): how many times each item counts, at least once; otherwise
-    once.
+    `values`, (N,): the items' scores, in any order; finite; `rule`: how bins are made; default:
+    inferred from the range of the scores. If the scores are a part of a population, pass the rule
+    for all of it; `weights`, (N,): how many times each item counts, at least once; default: once.
 
     Equal scores are never in different cells; different ones are in one cell only where they are
     nearly equal.
@@ -130,7 +129,7 @@ def profile_of(values: Floats, rule: Rule | None = None, weights: Ints | None = 
 
 
 def score_range(scores: Floats) -> tuple[float, float]:
-    """Return the smallest and the largest score, or say why there is none.
+    """Return the smallest and the largest score; raise if there is none.
 
     >>> score_range(np.array([0.9, 0.1, 0.5]))
     (0.1, 0.9)
@@ -144,7 +143,7 @@ def score_range(scores: Floats) -> tuple[float, float]:
 
 
 def as_scores(values: Floats) -> Floats:
-    """Return the values as a line of float64 numbers, or say why they are none.
+    """Return the values as a one-dimensional float64 array; raise if they are not numbers.
 
     >>> as_scores(np.array([1, 2]))
     array([1., 2.])
@@ -159,7 +158,7 @@ def as_scores(values: Floats) -> Floats:
 
 
 def refuse_non_finite(scores: Floats) -> None:
-    """Raise an error that names the first score that is NaN or infinite, if there is one.
+    """Raise an error that names the first NaN or infinite score, if there is one.
 
     >>> refuse_non_finite(np.array([0.5, np.nan]))
     Traceback (most recent call last):
@@ -175,13 +174,13 @@ def refuse_non_finite(scores: Floats) -> None:
         )
 
 
-# What one pass over the predictions counts: items by the bin of their score and their label.
+# Counts from one pass over the predictions: items by the bin of their score and their label.
 
 
 # A cell with more of a label's items would make one of ten strata larger by a fifth.
 HEAVY = 1 / 50
 
-# Up to so many classes there is a counter for every pair of a bin and a class.
+# Up to this number of classes there is a counter for every pair of a bin and a class.
 _FEW_CLASSES = 8
 
 Counted = TypeVar("Counted")
@@ -189,7 +188,7 @@ Counted = TypeVar("Counted")
 
 @dataclass(frozen=True, eq=False)
 class ScoreCells:
-    """Items by bin and predicted label, or class, one row for each pair that occurs.
+    """Items by bin and predicted label or class, one row for each pair that occurs.
 
     >>> cells = cells_of(np.array([0.1, 0.9, 0.9]), np.array([False, True, True]),
     ...                  np.array([1, 2, 3], dtype=np.uint64))
@@ -200,7 +199,7 @@ class ScoreCells:
     """
 
     rule: Rule  # how bins are made of scores (`assay.core.bins`)
-    # (M,): ascending; where a bin has items of several labels, by label: first those predicted no.
+    # (M,): ascending; rows of one bin ascend by label: first those predicted no.
     bin: Ints
     said: Bools | Ints  # (M,): the predicted label, or the number of the predicted class
     count: Ints  # (M,): the items; at least one
@@ -211,13 +210,14 @@ class ScoreCells:
     # classifiers, the sum modulo 2^64.
     digest: Words
     classes: int = 2  # how many classes there are
-    # (M,): what the items count for, where that is not their number (`assay.core.weights`)
+    # (M,): the items' weights, if they have any (`core.weights`)
     weight: Ints | None = None
 
     def __post_init__(self) -> None:
-        """Refuse cells out of order: engines must agree on them row by row."""
-        place = self.classes * self.bin + self.said
-        if place.size == 0 or not (place[:-1] < place[1:]).all():
+        """Refuse unordered cells: engines must agree on them row by row."""
+        later = self.bin[:-1] < self.bin[1:]
+        beside = (self.bin[:-1] == self.bin[1:]) & (self.said[:-1] < self.said[1:])
+        if self.bin.size == 0 or not (later | beside).all():
             raise InputError(
                 "score cells are not in order",
                 details="ascending by bin and predicted label, each once, at least one",
@@ -230,12 +230,12 @@ class ScoreCells:
 
     @property
     def by_weight(self) -> "ScoreCells":
-        """The same cells, with what their items count for in place of their number."""
+        """The same cells, with their items' weights in place of their number."""
         return self if self.weight is None else replace(self, count=self.weight, weight=None)
 
     @property
     def yes(self) -> Bools:
-        """Which cells are of items predicted yes: of another class than the first."""
+        """Cells of items predicted yes, or as another class than the first."""
         return np.asarray(self.said != 0)
 
     @property
@@ -250,15 +250,15 @@ class ScoreCells:
 
     @property
     def middle(self) -> Floats:
-        """The scores that stand for those of each cell, as in a profile."""
+        """Representative score of each cell, as in a profile."""
         return _middle(self.low + 0.0, self.high + 0.0)
 
     @property
     def heaviest(self) -> float:
-        """The largest share of a label's items in one cell, of cells with scores to tell apart.
+        """Largest share of a label's items in one cell, among cells with distinct scores.
 
-        Of more than two classes, of all items: a rare class would ask for the finer rule, whatever
-        its scores are.
+        With more than two classes, the share of all items: otherwise a rare class would require the
+        finer rule for any scores.
         """
         if self.classes > 2:
             every = self.profile(None)
@@ -269,12 +269,12 @@ class ScoreCells:
 
     @property
     def finer_rule(self) -> Rule | None:
-        """The rule to try where the scores are too uneven for this one; None where they are not."""
+        """The rule to try if the scores are too uneven for this one; otherwise None."""
         uneven = self.rule == "probability" and self.heaviest > HEAVY
         return "tail" if uneven else None
 
     def profile(self, side: bool | None) -> Profile:
-        """Return the scores' distribution among the items with one label, or with either (None)."""
+        """Distribution of the scores among the items with one label, or with either (None)."""
         rows = np.flatnonzero(self.yes == side) if side is not None else np.arange(self.bin.size)
         if rows.size == 0:
             raise InputError(f"no item is predicted {'yes' if side else 'no'}: nothing to profile")
@@ -285,12 +285,25 @@ class ScoreCells:
             count=np.add.reduceat(self.count[rows], starts),
         )
 
-    def fingerprint(self) -> str:
-        """Return a text that changes when the cells do, and names the rule and the number of items.
+    def rebinned(self, inside: Bools, scale: Scale) -> Profile:
+        """Distribution among the items of some cells, by the bins of a scale.
 
-        It sees every id and predicted label, and every score as far as its bin and the extremes of
-        each cell go: all that strata cut from these cells depend on. It guards against mistakes,
-        not against somebody who wants to deceive.
+        `inside`, (M,): which cells; their values ascend, as ranks of scores do.
+        """
+        low, high, count = self.low[inside], self.high[inside], self.count[inside]
+        starts = np.flatnonzero(np.diff(bins_of(low, scale), prepend=np.iinfo(int).min))
+        return Profile.of_ranges(
+            low=np.minimum.reduceat(low, starts),
+            high=np.maximum.reduceat(high, starts),
+            count=np.add.reduceat(count, starts),
+        )
+
+    def fingerprint(self) -> str:
+        """Return a text that changes when the cells do, with the rule and the number of items.
+
+        It covers every id and predicted label, and every score up to its bin and the extremes of
+        each cell: all inputs of strata cut from these cells. It guards against mistakes, not
+        against deliberate forgery.
         """
         seen = sha256(self.rule.encode())
         if self.classes > 2:
@@ -310,10 +323,10 @@ class ScoreCells:
 def evenest(
     count: Callable[[Rule], Counted], rule: Rule, cells: Callable[[Counted], ScoreCells]
 ) -> Counted:
-    """Count by a rule and, where the scores are too uneven for it, once more by a finer one.
+    """Count by a rule and, if the scores are too uneven for it, again by a finer one.
 
-    `count`: goes over all items, and returns what it counted by a rule; `rule`: the first to try;
-    `cells`: returns the cells of what was counted.
+    `count`: goes over all items, and returns the counts by a rule; `rule`: the first to try;
+    `cells`: returns the cells of the counts.
     """
     first = count(rule)
     finer = cells(first).finer_rule
@@ -325,10 +338,13 @@ def cells_of(
     # class.
     values: Floats,
     predicted: Bools | Ints,
-    digest: Words | None = None,  # (N,): each item's d(id), where the fingerprint is wanted
+    digest: Words | None = None,  # (N,): each item's d(id), if the fingerprint is wanted
     # (N,): how many times each item counts, at least once; otherwise every item counts once.
     weights: Ints | None = None,
+    *,
     classes: int = 2,  # how many classes there are
+    by_weight: bool = False,  # whether to even out the weights of cells
+    rule: Rule | None = None,  # how bins are made; default: inferred from the scores
 ) -> ScoreCells:
     """Count items that are in memory."""
     tally = _count if classes <= _FEW_CLASSES else _count_sorted
@@ -336,7 +352,10 @@ def cells_of(
     def count(rule: Rule) -> ScoreCells:
         return tally(values, predicted, digest, weights=weights, rule=rule, classes=classes)
 
-    return evenest(count, scale_of(*score_range(values)), lambda cells: cells)
+    if rule is not None:
+        return count(rule)
+    first = scale_of(*score_range(values))
+    return evenest(count, first, lambda cells: cells.by_weight if by_weight else cells)
 
 
 def _count(
@@ -364,11 +383,12 @@ def _count(
         rule=rule,
         bin=there // classes - LARGEST_BIN,
         said=said == 1 if classes == 2 else said,
-        count=(ranges.count if weights is None else weighed)[there],
+        count=ranges.count[there],
         low=ranges.low[there],
         high=ranges.high[there],
         digest=digests[there],
         classes=classes,
+        weight=None if weights is None else weighed[there],
     )
 
 
@@ -381,20 +401,20 @@ def _count_sorted(
     rule: Rule,
     classes: int,
 ) -> ScoreCells:
-    """Count items of many classes, without a counter for every pair: most of them do not occur."""
+    """Count items of many classes without a counter for every pair: most pairs do not occur."""
     place = classes * bins_of(values, rule) + predicted
     order = np.argsort(place)
     place, values = place[order], values[order]
     starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
-    counts = np.ones(place.size, dtype=np.int64) if weights is None else weights[order]
     words = np.zeros(place.size, dtype=np.uint64) if digest is None else digest[order]
     return ScoreCells(
         rule=rule,
         bin=place[starts] // classes,
         said=place[starts] % classes,
-        count=np.add.reduceat(counts, starts),
+        count=np.diff(starts, append=place.size),
         low=np.minimum.reduceat(values, starts),
         high=np.maximum.reduceat(values, starts),
         digest=np.bitwise_xor.reduceat(words, starts),
         classes=classes,
+        weight=None if weights is None else np.add.reduceat(weights[order], starts),
     )

@@ -1,17 +1,13 @@
-"""Top-k accuracy: the share of items whose class is among the k that are found most probable.
+"""Top-k accuracy: the share of items whose class is among the k most probable ones.
 
-A target of it counts an outcome of its own: an item has it where the class that people name is
-among the k. It cannot be told from the class alone, so labels are counted by it beside their class
-(`engine.State.in_top`), part by part. To the rest of the statistics it is what "correct" is to
-accuracy.
+A target of it has an outcome of its own: the item's class is among the k. It cannot be derived from
+the class alone, so labels are counted by it beside their class (`State.outcomes`), part by part.
+For the rest of the statistics it replaces the outcome "correct" of accuracy.
 
 The difference of two classifiers has two outcomes: only the first has the class among its k, and
-only the second has. With z = 1, -1 or 0 an item's share of the difference, and p the rate of the
-one that is seen more often in a stratum, an outcome that weighs w with
-
-    w^2 = Var(z) / (p (1 - p))
-
-has the variance of z, so the difference is a linear form in these outcomes, as in
+only the second has. Let z = 1, -1 or 0 be an item's contribution to the difference, and p the rate
+of the more frequent outcome of a stratum. An outcome with the weight w, w^2 = Var(z) / (p (1 - p)),
+then has the variance of z, so the difference is a linear form in these outcomes, as in
 `core.matrix`. In each stratum one label more is counted than there are, half of it for either.
 """
 
@@ -28,10 +24,9 @@ from assay.core.types import Bools, Floats, Ints
 
 
 def top_classes(probabilities: Floats, k: int) -> Ints:
-    """Return the k classes with the largest probabilities, those first, of shape (N, k).
+    """Return the k classes with the largest probabilities, in descending order, shape (N, k).
 
-    Of classes with the same probability the later one comes first, as in scikit-learn's
-    `top_k_accuracy_score`.
+    Among ties the later class comes first, as in scikit-learn's `top_k_accuracy_score`.
 
     >>> top_classes(np.array([[0.2, 0.5, 0.3], [0.4, 0.2, 0.4]]), 2).tolist()
     [[1, 2], [2, 0]]
@@ -41,26 +36,25 @@ def top_classes(probabilities: Floats, k: int) -> Ints:
 
 @dataclass(frozen=True)
 class InTop:
-    """An outcome: a classifier has an item's class among its k, and another one has not."""
+    """An outcome: the item's class is among the top k of one classifier, and not of another."""
 
     k: int
-    classifier: int  # its place among the classifiers
-    without: int | None = None  # the place of the other
+    classifier: int  # its index among the classifiers
+    without: int | None = None  # index of the other
 
     def holds(self, ranked: Sequence[Sequence[int]], number: int) -> bool:
-        """Tell whether an item of that class has the outcome.
+        """Whether an item of that class has the outcome.
 
-        `ranked`: of each classifier, the item's classes from the most probable one on; k at least.
+        `ranked`: for each classifier, at least the item's k most probable classes, in order.
         """
         if number not in ranked[self.classifier][: self.k]:
             return False
         return self.without is None or number not in ranked[self.without][: self.k]
 
     def among(self, places: Ints) -> Bools:
-        """Return which items have the outcome, by the place of their class.
+        """Items that have the outcome, by the rank of their class.
 
-        `places`, (N, J): of each of J classifiers, where the item's class stands among all, from 0
-        on.
+        `places`, (N, J): for each of J classifiers, the rank of the item's class, from 0.
         """
         inside = places[:, self.classifier] < self.k
         if self.without is not None:
@@ -69,7 +63,7 @@ class InTop:
 
 
 class _Target(Protocol):
-    """What is asked of a target (`core.targets`, which knows this module)."""
+    """Interface of a target (`core.targets`, which imports this module)."""
 
     @property
     def metric(self) -> str: ...
@@ -82,7 +76,7 @@ class _Target(Protocol):
 
 
 def tops_of_target(target: _Target, classifiers: Sequence[str]) -> tuple[InTop, ...]:
-    """Return the outcomes that a target counts: one of top-k accuracy, two of a difference."""
+    """Outcomes that a target counts: one for top-k accuracy, two for a difference."""
     k = top_of(target.metric) if target.label == "" else None
     if k is None:
         return ()
@@ -94,23 +88,22 @@ def tops_of_target(target: _Target, classifiers: Sequence[str]) -> tuple[InTop, 
 
 
 def tops_of(targets: Sequence[_Target], classifiers: Sequence[str]) -> tuple[InTop, ...]:
-    """Return the outcomes that targets count, each once, in the order of `State.in_top`."""
+    """Outcomes that targets count, each once, in the order of their columns."""
     each = (tops_of_target(target, classifiers) for target in targets)
     return tuple(dict.fromkeys(top for tops in each for top in tops))
 
 
 def deepest(targets: Sequence[_Target]) -> int:
-    """Return how many classes of an item targets ask for, of its most probable ones: 0 for none."""
+    """Largest k of the targets; 0 if none is a top-k accuracy."""
     found = (top_of(target.metric) for target in targets if target.label == "")
     return max((k for k in found if k is not None), default=0)
 
 
 def gap(mine: Tallies, other: Floats) -> tuple[Tallies, Linear]:
-    """Return what a difference of two classifiers' top-k accuracies is seen by.
+    """Tallies and linear form for a difference of two classifiers' top-k accuracies.
 
-    `other`, (..., H): those that only the second has.
-
-    With x whichever of the two a stratum has more of; and the difference, as a form in it.
+    `other`, (..., H): labels that only the second has. x is the more frequent outcome of each
+    stratum.
     """
     n, first = mine.n, mine.x
     turned = other > first

@@ -1,4 +1,4 @@
-"""Rules: which options exclude each other, and why. What is refused for its value is not here."""
+"""Rules: which options exclude each other, and why. Checks of single values are elsewhere."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ BETS_ARE_ON_ONE = (
     "cards are drawn with the chances that make the bets on one metric fair; drawn for several, "
     "they are fair for none"
 )
-"""Why what rests on bets is refused for several metrics."""
+"""Why bets are refused for several metrics."""
 _FOUND = "the threshold of one classifier is to be found from its scores, by a design of its own"
 _ONE_DRAW = (
     "a yes or no, and a threshold, rest on bets that are about the items that are there, not about "
@@ -25,14 +25,14 @@ _OUT, _ALONE = "leave one of the two out", "or make a campaign for that metric a
 
 @dataclass(frozen=True)
 class Rule:
-    """An option that something else which is given excludes.
+    """An option that another given option excludes.
 
-    In the words, `{option}` is the option with its value, `{name}` its name alone, `{other}` what
-    excludes it with its value, and `{value}` that value alone.
+    In the words, `{option}` is the option with its value, `{name}` its name alone, `{other}` the
+    excluding option with its value, and `{value}` that value alone.
     """
 
     option: str
-    beside: str  # another option, or what follows from some
+    beside: str  # another option, or a consequence of some
     words: str = "{option} is given beside {other}"
     why: str = ""
     hint: str = _OUT
@@ -166,10 +166,10 @@ RULES: tuple[Rule, ...] = (
 
 
 def refuse(given: Mapping[str, object], beside: Mapping[str, object] | None = None) -> None:
-    """Raise for the first rule that is broken.
+    """Raise for the first broken rule.
 
-    `given`: options by name, and what follows from some; `beside`: what excludes them, where that
-    is not among them. A value of None, False or nothing in it is not given.
+    `given`: options by name, and what follows from some; `beside`: other options that may exclude
+    them. None, False and empty values count as not given.
 
     >>> refuse({"aux": ["judge"], "sample_weight": None})
     >>> refuse({"sample_of": 100, "several": True})

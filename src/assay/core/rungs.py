@@ -1,11 +1,12 @@
-"""Rungs: a metric with a floor at every threshold, and what bettors on them own."""
+"""Rungs: a metric with a floor at every threshold, and the wealth of the bettors on them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
 import numpy as np
 
+from assay.core.betting import Wealth, nothing
 from assay.core.goal import OUTWARD
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
@@ -17,7 +18,8 @@ _ROUNDING = 1e-7  # of sums over millions of items
 class Rungs:
     """A metric with a floor at every threshold.
 
-    Cells are in the order of their scores, the highest first; threshold t says yes to cells 0 to t.
+    Cells are in the order of their scores, the highest first; threshold t predicts yes for cells 0
+    to t.
 
     >>> rungs = Rungs("precision", 0.9, np.array([10.0, 10.0]), 0.05)
     >>> rungs.total(np.array([10.0, 7.0])).round(6)
@@ -27,25 +29,25 @@ class Rungs:
     """
 
     metric: str  # one of `core.goal.FLOORS`
-    floor: float  # what it must not be below
+    floor: float  # lower bound
     sizes: Floats  # (H,): the items of each cell
-    alpha: float  # the chance with which any threshold may be shown to hold that does not
+    alpha: float  # probability of wrongly showing any threshold to hold
 
     @cached_property
     def above(self) -> float:
-        """What a positive above the threshold adds."""
+        """Contribution of a positive above the threshold."""
         known = {"precision": 1.0, "recall": 1 - self.floor, "specificity": self.floor}
         return known.get(self.metric, 0.0)
 
     @cached_property
     def below(self) -> float:
-        """What a positive below the threshold adds."""
+        """Contribution of a positive below the threshold."""
         known = {"precision": 0.0, "recall": -self.floor, "specificity": self.floor - 1}
         return known.get(self.metric, -1.0)
 
     @cached_property
     def const(self) -> Floats:
-        """What is added at every threshold, whatever the labels are."""
+        """Constant term at every threshold, whatever the labels are."""
         yes = np.cumsum(self.sizes)
         if self.metric == "precision":
             return -self.floor * yes
@@ -57,7 +59,7 @@ class Rungs:
 
     @property
     def outward(self) -> bool:
-        """Whether it is harder to hold the more items are called yes."""
+        """Whether it is harder to hold the more items are predicted yes."""
         return self.metric in OUTWARD
 
     @property
@@ -67,20 +69,20 @@ class Rungs:
 
     @property
     def is_defined(self) -> Bools:
-        """The thresholds that there is something to show at, (H,)."""
+        """Thresholds at which the metric is defined, (H,)."""
         return np.asarray(self.sizes.sum() > np.cumsum(self.sizes)) | (
             self.metric != "negative_predictive_value"
         )
 
     def sure(self, tallies: Tallies) -> tuple[Bools, Bools]:
-        """Tell where the floor holds, and where it does not, whatever has no label, (..., H)."""
+        """Where the floor holds, and where it fails, for any unlabelled items, (..., H)."""
         known, left = self.total(tallies.x), tallies.N - tallies.n
         least = known + self.sum_of(left, min(self.above, 0.0), min(self.below, 0.0))
         most = known + self.sum_of(left, max(self.above, 0.0), max(self.below, 0.0))
         return np.asarray(least >= -_ROUNDING), np.asarray(most < -_ROUNDING)
 
     def scale(self, T: Floats) -> Floats:
-        """Return the metric's denominator at every threshold, (..., H), if cells have T."""
+        """Return the denominator of the metric at every threshold, (..., H), for T positives."""
         yes, all_ = np.cumsum(self.sizes), T.sum(axis=-1, keepdims=True)
         found = {
             "precision": yes + 0 * all_,
@@ -91,7 +93,7 @@ class Rungs:
         return np.asarray(np.maximum(found, 1.0))
 
     def total(self, T: Floats) -> Floats:
-        """Return the sum that is 0 or more where the floor holds, (..., H)."""
+        """Return the sum that is at least 0 where the floor holds, (..., H)."""
         return np.asarray(self.const + self.sum_of(T, self.above, self.below))
 
     def value(self, T: Floats) -> Floats:
@@ -99,19 +101,19 @@ class Rungs:
         return np.asarray(self.floor + self.total(T) / self.scale(T))
 
     def spread(self, w: Floats) -> Floats:
-        """Return the sum of what cells weigh, (..., H), over those that count."""
+        """Sum of the cells' weights, (..., H), over those that count."""
         return self.sum_of(w, abs(self.above), abs(self.below))
 
     def squares(self, v: Floats) -> Floats:
-        """Return the sum of the cells' variances, (..., H), times their coefficients squared."""
+        """Sum of the cells' variances, (..., H), times their coefficients squared."""
         return self.sum_of(v, self.above**2, self.below**2)
 
     def counted(self, p: Floats) -> Floats:
-        """Return the sum over the cells that count at every threshold, (..., H)."""
+        """Sum over the cells that count at every threshold, (..., H)."""
         return self.sum_of(p, float(self.above != 0), float(self.below != 0))
 
     def largest(self, rise: Floats, fall: Floats) -> Floats:
-        """Return the largest fall at every threshold of cells that may rise or fall so far."""
+        """Return the largest fall at every threshold, from these possible rises and falls."""
         up, down = (
             np.maximum(coefficient * fall, -coefficient * rise)
             for coefficient in (self.above, self.below)
@@ -129,39 +131,30 @@ class Rungs:
 
 
 @dataclass(frozen=True, eq=False)
-class Chain:
-    """What the bettors of one floor own, as logarithms of multiples of what they began with."""
+class Chain(Wealth):
+    """Wealth of one floor's bettors: that it holds at a threshold, or does not, (..., H)."""
 
-    start: Ints  # (...): the threshold that comes first; -1 as long as it has not been chosen
-    # up, best_up, (..., H): of who bets that the floor holds at a threshold: now, and the most
-    # ever.
-    up: Floats
-    best_up: Floats
-    # down, best_down, (..., H): of who bets that it does not.
-    down: Floats
-    best_down: Floats
+    start: Ints  # (...): the first threshold; -1 before it is chosen
 
     @classmethod
     def begin(cls, shape: tuple[int, ...], cells: int) -> Self:
-        """Return what they own before the first card."""
-        nothing = np.zeros((*shape, cells))
-        return cls(np.full(shape, -1), nothing, nothing, nothing, nothing)
+        """Wealth before the first card."""
+        return cls(*nothing(shape, cells), np.full(shape, -1))
 
     def take(self, which: Bools) -> Self:
-        """Return the bets of some of the evaluations side by side."""
-        wealth = (self.up, self.best_up, self.down, self.best_down)
-        return type(self)(self.start[which], *(each[which] for each in wealth))
+        """Bets of some of the parallel evaluations."""
+        return replace(super().take(which), start=self.start[which])
 
     def ahead(self, rungs: Rungs) -> Bools:
-        """Tell which thresholds are in the order: the first, and those beyond it."""
+        """Thresholds that are in the order: the first, and those beyond it."""
         place, start = np.arange(self.up.shape[-1]), self.start[..., None]
         beyond = place >= start if rungs.outward else place <= start
         return np.asarray(beyond & (start >= 0) & rungs.is_defined)
 
     def shown(self, rungs: Rungs, sure: Bools | None = None) -> Bools:
-        """Tell at which thresholds the floor was shown to hold, (..., H).
+        """Thresholds at which the floor was shown to hold, (..., H).
 
-        `sure`, (..., H): where it holds whatever the items without a label are.
+        `sure`, (..., H): where it holds whatever the unlabelled items are.
         """
         ahead = self.ahead(rungs)
         there = ~ahead | (self.best_up >= rungs.goal)
@@ -174,18 +167,17 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Climb:
-    """What the bettors own: by the answers that count, and by those that were given first.
+    """Wealth of the bettors: by the current answers, and by those that were given first.
 
-    The latter decide how cards are drawn, so that an answer that is revised later cannot change
-    how they were.
+    The latter decide how cards are drawn, so that a later revision of an answer cannot change that.
     """
 
     now: tuple[Chain, ...]
     first: tuple[Chain, ...]
 
     def take(self, which: Bools) -> Self:
-        """Return the bets of some of the evaluations side by side."""
+        """Bets of some of the parallel evaluations."""
         first = tuple(each.take(which) for each in self.first)
-        if self.now is self.first:  # as they stay until an answer is revised
+        if self.now is self.first:  # equal until an answer is revised
             return type(self)(first, first)
         return type(self)(tuple(each.take(which) for each in self.now), first)

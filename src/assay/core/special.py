@@ -1,9 +1,9 @@
 """Special functions: those of scipy, and those that every look needs without it.
 
-To load ``scipy.special`` takes a quarter of a second, more than all else that tells where a
-campaign stands. It is loaded when one of its functions is first used. x log y is numpy's. Normal
-quantiles are scipy's to the last bit, since what a campaign said must be said again for ever; those
-of the usual confidences are written down.
+Loading ``scipy.special`` takes a quarter of a second, more than the rest of a campaign's status. It
+is loaded when one of its functions is first used. x log y is numpy's. Normal quantiles are scipy's
+to the last bit, since the reports of a campaign must be reproducible forever; those of the usual
+confidences are constants.
 """
 
 from functools import lru_cache
@@ -27,7 +27,7 @@ _USUAL = {
 
 @lru_cache(maxsize=1_000)
 def z_of(confidence: float) -> float:
-    """Return the standard errors that a normal interval of a confidence reaches to either side.
+    """Return the standard errors on either side of a normal interval of a confidence.
 
     >>> round(z_of(0.95), 6), z_of(0.0), z_of(1.0)
     (1.959964, 0.0, inf)
@@ -48,35 +48,35 @@ def xlogy(x: Floats, y: Floats) -> Floats:
 
 
 def ndtri(share: Floats) -> Floats:
-    """Return the normal quantiles of shares, as scipy does."""
+    """Return the normal quantiles of shares, as in scipy."""
     from scipy.special import ndtri as of_scipy
 
     return np.asarray(of_scipy(share))
 
 
 def ndtr(z: Floats) -> Floats:
-    """Return the normal distribution's shares below z, as scipy does."""
+    """Return the normal distribution's shares below z, as in scipy."""
     from scipy.special import ndtr as of_scipy
 
     return np.asarray(of_scipy(z))
 
 
 def expit(log_odds: NDArray[np.floating[Any]]) -> Floats:
-    """Return the chances that log odds stand for, as scipy does."""
+    """Probabilities of log odds, as in scipy."""
     from scipy.special import expit as of_scipy
 
     return np.asarray(of_scipy(log_odds))
 
 
 def betaincinv(a: Floats, b: Floats, share: float) -> Floats:
-    """Return the quantile of beta distributions, as scipy does."""
+    """Quantiles of beta distributions, as in scipy."""
     from scipy.special import betaincinv as of_scipy
 
     return np.asarray(of_scipy(a, b, share))
 
 
 def chdtrc(freedom: int, statistic: float) -> float:
-    """Return the share of a chi-squared distribution above a value, as scipy does."""
+    """Share of a chi-squared distribution above a value, as in scipy."""
     from scipy.special import chdtrc as of_scipy
 
     return float(of_scipy(freedom, statistic))

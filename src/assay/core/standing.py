@@ -1,4 +1,4 @@
-"""Standing of one target: its answers, its interval, and what open or unjudged items may change."""
+"""Standing of one target: its answers, its interval, and the effect of open or unjudged items."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -6,13 +6,13 @@ from typing import Self
 
 import numpy as np
 
-from assay.core.betting import Bets
 from assay.core.design import Design
 from assay.core.double_sampling import part_variance
-from assay.core.engine import Look, State, look
+from assay.core.engine import look
 from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
 from assay.core.special import z_of
+from assay.core.state import Look, State
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies, plain_totals
 from assay.core.types import Floats
@@ -23,19 +23,18 @@ from assay.core.weights import DistinctItems
 #
 #     low end with all of them against the metric … high end with all of them for it
 #
-# Counted so, the labels are those of a campaign in which nobody left anything out, if that is what
-# the missing answers are; whatever else they are, the interval of the whole counts lies within
-# these two ends. Where the design bets, the ends are those of bettors for whom every card that
-# could not be judged was lost, or won (`engine.fold`); bets are on complete rounds, in which no
-# card is open.
+# If the missing answers are all at their worst, or at their best, these are the counts of a
+# campaign without missing answers; otherwise the interval of the complete counts lies within these
+# two ends. If the design bets, the ends are those of bettors who lost, or won, every card that
+# could not be judged (`engine.fold`); bets are on complete rounds, in which no card is open.
 
 
 def ends_at_worst(
     design: Design, goal: Goal, metric: Metric, state: State, *, now: Look, doubtful: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the interval's low end with all doubtful items against, the high end with all for.
+    """Return the interval's ends with all doubtful items against the metric, and with all for it.
 
-    `doubtful`, (H,): items of each stratum without a yes or no, of those that were dealt.
+    `doubtful`, (H,): items of each stratum that were dealt and have no yes or no.
     """
     worst, best = counted_at_worst(state.tallies, metric, doubtful)
     # One look at all of them takes half as long as two.
@@ -48,9 +47,9 @@ def ends_at_worst(
 
 
 def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Look) -> Look:
-    """Return a look with the cards that wait for an answer at their worst; the rest stays.
+    """Return the look with open cards at their worst; the rest is unchanged.
 
-    Bets are on complete rounds alone, and know nothing of the others.
+    Bets are on complete rounds only, and do not depend on the others.
     """
     if state.open is None or not state.open.any() or design.bets:
         return now
@@ -59,13 +58,13 @@ def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Loo
 
 
 def with_unjudged(design: Design, goal: Goal, metric: Metric, state: State, now: Look) -> Look:
-    """Return a look with unjudged items at their worst, where they could undo what it says.
+    """Return the look with unjudged items at their worst, if they could undo its result.
 
-    That is where they alone could move the value by more than the goal's half-width; without one,
-    by more than half the interval's width. More labels do not make that smaller.
+    That is if they alone could move the value by more than the goal's half-width; without one, by
+    more than half the interval's width. More labels do not reduce that.
     """
     unjudged = state.tallies.u
-    if not unjudged.any() or state.climb is not None:  # a climb takes them at their worst itself
+    if not unjudged.any() or state.climb is not None:  # a climb already has them at their worst
         return now
     allowed = now.half_width if goal.within is None else goal.within
     undone = movement(state.tallies, metric) > allowed
@@ -78,45 +77,45 @@ def with_unjudged(design: Design, goal: Goal, metric: Metric, state: State, now:
 
 
 def shown_look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
-    """Look, with the interval that is shown: what has no yes or no is at its worst."""
+    """Return the look with the interval that is shown: items without yes or no at their worst."""
     now = with_open(design, goal, metric, state, look(design, goal, metric, state))
     return with_unjudged(design, goal, metric, state, now)
 
 
 def _waiting(design: Design, state: State) -> Floats:
-    """Return the cards that wait for an answer; none where the design bets."""
+    """Cards that wait for an answer; none if the design bets."""
     none = state.open is None or design.bets
     return np.zeros_like(state.tallies.u) if none or state.open is None else state.open
 
 
 def _counted(state: State, worst: Tallies, best: Tallies) -> State:
-    """Return the state with other counts, several ways of counting side by side, (2 K, ..., H)."""
+    """Return the state with several alternative counts in parallel, (2 K, ..., H)."""
     shape = worst.N.shape[:-1]
     counts = ([each.N, each.n, each.x, each.u] for each in (worst, best))
     tallies = Tallies.trusted(*map(np.concatenate, zip(*counts, strict=True)))
     bets = state.bets
     if bets is not None:
-        wealth = (
-            [
-                np.broadcast_to(part, (*shape, len(each.points)))
-                for part in (each.up, each.down, each.best_up, each.best_down)
-            ]
-            for each in state.worst_bets or (bets, bets)
-        )
-        bets = Bets(bets.points, *map(np.concatenate, zip(*wealth, strict=True)))
+        both = state.worst_bets or (bets, bets)
+        wealth = {
+            name: np.concatenate(
+                [np.broadcast_to(each.owned[name], (*shape, len(each.points))) for each in both]
+            )
+            for name in bets.owned
+        }
+        bets = replace(bets, **wealth)
     streak = np.zeros((2 * shape[0], *shape[1:]), dtype=np.int64)
     return replace(state, tallies=tallies, streak=streak, bets=bets, worst_bets=None)
 
 
 @dataclass(frozen=True, eq=False)
 class Standing:
-    """How one target stands: its design, goal and metric, the answers, and a look.
+    """Standing of one target: its design, goal and metric, the answers, and a look.
 
-    `size` is what it is about, in items or, where these have weights, impressions; `items` are the
-    items. `once` are those behind the answers, where an item's answer may count again. `before` is
-    how it stood after the last complete round, where cards of later ones wait for an answer.
-    `like_rest` is the interval if unjudged items were like the rest of their stratum, where the
-    look's takes them at their worst.
+    `size` is the size of its population, in items or, if these have weights, impressions; `items`
+    is the number of items. `once` are the distinct items behind the answers, if an item's answer
+    may count again. `before` is its standing after the last complete round, if cards of later ones
+    wait for an answer. `like_rest` is the interval if unjudged items were like the rest of their
+    stratum, while the look has them at their worst.
     """
 
     name: str
@@ -155,12 +154,12 @@ class Standing:
 
     @property
     def could_move(self) -> float:
-        """How far the items that could not be judged could alone move the value."""
+        """How far the unjudged items alone could move the value."""
         return float(movement(self.tallies, self.metric))
 
     @property
     def of_sample(self) -> float:
-        """The half-width that the items' own drawing has in the interval; 0 where they are all."""
+        """Half-width due to the sampling of the items themselves; 0 if they are all."""
         if self.goal.sampled is None or not isinstance(self.metric, Ratio):
             return 0.0
         told = self.tallies
@@ -170,12 +169,12 @@ class Standing:
 
     @property
     def worst_case(self) -> tuple[float, float]:
-        """The interval's low end with all unjudged items against, its high end with all for.
+        """Ends of the interval with all unjudged items against the metric, and with all for it.
 
-        Cards that wait for an answer are at their worst, too.
+        Open cards are at their worst, too.
         """
         state = self.state
-        if state.climb is not None:  # its interval takes such items at their worst
+        if state.climb is not None:  # its interval has such items at their worst
             return float(self.look.low), float(self.look.high)
         doubtful = self.tallies.u + _waiting(self.design, state)
         found = ends_at_worst(
@@ -189,7 +188,7 @@ class Standing:
         return low, high
 
     def shown(self) -> Self:
-        """Return the same with the interval that is shown (`shown_look`)."""
+        """Return the standing with the interval that is shown (`shown_look`)."""
         what = (self.design, self.goal, self.metric, self.state)
         rest = with_open(*what, self.look)
         now = with_unjudged(*what, rest)
@@ -197,9 +196,9 @@ class Standing:
         return replace(self, look=now, like_rest=like_rest)
 
     def or_before(self, before: "Standing") -> Self:
-        """Return the same with the interval of the last complete round, where that is narrower.
+        """Return the standing with the interval of the last complete round, if that is narrower.
 
-        The value stays that of all answers, and the interval holds it.
+        The value remains that of all answers, and the interval includes it.
         """
         now, then = self.look, before.look
         if then.high - then.low >= now.high - now.low:
@@ -210,11 +209,11 @@ class Standing:
         return replace(self, look=shown, before=before, like_rest=before.like_rest)
 
 
-# Why an evaluation is over, in words, with what it would take where unjudged items are why.
+# Why an evaluation is over, as text, with the remedy if unjudged items are the reason.
 
 
 def told(reason: Reason, standings: Sequence[Standing]) -> str:
-    """Return why an evaluation is over, by how its targets stood when it ended."""
+    """Why an evaluation is over, by its targets' final standings."""
     if reason is not Reason.UNJUDGED:
         return reason.told(standings[0].goal.at_least)
     each = max(standings, key=_excess)
@@ -232,14 +231,14 @@ def told(reason: Reason, standings: Sequence[Standing]) -> str:
 
 
 def _allowed(standing: Standing) -> float:
-    """Return how far unjudged items may move a target without undoing its goal."""
+    """How far unjudged items may move a target without undoing its goal."""
     if standing.goal.at_least is not None:
         return abs(float(standing.look.moments.value) - standing.goal.at_least)
     return standing.goal.within or 1.0
 
 
 def _could_move(standing: Standing) -> float:
-    """Return how far unjudged items could move a target; towards the limit, if there is one."""
+    """How far unjudged items could move a target; towards the limit, if there is one."""
     if standing.goal.at_least is None:
         return standing.could_move
     value = float(standing.look.moments.value)
@@ -248,5 +247,5 @@ def _could_move(standing: Standing) -> float:
 
 
 def _excess(standing: Standing) -> float:
-    """Return how many times as far as they may unjudged items could move a target."""
+    """Ratio of the possible shift by unjudged items to the allowed one."""
     return _could_move(standing) / max(_allowed(standing), 1e-12)

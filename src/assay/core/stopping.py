@@ -20,38 +20,38 @@ class Reason(IntEnum):
     SAMPLED = 7
 
     def told(self, at_least: float | None = None) -> str:
-        """Return the reason in words; `at_least` is what was asked about, if anything was.
+        """Return the reason in words; `at_least` is the limit of the question, if any.
 
         >>> Reason.BELOW.told(0.95), Reason.BUDGET_SPENT.told(0.95)
-        ('no: below 0.95', 'the budget is spent: cannot say yet whether it is at least 0.95')
+        ('no: below 0.95', 'the budget is used up; whether it is at least 0.95 is undecided')
         """
         words = {
             Reason.GO_ON: "more labels are needed",
-            Reason.GOAL_MET: "the goal is met",
-            Reason.BUDGET_SPENT: "the budget is spent",
-            Reason.EXHAUSTED: "every item has been looked at",
+            Reason.GOAL_MET: "measured to the requested width",
+            Reason.BUDGET_SPENT: "the budget is used up",
+            Reason.EXHAUSTED: "every item has been reviewed",
             Reason.AT_LEAST: f"yes: at least {at_least}",
             Reason.BELOW: f"no: below {at_least}",
-            Reason.UNJUDGED: "more labels do not help: too much could not be judged",
-            Reason.SAMPLED: "the samples are complete, and wider intervals than asked for remain",
+            Reason.UNJUDGED: "more labels would not help: too many items could not be judged",
+            Reason.SAMPLED: "the samples are complete, but the intervals are wider than requested",
         }[self]
         if at_least is None or self.verdict is not None:
             return words
-        return f"{words}: cannot say yet whether it is at least {at_least}"
+        return f"{words}; whether it is at least {at_least} is undecided"
 
     @property
     def verdict(self) -> bool | None:
-        """The answer to "is it at least so much?"; None where there is none."""
+        """The answer to "is it at least this?"; None without a verdict."""
         return {Reason.AT_LEAST: True, Reason.BELOW: False}.get(self)
 
 
-# As plain numbers: to look a reason up by its name takes as long as to compare an array with it.
+# As plain numbers: a lookup by name takes as long as comparing an array.
 _GO_ON, _GOAL_MET = int(Reason.GO_ON), int(Reason.GOAL_MET)
 _BUDGET_SPENT, _EXHAUSTED = int(Reason.BUDGET_SPENT), int(Reason.EXHAUSTED)
 
 
 def count_streak(streak: Ints, half_width: Floats, within: float | None) -> Ints:
-    """Return how many rounds in a row the half-width has been within the target (paper 1's t).
+    """Return the number of consecutive rounds with the half-width within the target (paper 1's t).
 
     >>> count_streak(np.array([0, 1, 1]), np.array([0.02, 0.01, 0.03]), within=0.02)
     array([1, 2, 0])
@@ -64,7 +64,7 @@ def count_streak(streak: Ints, half_width: Floats, within: float | None) -> Ints
 def reasons(
     streak: Ints, *, rounds_in_a_row: int, answers: Floats, budget: int | None, room: Floats
 ) -> Ints:
-    """Return the `Reason` of every evaluation, of shape (...).
+    """Return the `Reason` of every evaluation, shape (...).
 
     `room`, (..., H): items that have not been looked at; without any, the population is exhausted.
     """
@@ -76,9 +76,9 @@ def reasons(
 
 
 def settle(reason: Ints, verdict: Ints) -> Ints:
-    """Return the reasons of evaluations that ask "at least?", where a verdict ends them.
+    """Reasons of evaluations that ask "at least?", ended by a verdict.
 
-    `reason`, (...): as `reasons` gave them; `verdict`, (...): 1 yes, -1 no, 0 not known yet.
+    `reason`, (...): as from `reasons`; `verdict`, (...): 1 yes, -1 no, 0 not known yet.
 
     >>> settle(np.array([0, 0, 2, 2]), np.array([1, 0, 0, -1]))
     array([4, 0, 2, 5])
@@ -90,13 +90,13 @@ def settle(reason: Ints, verdict: Ints) -> Ints:
 def hold_back(
     reason: Ints, *, could_move: Floats, within: float | None, unsettled: Bools | None = None
 ) -> Ints:
-    """Return the reasons with no goal met that unjudged items alone could undo.
+    """Reasons, without met goals that unjudged items alone could undo.
 
-    `reason`, (...): as `reasons` and `settle` gave them; `could_move`, (...): how far the unjudged
-    items alone could move the estimate; `unsettled`, (...): where the items that can be judged
-    would settle a verdict, and unjudged ones could turn it.
+    `reason`, (...): as from `reasons` and `settle`; `could_move`, (...): how far the unjudged items
+    alone could move the estimate; `unsettled`, (...): where the items that can be judged would
+    settle a verdict, and unjudged ones could turn it.
 
-    Such an evaluation ends, as more labels would not make the unjudged items fewer.
+    Such an evaluation ends, as more labels would not reduce the unjudged items.
 
     >>> hold_back(np.array([0, 1, 1]), could_move=np.array([0.9, 0.01, 0.03]), within=0.02)
     array([0, 1, 6])

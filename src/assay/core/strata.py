@@ -1,15 +1,14 @@
-"""The strata of a population: cells of what the classifiers say, cut by score or rank.
+"""Strata of a population: cells of predicted labels, cut by score or rank.
 
-A **code** says what all classifiers said of an item: bit k is set where classifier k says yes. The
-items of one code are a cell; cells that are drawn from together are a heap (`assay.core.cells`),
-and a heap may be cut further by a score. Of a single classifier without a name the heaps are its
-two predicted labels, or both together. A **part** is what one stratum and one cell have in common:
-labels are counted by part, so that a metric of any of the classifiers is exact even where a stratum
-holds items that it says yes to and others.
+A **code** holds the predicted labels of an item by all classifiers: bit k is set if classifier k
+predicts yes. The items of one code are a cell; cells that are sampled together are a heap
+(`assay.core.cells`), and a heap may be cut further by a score. For a single unnamed classifier the
+heaps are its two predicted labels, or both together. A **part** is the intersection of a stratum
+and a cell: labels are counted by part, so that a metric of any classifier is exact even if a
+stratum holds items of both its predicted labels.
 """
 
 import operator
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,28 +22,26 @@ from assay.core.cells import Heap, Part, assign_strata
 from assay.core.cut_methods import UNEVEN
 from assay.core.cuts import Cuts
 from assay.core.profile import as_scores
+from assay.core.strata_words import NamedWords, SideWords
 from assay.core.targets import NO_GROUPS, Groups, refuse_bad_names
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import YES_OR_NO, OfClasses, Vocabulary
 from assay.errors import AssayError, DesignError, InputError
 
 Side = bool | None
-"""Of which predicted label: True only the items predicted yes, False only no, None all."""
+"""Predicted label of some items: True only yes, False only no, None both."""
 
 UNNAMED = ("",)
-"""The classifiers' names where there is one, which needs none."""
+"""Names of a single classifier, which needs no name."""
 
 EITHER = -1
-"""The code of a part with items of both predicted labels, which are not told apart."""
+"""Code of a part with items of both predicted labels, which are not distinguished."""
 
 _CODES: dict[Side, tuple[int, ...]] = {True: (1,), False: (0,), None: (0, 1)}
-_SAID: dict[Side, str] = {True: "yes", False: "no", None: ""}
-# Up to here a cell is described by the classifiers' names, beyond by how many of them say yes.
-_FEW_NAMES = 5
 
 
 @dataclass(frozen=True)
-class Strata:
+class Strata(OfClasses):
     """All strata of a population, numbered 0 to H - 1 through its heaps.
 
     >>> whole = Cuts(method="perc", points=(), owner=(0,))
@@ -63,26 +60,25 @@ class Strata:
     2 cells, 1 of 2 yes
     """
 
-    # Their names, in the order of the bits of a code; `UNNAMED` for one without a name.
+    # Names, in the order of the bits of a code; `UNNAMED` for a single one without a name.
     classifiers: tuple[str, ...]
-    heaps: tuple[Heap, ...]  # the cells drawn from together, and how they are cut
-    parts: tuple[Part, ...]  # ascending; only what has items
-    variable: str = "rank"  # what the heaps are cut by: 'score', 'confidence', 'rank'
-    # All items of the population; otherwise those of the parts. Items that no target needs labels
-    # of are in no heap.
+    heaps: tuple[Heap, ...]  # the cells sampled together, and how they are cut
+    parts: tuple[Part, ...]  # ascending; without empty parts
+    variable: str = "rank"  # the variable that heaps are cut by: 'score', 'confidence', 'rank'
+    # All items of the population; default: those of the parts. Items that no target needs labels of
+    # are in no heap.
     items: int | None = None
-    yes_items: tuple[int, ...] | None = None  # of these, what each classifier says yes to
-    groups: Groups = NO_GROUPS  # what the bits of a code behind the classifiers' mean
-    rest: tuple[tuple[int, int], ...] = ()  # where there are groups, the items that are in no heap
-    # Where items have weights, what each part counts for (`core.weights`); `items`, `yes_items` and
+    yes_items: tuple[int, ...] | None = None  # of these, those that each classifier predicts yes
+    groups: Groups = NO_GROUPS  # meaning of the bits of a code behind the classifiers'
+    rest: tuple[tuple[int, int], ...] = ()  # if there are groups, the items that are in no heap
+    # If items have weights, the weight of each part (`core.weights`); `items`, `yes_items` and
     # `rest` are then in impressions, too.
     impressions: tuple[int, ...] | None = None
-    # Those that items are of, in the order of their numbers: no and yes, if not others. A code is
-    # then sum_k c_k K^k, and `rest` tells of all items that are in no heap.
-    classes: tuple[str, ...] = YES_OR_NO.names
-    # Whether an item may have several of the classes: c_k is then the number of a set of them, and
-    # K the number of such sets. `yes_items` has the items that each classifier says each class of.
-    multilabel: bool = False
+    # The classes in the order of their numbers; default: no and yes. With other classes a code is
+    # sum_k c_k K^k, and `rest` has all items that are in no heap. In a multilabel population c_k is
+    # the number of a set of classes, and K the number of such sets; `yes_items` has the items that
+    # each classifier predicts each class for.
+    vocabulary: Vocabulary = YES_OR_NO
 
     @classmethod
     def of_sides(
@@ -92,9 +88,9 @@ class Strata:
         # How the items of each predicted label are cut; None for those of both together.
         cuts: Mapping[Side, Cuts],
         sizes: Sequence[int],  # the items in each stratum, numbered through the sides
-        weights: Sequence[int] | None = None,  # the impressions in each, where items have weights
+        weights: Sequence[int] | None = None,  # the impressions in each, if items have weights
     ) -> Self:
-        """Return the strata of one classifier, which has no name.
+        """Strata of one unnamed classifier.
 
         >>> cuts = Cuts(method="equal", points=(0.25, 0.5), owner=(0, 1, 2))
         >>> for text in Strata.of_sides("score", {True: cuts}, (5, 2, 1)).describe():
@@ -127,7 +123,7 @@ class Strata:
         )
 
     def __post_init__(self) -> None:
-        """Refuse codes in two heaps, and parts that are not those of the heaps."""
+        """Refuse codes in two heaps, and parts that do not match the heaps."""
         if self.is_named:
             refuse_bad_names(self.classifiers)
         codes = [code for heap in self.heaps for code in heap.codes]
@@ -179,7 +175,7 @@ class Strata:
 
     @property
     def is_named(self) -> bool:
-        """Whether the classifiers have names; of one without, a stratum is one part."""
+        """Whether the classifiers have names; for an unnamed one, a stratum is one part."""
         return self.classifiers != UNNAMED
 
     @cached_property
@@ -199,7 +195,7 @@ class Strata:
 
     @cached_property
     def weights(self) -> Ints:
-        """What each stratum counts for: its impressions, or else its items, shape (H,)."""
+        """Each stratum's weight: its impressions, or else its items, shape (H,)."""
         return self._by_stratum(self.part_weight)
 
     def _by_stratum(self, counts: Ints) -> Ints:
@@ -214,7 +210,7 @@ class Strata:
 
     @cached_property
     def part_code(self) -> Ints:
-        """What the classifiers said of each part's items, shape (C,)."""
+        """The predicted labels of each part's items as a code, shape (C,)."""
         return np.array([code for _, code, _ in self.parts], dtype=np.int64)
 
     @cached_property
@@ -224,13 +220,13 @@ class Strata:
 
     @cached_property
     def part_weight(self) -> Ints:
-        """What each part counts for: its impressions, or else its items, shape (C,)."""
+        """Each part's weight: its impressions, or else its items, shape (C,)."""
         if self.impressions is None:
             return self.part_size
         return np.array(self.impressions, dtype=np.int64)
 
     def part_of(self, stratum: int, code: int) -> int:
-        """Return which of the parts holds a stratum's items with a code."""
+        """Index of the part with a stratum's items of a code."""
         if not self.is_named:
             return stratum
         try:
@@ -239,7 +235,7 @@ class Strata:
             raise InputError(f"stratum {stratum} has no item with the code {code}") from None
 
     def has_part(self, stratum: int, code: int) -> bool:
-        """Tell whether a stratum has items with a code."""
+        """Whether a stratum has items with a code."""
         return (stratum, code) in self._place
 
     @cached_property
@@ -248,7 +244,7 @@ class Strata:
 
     @property
     def held(self) -> list[tuple[int, int]]:
-        """Every stratum with each code that items of it may have."""
+        """Every stratum with each possible code of its items."""
         return [
             (stratum, each)
             for stratum, code, _ in self.parts
@@ -257,49 +253,39 @@ class Strata:
 
     @property
     def sides(self) -> list[Side]:
-        """What one classifier says of each heap's items; None of one where it says both."""
+        """One classifier's predicted label of each heap; None for a heap with both."""
         return [heap.side for heap in self.heaps]
 
     @property
     def unit(self) -> int:
-        """What all classifiers say of an item is below it, and its groups are multiples of it."""
+        """Codes of predicted labels are below it; an item's groups are multiples of it."""
         return int(self.vocabulary.kinds ** len(self.classifiers))
-
-    @property
-    def of_classes(self) -> bool:
-        """Whether items are of more classes than yes and no."""
-        return self.classes != YES_OR_NO.names
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The classes, without what people are told of them."""
-        return Vocabulary(self.classes, multilabel=self.multilabel)
 
     @cached_property
     def straddles(self) -> bool:
-        """Whether strata hold items of both predicted labels, which are not told apart.
+        """Whether strata mix items of both predicted labels without distinguishing them.
 
-        What is counted is then whether the prediction was correct (paper 2).
+        The outcome is then whether the prediction was correct (paper 2).
         """
         return bool((self.part_code == EITHER).any())
 
     @property
     def counted(self) -> str:
-        """What is counted of the items of a stratum: those that are yes, or correct predictions."""
+        """The outcome that is counted in a stratum: yes, or correct predictions."""
         return "correct" if self.of_classes or self.straddles else "yes"
 
     @property
     def says_yes(self) -> Bools | None:
-        """The predicted label of each stratum, shape (H,), by one classifier without a name.
+        """The predicted label of each stratum, shape (H,), by one unnamed classifier.
 
-        None where strata straddle labels, or there are several classifiers.
+        None if strata straddle labels, or there are several classifiers.
         """
         return None if self.is_named or self.straddles else self.part_code > 0
 
     def weighed(self, sizes: Ints, weights: Ints) -> Self:
-        """Return the strata with so many items and impressions in each part.
+        """Return the strata with these items and impressions in each part.
 
-        They were cut by impressions: what was noted of their sizes is not about items.
+        They were cut by impressions, so the notes on their sizes are not about items.
         """
         return replace(
             self,
@@ -321,102 +307,34 @@ class Strata:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What happened while cutting, each note with what the classifiers said."""
-        if not self.is_named:
-            each = [(self._said(heap), note) for heap in self.heaps for note in _told(heap.cuts)]
-            return tuple(f"{said}: {note}" if said else note for said, note in each)
-        about: dict[str, list[str]] = {}
-        for heap in self.heaps:
-            for note in _told(heap.cuts):
-                about.setdefault(note, []).append(self._said(heap))
-        return tuple(
-            f"{first} and {len(others)} more: {note}" if others else f"{first}: {note}"
-            for note, (first, *others) in about.items()
-        )
+        """Notes from cutting, each with the predicted labels it is about."""
+        return self._words.notes()
 
     def describe(self, variable: str | None = None) -> list[str]:
-        """Return one short text for each stratum; `variable` is what it is called, if otherwise."""
-        texts = []
-        for heap in self.heaps:
-            said = self._said(heap)
-            if self.is_named and not heap.cuts.points:
-                texts.append(said)
-                continue
-            before = f"{said}{';' if self.is_named else ','} " if said else ""
-            texts += [
-                f"{before}{variable or self.variable} {text}" for text in heap.cuts.describe()
-            ]
-        return texts
+        """Return a short text for each stratum; `variable` replaces the variable's name."""
+        return self._words.describe(variable or self.variable)
 
-    def _said(self, heap: Heap) -> str:
-        if not self.is_named:
-            return _SAID[heap.side]
-        if self.of_classes:
-            return self._called(heap)
-        if len(heap.codes) > 1:
-            yes = [self._yes(code).bit_count() for code in heap.codes]
-            how_many = f"{min(yes)} to {max(yes)}" if min(yes) < max(yes) else f"{yes[0]}"
-            return f"{len(heap.codes):,} cells, {how_many} of {len(self.classifiers)} yes"
-        (code,) = heap.codes
-        slices = self.groups.slices_told(self.unit, code)
-        where = [slices] if slices else []
-        if len(self.classifiers) > _FEW_NAMES:
-            said = f"{self._yes(code).bit_count()} of {len(self.classifiers)} yes"
-            return "; ".join([said, *where])
-        asked = [k for k, name in enumerate(self.classifiers) if self._applies(name, code)]
-        answers = {
-            answer: [self.classifiers[k] for k in asked if code >> k & 1 == bit]
-            for answer, bit in (("yes", 1), ("no", 0))
-        }
-        told = [f"{_listed(names)} {answer}" for answer, names in answers.items() if names]
-        return "; ".join([", ".join(told), *where])
-
-    def _called(self, heap: Heap) -> str:
-        """Return what the items of a heap are called, where there are more classes."""
-        K, number = self.vocabulary.kinds, len(self.classifiers)
-        if number > 1:
-            return (
-                f"{len(heap.codes):,} cells" if len(heap.codes) > 1 else self._called_by_each(heap)
-            )
-        names = [self._called_in(code % K) for code in heap.codes]
-        if len(names) > _FEW_NAMES:
-            return f"{len(names):,} {'sets of classes' if self.multilabel else 'classes'}"
-        return " or ".join(names)
-
-    def _called_in(self, number: int) -> str:
-        """Return what a classifier says where it says this: a class, or a set of them."""
-        return " and ".join(self.vocabulary.held(number)) or "no class"
-
-    def _called_by_each(self, heap: Heap) -> str:
-        K, (code,) = self.vocabulary.kinds, heap.codes
-        return ", ".join(
-            f"{name}: {self._called_in(code // K**place % K)}"
-            for place, name in enumerate(self.classifiers)
-            if self._applies(name, code)
-        )
-
-    def _yes(self, code: int) -> int:
-        return code & (1 << len(self.classifiers)) - 1
-
-    def _applies(self, classifier: str, code: int) -> bool:
-        return self.groups.within(self.unit, classifier, None).holds(code)
+    @cached_property
+    def _words(self) -> SideWords:
+        words = NamedWords if self.is_named else SideWords
+        return words(self.heaps, self.classifiers, self.vocabulary, self.groups, self.unit)
 
     def first_said(self, code: int) -> int:
-        """Return the number of the class that the first classifier says of a code's items.
+        """Return the number of the first classifier's predicted class for a code.
 
-        It is the first of those that were applied to them.
+        The first of the classifiers that were applied to its items.
         """
         K = self.vocabulary.kinds
         if not self.groups:
             return code % K
-        applied = (k for k, name in enumerate(self.classifiers) if self._applies(name, code))
+        applied = (k for k, name in enumerate(self.classifiers) if self._words.applies(name, code))
         return int(code // K ** next(applied, 0) % K)
 
     def assign(self, values: Floats, said: NDArray[Any]) -> Ints:
         """Return the stratum of each item.
 
-        `values`, (N,): the items' stratification variable; finite; `said`, (N,): what the
-        classifiers said of them: codes, or of one without a name, bools.
+        `values`, (N,): the items' stratification variable; finite; `said`, (N,): their predicted
+        labels: codes, or for one unnamed classifier, bools.
 
         0 to H - 1; -1 for an item that is in no heap.
 
@@ -438,7 +356,7 @@ class Strata:
         first = 0
         for heap in self.heaps:
             within = heap.cuts.assign(scores)
-            within += first + 1  # from -1, which is what the items of no heap keep
+            within += first + 1  # from -1, which items without a heap keep
             if heap.side is not None:
                 within *= labels == heap.side  # three times faster than a masked copy
             number += within
@@ -446,7 +364,7 @@ class Strata:
         return number
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can carry; `from_dict` restores it exactly."""
+        """Return the strata as JSON values; `from_dict` restores them exactly."""
         if not self.is_named:
             return {"variable": self.variable, "layers": self._layers()}
         return {
@@ -465,7 +383,7 @@ class Strata:
         }
 
     def _layers(self) -> list[dict[str, Any]]:
-        """Return the heaps as the first schema has them, each with its strata's counts."""
+        """Return the heaps in the first schema, each with its strata's counts."""
         sizes, weights = iter(self.sizes.tolist()), iter(self.weights.tolist())
         layers = []
         for heap in self.heaps:
@@ -480,7 +398,7 @@ class Strata:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
-        """Restore what `to_dict` returned, of this version or any before.
+        """Restore the result of `to_dict`, of this version or any earlier one.
 
         >>> cuts = Cuts(method="equal", points=(0.5,), owner=(0, 1))
         >>> strata = Strata.of_sides("score", {None: cuts}, (2, 1))
@@ -514,8 +432,10 @@ class Strata:
             groups=Groups.from_dict(stored.get("groups")),
             rest=tuple((int(code), int(items)) for code, items in stored.get("rest", ())),
             impressions=None if weights is None else tuple(map(operator.index, weights)),
-            classes=tuple(map(str, stored.get("classes", YES_OR_NO.names))),
-            multilabel=bool(stored.get("multilabel", False)),
+            vocabulary=Vocabulary(
+                tuple(map(str, stored.get("classes", YES_OR_NO.names))),
+                multilabel=bool(stored.get("multilabel", False)),
+            ),
         )
 
     @classmethod
@@ -527,7 +447,7 @@ class Strata:
             for name in ("sizes", "weights")
         }
         for each in counts.values():
-            # One after the other they might add up where single ones do not fit.
+            # Together they might add up where single ones do not fit.
             if each and list(map(len, each)) != [one.n_strata for one in cuts.values()]:
                 raise DesignError(
                     f"stratum sizes are {each}",
@@ -539,18 +459,3 @@ class Strata:
 
 def _not_of_sizes(cuts: Cuts) -> Cuts:
     return replace(cuts, notes=tuple(note for note in cuts.notes if not note.startswith(UNEVEN)))
-
-
-def _listed(names: Sequence[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _told(cuts: Cuts) -> list[str]:
-    """Return the notes that matter: that of unequal sizes only where one is over twice another."""
-    found = []
-    for note in cuts.notes:
-        sizes = [int(size) for size in re.findall(r"\d+", note)[:2]]
-        if not (note.startswith(UNEVEN) and len(sizes) == 2 and sizes[1] <= 2 * sizes[0]):
-            found.append(note)
-    return found

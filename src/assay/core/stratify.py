@@ -20,27 +20,27 @@ from assay.core.strata import Side, Strata
 from assay.core.targets import Groups
 from assay.core.types import Floats
 from assay.core.views import views_of
-from assay.core.vocabulary import YES_OR_NO
+from assay.core.vocabulary import Named, vocabulary_of
 from assay.errors import PredictionsError
 
-# A heap that is so large a share of what some target is about is cut into so many strata by score,
-# at most. More strata would cost labels where they tell nothing (docs/several.md).
+# A heap with this share of a target's items gets at most this number of strata by score. More
+# strata would cost labels without information (docs/several.md).
 _BINS = ((0.1, 4), (0.03, 2))
-# Of two weeks side by side: cells are few, and scores tell as much in each as in all.
+# With two weeks side by side: cells are few, and scores are equally informative in each.
 _BINS_OF_TWO = 8
-_BINS_OF_NO = 8  # of what every classifier calls no, as for a single metric
-# Classes are drawn from together where they are called about equally often, in steps of so many
-# octaves from the largest, and each heap of them is cut into so many strata at least.
+_BINS_OF_NO = 8  # for items that every classifier predicts no, as for a single metric
+# Classes are grouped if they are predicted about equally often, in steps of this many octaves from
+# the largest, and each group is cut into at least this number of strata.
 _OCTAVES = 1
 _LEAST_BINS = 3
-# Of the most that a goal can take. Each stratum has three labels first, a sixteenth of that: a
-# sample at random may be done after an eighth, where nearly all is right.
+# Share of the maximum labels of a goal. Each stratum has three labels first, a sixteenth of that: a
+# random sample may be done after an eighth, where nearly all predictions are right.
 _LABELS_A_STRATUM = 48
-_LABELS_A_CLASS = 3  # in a stratum, at the least, of each class that a mean over classes is of
+_LABELS_A_CLASS = 3  # minimum per stratum for each class in a mean over classes
 
 
-class Cells(Protocol):
-    """What strata are made from: `Predictions`, or a population whose truth is known."""
+class Cells(Named, Protocol):
+    """Source of strata: `Predictions`, or a population whose truth is known."""
 
     @property
     def classifiers(self) -> tuple[str, ...]:
@@ -48,21 +48,13 @@ class Cells(Protocol):
 
     @property
     def groups(self) -> Groups:
-        """What the bits behind the classifiers' mean."""
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """Those that items are of, in the order of their numbers: no and yes, if not others."""
-
-    @property
-    def multilabel(self) -> bool:
-        """Whether an item may have several of the classes."""
+        """Meaning of the bits behind the classifiers'."""
 
     def cells(self) -> dict[int, int]:
-        """Return what the items with each code that occurs count for: their number, or weight."""
+        """Return the number of items, or their weight, for each code that occurs."""
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
-        """Return the distribution of the mean rank among the items with each heap's codes."""
+        """Distribution of the mean rank among the items with each heap's codes."""
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata that the heaps are cut into."""
@@ -71,17 +63,17 @@ class Cells(Protocol):
 def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = False) -> Strata:
     """Cut the items that some target needs labels of.
 
-    Cells that are too small or too many are put together (`core.cells`). A heap is cut by the
-    mean rank as finely as its share of what any target is about pays for, and never more finely
-    than ``design.bins``. With one classifier there are two cells at most, which are cut as for a
-    single metric.
+    Cells that are too small or too many are merged (`core.cells`). The number of strata of a heap,
+    by mean rank, follows its largest share of any target's items, and is at most ``design.bins``.
+    With one classifier there are at most two cells, which are cut as for a single metric.
     """
     every = found.cells()
-    if design.recycles:  # samples are of cells, whatever the rank
+    if design.recycles:  # samples are of cells, for any rank
         return replace(
             _uncut(found, [[code] for code in sorted(every)]), yes_items=_yes_items(found)
         )
-    if found.classes != YES_OR_NO.names and not found.multilabel:
+    known = vocabulary_of(found)
+    if known.has_matrix:
         return _class_strata(found, goal, design, every)
     share = _shares(every, goal, found)
     heaps = merge_cells({code: part for code, part in share.items() if part > 0})
@@ -95,23 +87,22 @@ def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = Fa
         yes_items=_yes_items(found),
         groups=found.groups,
         rest=tuple(item for item in every.items() if not share[item[0]])
-        if found.groups or found.multilabel
+        if found.groups or not known.is_yes_or_no
         else (),
-        classes=found.classes,
-        multilabel=found.multilabel,
+        vocabulary=known,
     )
 
 
 def _bits(found: Cells) -> int:
-    """Return how many bits of a code say yes or no: one a classifier, or one for each class of it.
+    """Return the number of yes-or-no bits of a code: one per classifier, or one per class of each.
 
-    Where an item may have several classes, each class is a question of yes and no.
+    In a multilabel campaign each class is a yes-or-no question.
     """
-    return len(found.classifiers) * (len(found.classes) if found.multilabel else 1)
+    return len(found.classifiers) * vocabulary_of(found).bits
 
 
 def _yes_items(found: Cells) -> tuple[int, ...]:
-    """Return how many items each classifier says yes to, or says each class of."""
+    """Return the number of items that each classifier predicts yes, or predicts each class for."""
     every = found.cells()
     return tuple(
         sum(items for code, items in every.items() if code >> bit & 1)
@@ -120,13 +111,13 @@ def _yes_items(found: Cells) -> tuple[int, ...]:
 
 
 def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, int]) -> Strata:
-    """Cut items of more classes than yes and no, by the class that they are called, and by rank.
+    """Cut items of more than two classes by predicted class and by rank.
 
-    A class that a target is about is drawn from on its own. The others are drawn from together with
-    those that are called about as often: an item of a small class weighs more in a macro average,
-    so labels must be able to go there. In other metrics items weigh about the same, and the score
-    alone tells where the errors are. All classes are counted apart. Of two weeks, items that are in
-    one only are drawn from apart from those of both; and what no target needs labels of is in no
+    A class that a target is about is sampled on its own. The others are grouped with classes of
+    similar predicted frequency: an item of a small class weighs more in a macro average, so labels
+    must be able to go there. In other metrics items weigh about the same, and the score alone shows
+    where the errors are. All classes are counted separately. With two weeks, items that are in only
+    one are sampled separately from those of both. Items that no target needs labels of are in no
     stratum.
 
     `every`: the items of each code.
@@ -160,7 +151,7 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     bins = []
     for heap, profile in zip(heaps, profiles, strict=True):
         share = max(len(heap) / max(len(every), 1), sum(every[code] for code in heap) / total)
-        # As many as the labels can carry, or some of each class that is called.
+        # As many as the labels support, or some for each predicted class.
         most = max(goal.worst_case // _LABELS_A_STRATUM, 4)
         if by_size:
             most = max(goal.worst_case // (_LABELS_A_CLASS * len(heap)), 2)
@@ -177,27 +168,27 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
         items=sum(every.values()),
         groups=found.groups,
         rest=tuple(item for item in sorted(every.items()) if item[0] not in inside),
-        classes=found.classes,
+        vocabulary=vocabulary_of(found),
     )
 
 
 def _needed(found: Cells, goal: Goal, every: Mapping[int, int]) -> list[int]:
-    """Return the codes of items that some target needs labels of, ascending."""
+    """Codes of items that some target needs labels of, ascending."""
     codes = np.array(sorted(every))
     sizes = np.array([every[code] for code in codes.tolist()], dtype=np.float64)
-    parts = Parts(np.arange(codes.size), codes, sizes, classes=len(found.classes))
-    views = views_of(goal, found.classifiers, parts, found.groups, found.classes)
+    parts = Parts(np.arange(codes.size), codes, sizes, vocabulary=vocabulary_of(found))
+    views = views_of(goal, found.classifiers, parts, found.groups)
     needed = np.unique(np.concatenate([view.parts for view in views]))
     return [int(code) for code in codes[needed]]
 
 
 def random_strata(found: Cells) -> Strata:
-    """Return a single stratum of all items, whatever they are called: a random sample of them."""
+    """Return a single stratum of all items, for any predicted label: a random sample."""
     return _uncut(found, [sorted(found.cells())])
 
 
 def _uncut(found: Cells, heaps: Sequence[Sequence[int]]) -> Strata:
-    """Return strata of whole heaps, each with these codes."""
+    """Strata of whole heaps, each with these codes."""
     every, whole = found.cells(), Cuts(method="perc", points=(), owner=(0,))
     return Strata(
         found.classifiers,
@@ -205,8 +196,7 @@ def _uncut(found: Cells, heaps: Sequence[Sequence[int]]) -> Strata:
         tuple((h, code, every[code]) for h, codes in enumerate(heaps) for code in codes),
         items=sum(every.values()),
         groups=found.groups,
-        classes=found.classes,
-        multilabel=found.multilabel,
+        vocabulary=vocabulary_of(found),
     )
 
 
@@ -225,14 +215,14 @@ def _cut_by_rank(
     elif _bits(found) == 1 and not found.groups:
         finest = [design.bins if len(heaps) == 1 else max(design.bins // 2, 1)] * len(heaps)
     bins = [
-        # Where no classifier has a score, all ranks are alike.
+        # If no classifier has a score, all ranks are equal.
         min(design.bins, profile.count.size, each)
         for profile, each in zip(profiles, finest, strict=True)
     ]
     facing = _facing_heaps(heaps, every, _bits(found))
     method = "depth" if design.strata == "auto" else design.strata
     bins = [
-        # Nearly all that classifiers miss may lie in a thin layer of what they all call no.
+        # Nearly all missed positives may lie in a thin layer of the items that all predict no.
         min(max(number, _BINS_OF_NO), profile.count.size, design.bins)
         if each is not None and each.up
         else number
@@ -248,9 +238,9 @@ def _cut_by_model(
     heaps: Sequence[Sequence[int]],
     every: Mapping[int, int],
 ) -> list[Heap]:
-    """Cut heaps by log odds, each into as many strata as the target that needs most of it wants.
+    """Cut heaps by log odds, each into the largest number of strata that any target needs.
 
-    A target alone would have ``design.bins``, shared out by the total of sqrt(q (1 - q)).
+    A target alone would have ``design.bins``, allocated by the total of sqrt(q (1 - q)).
     """
     profiles = found.profile_heaps(heaps)
     spread = {
@@ -267,22 +257,22 @@ def _cut_by_model(
 
 
 def joint_of(
-    # design, goal, strata: how is sampled, what for, and from which cells.
+    # design, goal, strata: the design, the goal, and the sampled cells.
     design: Design,
     goal: Goal,
     strata: Strata,
-    # Labels and positives of the period before, by part: where to look first.
+    # Labels and positives of the previous period, by part: where to look first.
     prior: tuple[Floats, Floats] | None = None,
 ) -> Joint:
     """Return the evaluation of a goal's targets on strata."""
     parts = parts_of(strata)
-    views = views_of(goal, strata.classifiers, parts, strata.groups, strata.classes)
+    views = views_of(goal, strata.classifiers, parts, strata.groups)
     tops = tops_of(goal.targets, strata.classifiers)
     return Joint(design, parts, views, goal.budget, prior, tops)
 
 
 def parts_of(strata: Strata) -> Parts:
-    """Return what labels are counted by."""
+    """Parts by which labels are counted."""
     return Parts(
         strata.part_stratum,
         strata.part_code,
@@ -291,8 +281,7 @@ def parts_of(strata: Strata) -> Parts:
         strata.yes_items,
         strata.rest,
         strata.part_size.astype(np.float64) if strata.weighted else None,
-        len(strata.classes),
-        strata.multilabel,
+        strata.vocabulary,
     )
 
 
@@ -300,24 +289,18 @@ def _shares(
     cells: Mapping[int, int],  # the items of each code
     goal: Goal,
     found: Cells,
-    # What shares are of, of both predicted labels together; otherwise of items.
+    # Weights of the shares, for both predicted labels together; default: numbers of items.
     spread: Mapping[int, float] | None = None,
 ) -> dict[int, float]:
-    """Return each cell's largest share of what a target is about, of one predicted label."""
+    """Each cell's largest share of a target's items with one predicted label."""
     codes = np.array(sorted(cells))
     sizes = np.array([cells[code] for code in codes.tolist()], dtype=np.float64)
     weight = sizes
     if spread is not None:
         weight = np.array([spread.get(code, 0.0) for code in codes.tolist()])
-    parts = Parts(
-        np.arange(codes.size),
-        codes,
-        sizes,
-        classes=len(found.classes),
-        multilabel=found.multilabel,
-    )
+    parts = Parts(np.arange(codes.size), codes, sizes, vocabulary=vocabulary_of(found))
     share = np.zeros(codes.size)
-    for view in views_of(goal, found.classifiers, parts, found.groups, found.classes):
+    for view in views_of(goal, found.classifiers, parts, found.groups):
         rises = view.metric.rises(view.gather(sizes) / 2)
         for side in (rises, ~rises) if spread is None else (np.ones_like(rises),):
             which = view.parts[side]
@@ -328,9 +311,9 @@ def _shares(
 def _facing_heaps(
     heaps: Sequence[Sequence[int]], cells: Mapping[int, int], classifiers: int
 ) -> list[Facing | None]:
-    """Return where the threshold is for heaps that all classifiers say the same label to.
+    """Position of the threshold for heaps of unanimous classifiers.
 
-    A heap of other cells, on which they disagree, is near everybody's threshold.
+    In other heaps, where the classifiers disagree, every item is near the threshold.
     """
     said = (1 << classifiers) - 1
     total = sum(cells.values())
@@ -350,16 +333,16 @@ def _bins(share: float) -> int:
     return next((bins for least, bins in _BINS if share >= least), 1)
 
 
-# Of one metric of one classifier: its sides, and their cuts.
+# For one metric of one classifier: its sides, and their cuts.
 
 
 def sides_to_cut(
     design: Design, metric: str, *, positives: int, size: int, source: str
 ) -> list[Side]:
-    """Return the sides that are cut into strata: yes, no, or None for both together.
+    """Sides that are cut into strata: yes, no, or None for both together.
 
-    Accuracy by confidence mixes both predicted labels in its strata (paper 2); everything else
-    keeps them apart, and leaves out what the metric needs no labels of.
+    Accuracy by confidence mixes both predicted labels in its strata (paper 2); all others keep them
+    apart, and leave out the side of which the metric needs no labels.
 
     Raises PredictionsError: the metric does not depend on labels, because one class is never
     predicted.
@@ -415,9 +398,9 @@ def stratify(
 
 
 def _facing(profiles: Mapping[bool | None, Profile]) -> dict[bool | None, Facing]:
-    """Return where the threshold is, seen from either side; nothing where there is one side only.
+    """Position of the threshold seen from either side; empty if there is one side only.
 
-    Of a score that falls where others rise, yes has the lower scores.
+    For a score that falls where others rise, yes has the lower scores.
     """
     yes, no = profiles.get(True), profiles.get(False)
     if yes is None or no is None:

@@ -1,6 +1,6 @@
-"""A metric of a part of the population (a *domain*, a slice) from labels of all of it.
+"""A metric of a part of the population (a *domain*, a slice) from labels of the whole.
 
-Nobody knows how many items of a stratum lie in the slice, so both numbers of the metric are
+The number of a stratum's items in the slice is unknown, so both numerator and denominator are
 estimated, by domain estimation from a stratified sample [1]_, [2]_: each of a stratum's n labels
 stands for N/n items, and
 
@@ -11,20 +11,20 @@ numerator. The variance is that of the total of z = (numerator - R denominator) 
 labels outside of the slice. The interval is Korn and Graubard's [3]_: that of Clopper and Pearson
 at the effective sample size.
 
-Two things keep it honest where the labels followed the errors (docs/slices.md). For the variance
-alone, one more label that is in the numerator, and one that is not, are added to the strata that
-may hold such items, in proportion to their sizes: a stratum whose few labels are all alike is not
-taken to be pure. And the effective size never exceeds the items behind the labels that count: who
-is drawn again tells nothing new.
+Two rules keep it valid if the labels followed the errors (docs/slices.md). For the variance alone,
+one more label that is in the numerator, and one that is not, are added to the strata that may hold
+such items, in proportion to their sizes: a stratum whose few labels are all equal does not count as
+pure. And the effective size never exceeds the items behind the labels that count: repeated draws
+have no new information.
 
-F1 is no share of anything, but a function of one: with J the share of true positives among the
-items that are positive or predicted so, F1 = 2J / (1 + J). Its interval is J's, carried over.
+F1 is not a share, but a function of one: with J the share of true positives among the items that
+are positive or predicted so, F1 = 2J / (1 + J). Its interval is J's, transformed.
 
 Balanced accuracy and Matthews correlation are functions of four such sums, the true and false
 positives and negatives of the slice. A label's part z in their variance is the metric's slope by
-its kind of item, of which that of a ratio is one case. Their interval is Clopper and Pearson's,
-too: the metric is carried to a share J of its range, and a sample in which J varies as much as the
-share of so many labels counts as so many.
+its kind of item; a ratio is a special case. Their interval is Clopper and Pearson's, too: the
+metric is transformed to a share J of its range, and the effective size is the number of labels
+whose share has the variance of J.
 
 References
 ----------
@@ -46,16 +46,16 @@ from assay.core.metrics import METRICS, canonical_metric
 from assay.core.special import betaincinv, z_of
 from assay.core.types import Bools, Floats, Ints
 
-_EXTRA = 1.0  # labels of each kind that are added for the variance
+_EXTRA = 1.0  # labels of each kind added for the variance
 _LEAST, _WIDEST, _NARROW, _RELATIVE = 30, 0.30, 0.05, 1.30  # [4]_
 
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """What is known of a metric in a slice; arrays of shape (...).
+    """Estimate of a metric in a slice; arrays of shape (...).
 
     `value` is 1/2 where no label counts; `labels` are those that do, `effective` is the size of a
-    simple random sample that would say as much.
+    simple random sample with the same information.
     """
 
     value: Floats
@@ -67,7 +67,7 @@ class Domain:
 
 
 class Doubt(IntEnum):
-    """Why an estimate should not be shown as one; 0 where it may be."""
+    """Why an estimate is too uncertain to be shown; 0 if it is not."""
 
     NONE = 0
     FEW_LABELS = 1
@@ -77,10 +77,10 @@ class Doubt(IntEnum):
 
 
 def kinds(metric: str, says_yes: Bools, positive: Bools) -> Ints:
-    """Return as what items count in a metric: 0 in its numerator, 1 in its denominator only.
+    """Role of items in a metric: 0 in its numerator, 1 in its denominator only.
 
-    Of F1, it is J's (see above). In a metric of both classes they count as true positives (0),
-    false positives, false negatives or true negatives (3). Those that do not count are -1.
+    For F1 the role is that in J (see above). In a metric of both classes it is true positive (0),
+    false positive, false negative or true negative (3). Items that do not count have -1.
 
     >>> yes, positive = np.array([True, True, False]), np.array([True, False, True])
     >>> kinds("recall", yes, positive), kinds("balanced_accuracy", yes, positive)
@@ -98,10 +98,10 @@ Share = Callable[[Floats], tuple[Floats, Floats, Bools]]
 
 
 def share_of(metric: str) -> tuple[int, Share]:
-    """Return how many kinds of items count in a metric, and the share that it is of their sums.
+    """Return the number of roles of items in a metric, and the metric as a share of their sums.
 
     The share is a function of the sums, (..., K), that returns its value, its slopes (..., K), and
-    where it is known.
+    where it is defined.
     """
     kind = METRICS[canonical_metric(metric)]
     if kind.power is None:
@@ -116,7 +116,7 @@ def share_of(metric: str) -> tuple[int, Share]:
 
 
 def plain_share(sums: Floats) -> tuple[Floats, Floats, Bools]:
-    """Return the share of the first of two sums in both; its slopes; and where there is one."""
+    """Share of the first of two sums in both; its slopes; and where it is defined."""
     whole = sums.sum(axis=-1)
     known = whole > 0
     total = np.where(known, whole, 1.0)
@@ -126,32 +126,32 @@ def plain_share(sums: Floats) -> tuple[Floats, Floats, Bools]:
 
 
 def domain(
-    # N, n, (..., H): stratum sizes, and labels in each; a stratum without labels counts for
-    # nothing.
+    # N, n, (..., H): stratum sizes, and labels in each; a stratum without labels does not count.
     N: Floats,
     n: Floats,
-    # (..., H, K): the labels that are in the slice and count, by what they count as (`kinds`)
+    # (..., H, K): labels in the slice, by their role (`kinds`)
     counts: Floats,
     *,
-    possible: Bools,  # (H, K): the strata that may hold items that count so
+    possible: Bools,  # (H, K): the strata that may hold items with this role
     confidence: float,
-    # The metric as a share (`share_of`); otherwise that of the first of two kinds.
+    # The metric as a share (`share_of`); default: that of the first of two kinds.
     share: Share = plain_share,
-    # (..., H): the share of each stratum's variance that is left: 1 where labels were drawn with
-    # replacement, 0 where all is known. Otherwise that of a finite population, 1 - n/N.
+    # (..., H): finite population correction: 1 if labels were drawn with replacement, 0 where all
+    # is known. Default: 1 - n/N.
     left: Floats | None = None,
-    # (...): the items behind the labels that count, where some were drawn more than once.
+    # (...): the items behind the labels that count, if some were drawn more than once.
     items: Floats | None = None,
 ) -> Domain:
-    """Return what labels say of a slice.
+    """Estimate of a metric in a slice, from labels.
 
     The effective size compares the variance with that of the same labels in a single stratum, so
-    with one stratum the interval is Clopper and Pearson's. The finite population is taken into
-    account by dividing the effective size by the share of the variance that is left. A stratum with
-    one label has no variance of its own: it is taken about the slice's mean, 0.
+    with one stratum the interval is Clopper and Pearson's. The finite population correction divides
+    the effective size. A stratum with one label has no variance of its own: its variance is about
+    the slice's mean, 0.
 
-    Korn and Graubard correct for the variance's degrees of freedom. These are many where labels are
-    of single items, not of a few clusters; in simulation it made no difference, and is left out.
+    Korn and Graubard correct for the variance's degrees of freedom. These are many if labels are of
+    single items, not of a few clusters; in simulation the correction made no difference, and is
+    left out.
 
     >>> N, n = np.array([9000.0, 1000.0]), np.array([60.0, 60.0])
     >>> counts = np.array([[29.0, 1.0], [8.0, 12.0]])  # in the numerator, and not
@@ -189,9 +189,9 @@ def domain(
 
 
 def clopper_pearson(value: Floats, size: Floats, confidence: float) -> tuple[Floats, Floats]:
-    """Return Clopper and Pearson's interval for a share of a sample, whose size need not be whole.
+    """Clopper and Pearson's interval for a share of a sample of any real size.
 
-    A sample of no size says nothing; one without end, all.
+    Size 0 gives the whole range; an infinite size gives a point.
 
     >>> low, high = clopper_pearson(np.array([0.9, 1.0]), np.array([50.0, 30.0]), 0.95)
     >>> low.round(4), high.round(4)
@@ -208,12 +208,7 @@ def clopper_pearson(value: Floats, size: Floats, confidence: float) -> tuple[Flo
 
 
 def as_metric(metric: str, share: Domain) -> Domain:
-    """Return what is known of a metric where the share is known that it is a function of.
-
-    Where what is in the numerator counts k times, and all else in the denominator once, the metric
-    is k J / (1 + (k - 1) J) of the share J: F1 = 2J / (1 + J). For all others k = 1, and J is a
-    share of their range.
-    """
+    """Return the estimate of a metric from that of the share that it is a function of."""
     kind = METRICS[canonical_metric(metric)]
     k, lowest, range_ = max(kind.top), kind.lowest, 1 - kind.lowest
 
@@ -230,7 +225,7 @@ def as_metric(metric: str, share: Domain) -> Domain:
 
 
 def doubts(found: Domain, lowest: float = 0.0) -> Ints:
-    """Return why estimates are too uncertain to be shown, as a `Doubt`, by the NCHS's rules [4]_.
+    """Why estimates are too uncertain to be shown, as a `Doubt`, by the NCHS's rules [4]_.
 
     There are fewer than 30 labels, or effectively fewer; the interval is 0.30 wide or wider; or it
     is wider than 0.05, and wider than 130% of the estimate. Where all is known, there is no doubt.
@@ -251,18 +246,13 @@ def doubts(found: Domain, lowest: float = 0.0) -> Ints:
 
 
 def _shared_out(N: Floats, where: Bools) -> Floats:
-    """Return the part of each stratum in one label of each kind, (..., H, K), by size."""
+    """Each stratum's part of one label of each kind, (..., H, K), by size."""
     sizes = np.where(where, N[..., None], 0.0)
     return np.asarray(sizes / np.maximum(sizes.sum(axis=-2, keepdims=True), 1.0))
 
 
 def spread(slopes: Floats, counts: Floats, n: Floats, *, more: Floats) -> Floats:
-    """Return s^2 of what n labels add to a share, with some more labels for caution.
-
-    `slopes`, (..., K): what a label of each kind adds; all others add 0; `counts`, (..., K): labels
-    of each kind; `n`, (...): all labels of the stratum; `more`, (..., K): labels of each kind that
-    are added for caution.
-    """
+    """Return s^2 of the contributions of n labels to a share, with extra labels for caution."""
     labels = n + more.sum(axis=-1)
     labels = np.where(labels > 0, labels, 1.0)
     rates = (counts + more) / labels[..., None]
@@ -273,23 +263,23 @@ def spread(slopes: Floats, counts: Floats, n: Floats, *, more: Floats) -> Floats
 
 # A judge as a classifier: Cohen's kappa, and how far its verdicts move a metric.
 #
-# A judge (another model, a rule, a cheap reviewer) has a verdict on items that people judged, too.
+# A judge (another model, a rule, a cheap reviewer) gives verdicts on items that people judged, too.
 # Its sensitivity, specificity and agreement are recall, specificity and accuracy of the judge, with
-# its verdict in the place of the prediction and people's answer as the truth; they are estimated as
-# those of a slice are (`core.subgroups`), so that labels that were drawn out of proportion count by
-# their strata.
+# its verdict as the prediction and people's answers as the truth. They are estimated like those of
+# a slice (`core.subgroups`), so that disproportionate labels are weighted by stratum.
 #
 # Kappa [1]_ is agreement beyond chance: of a judge with TP true positives and so on,
 #
 #     kappa = 2 (TP TN - FP FN) / ((TP + FP) (FP + TN) + (TP + FN) (FN + TN)),
 #
-# a function of the four sums, and a label's part in its variance is its slope by the kind of item.
+# a function of the four sums; a label's contribution to its variance is its slope by the kind of
+# item.
 #
-# A metric of a classifier by the judge's verdicts less the same metric by people's answers says how
-# far the judge flatters it; the difference of two classifiers' such gaps, whether it flatters one
-# over the other. They are sums of metrics of the same items, each item counted by what classifiers,
-# judge and people say of it, so that their variance is of the paired difference. Their interval is
-# normal, of the variance with the extra labels of `core.subgroups`: one more of each kind.
+# A classifier's metric by the judge's verdicts minus that by people's answers is the judge's bias
+# for it; the difference of two classifiers' biases shows whether the judge favours one. They are
+# sums of metrics of the same items, each item counted by its labels from classifiers, judge and
+# people, so that their variance is that of the paired difference. Their interval is normal, of the
+# variance with the extra labels of `core.subgroups`: one more of each kind.
 #
 # References
 # ----------
@@ -299,7 +289,7 @@ def spread(slopes: Floats, counts: Floats, n: Floats, *, more: Floats) -> Floats
 
 
 def kappa_share(sums: Floats) -> tuple[Floats, Floats, Bools]:
-    """Return where in its range kappa lies, its slopes by the four sums, and where it is known.
+    """Position of kappa in its range, its slopes by the four sums, and where it is defined.
 
     >>> share, _, _ = kappa_share(np.array([20.0, 5.0, 10.0, 15.0]))
     >>> (2 * share - 1).round(3)
@@ -317,7 +307,7 @@ def kappa_share(sums: Floats) -> tuple[Floats, Floats, Bools]:
 
 
 def as_kappa(share: Domain) -> Domain:
-    """Return what is known of kappa where its place in its range is known."""
+    """Return the estimate of kappa from that of its position in its range."""
     return replace(
         share,
         value=2 * share.value - 1,
@@ -333,13 +323,13 @@ class Term:
 
     sign: int
     metric: str
-    # (K,): as what each kind of item counts: 0 a true positive, 1 a false positive, 2 a false
-    # negative, 3 a true negative, -1 not at all.
+    # (K,): role of each kind of item: 0 a true positive, 1 a false positive, 2 a false negative, 3
+    # a true negative, -1 none.
     places: Ints
 
     @property
     def sorting(self) -> Floats:
-        """The matrix that sorts sums by kind into the four, of shape (K, 4)."""
+        """The matrix that adds sums by kind to the four roles, of shape (K, 4)."""
         return np.asarray(self.places[:, None] == np.arange(4), dtype=np.float64)
 
     def value(self, sums: Floats) -> Floats:
@@ -348,7 +338,7 @@ class Term:
 
 
 def contrast_share(terms: Sequence[Term]) -> Share:
-    """Return the place of a sum of metrics in its range, as a function of the sums by kind.
+    """Position of a sum of metrics in its range, as a function of the sums by kind.
 
     >>> judge = Term(1, "accuracy", np.array([0, 0]))  # says yes to both kinds of items
     >>> people = Term(-1, "accuracy", np.array([0, 1]))
@@ -372,14 +362,14 @@ def contrast_share(terms: Sequence[Term]) -> Share:
 
 
 def contrast_reach(terms: Sequence[Term]) -> float:
-    """Return how far from 0 a sum of metrics may be."""
+    """Largest distance from 0 that a sum of metrics can have."""
     return sum(1 - METRICS[canonical_metric(term.metric)].lowest for term in terms) / 2
 
 
 def as_contrast(share: Domain, reach: float, confidence: float) -> Domain:
-    """Return what is known of a sum of metrics: a normal interval, cut off at its range.
+    """Return the estimate of a sum of metrics: a normal interval, clipped to its range.
 
-    A share of its range says nothing of its effective size: it has none here but the labels.
+    The share of its range has no meaningful effective size, so that is the number of labels.
     """
     value, variance = reach * (2 * share.value - 1), (2 * reach) ** 2 * share.variance
     wide = z_of(confidence) * np.sqrt(variance)

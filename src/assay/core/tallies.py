@@ -1,4 +1,4 @@
-"""Tallies: labels and outcomes by stratum, all that the statistics see."""
+"""Tallies: labels and outcomes by stratum, the only input of the statistics."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -24,7 +24,7 @@ class Tallies:
     N: Floats  # items in the stratum
     n: Floats  # items with a yes or no
     x: Floats  # of these, items with the outcome
-    u: Floats  # items that were looked at and could not be judged. They are in no `n`.
+    u: Floats  # items that were looked at and could not be judged; not in `n`
 
     def __init__(self, N: ArrayLike, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> None:
         given = {"N": N, "n": n, "x": x, "u": u}
@@ -51,32 +51,31 @@ class Tallies:
 
     @classmethod
     def trusted(cls, N: Floats, n: Floats, x: Floats, u: Floats) -> Self:
-        """Return tallies of counts that need no check: a simulation makes millions of them.
+        """Tallies of counts that need no validation: a simulation makes millions of them.
 
-        `N`, `n`, `x`, `u`, (..., H): sizes, labels, outcomes among them, and items that could not
-        be judged.
+        `N`, `n`, `x`, `u`, (..., H): sizes, labels, outcomes among them, and unjudged items.
         """
         new = object.__new__(cls)
         vars(new).update(N=N, n=n, x=x, u=u)
         return new
 
     def add(self, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> Self:
-        """Return the tallies after further labels; those are taken as they are."""
+        """Return the tallies after more labels; those are not validated."""
         n, x, u = (np.asarray(counts, dtype=np.float64) for counts in (n, x, u))
         return self.trusted(self.N, self.n + n, self.x + x, self.u + u)
 
     def take(self, which: Bools) -> Self:
-        """Return the tallies of some of the evaluations side by side."""
+        """Return the tallies of some of the parallel evaluations."""
         return self.trusted(self.N[which], self.n[which], self.x[which], self.u[which])
 
     @property
     def answers(self) -> Floats:
-        """Items a person has looked at, over all strata: what the evaluation has cost."""
+        """Items that a person has looked at, over all strata: the cost of the evaluation."""
         return np.asarray((self.n + self.u).sum(axis=-1))
 
 
 def plain_totals(N: Floats, n: Floats, x: Floats) -> Floats:
-    """Return the outcomes of whole strata, as the labels have them; 1/2 of those without any."""
+    """Outcomes of whole strata at their labels' rates; rate 1/2 without labels."""
     return np.asarray(N * np.where(n > 0, x, 0.5) / np.maximum(n, 1.0))
 
 

@@ -20,12 +20,12 @@ from typing import Any, Self, overload
 import numpy as np
 
 from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric, is_matrix_metric
-from assay.core.metrics import METRICS, canonical_metric, refuse_bad_top, top_of
+from assay.core.metrics import METRICS, canonical_metric, metric_word, refuse_bad_top, top_of
 from assay.core.types import Bools, Ints, between
-from assay.core.vocabulary import YES_OR_NO
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, did_you_mean
 
-ALONE = "classifier"  # what a single one is called whose several metrics are asked for
+ALONE = "classifier"  # name of a single classifier with several metrics
 
 _MINUS = re.compile(r"\s+[-−]\s+")
 
@@ -47,12 +47,12 @@ class Target:
     """
 
     metric: str  # a name of `core.metrics.METRICS`
-    # Whose; empty for prevalence, which is nobody's. None for the only one, which has no name.
+    # The classifier; empty for prevalence, which has none. None for a single one without a name.
     classifier: str | None = None
     minus: str | None = None  # the classifier whose metric is subtracted
     within: float | None = None  # the half-width to stop at
-    slice: str | None = None  # the group of items that it is about; otherwise all
-    # Where items are of more classes than yes and no: the class, or "" for a metric of all
+    slice: str | None = None  # the group of items that it is about; default: all
+    # With more classes than yes and no: the class, or "" for a metric of all
     # (`core.confusion.MATRIX_METRICS`)
     label: str | None = None
 
@@ -77,16 +77,16 @@ class Target:
 
     @property
     def name(self) -> str:
-        """The target as it is written."""
+        """The target in its written form."""
         among = "" if self.slice is None else f"[{self.slice}]"
         metric = f"{self.metric}:{self.label}" if self.label else self.metric
-        if not self.classifier or (self.label is not None and self.classifier == ALONE):
+        if not self.classifier or (self.label is not None and not name_of(self.classifier)):
             return f"{metric}{among}"
         first = f"{metric}:{self.classifier}{among}"
         return first if self.minus is None else f"{first} - {metric}:{self.minus}{among}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; of yes and no as before there were other classes."""
+        """Return the target as plain values; two-class targets in the original schema."""
         return {
             name: value
             for name, value in asdict(self).items()
@@ -95,7 +95,7 @@ class Target:
 
 
 def written(target: str, within: float | None) -> str:
-    """Return a target with its half-width, where it has one, as `parse_targets` reads it.
+    """Return a target with its half-width, if any, as `parse_targets` reads it.
 
     >>> written("f1:new", 0.02), written("f1:new", None)
     ('f1:new within 0.02', 'f1:new')
@@ -103,16 +103,20 @@ def written(target: str, within: float | None) -> str:
     return target if within is None else f"{target} within {within!r}"
 
 
+def name_of(classifier: str) -> str:
+    """Return a classifier's name for people: empty if it is alone."""
+    return "" if classifier == ALONE else classifier
+
+
 def parse_targets(
     metrics: Iterable[str] | Mapping[str, float],  # as above
-    classifiers: Sequence[str],  # the names that there are
+    classifiers: Sequence[str],  # all names
     *,
-    within: float | None = None,  # the half-width of targets that do not say theirs
-    slices: Sequence[str] = (),  # those that there are, such as ``lang=de``
-    classes: Sequence[str] = YES_OR_NO.names,  # those that items are of
-    multilabel: bool = False,  # whether an item may have several of them
+    within: float | None = None,  # the half-width of targets without their own
+    slices: Sequence[str] = (),  # all slices, such as ``lang=de``
+    classes: Vocabulary = YES_OR_NO,  # the classes of items
 ) -> tuple[Target, ...]:
-    """Return the targets that are asked for by name.
+    """Targets from their written form.
 
     >>> targets = parse_targets(["precision:a", "recall:a - recall:b within 0.05"], ["a", "b"],
     ...                         within=0.02)
@@ -123,7 +127,8 @@ def parse_targets(
     >>> targets = parse_targets(["f1:a[lang]"], ["a"], slices=["lang=de", "lang=en"])
     >>> [target.name for target in targets]
     ['f1:a[lang=de]', 'f1:a[lang=en]']
-    >>> targets = parse_targets(["macro-f1", "recall"], [ALONE], classes=["x", "y", "z"])
+    >>> targets = parse_targets(["macro-f1", "recall"], [ALONE],
+    ...                         classes=Vocabulary(("x", "y", "z")))
     >>> [target.name for target in targets]
     ['macro_f1', 'recall:x', 'recall:y', 'recall:z']
     """
@@ -138,8 +143,8 @@ def parse_targets(
         what, said = (found["what"], _number(found["within"], text)) if found else (text, None)
         its_own = None if widths is None else widths[text]
         wanted = next((w for w in (its_own, said, within) if w is not None), None)
-        if tuple(classes) != YES_OR_NO.names:
-            targets += class_targets(what, classifiers, classes, wanted, multilabel=multilabel)
+        if not classes.is_yes_or_no:
+            targets += class_targets(what, classifiers, classes, wanted)
             continue
         targets += [
             _target(each, classifiers, wanted, about)
@@ -150,7 +155,7 @@ def parse_targets(
 
 
 def without_slices(name: str) -> str:
-    """Return a target's name without the slices that it is about.
+    """Return a target's name without its slices.
 
     >>> without_slices("f1:new[lang=de] - f1:old[lang=de]")
     'f1:new - f1:old'
@@ -159,7 +164,7 @@ def without_slices(name: str) -> str:
 
 
 def is_difference(name: str) -> bool:
-    """Tell whether a target of that name is the difference of two.
+    """Whether a target of that name is a difference of two.
 
     >>> is_difference("f1:new - f1:old"), is_difference("f1:new[site=a - b]")
     (True, False)
@@ -168,7 +173,7 @@ def is_difference(name: str) -> bool:
 
 
 def slices_in(metrics: Iterable[str]) -> tuple[str, ...]:
-    """Return the slices that metrics are asked for of, each once, as they are written.
+    """Slices of the requested metrics, each once, as written.
 
     >>> slices_in(["f1:a[lang]", "f1:a", "f1:b[lang] within 0.1", "f1:a[site=x]"])
     ('lang', 'site=x')
@@ -180,15 +185,13 @@ def slices_in(metrics: Iterable[str]) -> tuple[str, ...]:
 def class_targets(
     # METRIC, METRIC:CLASS, METRIC:CLASSIFIER, METRIC:CLASS:CLASSIFIER, or a difference of two.
     text: str,
-    # classifiers, classes: those that there are. A class may have any name, also with colons in it.
+    # classifiers, classes: all of them. A class may have any name, also with colons in it.
     classifiers: Sequence[str],
-    classes: Sequence[str],
-    within: float | None,  # the half-width that is wanted
-    *,
-    # Whether an item may have several classes: every metric is then of one of them.
-    multilabel: bool = False,
+    vocabulary: Vocabulary,
+    within: float | None,  # the target half-width
 ) -> list[Target]:
-    """Return the targets that one text means, where items are of more classes than yes and no."""
+    """Targets that one text stands for, with more than two classes."""
+    classes = vocabulary.names
     if "[" in text and text.partition(":")[2] not in classes and text.endswith("]"):
         raise DesignError(
             f"{text!r} asks for a slice, and there are more classes than yes and no",
@@ -197,7 +200,7 @@ def class_targets(
     sides = [text]
     if not _reads(text, classifiers, classes) and _MINUS.search(text):
         sides = _halves(text, classifiers, classes)
-    of_all = {} if multilabel else MATRIX_METRICS
+    of_all = MATRIX_METRICS if vocabulary.has_matrix else {}  # of sets, every metric is of one
     each = [_of_class(side.strip(), classifiers, classes, text, of_all) for side in sides]
     for metric, _, _ in each:
         refuse_bad_top(metric, len(classes))
@@ -230,7 +233,7 @@ def _reads(text: str, classifiers: Sequence[str], classes: Sequence[str]) -> boo
 
 
 def _halves(text: str, classifiers: Sequence[str], classes: Sequence[str]) -> list[str]:
-    """Return both sides of a difference; a class may have a minus in its name."""
+    """Both sides of a difference; a class name may contain a minus."""
     splits = [(text[: one.start()], text[one.end() :]) for one in _MINUS.finditer(text)]
     for sides in splits:
         if all(_reads(side, classifiers, classes) for side in sides):
@@ -239,15 +242,15 @@ def _halves(text: str, classifiers: Sequence[str], classes: Sequence[str]) -> li
 
 
 def _of_class(
-    text: str,  # one side of a difference, or all there is
+    text: str,  # one side of a difference, or the whole text
     classifiers: Sequence[str],
     classes: Sequence[str],
-    whole: str,  # all there is
-    of_all: Container[str],  # the metrics of all classes that there are
+    whole: str,  # the whole text
+    of_all: Container[str],  # all metrics of all classes
 ) -> _Read:
-    """Return the metric, the class and the classifier that a text names; "" where it does not."""
+    """Return the metric, the class and the classifier that a text names; "" where missing."""
     word, _, rest = text.partition(":")
-    known = word.strip().lower().replace(" ", "_").replace("-", "_")
+    known = metric_word(word)
     if not of_all and is_matrix_metric(known) and known not in METRICS:
         raise DesignError(
             f"{whole!r} is of items that have one class each, and an item may have several",
@@ -261,7 +264,7 @@ def _of_class(
     before, _, last = rest.rpartition(":")
     if rest in classes:
         return canonical_metric(word), rest, ""
-    if rest in classifiers and rest != ALONE:
+    if rest in classifiers and name_of(rest):
         if known in METRICS and known not in of_all:
             return known, None, rest
         return named(word), None, rest
@@ -270,7 +273,7 @@ def _of_class(
     if not rest:
         return named(word), None, ""
     few = ", ".join(classes[:8]) + (", …" if len(classes) > 8 else "")
-    names = [] if list(classifiers) == [ALONE] else list(classifiers)
+    names = [name for name in classifiers if name_of(name)]
     if before and last in names:
         rest, names = before, []
     raise DesignError(
@@ -282,7 +285,7 @@ def _of_class(
 
 
 def _slices(text: str, known: Sequence[str]) -> list[str | None]:
-    """Return the slices that one metric is asked for of: one, all values of a column, or none."""
+    """Slices of one requested metric: one, all values of a column, or none."""
     written, around = _SLICE.findall(text), _SLICE.sub("", text)
     if not written and not set("[]") & set(around):
         return [None]
@@ -304,7 +307,7 @@ def _slices(text: str, known: Sequence[str]) -> list[str | None]:
 
 
 def _named(text: str, classifiers: Sequence[str]) -> list[str]:
-    """Return the same metric of every classifier where none is named."""
+    """Return the same metric of every classifier if none is named."""
     text = text.strip()
     if ":" in text or _MINUS.search(text) or not METRICS[canonical_metric(text)].is_of_classifier:
         return [text]
@@ -360,11 +363,11 @@ def _number(text: str, whole: str) -> float:
 
 # Names of classifiers, and groups of items that a target may be about.
 #
-# A group is a slice (the items in German), or the items that a classifier was applied to where not
-# all of them were (last week's). Whether an item is in a group is told by a bit of its code,
-# behind what the classifiers say: items of one code lie in the same groups, so a target of a group
-# is exact on the same parts as any other. What J classifiers say of K classes is below K^J, the
-# code's *unit*, and the bits are the code's multiple of it.
+# A group is a slice (the items in German), or the items to which a classifier was applied if not to
+# all (last week's). A bit of an item's code, behind the predicted labels, is set for each of its
+# groups: items of one code are in the same groups, so a target of a group is exact on the same
+# parts as any other. The labels of J classifiers with K classes are below K^J, the code's *unit*,
+# and the bits are the code's multiple of it.
 
 
 MOST_CLASSIFIERS = 62  # the bits of a code that any engine's signed 64 bits hold with room to spare
@@ -372,14 +375,14 @@ MOST_CLASSIFIERS = 62  # the bits of a code that any engine's signed 64 bits hol
 
 @dataclass(frozen=True)
 class Within:
-    """The items that are in some groups, all of them: those that a metric is about.
+    """Items that are in all of some groups: the population of a metric.
 
     >>> Within(4, 0b10).holds(0b1001), Within(4, 0b10).holds(0b0101), Within().holds(3)
     (True, False, True)
     """
 
-    unit: int = 1  # that of the codes
-    bits: int = 0  # one for each group; none where a metric is about all items
+    unit: int = 1  # unit of the codes
+    bits: int = 0  # one for each group; 0 if a metric is about all items
 
     def __bool__(self) -> bool:
         return bool(self.bits)
@@ -391,7 +394,7 @@ class Within:
     def holds(self, code: Ints) -> Bools: ...
 
     def holds(self, code: int | Ints) -> bool | Bools:
-        """Tell whether items of a code are among them."""
+        """Whether items of a code belong to it."""
         if not self.bits:
             return np.ones(code.shape, dtype=np.bool_) if isinstance(code, np.ndarray) else True
         return code // self.unit & self.bits == self.bits
@@ -410,9 +413,9 @@ class Groups:
     ['0b1', '0b11']
     """
 
-    # With the unit u, bit j of code // u is set where the j-th group holds the item.
+    # With the unit u, bit j of code // u is set if the j-th group holds the item.
     names: tuple[str, ...] = ()
-    # The classifiers that were applied to a group only; the others, to all items.
+    # Classifiers that were applied to a group only; the others were applied to all items.
     among: tuple[tuple[str, str], ...] = ()
 
     def __bool__(self) -> bool:
@@ -424,7 +427,7 @@ class Groups:
         return Within(unit, sum(1 << self.names.index(name) for name in held if name is not None))
 
     def slices_told(self, unit: int, code: int) -> str:
-        """Return the slices that hold a code's items, for people; empty where there are none.
+        """Slices of a code's items, for people; empty if there are none.
 
         >>> Groups(("lang=de", "lang=en")).slices_told(4, 0b0111)
         'lang=de'
@@ -434,12 +437,12 @@ class Groups:
         return ", ".join(name for name in held if name not in whose)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can carry."""
+        """Return the groups as JSON values."""
         return {"names": list(self.names), "among": [list(pair) for pair in self.among]}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Sequence[Any]] | None) -> Self:
-        """Restore what `to_dict` returned; campaigns from before there were groups have none."""
+        """Restore the result of `to_dict`; campaigns from before groups existed have none."""
         if stored is None:
             return cls()
         pairs = tuple((str(classifier), str(group)) for classifier, group in stored["among"])
@@ -447,13 +450,13 @@ class Groups:
 
 
 NO_GROUPS = Groups()
-"""Where every classifier was applied to all items, and no target is about a slice."""
+"""If every classifier was applied to all items, and no target is about a slice."""
 
 
 def refuse_bad_names(names: Sequence[str]) -> None:
-    """Raise an error if classifiers cannot be called so.
+    """Raise an error for invalid names of classifiers.
 
-    Their names stand in the names of metrics, such as "precision:cnn".
+    They are part of the names of metrics, such as "precision:cnn".
 
     >>> refuse_bad_names(["cnn", "our cnn"])
     Traceback (most recent call last):

@@ -1,9 +1,8 @@
 """Thresholds: the question for one that keeps a floor, and the campaign that answers it.
 
 "The lowest threshold at which precision is at least 0.95" is answered by bets on a ladder of
-thresholds (`core.ladder`). This module deals cards to where the question (`core.goal`) is
-decided, and says what is known: the threshold that is certified, or the one that the labels support
-best.
+thresholds (`core.ladder`). This module deals cards where they decide the question (`core.goal`),
+and reports the certified threshold, or the one that the labels support best.
 """
 
 from collections.abc import Sequence
@@ -14,33 +13,33 @@ import numpy as np
 from assay.core import engine
 from assay.core.bins import ScoreBins
 from assay.core.curve import drawn_positives
-from assay.core.engine import Look, State
 from assay.core.estimate import Moments
 from assay.core.forms import ratio
 from assay.core.goal import ThresholdQuestion
 from assay.core.ladder import Ladder
 from assay.core.rungs import Chain, Climb, Rungs
+from assay.core.state import Look, State
 from assay.core.stopping import reasons
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError
 
 _PILOT_SHARE, _LEAST_PILOT, _PILOT = 0.15, 60, 100  # labels before the first bet
-_FIRST_HORIZON = 500  # labels, then twice as many: where no budget says when an answer is wanted
-_SUPPORTED = 1.0  # standard errors above its floor, to call a threshold supported
+_FIRST_HORIZON = 500  # labels, then twice as many: without a budget
+_SUPPORTED = 1.0  # standard errors above its floor at which a threshold is supported
 _DRAWS = 1000  # of populations, for an interval
 _TINY = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
 class ThresholdLook:
-    """What can be said of the thresholds of one evaluation."""
+    """Result for the thresholds of one evaluation."""
 
-    # The stratum from which on everything is called yes, as was shown; None where nothing was.
+    # The stratum from which on predicting yes is certified; None if there is none.
     certified: int | None
     supported: int | None  # the one that the labels support best
-    settled: bool  # whether hardly more can be gained
-    power: float  # the chance that as many labels again would certify the one that is supported
+    settled: bool  # whether there is little left to gain
+    power: float  # probability that as many labels again would certify the supported one
 
 
 class ThresholdRun:
@@ -51,9 +50,9 @@ class ThresholdRun:
         question: ThresholdQuestion,
         sizes: Floats,  # (H,): the strata's items
         *,
-        confidence: float,  # that all that is certified is true
+        confidence: float,  # that all certified statements are true
         budget: int | None,
-        # It is settled when no threshold can have so much more of what is wanted, as a share.
+        # It is settled when no threshold can gain this share more of the wanted metric.
         gain: float,
     ) -> None:
         self._question, self._confidence, self._gain = question, confidence, gain
@@ -66,7 +65,7 @@ class ThresholdRun:
         self.ladder = Ladder(descending, floors, pilot)
 
     def with_budget(self, budget: int | None) -> "ThresholdRun":
-        """Return the same with another budget; the pilot stays as it was."""
+        """Return the same run with another budget; the pilot is unchanged."""
         other = object.__new__(type(self))
         other.__dict__ = {**self.__dict__, "budget": budget}
         return other
@@ -79,7 +78,7 @@ class ThresholdRun:
         return replace(state, climb=Climb(chains, chains))
 
     def _horizon(self, labels: float) -> int:
-        """Return the labels by which an answer is wanted."""
+        """Return the number of labels by which an answer is wanted."""
         if self.budget is not None:
             return self.budget
         horizon = _FIRST_HORIZON
@@ -88,14 +87,14 @@ class ThresholdRun:
         return horizon
 
     def plan(self, state: State, *, rng: np.random.Generator, asked: int) -> Ints:
-        """Return how many cards of each stratum the next round deals, (..., H)."""
+        """Return the number of cards of each stratum in the next round, (..., H)."""
         dealt = state.dealt.sum(axis=-1)
         left = np.inf if self.budget is None else np.maximum(self.budget - dealt, 0.0)
         size = np.minimum(np.full_like(dealt, asked), left)
         return engine.draw_by_chance(lambda most: self._chances(state, most), state, size, rng)
 
     def _chances(self, state: State, size: Floats) -> Floats:
-        """Return the chances of the strata in a round of such a size, (..., H)."""
+        """Probabilities of the strata in a round of this size, (..., H)."""
         tallies = flipped(state.tallies if state.first is None else state.first)
         chains = self.ladder.started(_climb(state).first, tallies)
         room = np.where(state.room >= size[..., None], state.room, 0.0)[..., ::-1]
@@ -105,7 +104,7 @@ class ThresholdRun:
     def fold(self, *, before: State, after: State, kinds: Ints, first: Ints) -> State:
         """Return the state after a round with the bets on its cards settled.
 
-        `kinds`, `first`, (..., B): the round's cards as in `engine.fold`, by the answers that count
+        `kinds`, `first`, (..., B): the round's cards as in `engine.fold`, by the current answers
         and as first given.
         """
         climb, size = _climb(before), (after.dealt - before.dealt).sum(axis=-1)
@@ -130,14 +129,14 @@ class ThresholdRun:
         return replace(after, climb=Climb(now, by_first))
 
     def shown(self, state: State) -> Bools:
-        """Tell which thresholds were shown to keep all floors, (..., H), highest first."""
+        """Thresholds that were shown to keep all floors, (..., H), highest first."""
         tallies, found = flipped(state.tallies), []
         for rungs, chain in zip(self.ladder.floors, _climb(state).now, strict=True):
             found.append(chain.shown(rungs, rungs.sure(tallies)[0]))
         return np.asarray(np.logical_and.reduce(found))
 
     def place(self, state: State) -> Ints:
-        """Return the certified threshold of each evaluation, highest first; -1 where none is."""
+        """Index of each evaluation's certified threshold, highest first; -1 if there is none."""
         shown = self.shown(state)
         last = shown.shape[-1] - 1
         outermost = last - shown[..., ::-1].argmax(axis=-1)
@@ -145,7 +144,7 @@ class ThresholdRun:
         return np.where(shown.any(axis=-1), chosen, -1)
 
     def settled(self, state: State) -> Bools:
-        """Tell which evaluations can hardly gain more, (...)."""
+        """Whether evaluations have little left to gain, (...)."""
         tallies, place = flipped(state.tallies), self.place(state)
         guess, climb = self.ladder.guess(tallies), _climb(state).now
         rungs = self.ladder.floors[0]
@@ -160,13 +159,13 @@ class ThresholdRun:
         refuted = np.zeros_like(better)
         for each, chain in zip(self.ladder.floors, climb, strict=True):
             refuted |= (chain.best_down >= each.goal) | each.sure(tallies)[1]
-        # The nearest of those that would be better; those beyond it are harder still.
+        # The nearest better threshold; those beyond it are harder still.
         nearest = better.argmax(axis=-1) if outward else last_true(better)
         out = np.take_along_axis(refuted, nearest[..., None], axis=-1)[..., 0]
         return np.asarray((place >= 0) & (out | ~better.any(axis=-1)))
 
     def reasons(self, state: State) -> Ints:
-        """Return why evaluations are over, or that they go on, (...)."""
+        """Return the `Reason` of every evaluation, (...)."""
         return reasons(
             state.streak + self.settled(state),
             rounds_in_a_row=1,
@@ -176,7 +175,7 @@ class ThresholdRun:
         )
 
     def look(self, state: State) -> tuple[Look, ThresholdLook]:
-        """Return what can be said of one evaluation: the first floor's metric, and thresholds."""
+        """Look at one evaluation: the first floor's metric, and thresholds."""
         place, supported, power = int(self.place(state)), self._supported(state), 0.0
         settled, reason = bool(self.settled(state)), self.reasons(state)
         chosen = place if place >= 0 else supported
@@ -202,7 +201,7 @@ class ThresholdRun:
         )
 
     def _supported(self, state: State) -> int | None:
-        """Return the threshold, highest first, that labels support best; None before the first."""
+        """Index of the best supported threshold, highest first; None before the first label."""
         tallies = flipped(state.tallies)
         if not tallies.answers:
             return None
@@ -232,11 +231,11 @@ class ThresholdRun:
     def intervals(
         self, state: State, metrics: Sequence[str], place: int
     ) -> list[tuple[float, float, float, float]]:
-        """Return metrics at a threshold, their intervals' ends and their variances.
+        """Metrics at a threshold, with the ends of their intervals and their variances.
 
-        From the posterior of the curve of the score (`core.curve`), which knows how little is known
-        where labels are few: most are at the frontier, and recall depends on what is far below it.
-        Items that could not be judged are at their worst. It is no part of the theorem.
+        From the posterior of the curve of the score (`core.curve`), which allows for regions with
+        few labels: most labels are at the frontier, and recall depends on items far below it.
+        Unjudged items are at their worst. The theorem does not cover this.
         """
         told, number = state.tallies, np.arange(state.tallies.N.size)
         bins = ScoreBins(
@@ -248,7 +247,7 @@ class ThresholdRun:
             chain=np.zeros_like(number),
             tied=np.zeros(number.size, dtype=np.bool_),
         )
-        # The same labels have the same interval, whenever and wherever it is asked for.
+        # The same labels have the same interval at any time and place.
         expected, drawn = drawn_positives(bins, rng=np.random.default_rng(0), draws=_DRAWS)
         first = number.size - 1 - place
         sizes, unjudged = (
@@ -263,7 +262,7 @@ class ThresholdRun:
                 for T in (expected, drawn)
             )
             low, high = np.quantile(every, tails)
-            # What nobody can judge is in the guess as a no; it may all be yes.
+            # Unjudgeable items are in the guess as a no; they may all be yes.
             moves = form.gradient(np.array([expected[first], expected[0] - expected[first]]))
             low += (np.minimum(moves, 0.0) * unjudged).sum()
             high += (np.maximum(moves, 0.0) * unjudged).sum()
@@ -272,10 +271,10 @@ class ThresholdRun:
         return found
 
     def _certificate(self, state: State, chosen: int, *, certified: bool) -> tuple[float, ...]:
-        """Return the first floor's metric at a threshold, what is certain of it, and its variance.
+        """Return the first floor's metric at a threshold, its certain bounds, and its variance.
 
-        Where the threshold is certified the metric is no less than its floor; of one that is not
-        nothing is certain but what the labels themselves leave open.
+        At a certified threshold the metric is at least its floor. At others only the bounds from
+        the labels themselves are certain.
         """
         tallies, rungs = flipped(state.tallies), self.ladder.floors[0]
         says_yes = np.arange(self.ladder.sizes.size) <= chosen
@@ -295,12 +294,12 @@ def flipped(tallies: Tallies) -> Tallies:
 
 
 def last_true(which: Bools) -> Ints:
-    """Return the last place that is true in each row; the last of all where none is."""
+    """Index of the last true value in each row; the last index if there is none."""
     return np.asarray(which.shape[-1] - 1 - which[..., ::-1].argmax(axis=-1))
 
 
 def _stride(place: Ints) -> int:
-    """Return how many thresholds to go at a time: errors change slowly with them."""
+    """Step between thresholds: errors change slowly with them."""
     return max(place.size // 40, 1)
 
 

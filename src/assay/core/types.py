@@ -1,4 +1,4 @@
-"""Array types of the formulas, and checks of what is given: numbers, fields of a design or goal."""
+"""Array types of the formulas, and validation of numbers and fields of a design or goal."""
 
 import json
 from collections import Counter
@@ -20,7 +20,7 @@ LARGEST_EXACT = 2.0**53  # beyond it float64 can no longer count one by one
 
 
 def amounts(name: str, value: ArrayLike) -> Floats:
-    """Return finite numbers that are not negative as an array, or raise.
+    """Finite non-negative numbers as an array; raise for others.
 
     >>> amounts("room", [3, 4])
     array([3., 4.])
@@ -34,11 +34,11 @@ def amounts(name: str, value: ArrayLike) -> Floats:
     return array
 
 
-# Checks of the fields of designs and goals: each returns the field as it is kept, or raises.
+# Validation of the fields of designs and goals: each returns the stored field, or raises.
 
 
 def whole(name: str, value: object, low: int, high: int | None = None) -> int:
-    """Return a whole number from `low` to `high`."""
+    """Return a whole number from `low` to `high`; raise for others."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         number = int(value)
         if number >= low and (high is None or number <= high):
@@ -48,7 +48,7 @@ def whole(name: str, value: object, low: int, high: int | None = None) -> int:
 
 
 def between(name: str, value: object, low: float, high: float, *, hint: str) -> float:
-    """Return a number strictly between two others."""
+    """Return a number strictly between two others; raise for others."""
     if isinstance(value, Real) and not isinstance(value, bool):
         number = float(value)
         if low < number < high:
@@ -60,7 +60,7 @@ def between(name: str, value: object, low: float, high: float, *, hint: str) -> 
 
 
 def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
-    """Refuse a word that is none of those known."""
+    """Refuse an unknown word."""
     if not isinstance(value, str) or value not in known:
         raise DesignError(
             f"unknown {name} {value!r}",
@@ -70,7 +70,7 @@ def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
 
 
 def known_names(what: str, values: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
-    """Return stored values, all of which have the name of a field."""
+    """Return the stored values, if each has the name of a field; raise for others."""
     if not isinstance(values, Mapping):
         raise DesignError(f"expected the fields of a {what}, got {values!r}")
     for name in values:
@@ -81,10 +81,10 @@ def known_names(what: str, values: Mapping[str, Any], known: tuple[str, ...]) ->
 def read_json(
     text: str, *, at_most: int | None = None, parse_constant: Callable[[str], object] | None = None
 ) -> Any:
-    """Return what JSON text of somebody else holds; raise ValueError where a key is there twice.
+    """Values of untrusted JSON text; raise ValueError for a repeated key.
 
-    Readers differ in which of the two they take, so that one person sees another value than the
-    next. So many values `at_most`, if that is said: a few bytes of JSON are a hundred in Python.
+    Readers differ in which of the two they use, so people might see different values. `at_most`
+    limits the number of values: a few bytes of JSON are a hundred in Python.
 
     >>> read_json('{"answer": "yes", "answer": "no"}')
     Traceback (most recent call last):
@@ -104,7 +104,7 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def parse(what: str, text: str) -> Any:
-    """Return what JSON text holds."""
+    """Values of JSON text."""
     try:
         return read_json(text)
     except (TypeError, ValueError) as error:

@@ -1,9 +1,9 @@
-"""Bounds on what items without a yes or no could change: unjudged ones, and open ones.
+"""Bounds on the effect of items without a yes or no: unjudged ones, and open ones.
 
-An estimate takes such items to be like the rest of their stratum. Nobody knows whether they are:
-what cannot be judged may be all of one kind, and so may what a reviewer skips. At their worst they
-all count against the metric, at their best all for it. Whatever they are, the counts with all of
-them known lie between these two.
+An estimate assumes that such items are like the rest of their stratum. Nobody knows whether they
+are: items that cannot be judged may all be of one kind, and so may those that a reviewer skips. At
+worst they all count against the metric, at best all for it. Whatever they are, the counts with all
+of them known lie between these two.
 """
 
 from math import ceil
@@ -18,7 +18,7 @@ from assay.core.types import Bools, Floats, Ints
 
 
 def swing(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
-    """Return the estimate with every unjudged item one way, and the other; no sampling error.
+    """Estimates with every unjudged item one way, and the other; no sampling error.
 
     >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[1000], n=[8], x=[6], u=[2])
@@ -32,7 +32,7 @@ def swing(tallies: Tallies, metric: Metric) -> tuple[Floats, Floats]:
 
 
 def movement(tallies: Tallies, metric: Metric) -> Floats:
-    """Return how far the unjudged items alone could move the estimate, up or down, (...).
+    """How far the unjudged items alone could move the estimate, up or down, (...).
 
     Eight labels say 0.75; with two more against it would be 0.6.
 
@@ -50,11 +50,11 @@ def movement(tallies: Tallies, metric: Metric) -> Floats:
 
 
 def least_to_settle(unjudged: int, could_move: float, allowed: float) -> int:
-    """Return how many of the unjudged items must get a yes or no for the rest to be harmless.
+    """Return the number of unjudged items that need a yes or no to make the rest harmless.
 
-    What items could move is in proportion to their number, if those that are judged after all turn
-    out like the rest, and come from every stratum alike: m of u then move it by at most m/u of
-    what all could.
+    The possible shift is in proportion to the number of items, if those judged later turn out like
+    the rest, and come from all strata equally: m of u then move it by at most m/u of the total
+    shift.
 
     Of 37 that could move it by 0.08, 13 may stay where 0.03 is allowed: 14 could move it by
     0.08 * 14/37 = 0.0303.
@@ -68,15 +68,15 @@ def least_to_settle(unjudged: int, could_move: float, allowed: float) -> int:
 
 
 def counted_at_worst(tallies: Tallies, metric: Metric, doubtful: Floats) -> tuple[Tallies, Tallies]:
-    """Return tallies with doubtful items as labels, against the metric and for it, (K, ..., H).
+    """Tallies with doubtful items as labels, against the metric and for it, (K, ..., H).
 
     `doubtful`, (..., H): items without a yes or no.
 
-    K is 1 where every stratum raises or lowers the metric throughout. Of a difference, items that
-    both classifiers speak alike of may do either, which depends on the totals: those that both say
-    no to for recall, and for F1 those that both say yes to as well. They are counted first as the
-    estimate has it, then the other way round: K is 2, or 4. The lower end of an interval is the
-    least of the K.
+    K is 1 where every stratum raises or lowers the metric throughout. For a difference, items on
+    which both classifiers agree may do either, depending on the totals: for recall those that both
+    predict no, and for F1 also those that both predict yes. They are counted first in the direction
+    of the estimate, then in the other: K is 2, or 4. The lower end of an interval is the least of
+    the K.
 
     >>> from assay.core.forms import ratio
     >>> tallies = Tallies(N=[100, 900], n=[8, 9], x=[6, 0], u=[2, 1])
@@ -93,7 +93,7 @@ def counted_at_worst(tallies: Tallies, metric: Metric, doubtful: Floats) -> tupl
 
 
 def as_labels(tallies: Tallies, doubtful: Floats, outcome: Bools) -> Tallies:
-    """Return tallies with doubtful items as labels, which have the outcome in some strata."""
+    """Tallies with doubtful items as labels, which have the outcome in some strata."""
     x = tallies.x + np.where(outcome, doubtful, 0.0)
     counts = (tallies.N, tallies.n + doubtful, np.zeros_like(tallies.u))
     N, n, none = (np.broadcast_to(each, x.shape) for each in counts)
@@ -101,7 +101,7 @@ def as_labels(tallies: Tallies, doubtful: Floats, outcome: Bools) -> Tallies:
 
 
 def cards_judged(kinds: Ints, outcome: Bools) -> Ints:
-    """Return a round's cards, as `engine.fold` takes them, as if all of them had been judged.
+    """Return a round's cards, as in `engine.fold`, as if all of them had been judged.
 
     A card of stratum 0 with the outcome, one of stratum 1 that could not be judged, and none.
 
@@ -117,17 +117,17 @@ def verdict_at_worst(
     bets: Bets,  # on the labels
     # With every unjudged item against the metric, and with every one for it.
     worst: tuple[Bets, Bets] | None,
-    # tallies, metric: the labels, and what is estimated of them.
+    # tallies, metric: the labels, and the estimated metric.
     tallies: Tallies,
     metric: Metric,
     *,
-    limit: float,  # which the metric is to be at least
+    limit: float,  # lower limit of the metric that is asked about
     confidence: float,
 ) -> tuple[Ints, Bools]:
-    """Return what bets say of a limit, and where unjudged items alone could turn that.
+    """Verdict of the bets on a limit, and where unjudged items alone could turn it.
 
     1 yes, -1 no, 0 not known: a yes must hold with every unjudged item against it, a no with every
-    one for it. `worst` are the bets with these items so; None where there is none.
+    one for it. `worst` are the bets with these items counted so; None if there is none.
     """
     index = int(np.searchsorted(bets.points, limit))
     said = bets.verdict(index, confidence)
@@ -140,13 +140,13 @@ def verdict_at_worst(
 
 
 def _unsure(metric: Metric) -> list[Bools]:
-    """Return the strata in which it depends on the totals whether outcomes raise a difference.
+    """Strata in which the effect of outcomes on a difference depends on the totals.
 
-    Those that go one way together are one entry.
+    Those with the same direction are one entry.
     """
     groups: list[Bools] = []
     if isinstance(metric, Gap):
-        # Where a classifier's own metric rises, or where it does more than count beneath.
+        # Where outcomes count in the numerator, or raise a metric of both classes.
         one, two = (
             each.a != 0 if each.straight else each.a > 0 for each in (metric.first, metric.second)
         )

@@ -15,20 +15,18 @@ from assay.core.metrics import METRICS, sides
 from assay.core.ranking import tops_of, tops_of_target
 from assay.core.targets import NO_GROUPS, Groups, Target
 from assay.core.types import Bools, Floats, Ints
-from assay.core.vocabulary import YES_OR_NO
 from assay.errors import PredictionsError
 
 
 def views_of(
     goal: Goal,
-    classifiers: Sequence[str],  # the k-th is that of bit k in the parts' codes
+    classifiers: Sequence[str],  # the k-th has bit k in the parts' codes
     parts: Parts,  # of all items that any target needs labels of
-    groups: Groups = NO_GROUPS,  # what the bits behind what the classifiers say mean
-    classes: Sequence[str] = YES_OR_NO.names,  # those that items are of
+    groups: Groups = NO_GROUPS,  # meaning of the bits behind the classifiers'
 ) -> tuple[View, ...]:
-    """Return how each target of a goal reads the parts.
+    """How each target of a goal reads the parts.
 
-    Two classifiers; the first part is of items that both say yes to.
+    Two classifiers; the first part has items that both predict yes.
 
     >>> parts = Parts(np.array([0, 1, 2]), np.array([3, 1, 2]), np.array([80.0, 20.0, 20.0]))
     >>> goal = Goal(targets=(Target("precision", "new", within=0.1),
@@ -42,12 +40,13 @@ def views_of(
     every_top = tops_of(goal.targets, classifiers)
     for target, each in zip(goal.targets, goal.goals, strict=True):
         if tops := tops_of_target(target, classifiers):
-            found.append(_top_view(target, each, parts, tuple(map(every_top.index, tops))))
+            columns = [parts.classes + 1 + every_top.index(top) for top in tops]
+            found.append(_top_view(target, each, parts, columns))
             continue
         if target.label == "":
             found.append(_matrix_view(target, each, classifiers, parts, groups))
             continue
-        number = 1 if target.label is None else list(classes).index(target.label)
+        number = 1 if target.label is None else parts.vocabulary.numbers[target.label]
         readings = _readings(target, classifiers, parts, groups, number)
         view = _view(target, each, readings, parts)
         if target.label is not None:
@@ -56,35 +55,35 @@ def views_of(
     return tuple(found)
 
 
-def _top_view(target: Target, goal: Goal, parts: Parts, tops: tuple[int, ...]) -> View:
-    """Return the view of top-k accuracy: of every stratum, with an outcome that is its own.
+def _top_view(target: Target, goal: Goal, parts: Parts, columns: Sequence[int]) -> View:
+    """Return the view of top-k accuracy: of every stratum, with an outcome of its own.
 
-    `tops`: where in `State.in_top` its outcomes are counted.
+    `columns`: columns of `State.outcomes` that count its outcomes.
     """
     sizes = parts.strata_sizes
     none, items = np.zeros_like(sizes), parts.all_items()
     metric: Metric = Ratio(0.0, np.ones_like(sizes), items, none)
-    if len(tops) > 1:
+    if target.minus is not None:
         metric = Linear(none, np.zeros(()), none + 1 / items, -1.0)
     every, strata = np.arange(parts.size.size), np.arange(sizes.size)
-    return View(
-        target.name, goal, metric, every, parts.starts, strata, np.ones_like(sizes), tops=tops
-    )
+    view = View(target.name, goal, metric, every, parts.starts, strata, np.ones_like(sizes))
+    reads = [np.full(every.size, column) for column in columns]
+    return replace(view, reads=reads[0], against=reads[1] if target.minus is not None else None)
 
 
 @dataclass(frozen=True, eq=False)
 class _Calls:
-    """What one classifier calls the parts, and to which of them it was applied."""
+    """One classifier's predicted label of each part, and the parts to which it was applied."""
 
     said: Ints
     inside: Bools
-    items: Floats  # all that it calls each class, (K,)
+    items: Floats  # all items predicted as each class, (K,)
 
     @classmethod
     def of(
         cls, classifier: str | None, classifiers: Sequence[str], parts: Parts, groups: Groups
     ) -> "_Calls":
-        """Return what a classifier calls the parts."""
+        """Return the predicted labels of a classifier by part."""
         name = classifier or ""
         number = classifiers.index(name)
         among = groups.within(parts.classes ** len(classifiers), name, None)
@@ -98,14 +97,14 @@ class _Calls:
 def _matrix_view(
     target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts, groups: Groups
 ) -> View:
-    """Return the view of a metric of all classes: of every stratum, with correct as the outcome."""
+    """Return the view of a metric of all classes: of every stratum, with the outcome "correct"."""
     calls = _Calls.of(target.classifier, classifiers, parts, groups)
     if target.minus is not None:
         other = _Calls.of(target.minus, classifiers, parts, groups)
         return _gap_view(target, goal, calls, other, parts)
     mine = np.flatnonzero(calls.inside)
     starts = np.flatnonzero(np.diff(parts.stratum[mine], prepend=-1))
-    if is_class_mean(target.metric):  # it tells the classes of a stratum apart
+    if is_class_mean(target.metric):  # it separates the classes of a stratum
         starts = np.arange(mine.size)
     stratum = parts.stratum[mine][starts]
     sizes = np.add.reduceat(parts.size[mine], starts)
@@ -125,9 +124,9 @@ def _matrix_view(
 def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: Parts) -> View:
     """Return the view of a difference of metrics of all classes.
 
-    A stratum's items that one classifier alone was applied to are told from those of the other, and
-    from those of both; of these, the ones on which they agree from the rest. Of accuracy what they
-    agree on does not count, if both are of as many items.
+    A stratum's items are split into those of one classifier alone, those of the other, and those of
+    both; the latter into agreement and disagreement. For accuracy, items with agreement do not
+    count if both classifiers have equally many items.
     """
     both = first.inside & second.inside
     apart = both & (first.said != second.said)
@@ -170,7 +169,7 @@ def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: 
 
 
 def whole_view(goal: Goal, says_yes: Bools | None, parts: Parts) -> View:
-    """Return how a single metric reads the parts: as they are, each a stratum."""
+    """Return a single metric's view of the parts: each is a stratum."""
     metric = ratio(goal.metric, parts.size, says_yes)
     every, share = np.arange(parts.size.size), np.ones(parts.size.size)
     return View(goal.metric, goal, metric, every, every, every, share, parts.count, is_whole=True)
@@ -178,7 +177,7 @@ def whole_view(goal: Goal, says_yes: Bools | None, parts: Parts) -> View:
 
 @dataclass(frozen=True, eq=False)
 class _Reading:
-    """What one classifier says of the parts, and which of them its metric is about."""
+    """One classifier's predicted labels of the parts, and the parts that its metric is about."""
 
     name: str
     says: Bools
@@ -187,13 +186,13 @@ class _Reading:
     yes_items: float
 
     def ratio(self, metric: str, order: Ints, sizes: Floats) -> Ratio:
-        """Return its metric over the parts that begin the strata of a view."""
+        """Return the metric over the parts that begin the strata of a view."""
         says, inside = self.says[order], self.inside[order].astype(np.float64)
         whole = ratio(metric, sizes, says, items=self.items, yes_items=self.yes_items)
         return replace(whole, a=whole.a * inside, b=whole.b * inside)
 
     def same_as(self, other: "_Reading") -> bool:
-        """Tell whether another is about the same parts, and says the same of them."""
+        """Whether another is about the same parts, with the same predicted labels."""
         said = (self.inside & self.says, other.inside & other.says)
         return np.array_equal(self.inside, other.inside) and np.array_equal(*said)
 
@@ -201,12 +200,12 @@ class _Reading:
 def _readings(
     target: Target, classifiers: Sequence[str], parts: Parts, groups: Groups, number: int
 ) -> list[_Reading]:
-    """Return how the target's classifiers read the parts; of prevalence nobody's reading."""
+    """How the target's classifiers read the parts; without a classifier for prevalence."""
     found = []
     for name in [name for name in (target.classifier, target.minus) if name] or [""]:
         among = groups.within(parts.classes ** len(classifiers), name, target.slice)
         inside, items = parts.inside(among), parts.all_items(among)
-        if not name:  # what is said does not matter
+        if not name:  # predicted labels do not matter
             found.append(_Reading(name, np.ones_like(inside), inside, items, items))
             continue
         place = classifiers.index(name)
@@ -218,7 +217,7 @@ def _readings(
 def _view(target: Target, goal: Goal, readings: list[_Reading], parts: Parts) -> View:
     _refuse_undefined(target, readings)
     counts = np.zeros(parts.size.size, dtype=np.bool_)
-    # Parts of a stratum that its classifiers speak alike of are one; nothing else matters to it.
+    # Parts of a stratum with the same labels by its classifiers are merged; nothing else matters.
     key = parts.stratum.copy()
     for each in readings:
         counts |= each.inside & np.isin(each.says, sides(target.metric))
@@ -253,7 +252,7 @@ def _without_idle(view: View) -> View:
 
 
 def _refuse_undefined(target: Target, readings: list[_Reading]) -> None:
-    """Raise where a metric has no value as one label is never predicted, or a difference is 0."""
+    """Raise if a metric is undefined as one label is never predicted, or a difference is 0."""
     among = f" with {target.slice}" if target.slice else ""
     for each in readings:
         if not each.inside.any():

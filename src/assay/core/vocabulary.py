@@ -1,39 +1,39 @@
-"""Vocabulary: the classes that items are of, and that people name when they answer.
+"""Vocabulary: the classes of items, and of reviewers' answers.
 
-A campaign of yes and no is the case of two classes, ``no`` and ``yes``, in that order: what a
-classifier says of an item is the number of a class, 0 or 1. Of several classifiers the numbers are
-put together into one **code**, sum_j c_j K^j, with K classes; of yes and no, bit j of the code is
-what the j-th says.
+A yes-or-no campaign has two classes, ``no`` and ``yes``, in that order: a predicted label is the
+number of a class, 0 or 1. The labels of several classifiers are combined into one **code**, sum_j
+c_j K^j, with K classes; for yes and no, bit j of the code is the j-th classifier's label.
 
-Where an item may have several classes, what a classifier says of it is a set of them, and the
-number of a set has a bit for each class: a code is then a number in base 2^K.
+In a multilabel campaign a predicted label is a set of classes, and the number of a set has a bit
+for each class: a code is then a number in base 2^K.
 """
 
 import re
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from assay.core.types import Ints
+from assay.core.types import Bools, Ints
 from assay.errors import DesignError, LabelError, did_you_mean
 
 MOST_CLASSES = 10_000
 MOST_LABELS = 62
-"""The most classes of which an item may have several: a set of them is the bits of a number."""
+"""Maximum number of classes in a multilabel campaign: a set of them is the bits of a number."""
 BETWEEN = "|"
-"""Stands between the classes of an item that has several; no such class has it in its name."""
+"""Separates the classes of an item with several; not allowed in the name of such a class."""
 LONGEST_NAME = 200
 NONE_OF_THESE = "none of these"
-"""The answer that an item is of no class of the vocabulary."""
+"""The answer that an item belongs to no class of the vocabulary."""
 
 RESERVED = (NONE_OF_THESE, "cannot judge", "broken", "skip", "withdrawn", "undo")
-"""What no class can be called: these words say something else where people answer."""
+"""Names that no class can have: these words have another meaning in answers."""
 
 _NUMBER = re.compile(r"[-+]?[0-9]{1,17}(\.[0-9]{1,17})?")
 
@@ -56,15 +56,15 @@ class Vocabulary:
     """
 
     names: tuple[str, ...]  # the classes, each once, in the order of their numbers
-    # Other words for classes, with the name that each stands for.
+    # Aliases of classes, with the name that each stands for.
     aliases: Mapping[str, str] = field(default_factory=dict)
-    # What people should know of a class before they choose it.
+    # Guidelines for reviewers by class.
     guidelines: Mapping[str, str] = field(default_factory=dict)
-    # Whether an item may have several of the classes, or none; otherwise it is of one.
+    # Whether an item may have several classes, or none; otherwise it has one.
     multilabel: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse names that cannot be told apart, or mean something else."""
+        """Refuse names that are ambiguous, or have another meaning."""
         most = MOST_LABELS if self.multilabel else MOST_CLASSES
         if not 2 <= len(self.names) <= most:
             several = ", where an item may have several" if self.multilabel else ""
@@ -111,13 +111,45 @@ class Vocabulary:
         return self.names == YES_OR_NO.names and not self.multilabel
 
     @property
+    def has_matrix(self) -> bool:
+        """Whether items have one class each, other than no and yes: there is a confusion matrix."""
+        return not self.multilabel and not self.is_yes_or_no
+
+    @property
+    def default_metric(self) -> str:
+        """The default metric."""
+        return "accuracy" if self.has_matrix else "precision"
+
+    @property
+    def bits(self) -> int:
+        """Number of yes-or-no questions that a classifier answers about an item."""
+        return len(self) if self.multilabel else 1
+
+    @property
     def kinds(self) -> int:
-        """How many things a classifier can say of an item: a class; or any set of them."""
+        """Number of possible predicted labels of an item: the classes, or all sets of them."""
         return 2 ** len(self) if self.multilabel else len(self)
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """Answers to choose from: yes before no; for other classes, none of these comes last."""
+        return ("yes", "no") if self.is_yes_or_no else (*self.names, NONE_OF_THESE)
+
+    @property
+    def question(self) -> str:
+        """Default question to reviewers about an item."""
+        if self.is_yes_or_no:
+            return "Is it positive?"
+        return "Which classes does it have?" if self.multilabel else "Which class is it?"
+
+    @property
+    def kinds_in_words(self) -> str:
+        """Name of these kinds."""
+        return "sets of classes" if self.multilabel else "classes"
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
-        """The number of every class."""
+        """Number of each class."""
         return {name: number for number, name in enumerate(self.names)}
 
     @cached_property
@@ -126,40 +158,52 @@ class Vocabulary:
         return words | {_folded(name): name for name in self.names}
 
     def number(self, name: str) -> int:
-        """Return the number of a class, or of `NONE_OF_THESE`: one behind the last.
+        """Return the number of a class, or of `NONE_OF_THESE`: one after the last class.
 
-        Where an item may have several, it is the number of the set that `joined` has written.
+        In a multilabel campaign it is the number of the set written by `joined`.
         """
         if self.multilabel:
             return sum(1 << self.numbers[each] for each in self.parted(name))
         return len(self.names) if name == NONE_OF_THESE else self.numbers[name]
 
     def joined(self, names: Iterable[str]) -> str:
-        """Return a set of classes as text, in their order; or that it is none."""
+        """Return a set of classes as text, in their order; or the text for none."""
         among = set(names)
         return BETWEEN.join(name for name in self.names if name in among) or NONE_OF_THESE
 
     def parted(self, text: str) -> tuple[str, ...]:
-        """Return the classes of what `joined` returned; where an item has one, that."""
+        """Classes in the result of `joined`; with one class per item, that class."""
         if text == NONE_OF_THESE:
             return ()
         return tuple(text.split(BETWEEN)) if self.multilabel else (text,)
 
     def held(self, number: int) -> tuple[str, ...]:
-        """Return the classes in what a classifier says of an item: one, or those of a set."""
+        """Classes in a number: one, or those of a set; none for the number of none."""
         if not self.multilabel:
-            return (self.names[number],)
+            return self.names[number : number + 1]
         return tuple(name for place, name in enumerate(self.names) if number >> place & 1)
+
+    def says(self, said: Ints, number: int) -> Bools:
+        """Whether predicted labels, by number, are a class or contain it."""
+        return np.asarray(said >> number & 1 > 0 if self.multilabel else said == number)
+
+    def counted_by(self, number: int) -> tuple[int, ...]:
+        """Numbers of the classes that count an answer of this number.
+
+        A label of an item with several classes counts for each; one of none has the number after
+        the last.
+        """
+        return tuple(self.numbers[name] for name in self.held(number)) or (len(self),)
 
     @cached_property
     def _by_number(self) -> Mapping[float, str]:
-        """The classes whose names are numbers; not where two names are the same one."""
+        """Classes whose names are numbers, unless two names are the same number."""
         numbers = [(float(name), name) for name in self.names if _NUMBER.fullmatch(name)]
         often = Counter(number for number, _ in numbers)
         return {number: name for number, name in numbers if often[number] == 1}
 
     def find(self, value: object) -> str | None:
-        """Return the class that a value stands for, as `name_of` does; None where it is none."""
+        """Return the class that a value stands for, as in `name_of`; None if there is none."""
         text = str(value)
         word = _folded(text)
         if word in self._words:
@@ -169,10 +213,10 @@ class Vocabulary:
         return self._by_number.get(float(word)) if _NUMBER.fullmatch(word) else None
 
     def name_of(self, value: object) -> str:
-        """Return the class that a value stands for, or raise `LabelError`.
+        """Return the class that a value stands for; raise `LabelError` if there is none.
 
-        It is a name or an alias, in any case; or a number that only one name is, as files write
-        it: 9.0 is the class 9.
+        It is a name or an alias, in any case; or a number that only one name is: 9.0 is the class
+        9.
         """
         if (found := self.find(value)) is not None:
             return found
@@ -180,21 +224,22 @@ class Vocabulary:
         raise LabelError(f"{value!r} is not a class", details=details, hint=near)
 
     def unknown(self, value: object) -> tuple[str, str]:
-        """Return what to say of a value that is no class: the classes, and the nearest if any."""
+        """Error details for a value that is no class: the classes, and the nearest one if any."""
         few = ", ".join(self.names[:8]) + (", …" if len(self.names) > 8 else "")
         near = self.nearest(value)
         return f"{len(self):,} classes: {few}", f"did you mean {near!r}?" if near else ""
 
     def nearest(self, value: object) -> str:
-        """Return the name or alias that is written most like a value; empty where none is."""
+        """Return the name or alias most similar to a value; empty if none is similar."""
         words = {_folded(word): word for word in [*self.aliases, *self.names]}
         near = get_close_matches(_folded(str(value)), words, n=1)
         return words[near[0]] if near else ""
 
     def extended(self, more: "Iterable[str] | Vocabulary") -> "Vocabulary":
-        """Return these classes, and behind them those of others that are none of these yet.
+        """Return the these classes, followed by the others' classes that are new.
 
-        The numbers of these stay. What is a name or an alias here, in any case, is no new class.
+        The numbers of these stay the same. A name or an alias of these, in any case, is no new
+        class.
 
         >>> Vocabulary(("b", "a"), {"alpha": "a"}).extended(["A", "alpha", "c"]).names
         ('b', 'a', 'c')
@@ -219,7 +264,7 @@ class Vocabulary:
         return replace(self, names=(*self.names, *new), aliases=aliases, guidelines=guidelines)
 
     def code(self, said: Sequence[Ints]) -> Ints:
-        """Return the codes of what several classifiers say, each an array of class numbers.
+        """Codes of several classifiers' predicted labels, each an array of class numbers.
 
         >>> Vocabulary(("a", "b", "c")).code([np.array([2, 0]), np.array([1, 2])])
         array([5, 6])
@@ -230,7 +275,7 @@ class Vocabulary:
         return np.asarray(total)
 
     def said(self, code: Ints, classifier: int) -> Ints:
-        """Return the numbers of what one classifier says, from codes.
+        """Numbers of one classifier's predicted labels, from codes.
 
         >>> Vocabulary(("a", "b", "c")).said(np.array([5, 6]), 1)
         array([1, 2])
@@ -238,7 +283,7 @@ class Vocabulary:
         return np.asarray(code // self.kinds**classifier % self.kinds)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what JSON can carry; `from_dict` restores it."""
+        """Return the vocabulary as JSON values; `from_dict` restores it."""
         more = {
             "aliases": dict(self.aliases),
             "guidelines": dict(self.guidelines),
@@ -248,7 +293,7 @@ class Vocabulary:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any] | None) -> Self:
-        """Restore what `to_dict` returned; campaigns from before there were classes have none."""
+        """Restore the result of `to_dict`; campaigns from before classes existed have none."""
         if stored is None:
             return cls(("no", "yes"))
         aliases, guidelines = stored.get("aliases", {}), stored.get("guidelines", {})
@@ -257,7 +302,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, values: Iterable[object]) -> Self:
-        """Return the classes that values are, sorted: numbers as numbers, others as texts.
+        """Return the sorted classes of values: numbers as numbers, others as text.
 
         >>> Vocabulary.of([10, 9, 10]).names, Vocabulary.of(["b", "a"]).names
         (('9', '10'), ('a', 'b'))
@@ -299,4 +344,50 @@ def _refuse_between(words: Iterable[object]) -> None:
 
 
 YES_OR_NO = Vocabulary(("no", "yes"))
-"""The two classes of a campaign that asks whether an item is positive."""
+"""The two classes of a yes-or-no campaign."""
+
+
+class OfClasses(ABC):
+    """Base class of objects whose items have classes."""
+
+    @property
+    @abstractmethod
+    def vocabulary(self) -> Vocabulary:
+        """The classes."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes in the order of their numbers; default: no and yes."""
+        return self.vocabulary.names
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether an item may have several of the classes."""
+        return self.vocabulary.multilabel
+
+    @property
+    def of_classes(self) -> bool:
+        """Whether there are classes other than yes and no."""
+        return not self.vocabulary.is_yes_or_no
+
+
+class Named(Protocol):
+    """Items with predicted classes."""
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes in the order of their numbers; default: no and yes."""
+
+    @property
+    def multilabel(self) -> bool:
+        """Whether an item may have several of the classes."""
+
+
+def vocabulary_of(found: Named) -> Vocabulary:
+    """Return the classes of items, without guidelines for reviewers."""
+    return _vocabulary(found.classes, found.multilabel)
+
+
+@lru_cache(maxsize=8)
+def _vocabulary(names: tuple[str, ...], multilabel: bool, /) -> Vocabulary:
+    return Vocabulary(names, multilabel=multilabel)

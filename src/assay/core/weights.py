@@ -44,15 +44,15 @@ _ALL = 50  # all weights together are at most 2^50 impressions
 _LARGEST = 1024  # 2^1024 is more than float64 can hold
 
 CardAt = Callable[[int], tuple[Id, int] | None]
-"""The id and the weight of a deck's card at a position; None where it does not lie there yet."""
+"""The id and the weight of the card at a position of a deck; None if it is not there yet."""
 
 
 def impressions(weights: Floats) -> Ints:
-    """Return weights as whole numbers of impressions, 2^49 to 2^50 in all.
+    """Weights as whole numbers of impressions, 2^49 to 2^50 in all.
 
-    So many that a sample of them leaves as good as all behind, and drawing them with or without
-    replacement is the same; so few that sums of them are exact. The factor is a power of two: whole
-    weights keep their proportions exactly, others to one impression. None above 0 gets none.
+    This is enough that drawing with or without replacement makes no difference, and few enough that
+    sums are exact. The factor is a power of two: whole weights keep their proportions exactly,
+    others to one impression. None above 0 gets none.
 
     `weights`, (N,): above 0, with a finite sum.
 
@@ -65,7 +65,7 @@ def impressions(weights: Floats) -> Ints:
 
 
 def as_impressions(weights: Floats, exponent: int) -> Ints:
-    """Return weights above 0 as impressions: times a power of two, rounded, at least 1.
+    """Weights above 0 as impressions: times a power of two, rounded, at least 1.
 
     >>> as_impressions(np.array([0.1, 2.5, 3.0]), 1)
     array([1, 5, 6])
@@ -74,12 +74,11 @@ def as_impressions(weights: Floats, exponent: int) -> Ints:
 
 
 def factor_exponent(total: float, size: int, weights: Callable[[], Iterable[Floats]]) -> int:
-    """Return the power of two that makes impressions of weights, whatever order they are added in.
+    """Return the power of two that scales weights to impressions, for any order of summation.
 
     It follows from the exact sum S: with 2^(e - 1) <= S < 2^e it is 50 - e. A sum in floating point
-    is off by less than a part n 2^-52 of it, in any order. Only where a power of two lies within
-    that is it asked on which side of it S is, and `fsum`, which rounds once, tells the sign of the
-    difference exactly.
+    is off by less than a part n 2^-52 of it, in any order. Only if a power of two lies within that
+    is the side of S computed: `fsum`, which rounds once, gives the exact sign of the difference.
 
     `weights`: returns them all, in pieces.
 
@@ -100,7 +99,7 @@ def factor_exponent(total: float, size: int, weights: Callable[[], Iterable[Floa
 
 
 def first_arrivals(numbers: Words, weights: Ints) -> Floats:
-    """Return when each item comes first, given its number in the deck and its impressions.
+    """Time of each item's first arrival, by its number in the deck and its impressions.
 
     >>> first_arrivals(np.array([2**63, 2**63], dtype=np.uint64), np.array([1, 2])).round(4)
     array([0.6931, 0.3466])
@@ -110,7 +109,7 @@ def first_arrivals(numbers: Words, weights: Ints) -> Floats:
 
 
 def waiting_time(id: Id, weight: int, seed: int, j: int) -> float:
-    """Return the time between an item's arrivals j - 1 and j, in plain Python; they count from 0.
+    """Time between an item's arrivals j - 1 and j (from 0), in plain Python.
 
     >>> once, twice = waiting_time("a", 1, seed=7, j=0), waiting_time("a", 2, seed=7, j=0)
     >>> once == 2 * twice
@@ -122,9 +121,9 @@ def waiting_time(id: Id, weight: int, seed: int, j: int) -> float:
 
 @lru_cache(maxsize=1024)
 def seed_of_arrival(seed: int, j: int) -> int:
-    """Return the seed under which an item's number tells of its arrival j, from 0.
+    """Return the seed under which an item's number gives its arrival j, from 0.
 
-    The first is the deck's own: the item that has the smallest number is the first to come.
+    Arrival 0 has the deck's own seed: the item with the smallest number arrives first.
 
     >>> seed_of_arrival(7, 0), seed_of_arrival(7, 1)
     (7, 5745583054860762835)
@@ -136,7 +135,7 @@ def seed_of_arrival(seed: int, j: int) -> int:
 
 
 class Arrivals:
-    """The arrivals at one stratum, in their order, found as far as they are asked for.
+    """The arrivals at one stratum, in order, computed on demand.
 
     `seed`: of the deck; `size`: the items of the stratum.
 
@@ -154,10 +153,10 @@ class Arrivals:
         self._cards: list[tuple[Id, int]] = []  # from the top of the deck
         self._met = 0  # items that have arrived
         self.order: list[tuple[int, int]] = []
-        """Of each arrival the card's position in the deck, and which of its arrivals it is."""
+        """Each arrival: the card's position in the deck, and the number of its arrival."""
 
     def reach(self, count: int, card_at: CardAt) -> bool:
-        """Find the first `count` arrivals; tell whether the deck reaches so far."""
+        """Find the first `count` arrivals; return whether the deck reaches that far."""
         while len(self.order) < count:
             # Cards lie in the order of their first arrivals: the next comes before all below it.
             if self._met == len(self._cards) < self._size:
@@ -177,44 +176,43 @@ class Arrivals:
         heappush(self._next, (since + waiting_time(id, weight, self._seed, j), position, j))
 
 
-# Draws that put back what was drawn, of items that are soon all known.
+# Draws with replacement from strata that are soon fully known.
 #
-# Where impressions are drawn in proportion to weight (`core.weights`), a few items may be most of
-# what there is: they come again and again, at no cost. Draws with replacement never say that all
-# is known. But a stratum whose every item has been looked at is known, as by a census, and
-# `settle` says so in the tallies: the statistics then treat it as they do any stratum that was
-# labelled to its last item. And of any other stratum the outcomes that were found, by weight, and
-# the weight that is left leave only so much possible.
+# If impressions are drawn in proportion to weight (`core.weights`), a few items may have most of
+# the weight: they are drawn repeatedly, at no cost. Draws with replacement never show that all is
+# known. But a stratum whose items have all been looked at is known, as by a census, and `settle`
+# puts that into the tallies: the statistics then treat it like any fully labelled stratum. In other
+# strata the weight of the found outcomes and the remaining weight bound the possible outcomes.
 
-_GRID = 2.0**20  # parts of a draw; so that what is judged and what is not add up to the last bit
+_GRID = 2.0**20  # parts of a draw; so that judged and unjudged items add up to the last bit
 
 
 @dataclass(frozen=True, eq=False)
 class DistinctItems:
     """The items behind the draws, each counted once, by stratum; arrays of shape (H,)."""
 
-    dealt: Floats  # items that were drawn at all
+    dealt: Floats  # all items that were drawn
     # judged, unjudged: those with a yes or no, and those that could not be judged.
     judged: Floats
     unjudged: Floats
-    # judged_weight, outcome_weight, unjudged_weight: the impressions of the former, of those of
-    # them with the outcome, and of the latter.
+    # judged_weight, outcome_weight, unjudged_weight: the impressions of the judged items, of those
+    # with the outcome, and of the unjudged ones.
     judged_weight: Floats
     outcome_weight: Floats
     unjudged_weight: Floats
 
     def gathered(self, gather: Callable[[Floats], Floats]) -> "DistinctItems":
-        """Return the same counts, each put together by a function."""
+        """Return the same counts, each aggregated by a function."""
         return DistinctItems(*map(gather, vars(self).values()))
 
     def is_known(self, items: Floats) -> Bools:
-        """Return the strata, of so many items, that were looked at to the last one."""
+        """Strata, with these items, whose items have all been looked at."""
         return np.asarray(self.judged + self.unjudged >= items)
 
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """Tallies and the metric of them, with what is known of the items told in them.
+    """Tallies and metric with fully known strata settled.
 
     `least` and `most` are the fewest and the most outcomes that each stratum can have.
     """
@@ -226,7 +224,7 @@ class Settled:
 
 
 def settle(tallies: Tallies, metric: Metric, once: DistinctItems, items: Floats) -> Settled:
-    """Return the tallies, and the metric of them, with what is known in full told so.
+    """Tallies and metric in which fully known strata are known to the statistics, too.
 
     `items`, (H,): the items of each stratum.
 

@@ -1,4 +1,4 @@
-"""Files of labels: formats in which items go out to be judged and labels come back."""
+"""Files of labels: formats in which items are exported and labels imported."""
 
 from assay.lazy import on_demand
 

@@ -1,10 +1,10 @@
-"""Argilla 2: records as `Record.from_dict` takes them, and answers from its exports.
+"""Argilla 2: records for `Record.from_dict`, and answers from its exports.
 
-`Record.to_dict` and `dataset.records.to_json` leave out whether a response was submitted,
-discarded, or is only a draft; ``to_list(flatten=True)`` tells. So a response whose status is not
-told is taken only where it must have been submitted: it is its record's only one, and the record is
-completed. Discarded is a skip, a draft is nothing yet, suggestions are never written or read. A
-text question `comment`, where there is one, holds what a user wrote beside the answer.
+`Record.to_dict` and `dataset.records.to_json` omit whether a response was submitted, discarded, or
+is only a draft; ``to_list(flatten=True)`` includes it. So a response without a status is accepted
+only if it must have been submitted: it is its record's only one, and the record is completed.
+Discarded is a skip, a draft is ignored, and suggestions are never written or read. An optional text
+question `comment` has the user's comment.
 
 References
 ----------
@@ -28,9 +28,9 @@ _HOW = "json.dump(dataset.records.to_list(flatten=True), file) tells"
 
 
 def write_batch(batch: Batch) -> bytes:
-    """Return one record an item: our id is its id, and what it shows are its fields.
+    """One record per item: our id is its id, and the displayed columns are its fields.
 
-    Argilla's names have small letters, digits, - and _ only: columns become `text_1` and so on.
+    Argilla's names may only have small letters, digits, - and _: columns become `text_1` and so on.
     """
     if any(str(item.id) == "" for item in batch.items):
         raise InputError("an item has an empty id, which Argilla takes for none")
@@ -55,14 +55,14 @@ def write_batch(batch: Batch) -> bytes:
 
 
 def config(batch: Batch) -> bytes | None:
-    """Return the labels of the question, as a list; of yes and no, nothing."""
+    """Labels of the question, as a list; None for yes and no."""
     if batch.classes.is_yes_or_no:
         return None
     return ascii_json(answers_to(batch.classes), indent=1)
 
 
 def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
-    """Yield every response to the question, by whoever gave it."""
+    """Yield every response to the question, by any user."""
     for where, record in records_of(content, limits, "record"):
         try:
             questions = _questions(record)
@@ -102,9 +102,9 @@ def _row(where: str, record: dict[str, Any], response: _Response, *, alone: bool
 
 
 def _questions(record: dict[str, Any]) -> list[str]:
-    """Return the questions that a record has responses to, nested or flattened."""
+    """Questions with responses in a record, nested or flattened."""
     if "fields" not in record:
-        # Where one record has responses, all have the keys.
+        # If one record has responses, all have the keys.
         names = [key for key, value in record.items() if key.endswith(_FLAT) and value is not None]
         return [name.removesuffix(_FLAT) for name in names]
     responses = record.get("responses")
@@ -114,7 +114,7 @@ def _questions(record: dict[str, Any]) -> list[str]:
 
 
 def _responses(record: dict[str, Any], question: str) -> list[_Response]:
-    """Return the responses to a question: nested, as `to_dict` has them, or flattened."""
+    """Responses to a question: nested, as in `to_dict`, or flattened."""
     if "fields" in record:
         given = record["responses"][question]
         if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
@@ -128,7 +128,7 @@ def _responses(record: dict[str, Any], question: str) -> list[_Response]:
 
 
 def _ours(questions: Iterable[str]) -> list[str]:
-    """Return the question that is ours, if there is one: so called, or the only one."""
+    """Name of our question, if there is one: by its name, or the only one."""
     others = [each for each in questions if each != _COMMENT]
     if _QUESTION in others or len(others) <= 1:
         return [_QUESTION] if _QUESTION in others else others

@@ -1,4 +1,4 @@
-"""Content of a file or an upload, with limits on what it may unpack to."""
+"""Content of a file or an upload, with limits on its unpacked size."""
 
 import codecs
 import gzip
@@ -22,10 +22,10 @@ _MOST_OF_FILE = 1_000_000_000  # bytes; the memory holds them, and their text be
 
 
 class Content:
-    """Bytes that are read when they are needed.
+    """Bytes that are read when needed.
 
-    `source`: a file, or what an upload brought; one that gzip packed is unpacked; `encoding`: how
-    its text is written, such as latin-1; UTF-8, or UTF-16 with a mark, when left out.
+    `source`: a file, or the bytes of an upload; gzip is unpacked; `encoding`: encoding of its text,
+    such as latin-1; default: UTF-8, or UTF-16 with a byte order mark.
 
     >>> Content(b"id,label").text()
     'id,label'
@@ -40,19 +40,19 @@ class Content:
 
     @property
     def suffix(self) -> str:
-        """The end of the file's name, in small letters; an upload has none."""
+        """Suffix of the file's name, in small letters; empty for an upload."""
         name = "" if self.path is None else self.path.name.lower().removesuffix(_PACKED)
         return PurePath(name).suffix
 
     def data(self) -> bytes:
-        """Return all of it."""
+        """Return the whole content."""
         if self._data is None:
             given = self._read() if self._given is None else self._given
             self._data = self._unpacked(given)
         return self._data
 
     def _unpacked(self, data: bytes) -> bytes:
-        """Return what gzip packed, up to a limit, and anything else as it is."""
+        """Unpacked gzip data, up to a limit; anything else is unchanged."""
         packed = data.startswith(_GZIP)
         if not packed and self.path is not None and self.path.name.lower().endswith(_PACKED):
             raise InputError(
@@ -76,7 +76,7 @@ class Content:
         return found
 
     def check(self) -> Path:
-        """Return the path of a file that ends; raise where it is none."""
+        """Path of a regular file; raise for anything else."""
         path = Path(self.name)
         try:
             refuse_no_file(path)
@@ -94,7 +94,7 @@ class Content:
     def _read(self) -> bytes:
         path = self.check()
         try:
-            # What has become a pipe meanwhile is opened without waiting for who writes it.
+            # If it has become a pipe meanwhile, opening it does not wait for a writer.
             opened = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
             with os.fdopen(opened, "rb") as file:
                 refuse_no_file(path, os.fstat(file.fileno()).st_mode)
@@ -106,12 +106,12 @@ class Content:
         return data
 
     def text(self) -> str:
-        """Return it as text, without a byte order mark."""
+        """Return the content as text, without a byte order mark."""
         return decoded(self.data(), self.name, self._encoding)
 
 
 def decoded(data: bytes, name: str, encoding: str | None = None) -> str:
-    r"""Return bytes as text, or say where they are none, and what they may be.
+    r"""Bytes as text; raise if they are not, with a guess at the encoding.
 
     >>> decoded("café".encode("utf-16"), "a.csv"), decoded(b"caf\xe9", "a.csv", "latin-1")
     ('café', 'café')
@@ -136,22 +136,22 @@ def decoded(data: bytes, name: str, encoding: str | None = None) -> str:
         ) from None
 
 
-# How much a file of labels may hold.
+# Size limits of a file of labels.
 
 
 class LimitError(LabelError):
-    """A file of labels is larger than it may be."""
+    """A file of labels is too large."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that is taken from one file, which may be a stranger's upload."""
+    """Limits of one file, which may be an untrusted upload."""
 
     rows: int = 100_000  # rows, whether they have a label or not
     field: int = 1_000_000  # characters of one field
 
     def check_rows(self, rows: int, name: str) -> None:
-        """Raise where there are too many rows."""
+        """Raise if there are too many rows."""
         if rows > self.rows:
             raise LimitError(
                 f"{name} has more than {self.rows:,} rows; nothing was recorded",
@@ -159,7 +159,7 @@ class Limits:
             )
 
     def check_field(self, value: object, name: str, where: str) -> None:
-        """Raise where a text is too long; one anywhere inside, where a value has parts."""
+        """Raise if a text is too long, also one nested in a value."""
         for text in texts_in(value):
             if len(text) > self.field:
                 raise LimitError(
@@ -172,15 +172,15 @@ class Limits:
 UNLIMITED = Limits(rows=sys.maxsize, field=sys.maxsize)
 
 
-# Zips from strangers: what they hold, but no more than fits, whatever they say of themselves.
+# Untrusted zips: their files, up to limits that do not depend on their own claims.
 
 MOST_BYTES = 100_000_000  # of all that a zip holds
 _MOST_FILES = 1_000
-_ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # what files begin with; the second is empty
-_FILE, _HEAD = b"PK\x03\x04", 30  # what stands before each file: its beginning, its bytes
-_ENTRY = b"PK\x01\x02"  # what each entry of the table of contents begins with
+_ZIPS = (b"PK\x03\x04", b"PK\x05\x06")  # first bytes of a zip; the second is for an empty one
+_FILE, _HEAD = b"PK\x03\x04", 30  # header of each file: its first bytes, its length
+_ENTRY = b"PK\x01\x02"  # first bytes of an entry in the table of contents
 _ENCRYPTED = 1  # the bit of an entry's flags
-# Of these alone Python unpacks no more than it is asked for: bzip2 and LZMA fill the memory.
+# Only for these does Python unpack no more than requested: bzip2 and LZMA fill the memory.
 _BOUNDED = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 _ZSTD = 93  # Zstandard, by APPNOTE 4.4.5
 _UNREADABLE = (
@@ -190,12 +190,12 @@ _UNREADABLE = (
 
 
 def is_zip(content: Content) -> bool:
-    """Tell whether a file is a zip."""
+    """Whether a file is a zip."""
     return content.data().startswith(_ZIPS)
 
 
 def unzip(content: Content, suffix: str) -> list[tuple[str, Content]]:
-    """Return the files of a zip whose names end so; raise rather than unpack a bomb."""
+    """Files of a zip whose names end in `suffix`; raise for a zip bomb."""
 
     def wanted(info: zipfile.ZipInfo) -> bool:
         return info.filename.endswith(suffix)
@@ -205,14 +205,14 @@ def unzip(content: Content, suffix: str) -> list[tuple[str, Content]]:
 
 def unzip_each(
     content: Content,
-    wanted: Callable[[zipfile.ZipInfo], bool],  # tells which of its entries are
+    wanted: Callable[[zipfile.ZipInfo], bool],  # selects entries
     *,
     most_files: int = _MOST_FILES,  # how many files a zip may hold, wanted or not
-    # Whether files may be compressed by Zstandard, which Python unpacks from 3.14 on.
+    # Whether files may be compressed with Zstandard, which Python supports from 3.14 on.
     zstd: bool = False,
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield files of a zip one after the other; raise rather than unpack a bomb."""
-    # Counted before the table of contents is read, which would itself fill the memory.
+    """Yield files of a zip one after the other; raise for a zip bomb."""
+    # Counted before the table of contents is read, which could itself fill the memory.
     if content.data().count(_ENTRY) > most_files:
         raise LimitError(
             f"{content.name} holds more than {most_files:,} files, and is not unpacked"
@@ -257,7 +257,7 @@ def _unpack(
 
 
 def _by_zstd(zipped: bytes, info: zipfile.ZipInfo, most: int) -> bytes:
-    """Return at most so many bytes of a file in a zip that Zstandard compressed."""
+    """At most `most` bytes of a file in a zip that is compressed with Zstandard."""
     head = zipped[info.header_offset : info.header_offset + _HEAD]
     if len(head) < _HEAD or not head.startswith(_FILE):
         raise zipfile.BadZipFile(f"{info.filename!r} is not where the table of contents says")

@@ -1,10 +1,10 @@
 """doccano's text classification, as JSONL.
 
-doccano takes `text` and `label` from each line and keeps all else as metadata, which comes back in
-its export beside an `id` of its own [1]_. So our id travels as `assay_id`. It guesses at encodings
-and refuses empty texts; what is written here is ASCII, and no text is empty. It exports a zip of
-files: ``all.jsonl`` where users share their labels, otherwise ``USERNAME.jsonl`` for each. What
-they wrote beside a text is a list, `Comments`; it becomes one comment.
+doccano reads `text` and `label` from each line and keeps all else as metadata, which its export
+returns beside its own `id` [1]_. So our id is stored as `assay_id`. doccano guesses encodings and
+rejects empty texts; so files written here are ASCII, and no text is empty. It exports a zip of
+files: ``all.jsonl`` if users share their labels, otherwise ``USERNAME.jsonl`` for each. Comments on
+a text are a list, `Comments`; they become one comment.
 
 References
 ----------
@@ -27,11 +27,11 @@ ID = "assay_id"
 _COMMENTS = "Comments"
 _MOST_KEYS = 9  # classes that have a key each: 1 to 9
 _KEYS = {Answer.NONE_OF_THESE: "0", Answer.CANNOT_JUDGE: "c", Answer.BROKEN: "b"}
-_SHARED = "all"  # what doccano calls the file of everybody's labels
+_SHARED = "all"  # doccano's name for the file of all labels
 
 
 def write_batch(batch: Batch) -> bytes:
-    """Return one line an item, with no label yet."""
+    """One line per item, with no label yet."""
     lines = [
         ascii_json({"text": _text(item, batch.columns), "label": [], ID: str(item.id)})
         for item in batch.items
@@ -40,7 +40,7 @@ def write_batch(batch: Batch) -> bytes:
 
 
 def config(batch: Batch) -> bytes | None:
-    """Return the labels as doccano imports them, with keys for nine; of yes and no, nothing."""
+    """Labels in doccano's import format, with keys for up to nine; None for yes and no."""
     if batch.classes.is_yes_or_no:
         return None
     few = len(batch.classes) <= _MOST_KEYS
@@ -53,7 +53,7 @@ def config(batch: Batch) -> bytes | None:
 
 
 def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
-    """Yield what each line says; of a zip, what the lines of each file in it say."""
+    """Yield the row of each line; of a zip, the rows of each file in it."""
     if not is_zip(content):
         yield from _rows(content, limits)
         return
@@ -70,7 +70,7 @@ def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
 
 
 def _text(item: Item, columns: tuple[str, ...]) -> str:
-    """Return all that reviewers see, as doccano shows one text."""
+    """All that reviewers see, as one text for doccano."""
     if len(columns) == 1 and (only := as_text(item[columns[0]])):
         return only
     if not columns:

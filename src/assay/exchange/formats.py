@@ -1,4 +1,4 @@
-"""The formats that labels travel in, and how to tell them apart."""
+"""Formats of label files, and how to recognize them."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -24,22 +24,22 @@ from assay.exchange.workbook import is_workbook
 
 @dataclass(frozen=True)
 class Format:
-    """A format: what it is called, and what reads and writes it."""
+    """A format: its name, and functions that read and write it."""
 
     name: str
     suffix: str
     media_type: str
     read: Callable[[Content, Columns, Limits], Iterable[Row]]  # from a file's content to its rows
-    # write_batch, write_labels: from items to judge, or labels, to a file's content.
+    # write_batch, write_labels: from items to label, or labels, to a file's content.
     write_batch: Callable[[Batch], bytes] | None = None
     write_labels: Callable[[Sheet], bytes] | None = None
-    # From items to judge to what the tool must be told before it takes them; None where that is
-    # little enough to type.
+    # From items to label to a configuration that the tool needs first; None if that is quick to
+    # type.
     config: Callable[[Batch], bytes | None] | None = None
     config_suffix: str = ""  # how the name of a file with that ends, behind the other file's
 
     def config_of(self, batch: Batch) -> bytes | None:
-        """Return what the tool must be told before it takes items; None where that is nothing."""
+        """Return the configuration that the tool needs before it imports items; None if none."""
         return None if self.config is None else self.config(batch)
 
 
@@ -82,13 +82,13 @@ _ALL = (
     Format("parquet", ".parquet", "application/vnd.apache.parquet", parquet_rows),
 )
 FORMATS = {each.name: each for each in _ALL}
-"""What `assay import` reads, by name; `assay export` writes those that can be written."""
+"""Formats that `assay import` reads, by name; `assay export` writes those with a writer."""
 
-_PARQUET = b"PAR1"  # what such a file begins with
+_PARQUET = b"PAR1"  # first bytes of such a file
 
 
 def find_format(name: str) -> Format:
-    """Return the format of this name, or raise with those there are.
+    """Format of this name; raise if there is none.
 
     >>> find_format("doccano").suffix
     '.jsonl'
@@ -103,7 +103,7 @@ def find_format(name: str) -> Format:
 
 
 def format_of(content: Content) -> Format:
-    """Return the format of a file, told from how its name ends and what it begins with.
+    """Format of a file, from the suffix of its name and its first bytes.
 
     >>> format_of(Content(b"id,label")).name
     'csv'
@@ -128,7 +128,7 @@ def _of_list(text: str, name: str) -> str:
     try:
         first = next(iter(json.loads(text)), None)
     except (ValueError, RecursionError):
-        first = None  # what is wrong with it is told when it is read
+        first = None  # reading it reports the problem
     keys = first.keys() if isinstance(first, dict) else ()
     if "data" in keys or "annotation_id" in keys:
         return "label-studio"
@@ -148,6 +148,6 @@ def _of_lines(text: str) -> str:
         first = json.loads(text.split("\n", 1)[0])
     except (ValueError, RecursionError):
         return "jsonl"
-    # Of items that may have several classes, lines of ours may have a list, too, and no text.
+    # If items may have several classes, our own lines may have a list, too, and no text.
     ours = "text" not in first and doccano.ID not in first
     return "doccano" if isinstance(first.get("label"), list) and not ours else "jsonl"

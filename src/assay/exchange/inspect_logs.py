@@ -1,9 +1,9 @@
-"""Logs of Inspect: what a scorer said of each sample.
+"""Logs of Inspect: a scorer's values for each sample.
 
-Inspect (https://inspect.aisi.org.uk) writes ``.eval``, a zip whose files Zstandard or deflate
-compressed, or one ``.json``. A sample has an id, an epoch and the values of one scorer or several.
-A value is C, I, P or N, a word, or a number, and counts as Inspect's `value_to_float` counts it; of
-P, which is neither, there is only a score.
+Inspect (https://inspect.aisi.org.uk) writes ``.eval``, a zip of files compressed with Zstandard or
+deflate, or one ``.json``. A sample has an id, an epoch and the values of one or several scorers. A
+value is C, I, P or N, a word, or a number, and is converted like Inspect's `value_to_float`; P,
+which is neither yes nor no, has only a score.
 """
 
 import re
@@ -25,7 +25,7 @@ _SUMMARIES = re.compile(r"_journal/summaries/(\d+)\.json")
 
 @dataclass(frozen=True)
 class Scored:
-    """What a scorer said of a sample, once."""
+    """One value of a scorer for a sample."""
 
     where: str
     id: object
@@ -35,7 +35,7 @@ class Scored:
 
 @dataclass(frozen=True)
 class InspectLog:
-    """All that a scorer said in a log; `notes` are what a careful reader should know."""
+    """All values of a scorer in a log; `notes` are caveats."""
 
     scorer: str
     rows: tuple[Scored, ...]
@@ -45,9 +45,9 @@ class InspectLog:
 def read_inspect(
     content: Content, document: Mapping[str, Any] | None, scorer: str | None
 ) -> InspectLog:
-    """Return what a scorer said in a log.
+    """Values of a scorer in a log.
 
-    `document`: all that a JSON log holds; None for a zip.
+    `document`: the whole JSON log; None for a zip.
     """
     status, samples = _of_zip(content) if document is None else _of_json(content, document)
     found: list[tuple[str, object, dict[str, object]]] = []
@@ -70,7 +70,7 @@ def read_inspect(
 
 
 def json_document(content: Content, text: str) -> Any:
-    """Return what a text holds, or say what is wrong with it."""
+    """JSON document in a text; raise if it is invalid."""
     try:
         return read_json(text, at_most=_MOST_VALUES)
     except (ValueError, RecursionError) as error:
@@ -89,7 +89,7 @@ def _of_json(content: Content, document: Mapping[str, Any]) -> tuple[str, Iterab
 
 
 def _of_zip(content: Content) -> tuple[str, Iterable[Any]]:
-    """Return how the run ended, and the samples: of its summaries, or else one by one."""
+    """Status of the run, and the samples: from its summaries, or else one by one."""
     names = _names(content)
     if not any(name == "header.json" or name.startswith("_journal/") for name in names):
         raise InputError(
@@ -115,7 +115,7 @@ def _is_sample(name: str) -> bool:
 
 
 def _names(content: Content) -> list[str]:
-    """Return the names of a zip's files, each once."""
+    """Names of a zip's files, each once."""
     found: dict[str, None] = {}
 
     def look(info: zipfile.ZipInfo) -> bool:
@@ -127,7 +127,7 @@ def _names(content: Content) -> list[str]:
 
 
 def _read(content: Content, names: Sequence[str]) -> list[Any]:
-    """Return what files of a zip hold; where a name is there twice, the last counts."""
+    """JSON documents of files in a zip; of a repeated name, the last counts."""
     wanted = set(names)
 
     def is_wanted(info: zipfile.ZipInfo) -> bool:
@@ -139,7 +139,7 @@ def _read(content: Content, names: Sequence[str]) -> list[Any]:
 
 
 def _values(scores: Mapping[str, Any]) -> dict[str, object]:
-    """Return the values of a sample's scorers; of one with several, each under a name."""
+    """Values of a sample's scorers; several values of one scorer get a name each."""
     values: dict[str, object] = {}
     for name, score in scores.items():
         value = score.get("value") if isinstance(score, dict) else None
@@ -166,7 +166,7 @@ def _scorer(content: Content, wanted: str | None, names: Sequence[str]) -> str:
 
 
 def _counted(value: object) -> tuple[object, object]:
-    """Return a value as verdict and score: whatever is neither is left for the reader to refuse.
+    """Verdict and score of a value; an invalid value is left for the reader to reject.
 
     >>> _counted("C"), _counted(0.7), _counted(True), _counted("yes"), _counted("P")
     (('yes', 1.0), (None, 0.7), (True, True), ('yes', None), (None, 0.5))

@@ -1,10 +1,10 @@
 """Judgements of another judge: logs of verdicts and scores, as a table to join to predictions.
 
-Three kinds are read: JSON lines of any judge, with an id and a verdict, a score, or both, in each;
+Three kinds are supported: JSON lines of any judge, each with an id and a verdict, a score, or both;
 tables (CSV, Parquet) with such columns; and logs of Inspect (`exchange.inspect_logs`).
 
-An item that was judged several times (epochs, several logs) has the verdict of the majority, none
-where it is a tie, and the mean score.
+An item judged several times (epochs, several logs) has the majority verdict, none for a tie, and
+the mean score.
 """
 
 import io
@@ -38,12 +38,12 @@ _TABLES = (".csv", ".tsv", ".parquet", ".xlsx")
 
 @dataclass(frozen=True)
 class Judgement:
-    """What a judge says of an item."""
+    """A judge's verdict on an item."""
 
     id: Id
-    # What it said most often; None where it was a tie, or there is only a score.
+    # Majority verdict; None for a tie, or if there is only a score.
     verdict: bool | None
-    # The mean of its scores; of its verdicts, as 1 and 0, where there are no scores.
+    # Mean of its scores; without scores, of its verdicts as 1 and 0.
     score: float | None
     times: int  # how often it judged the item
 
@@ -54,7 +54,7 @@ class Judgements(Sequence[Judgement]):
 
     rows: tuple[Judgement, ...]
     scorer: str = ""  # whose values they are, of a log of Inspect; otherwise empty
-    notes: tuple[str, ...] = ()  # what else a careful reader should know
+    notes: tuple[str, ...] = ()  # caveats
 
     def __getitem__(self, at: Any) -> Any:
         return self.rows[at]
@@ -64,7 +64,7 @@ class Judgements(Sequence[Judgement]):
 
     @property
     def verdicts(self) -> dict[str, int]:
-        """How many items have which verdict."""
+        """Number of items with each verdict."""
         words = {True: "yes", False: "no", None: "without"}
         found = Counter(words[row.verdict] for row in self.rows)
         return {word: found[word] for word in words.values()}
@@ -99,7 +99,7 @@ class Judgements(Sequence[Judgement]):
 
 
 JUDGEMENT_FORMATS = ("parquet", "csv", "jsonl")
-"""What judgements are written as."""
+"""File formats of judgements."""
 
 
 def read_judgements(
@@ -159,14 +159,14 @@ def read_judgements(
         notes += its_notes
     if not taken:
         raise InputError(f"there is no judgement in {', '.join(str(log) for log in logs)}")
-    whole = all(said.whole for said in taken.values())  # texts where some ids are texts
+    whole = all(said.whole for said in taken.values())  # all ids are texts if any is
     found = (said.judgement(int(item) if whole else item) for item, said in taken.items())
     return Judgements(tuple(found), ", ".join(sorted(whose - {""})), tuple(dict.fromkeys(notes)))
 
 
 @dataclass(slots=True)
 class _Said:
-    """All that was said of an item."""
+    """All verdicts and scores of an item."""
 
     yes: int = 0
     no: int = 0
@@ -214,7 +214,7 @@ def _score(value: object) -> float | None:
 def _rows(
     content: Content, scorer: str | None, columns: tuple[str, str, str]
 ) -> tuple[Iterable[Scored | Row], str, Sequence[str]]:
-    """Return the judgements of a log, whose they are, and notes."""
+    """Judgements of a log, their scorer, and notes."""
     kind, document = _kind(content)
     if kind == "inspect":
         log = read_inspect(content, document, scorer)
@@ -229,7 +229,7 @@ def _rows(
 
 
 def _kind(content: Content) -> tuple[Kind, dict[str, Any] | None]:
-    """Return what a log is; of a JSON log of Inspect, all of it, too."""
+    """Kind of a log; of a JSON log of Inspect, also the whole document."""
     if content.suffix in _TABLES:
         return "table", None
     if is_zip(content):
@@ -249,7 +249,7 @@ def _kind(content: Content) -> tuple[Kind, dict[str, Any] | None]:
     try:
         whole = read_json(line)  # one line that is an object is of JSON lines, or all there is
     except (ValueError, RecursionError):
-        if re.match(r"\{\s*\n", text) is None:  # a line that is wrong is told with its number
+        if re.match(r"\{\s*\n", text) is None:  # an invalid line is reported with its number
             return "jsonl", None
         whole = json_document(content, text)
     if isinstance(whole, dict) and "eval" in whole and "id" not in whole:

@@ -1,8 +1,8 @@
-"""Label Studio: tasks with our id inside their data, and its full JSON export.
+"""Label Studio: tasks with our id in their data, and its full JSON export.
 
-Tasks never hold predictions: who knows what the classifier said judges differently. In an export a
-task has `annotations` (`completions` in versions before 1.0), each by one user. A user's latest
-annotation of a task counts; one that was cancelled is a skip.
+Tasks never contain predictions: knowing them would bias reviewers. In an export a task has
+`annotations` (`completions` in versions before 1.0), each by one user. A user's latest annotation
+of a task counts; a cancelled one is a skip.
 
 References
 ----------
@@ -45,10 +45,10 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def write_tasks(batch: Batch) -> bytes:
-    """Return one task an item.
+    """One task per item.
 
-    Columns may be called anything; Label Studio takes a name after a ``$`` for a variable, and few
-    characters in it. So names and texts are both data, under numbers.
+    Columns may have any name; Label Studio treats a name after a ``$`` as a variable, with few
+    valid characters. So names and texts are both data, under numbers.
     """
     tasks = []
     for item in batch.items:
@@ -60,7 +60,7 @@ def write_tasks(batch: Batch) -> bytes:
 
 
 def task_config(batch: Batch) -> bytes:
-    """Return the labelling configuration that the tasks are made for, as XML."""
+    """Labelling configuration for the tasks, as XML."""
     lines = ["<View>", '  <Header value="$question"/>']
     for number, _ in enumerate(batch.columns, start=1):
         lines.append(f'  <Header value="$name_{number}" size="5"/>')
@@ -75,10 +75,10 @@ def task_config(batch: Batch) -> bytes:
 
 
 def _control(classes: Vocabulary) -> list[str]:
-    """Return what an answer is chosen with: buttons, buttons under a filter, or a tree to search.
+    """Return the controls for an answer: buttons, buttons with a filter, or a searchable tree.
 
-    Where an item may have several classes, as many can be chosen. Nine classes have a key each. A
-    tree has no keys, and is quick with thousands of classes.
+    If an item may have several classes, several can be chosen. Up to nine classes have a key each.
+    A tree has no keys, and is fast with thousands of classes.
     """
     answers = answers_to(classes)
     few, tree = len(classes) <= _MOST_KEYS, len(answers) > _MOST_CHOICES
@@ -97,7 +97,7 @@ def _control(classes: Vocabulary) -> list[str]:
 
 
 def _choice_tag(answer: Answer, key: str, guideline: str) -> str:
-    """Return the tag of one answer."""
+    """XML tag of one answer."""
     shown = _VARIABLE.sub("\N{FULLWIDTH DOLLAR SIGN}", answer)
     more = {"alias": answer if shown != answer else "", "hotkey": key, "hint": guideline}
     told = [f" {name}={quoteattr(value)}" for name, value in more.items() if value]
@@ -105,12 +105,12 @@ def _choice_tag(answer: Answer, key: str, guideline: str) -> str:
 
 
 def looks_minimal(record: dict[str, Any]) -> bool:
-    """Tell whether a record is of the export that Label Studio calls JSON-MIN."""
+    """Whether a record is from Label Studio's JSON-MIN export."""
     return "data" not in record and "annotation_id" in record
 
 
 def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
-    """Yield what each user says of each task."""
+    """Yield each user's answer to each task."""
     for where, task in records_of(content, limits, "task"):
         if looks_minimal(task):
             raise InputError(
@@ -152,7 +152,7 @@ def _row(where: str, item: object, annotation: dict[str, Any]) -> Row:
 
 
 def _comment(result: Sequence[dict[str, Any]]) -> str:
-    """Return what was written; several texts become lines."""
+    """Return the comment; several texts become lines."""
     lines: list[str] = []
     for part in result:
         if part.get("type") == "textarea" and part.get("from_name") == _COMMENT:
@@ -166,9 +166,9 @@ def _comment(result: Sequence[dict[str, Any]]) -> str:
 
 
 def _choice(result: Sequence[dict[str, Any]]) -> str | list[str] | None:
-    """Return what was chosen, a list where it is several; None where nothing was.
+    """Return the choice, a list if there are several; None if there is none.
 
-    Of a tree it is where its path ends.
+    Of a tree it is the end of its path.
     """
     made = [part for part in result if part.get("type") in _CHOSEN]
     ours = [part for part in made if part.get("from_name") == _CONTROL] or made
@@ -183,9 +183,9 @@ def _choice(result: Sequence[dict[str, Any]]) -> str | list[str] | None:
 
 
 def _reviewer(user: object) -> str:
-    """Return a user's name here, made of what every kind of export tells of them: the number.
+    """Reviewer name of a user, from the only data in every kind of export: the number.
 
-    Some exports have the number alone, others the address, too; one person must not be two.
+    Some exports have only the number, others also the address; one person must have one name.
     """
     if isinstance(user, dict):
         user = user["id"] if user.get("id") is not None else user.get("email")
@@ -204,6 +204,6 @@ def _when(annotation: dict[str, Any]) -> datetime:
         if isinstance(told, int | float) and not isinstance(told, bool):
             return datetime.fromtimestamp(told, UTC)  # completions had seconds
         when = datetime.fromisoformat(str(told))
-    except (ValueError, OverflowError, OSError):  # by the machine, where a number is no time
+    except (ValueError, OverflowError, OSError):  # on some platforms
         raise LabelError(f"{told!r} is not a time") from None
     return when if when.tzinfo else when.replace(tzinfo=UTC)

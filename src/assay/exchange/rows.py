@@ -1,4 +1,4 @@
-"""Rows of a file of labels, checked: answers that can be recorded, or what is wrong."""
+"""Rows of a file of labels, checked: valid answers, or problems."""
 
 import json
 import re
@@ -22,14 +22,14 @@ _LONGEST = 300  # characters of one, as a stranger's label may have a million
 
 
 def first(problems: Sequence[str]) -> str:
-    """Return the first few problems, and how many more there are."""
+    """Return the first few problems, and the number of further ones."""
     more = len(problems) - _SHOW_AT_MOST
     shown = [shorten(problem) for problem in problems[:_SHOW_AT_MOST]]
     return "\n".join([*shown, *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def shorten(text: str) -> str:
-    """Return a text that is not too long for an error: of a long one, how it begins and ends.
+    """Return a text short enough for an error: of a long one, the start and the end.
 
     >>> shorten("brief"), len(shorten("long" * 1000))
     ('brief', 305)
@@ -54,28 +54,28 @@ _WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,14}))\.0+")  # float64 holds fifteen 
 
 @dataclass(slots=True)  # not frozen: that takes three times as long to make, for every row
 class Row:
-    """What somebody said of an item, as it stands there."""
+    """One answer for an item, as it is in the file."""
 
     where: str  # the place, such as "line 7"
     id: object = None
-    label: object = None  # none where there is none
-    reviewer: str = ""  # empty where nobody is named
-    ruling: bool = False  # whether it decides over the reviewers' heads
-    comment: str = ""  # what was written beside the label; empty where nothing
-    skipped: bool = False  # whether somebody looked at the item and put it aside
+    label: object = None  # None if there is none
+    reviewer: str = ""  # empty if there is none
+    ruling: bool = False  # whether it overrides the reviewers
+    comment: str = ""  # comment on the label; empty if there is none
+    skipped: bool = False  # whether a reviewer skipped the item
     problem: str = ""  # why the row cannot be taken; empty if it can
 
 
 @dataclass(frozen=True, kw_only=True)
 class FileLabel(Label):
-    """A row with an answer, checked: a label, and its place in the file."""
+    """A checked row with an answer: a label, and its place in the file."""
 
     where: str
 
 
 @dataclass(frozen=True)
 class Checked:
-    """What the rows of a file say."""
+    """Labels in the rows of a file."""
 
     rows: tuple[FileLabel, ...]
     without_label: int
@@ -83,7 +83,7 @@ class Checked:
 
 
 FURTHER = ("reviewer", "ruling", "comment")
-"""What a row may say beside its id and label, under these names."""
+"""Names of the optional fields of a row, beside its id and label."""
 
 
 def row_of(
@@ -96,7 +96,7 @@ def row_of(
     ruling: object = None,
     comment: object = None,
 ) -> Row:
-    """Return a row whose cells may hold anything; None, or a blank text, is nothing.
+    """Return a row from cells of any type; None or a blank text is missing.
 
     >>> row = row_of("line 2", id="7", label=" ", reviewer="ann", ruling="TRUE")
     >>> row.label, row.reviewer, row.ruling
@@ -122,17 +122,17 @@ def _or_nothing(text: object) -> str:
 def check_rows(
     rows: Iterable[Row],
     *,
-    name: str,  # what the file is called
-    id_kind: str,  # what ids are here; the text 7 in a file is either
+    name: str,  # name of the file
+    id_kind: str,  # kind of the ids; the text 7 in a file is either
     limits: Limits,
-    # What words of the file mean: yes, no, cannot judge, broken; or a class.
+    # Meaning of words in the file: yes, no, cannot judge, broken; or a class.
     map: Mapping[str, object] | None = None,
     classes: Vocabulary = YES_OR_NO,  # the campaign's
 ) -> Checked:
-    """Return what rows say, or raise with those that are wrong.
+    """Labels of the rows; raise with those that are invalid.
 
-    A row that says the same as one before it, of the same item by the same reviewer, is taken once;
-    so are rulings, whoever gave them.
+    A row that repeats an earlier one, of the same item by the same reviewer, counts once; so do
+    rulings, by anyone.
 
     >>> row = Row("line 2", "7", "yes", "ann")
     >>> found = check_rows([row, row], name="a.csv", id_kind="integer", limits=Limits())
@@ -152,7 +152,7 @@ def check_rows(
                 continue
             item = _parse_id(row.id, id_kind)
             now = _label(row, item, answer_of(row.label))
-            # Of rulings there is one, whoever gives it.
+            # An item has one ruling, by anyone.
             who = "" if now.ruling else now.reviewer
             earlier = taken.setdefault((now.item_id, who, now.ruling), now)
             if earlier.answer != now.answer:
@@ -176,9 +176,9 @@ _MAPPED = 4  # words in a hint
 
 
 class _Meaning:
-    """What the labels of a file mean: a file has few different ones, and many rows of each.
+    """Meaning of the labels in a file: it has few different ones, and many rows of each.
 
-    `map`: what words mean here; `classes`: the campaign's.
+    `map`: meaning of words; `classes`: the campaign's.
     """
 
     def __init__(self, map: Mapping[str, object], classes: Vocabulary) -> None:
@@ -188,7 +188,7 @@ class _Meaning:
         self._strange: dict[str, None] = {}  # labels that mean nothing
 
     def __call__(self, label: object) -> Answer:
-        """Return what a label means, or raise."""
+        """Meaning of a label; raise if it has none."""
         if isinstance(label, str) and label in self._found:
             return self._found[label]
         if isinstance(label, list) and len(label) > 1 and not self._classes.multilabel:
@@ -202,7 +202,7 @@ class _Meaning:
         return answer
 
     def _each(self, label: object) -> object:
-        """Return a label as it is; of several classes, each as the map has it."""
+        """Return the label; of several classes, each as mapped."""
         named = named_in(label) if self._classes.multilabel and self._words else None
         if named is None:
             return label
@@ -210,7 +210,7 @@ class _Meaning:
 
     @property
     def hint(self) -> str:
-        """What to do about labels that mean nothing, and about rows that were wrong otherwise."""
+        """Hint for labels without meaning, and for rows with other problems."""
         binary = self._classes.is_yes_or_no
         answers = ", ".join(answers_to()) if binary else self._classes.unknown("")[0]
         if not self._strange or len(self._strange) > _MAPPED:
@@ -250,16 +250,16 @@ def _parse_id(item: object, id_kind: str) -> Id:
     raise LabelError(f"{item!r} is not a {wanted}, as the ids of this campaign are")
 
 
-# Who gave the answers of a file: people have other names in other tools.
+# Reviewers of the answers in a file: people have other names in other tools.
 
 _LIST_AT_MOST = 20  # names in an error
 
 
 class People:
-    """From the names in a file to the names of a campaign's reviewers.
+    """Map from names in a file to names of a campaign's reviewers.
 
-    `unnamed`: who gave the answers that the file names nobody for; `rename`: who people are here,
-    by their names in the file.
+    `unnamed`: reviewer of the answers without a name; `rename`: names here, by the names in the
+    file.
 
     >>> people = People("", {"label-studio:5": "ann"})
     >>> [row.reviewer for row in people.name([Row("task 1", reviewer="label-studio:5")])]
@@ -276,7 +276,7 @@ class People:
         self._found: set[str] = set()
 
     def name(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """Yield the rows, each with the name of somebody whom the store can keep."""
+        """Yield the rows, each with a reviewer name that the store accepts."""
         named: dict[str, str] = {}  # a file has few names, and many rows of each
         for row in rows:
             here = named.get(row.reviewer)
@@ -292,7 +292,7 @@ class People:
             yield row if row.reviewer == here else replace(row, reviewer=here)
 
     def check(self, file: str) -> None:
-        """Raise where somebody was to be renamed who is not in the file: it is a slip."""
+        """Raise if a name to be renamed is not in the file: it is a typo."""
         absent = [name for name in self._rename if name not in self._found]
         if absent:
             found = sorted(self._found)
@@ -305,11 +305,11 @@ class People:
             )
 
 
-# JSON from strangers: whatever is wrong with it is told as an error about their file.
+# Untrusted JSON: any problem is reported as an error about the file.
 
 
 def records_of(content: Content, limits: Limits, word: str) -> list[tuple[str, dict[str, Any]]]:
-    """Return the objects of a JSON list, each with its place, such as "task 3"."""
+    """Objects of a JSON list, each with its place, such as "task 3"."""
     try:
         document = read_json(content.text())
     except (ValueError, RecursionError) as error:
@@ -328,7 +328,7 @@ def records_of(content: Content, limits: Limits, word: str) -> list[tuple[str, d
 def records_of_lines(
     content: Content, limits: Limits
 ) -> Iterator[tuple[str, dict[str, Any]] | Row]:
-    """Yield the objects of a file with one a line, each with its line; or what is wrong there."""
+    """Yield the objects of a JSON lines file, each with its line, or a row with the problem."""
     for count, (number, line) in enumerate(_lines(content.text()), start=1):
         limits.check_rows(count, content.name)
         where = f"line {number}"
@@ -345,7 +345,7 @@ def records_of_lines(
 
 
 def as_text(value: object) -> str:
-    """Return what an item shows as text: texts as they are, nothing for nothing, or JSON.
+    """Return the displayed value as text: texts unchanged, empty for None, otherwise JSON.
 
     >>> as_text("a"), as_text(None), as_text(1.5)
     ('a', '', '1.5')
@@ -356,7 +356,7 @@ def as_text(value: object) -> str:
 
 
 def ascii_json(value: object, indent: int | None = None) -> bytes:
-    r"""Return JSON in ASCII, for tools that guess at encodings.
+    r"""JSON in ASCII, for tools that guess encodings.
 
     >>> ascii_json({"text": "é"})
     b'{"text": "\\u00e9"}'
@@ -367,7 +367,7 @@ def ascii_json(value: object, indent: int | None = None) -> bytes:
 def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not blank with their numbers, one at a time: there may be many."""
     number, end = 1, 0
-    # A JSON text may hold any line end but this one.
+    # A JSON text may contain any line end but this one.
     for found in re.finditer(r"\S[^\n]*", text):
         number += text.count("\n", end, found.start())
         start, end = text.rfind("\n", 0, found.start()) + 1, found.end()

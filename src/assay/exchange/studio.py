@@ -1,7 +1,7 @@
 """Label Studio's API: projects, tasks and webhooks of a running server, over HTTP.
 
-The standard library's client does for a dozen calls. Label Studio's SDK would bring OpenCV, pandas,
-NLTK and twenty packages more.
+The standard library's client suffices for a dozen calls. Label Studio's SDK would bring OpenCV,
+pandas, NLTK and twenty packages more.
 
 References
 ----------
@@ -25,14 +25,14 @@ Task = dict[str, Any]
 _TIMEOUT = 30.0  # seconds without a byte
 _TO_IMPORT = 120.0
 _PAGE = 200  # tasks a request
-_TO_LOOK, _TO_LOOK_ON = 8, 50  # and to see what has changed: each takes the server some 10 ms
-_TOLD = 300  # characters of what the server says, in an error
+_TO_LOOK, _TO_LOOK_ON = 8, 50  # tasks per request for changes; the server needs 10 ms for each
+_TOLD = 300  # characters of the server's answer in an error
 _EVENTS = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED")
 HEADER = "X-Assay-Secret"  # which a webhook sends
 
 
 class GoneError(InputError):
-    """There is no such project, task or webhook, or none that this token may see."""
+    """There is no such project, task or webhook, or none that this token may access."""
 
 
 @dataclass(frozen=True)
@@ -77,13 +77,13 @@ class LabelStudio:
 
     @property
     def is_secret(self) -> bool:
-        """Whether nobody on the way can read the token."""
+        """Whether the token is protected from eavesdroppers."""
         return self._secure or self.host in ("localhost", "::1") or self.host.startswith("127.")
 
     # Projects.
 
     def projects(self) -> list[dict[str, Any]]:
-        """Return the number, the title and the description of every project."""
+        """Return the number, title and description of every project."""
         found: list[dict[str, Any]] = []
         page = 1
         while True:
@@ -95,7 +95,7 @@ class LabelStudio:
             page += 1
 
     def project(self, number: int) -> dict[str, Any]:
-        """Return a project's settings."""
+        """Return the settings of a project."""
         return _object(self.call("GET", f"/api/projects/{number}"))
 
     def make_project(self, settings: Mapping[str, object]) -> dict[str, Any]:
@@ -109,10 +109,10 @@ class LabelStudio:
     # Tasks.
 
     def tasks(self, project: int, *, above: int = 0) -> list[Task]:
-        """Return all tasks with their annotations, or those with higher numbers than one.
+        """All tasks with their annotations, or those with numbers above one.
 
-        Each request begins after the last number that was read: what others add or remove meanwhile
-        moves no task from a page that is to be read to one that was.
+        Each request starts after the last number read, so tasks that others add or remove meanwhile
+        cannot move to a page that has been read.
         """
         found: list[Task] = []
         while True:
@@ -128,9 +128,9 @@ class LabelStudio:
             above = max(_number(task) for task in tasks)
 
     def changed(self, project: int, known: Mapping[int, object]) -> tuple[int, list[Task]]:
-        """Return how many tasks there are, and those that have changed, latest first.
+        """Return the number of tasks, and the changed ones, latest first.
 
-        `known`: when tasks were last changed, by their numbers.
+        `known`: time of the last change of each task, by its number.
         """
         found: dict[int, Task] = {}
         size, page = _TO_LOOK, 1
@@ -155,31 +155,31 @@ class LabelStudio:
         return _object(self.call("GET", f"/api/tasks?{text}"))
 
     def push(self, project: int, tasks: bytes) -> None:
-        """Add tasks to a project. Where this fails they may be there all the same: look."""
+        """Add tasks to a project. If this fails, they may have been added all the same: check."""
         self.call("POST", f"/api/projects/{project}/import", tasks, timeout=_TO_IMPORT)
 
     def let_answer(self, task: int, people: int) -> None:
-        """Say by how many people a task is to be answered."""
+        """Set the number of people who should answer a task."""
         with suppress(GoneError):
             self.call("PATCH", f"/api/tasks/{task}/", {"overlap": people})
 
     def remove(self, task: int) -> None:
-        """Remove a task, if it is there."""
+        """Remove a task, if it exists."""
         with suppress(GoneError):
             self.call("DELETE", f"/api/tasks/{task}/")
 
     # Webhooks.
 
     def set_webhook(self, project: int, url: str, secret: str) -> None:
-        """Have a project's answers told at an address.
+        """Have a project's answers reported to an address.
 
-        A webhook that was set before is changed: it is known by the header that holds the secret.
+        An existing webhook of ours is changed: it is recognized by the header with the secret.
         """
         wanted: dict[str, object] = {"url": url, "headers": {HEADER: secret}, "is_active": True}
         wanted |= {"send_payload": False, "send_for_all_actions": False, "actions": _EVENTS}
         ours = self._webhooks(project)
         for number in ours[:1]:
-            # What is not said of it again is forgotten: the events, too.
+            # Settings that are not repeated are dropped, including the events.
             self.call("PATCH", f"/api/webhooks/{number}/", wanted)
         for number in ours[1:]:
             self._remove_webhook(number)
@@ -187,7 +187,7 @@ class LabelStudio:
             self.call("POST", "/api/webhooks/", {**wanted, "project": project})
 
     def remove_webhooks(self, project: int) -> None:
-        """Remove what `set_webhook` has set."""
+        """Remove the webhooks of `set_webhook`."""
         for number in self._webhooks(project):
             self._remove_webhook(number)
 
@@ -208,7 +208,7 @@ class LabelStudio:
     # Requests.
 
     def call(self, method: str, path: str, body: object = None, *, timeout: float = 0.0) -> Any:
-        """Send something as JSON, and return what comes back."""
+        """Send a request as JSON, and return the answer."""
         content = json.dumps(body).encode() if not isinstance(body, bytes | None) else body
         wait = max(timeout, self._timeout) if timeout else self._timeout
         answer = self._send(method, path, content, wait)
@@ -236,7 +236,7 @@ class LabelStudio:
     def _exchange(
         self, method: str, path: str, content: bytes | None, timeout: float, authorization: str
     ) -> _Answer:
-        """Send a request on a connection of its own: a server that was restarted knows no other."""
+        """Send a request on a new connection: a restarted server does not know an old one."""
         headers = {"Accept": "application/json", "Content-Type": "application/json"}
         if authorization:
             headers["Authorization"] = authorization

@@ -1,4 +1,4 @@
-"""Labels in tables: an id and an answer a row, in CSV, JSON lines or Parquet."""
+"""Labels in tables: an id and an answer per row, in CSV, JSON lines or Parquet."""
 
 import csv
 import io
@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from assay.core.types import read_json
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
@@ -29,23 +29,29 @@ from assay.exchange.rows import (
     shorten,
 )
 from assay.exchange.workbook import workbook_rows
+from assay.lazy import later
 from assay.results import Item, free_names
 
-# Files that are written: items to judge, and labels.
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+else:
+    pq = later("pyarrow.parquet")
+
+# Writing files: items to label, and labels.
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Items to judge."""
+    """Items to label."""
 
-    question: str  # what is asked of each
-    columns: tuple[str, ...]  # what the items show
+    question: str  # question for each item
+    columns: tuple[str, ...]  # displayed columns
     items: tuple[Item, ...]
-    classes: Vocabulary = YES_OR_NO  # what an item can be
+    classes: Vocabulary = YES_OR_NO  # classes of an item
 
 
 _ANSWERS = ("yes", "no", "true", "false", "1", "0", "1.0", "0.0")
-_READ = ("id", "label", *FURTHER)  # what these columns say is read back
+_READ = ("id", "label", *FURTHER)  # columns that are read back
 
 
 @dataclass(frozen=True)
@@ -60,7 +66,7 @@ class Sheet:
     rows: tuple[tuple[object, ...], ...]
 
     def to_csv(self) -> bytes:
-        """Return the sheet as RFC 4180 has it, with cells guarded against spreadsheets."""
+        """Return the sheet as CSV (RFC 4180), with cells guarded against spreadsheets."""
         text = io.StringIO(newline="")
         writer = csv.writer(text)
         writer.writerow([guard(column) for column in self.columns])
@@ -68,28 +74,28 @@ class Sheet:
         return text.getvalue().encode()
 
     def to_jsonl(self) -> bytes:
-        """Return one JSON object a row."""
+        """One JSON object per row."""
         return _lines({**record, "id": str(record["id"])} for record in self.records())
 
     def records(self) -> list[dict[str, object]]:
-        """Return one mapping a row."""
+        """One mapping per row."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
 def sheet_of(batch: Batch) -> Sheet:
-    """Return a batch's items, with a column for the label that is still empty."""
+    """Items of a batch, with an empty column for the label."""
     names = free_names(batch.columns, _READ)
     rows = ((item.id, *(item[name] for name in batch.columns), None) for item in batch.items)
     return Sheet(("id", *names, "label"), tuple(rows))
 
 
 def batch_as_csv(batch: Batch) -> bytes:
-    """Return items to judge, with an empty column for the label."""
+    """Items to label as CSV, with an empty column for the label."""
     return sheet_of(batch).to_csv()
 
 
 def batch_as_jsonl(batch: Batch) -> bytes:
-    """Return items to judge; what they show is an object of its own, with types as they were."""
+    """Items to label as JSON lines; displayed values are a nested object and keep their types."""
     return _lines(
         {"id": str(item.id), "shown": {name: item[name] for name in batch.columns}, "label": None}
         for item in batch.items
@@ -100,23 +106,23 @@ def _lines(records: Iterable[dict[str, object]]) -> bytes:
     return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in records).encode()
 
 
-# Cells that a spreadsheet leaves alone.
+# Cells that are safe in a spreadsheet.
 #
-# A spreadsheet runs a cell that begins like a formula, and whoever wrote the item may have wanted
-# that. Such cells are written with an apostrophe before them, which spreadsheets take for "this is
-# text", and read without it; cells that begin with an apostrophe get a second one, so that every
-# text comes back as it was.
+# A spreadsheet runs a cell that begins like a formula, and the author of an item may exploit that.
+# Such cells are written with an apostrophe before them, which spreadsheets read as "this is text",
+# without showing it; cells that begin with an apostrophe get a second one, so that every text is
+# restored exactly.
 
 _GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def _cell(value: object) -> str:
-    """Return a value as a cell; a number with a fraction is no formula, whatever it begins with."""
+    """Return a value as a cell; a float is no formula, whatever its first character."""
     return as_text(value) if isinstance(value, float) else guard(as_text(value))
 
 
 def guard(text: str) -> str:
-    """Return a cell's text as a spreadsheet may have it.
+    """Return a cell's text, safe for a spreadsheet.
 
     >>> guard("=1+1"), guard("plain")
     ("'=1+1", 'plain')
@@ -125,7 +131,7 @@ def guard(text: str) -> str:
 
 
 def unguard(text: str) -> str:
-    """Return the text that `guard` was given.
+    """Original text of a guarded cell.
 
     >>> unguard("'=1+1"), unguard("'tis plain")
     ('=1+1', "'tis plain")
@@ -133,23 +139,23 @@ def unguard(text: str) -> str:
     return text[1:] if text[:1] == "'" and text[1:].startswith(_GUARDED) else text
 
 
-# Files that are read.
+# Reading files.
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Where a table has what."""
+    """Columns of a table, by role."""
 
     ids: tuple[str, ...] = ("id",)  # the first of these that is there holds the ids
     label: str = "label"
-    # What else is read, of `rows.FURTHER`, if the table has such columns.
+    # Optional fields of `rows.FURTHER`, read if the table has such columns.
     further: tuple[str, ...] = FURTHER
-    # The columns that hold further fields under other names. These must be there.
+    # Columns of optional fields under other names. These must exist.
     named: Mapping[str, str] = field(default_factory=dict)
 
 
 def csv_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
-    """Yield the rows of a CSV file, as RFC 4180 has it, or with other separators."""
+    """Yield the rows of a CSV file (RFC 4180), or one with other separators."""
     return _sheet_rows(_parse(content, limits), content.name, columns, "line")
 
 
@@ -177,7 +183,7 @@ def _sheet_rows(
 
 
 def jsonl_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
-    """Yield what each line says under the columns' names."""
+    """Yield the row of each line, by the columns' names."""
     listed = content.text().lstrip().startswith("[")
     lines = records_of(content, limits, "row") if listed else records_of_lines(content, limits)
     for line in lines:
@@ -220,7 +226,7 @@ def table_records(content: Content, limits: Limits) -> Iterator[tuple[str, dict[
 
 
 def parquet_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
-    """Yield the rows of a Parquet file; not of an upload, which a few bytes could make endless."""
+    """Yield the rows of a Parquet file; uploads are rejected, as a few bytes could be endless."""
     if content.path is None:
         raise InputError(
             "Parquet is read from a file, not from an upload", hint="upload CSV, or jsonl"
@@ -248,7 +254,7 @@ def _row(where: str, cells: Sequence[object], places: Mapping[str, int]) -> Row:
 
 
 def _parse(content: Content, limits: Limits) -> list[tuple[int, list[str]]]:
-    """Return the rows that are not blank, each with the line on which it begins."""
+    """Rows that are not blank, each with the number of its first line."""
     text = content.text()
     if re.match(r"\s*<(!doctype|html|table|\?xml)\b", text, re.IGNORECASE):
         raise InputError(
@@ -277,7 +283,7 @@ def _parse(content: Content, limits: Limits) -> list[tuple[int, list[str]]]:
 
 
 def _separator(text: str) -> str:
-    r"""Return what stands between the columns: what the first line has most of.
+    r"""Separator of the columns: the most frequent candidate in the first line.
 
     >>> _separator("id;label\n7;yes"), _separator("id\tlabel"), _separator("id")
     (';', '\t', ',')
@@ -287,7 +293,7 @@ def _separator(text: str) -> str:
 
 
 def _places(name: str, there: Sequence[str], columns: Columns) -> dict[str, int]:
-    """Return the number of the column that holds each field of a row."""
+    """Column number of each field of a row."""
     places = {
         "id": _place(name, there, *columns.ids),
         "label": _place(name, there, columns.label),
@@ -297,7 +303,7 @@ def _places(name: str, there: Sequence[str], columns: Columns) -> dict[str, int]
 
 
 def _place(name: str, there: Sequence[str], *wanted: str) -> int:
-    """Return where the first of the wanted columns is that the file has."""
+    """Position of the first wanted column that the file has."""
     for column in wanted:
         if there.count(column) == 1:
             return there.index(column)
@@ -314,24 +320,24 @@ def _place(name: str, there: Sequence[str], *wanted: str) -> int:
 
 
 def _where_it_may_be(wanted: str, there: Sequence[str]) -> str:
-    """Return a hint for a table that has other columns, or no line of names."""
+    """Hint for a table with other columns, or without a header."""
     if any(cell.strip().lower() in _ANSWERS for cell in there):
         return "its first line seems to be a row: put the columns' names above it, as in id,label"
     return f"say which column it is: {wanted}_column={there[-1]!r}" if any(there) else ""
 
 
-# One answer an item, from a table that somebody made before there was a campaign.
+# One answer per item, from a table made before the campaign.
 
 
 def read_label_file(
     file: Path,  # Parquet, a workbook (.xlsx) or JSON lines if its name ends so; otherwise CSV
     *,
-    id_columns: Sequence[str],  # where the ids are: the first of these that the file has
-    label_column: str,  # where the answers are. Rows without one are counted and left out.
-    id_kind: str,  # what ids are here; the text 7 in a CSV file is either
-    classes: Vocabulary = YES_OR_NO,  # what an item can be
+    id_columns: Sequence[str],  # columns of ids: the first one in the file is used
+    label_column: str,  # column of answers; rows without one are counted and skipped
+    id_kind: str,  # kind of the ids; the text 7 in a CSV file is either
+    classes: Vocabulary = YES_OR_NO,  # classes of an item
 ) -> Checked:
-    r"""Return a file's labels, or raise with the lines that are wrong.
+    r"""Labels of a file; raise with the invalid lines.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
@@ -346,19 +352,19 @@ def read_label_file(
     jsonl = dict.fromkeys((".jsonl", ".ndjson", ".json"), jsonl_rows)
     readers = {".parquet": parquet_rows, ".xlsx": xlsx_rows, **jsonl}
     read = readers.get(content.suffix, csv_rows)
-    # Who gave an answer is not asked here: two people's different answers are a contradiction.
+    # Reviewers are ignored here: different answers of two people are a contradiction.
     columns = Columns(tuple(id_columns), label_column, further=())
     rows = read(content, columns, UNLIMITED)
     return check_rows(rows, name=content.name, id_kind=id_kind, limits=UNLIMITED, classes=classes)
 
 
-# What words of a file mean, in a file of their own.
+# Meaning of a file's words, in a separate file.
 
 _MAPPED = ("word", "answer")
 
 
 def read_map(file: str | PathLike[str]) -> dict[str, object]:
-    r"""Return what words mean, from a file: an object in JSON, or a table.
+    r"""Meaning of words, from a file: an object in JSON, or a table.
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:

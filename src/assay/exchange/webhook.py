@@ -1,7 +1,7 @@
-"""Webhook listener: another program's word that something happened, and nothing more.
+"""Webhook listener: a signal from another program that something happened.
 
-What is sent is not looked at. Who hears of it reads from the other program's API, so that whoever
-knows the secret can make it look, and cannot make it believe anything.
+The message is ignored; the caller then reads from the other program's API. So whoever knows the
+secret can trigger a read, but cannot make Assay accept any data.
 """
 
 import secrets
@@ -14,16 +14,16 @@ from typing import Any
 from assay.errors import InputError
 
 _MOST = 65_536  # bytes of a message that are read; none of them matters
-_PATIENCE = 5.0  # seconds for a caller that says nothing
+_PATIENCE = 5.0  # seconds to wait for a silent caller
 
 
 class Webhook:
-    """A listener on an address of its own, until it is closed.
+    """A listener on its own address, until it is closed.
 
-    `host`, `port`: where to listen; port 0 takes any that is free; `header`: the header that holds
-    the secret.
+    `host`, `port`: address to listen on; port 0 takes any free port; `header`: the header with the
+    secret.
 
-    `rung`: set when somebody who knows the secret has called; `secret`: new for every listener.
+    `rung`: set when a caller who knows the secret has called; `secret`: new for every listener.
     """
 
     def __init__(self, host: str, port: int, *, header: str) -> None:
@@ -35,7 +35,7 @@ class Webhook:
             server_version, sys_version = "assay", ""
 
             def do_POST(self) -> None:
-                """Note that something happened, if the caller knows the secret."""
+                """Signal that something happened, if the caller knows the secret."""
                 with suppress(OSError, ValueError):
                     self.rfile.read(min(int(self.headers.get("Content-Length", 0)), _MOST))
                 given = self.headers.get(header, "").encode(errors="replace")
@@ -62,7 +62,7 @@ class Webhook:
         self._thread.start()
 
     def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

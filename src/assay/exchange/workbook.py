@@ -1,7 +1,7 @@
-"""Workbooks of spreadsheets (.xlsx): the rows of the first sheet, as text.
+"""Spreadsheet workbooks (.xlsx): the rows of the first sheet, as text.
 
-Only values are read: no formula is computed, no link followed. A date is a number in such a file,
-and comes as one.
+Only values are read: no formula is computed, no link followed. Dates are numbers in such a file,
+and are returned as numbers.
 """
 
 import re
@@ -17,12 +17,12 @@ _BOOK = "xl/workbook.xml"
 
 
 def is_workbook(content: Content) -> bool:
-    """Tell whether a zip is a workbook: it names its parts in the open."""
+    """Whether a zip is a workbook: the names of its parts are not compressed."""
     return _BOOK.encode() in content.data()
 
 
 def workbook_rows(content: Content) -> list[tuple[int, list[str]]]:
-    """Return the rows of the first sheet that are not blank, each with its number."""
+    """Rows of the first sheet that are not blank, each with its number."""
     parts = {name: part.data() for name, part in unzip(content, ".xml")}
     parts |= {name: part.data() for name, part in unzip(content, ".rels")}
     try:
@@ -54,7 +54,7 @@ def _root(parts: dict[str, bytes], name: str, content: Content) -> ElementTree.E
 
 
 def _parsed(data: bytes, content: Content) -> ElementTree.Element:
-    """Return a part's elements; raise where it defines some itself, which could be endless."""
+    """Elements of a part; raise if it defines entities, which could expand endlessly."""
 
     def refuse(*_: object) -> None:
         raise InputError(f"{content.name} is a workbook that defines entities, and is not read")

@@ -1,4 +1,4 @@
-"""The labelling of a campaign: its items drawn, assigned, answered and counted."""
+"""Labelling of a campaign: its items drawn, assigned, answered and counted."""
 
 from assay.lazy import on_demand
 

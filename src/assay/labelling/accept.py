@@ -1,4 +1,4 @@
-"""Checks that answers pass before they are recorded."""
+"""Checks of answers before they are recorded."""
 
 import unicodedata
 from collections import Counter
@@ -26,18 +26,18 @@ _LIST_AT_MOST = 12  # answers in an error
 
 
 def check_lease(lease: float) -> None:
-    """Raise where a lease is no time to judge in."""
+    """Raise if a lease is not positive, or is too long."""
     if not isfinite(lease) or not 0 < lease <= LONGEST_LEASE:
         raise InputError(f"a lease of {lease!r} seconds", details="more than 0, and at most a year")
 
 
 def reviewer_of(name: str, *, empty: bool = False) -> str:
-    """Return a reviewer's name in one spelling: nobody is to agree with themselves."""
+    """Normalise a reviewer's name, so that nobody agrees with themselves under two spellings."""
     return unicodedata.normalize("NFC", check_text(name, "reviewer", empty=empty)).strip()
 
 
 def check_text(text: str, what: str, *, empty: bool = False) -> str:
-    """Return a name or key, or raise where a database could not keep it."""
+    """Return a name or key; raise if a database could not store it."""
     if not isinstance(text, str) or not (text.strip() or empty) or len(text) > LONGEST_TEXT:
         raise InputError(
             f"{what} {str(text)[:40]!r} cannot be used",
@@ -49,7 +49,7 @@ def check_text(text: str, what: str, *, empty: bool = False) -> str:
 
 
 def comment_of(text: str) -> str:
-    """Return a comment without blanks around it, or raise where it cannot be kept.
+    """Comment without surrounding blanks; raise if it cannot be stored.
 
     >>> comment_of(" a parody ")
     'a parody'
@@ -66,7 +66,7 @@ def comment_of(text: str) -> str:
 
 
 def check_sent(label: Label, settings: Settings) -> Label:
-    """Return what a page sends as it is recorded; raise where it is no label, or has no key."""
+    """Label that a page sends, as it is recorded; raise if it is invalid or has no key."""
     check_text(label.key or "", "key")
     if label.answer not in settings.words:
         few = [*settings.words][:_LIST_AT_MOST]
@@ -76,15 +76,15 @@ def check_sent(label: Label, settings: Settings) -> Label:
 
 
 def checked_request(
-    labels: Sequence[Label],  # whose they are is told by `reviewer`, whatever they say
+    labels: Sequence[Label],  # recorded for `reviewer`, whatever reviewer they name
     reviewer: str,
-    want: int,  # items to have at hand
-    lease: float,  # seconds for which nobody else is given them
-    settings: Settings,  # of the campaign, which say what answers there are
+    want: int,  # number of items to hold
+    lease: float,  # seconds for which nobody else gets them
+    settings: Settings,  # of the campaign, with its possible answers
     *,
-    blind: bool = False,  # as `TurnRequest` has it
+    blind: bool = False,  # as in `TurnRequest`
 ) -> TurnRequest:
-    """Return what a reviewer's page asks for; raise where it is nothing that can be done."""
+    """Return the validated request of a reviewer's page."""
     check_lease(lease)
     name = reviewer_of(reviewer)
     sent = [replace(check_sent(label, settings), reviewer=name, ruling=False) for label in labels]
@@ -92,12 +92,12 @@ def checked_request(
 
 
 def check_told(label: Label, settings: Settings) -> Label:
-    """Return a label from a file or a program as it is recorded; raise where it is none."""
+    """Label from a file or a program, as it is recorded; raise if it is invalid."""
     answer = label.answer
     stored = answer in settings.words and answer not in (SKIP, WITHDRAWN)
     plain = stored and not label.comment and label.late is False
     if plain and label.key is None and _is_right_name(label.reviewer):
-        return label  # as nearly all of a file are
+        return label  # the usual case in a file
     right: dict[str, Any] = {
         "answer": parse_answer(answer, settings.classes).value,
         "reviewer": reviewer_of(label.reviewer, empty=True),
@@ -119,19 +119,19 @@ def told_by_one(
     given: Mapping[str, Answer],
     reviewer: str,
     *,
-    comments: Mapping[str, str],  # by item ids, which are among those given
-    revise: bool,  # whether an answer that is there may be replaced
+    comments: Mapping[str, str],  # by id, of items in `given`
+    revise: bool,  # whether an existing answer may be replaced
 ) -> list[Label]:
-    """Return what is new of one reviewer's answers; raise where one cannot be taken.
+    """Return the new labels among one reviewer's answers; raise if one cannot be recorded.
 
-    An item that has its answer is not answered again without `revise`, whoever does it. To write
-    the first comment beside one's own answer takes no `revise`.
+    An answered item is not answered again without `revise`, whoever does it. Adding the first
+    comment to one's own answer does not need `revise`.
     """
     _refuse_unknown(labelling, given)
     new, changed = [], []
     for item_id, answer in given.items():
         review = labelling.review(item_id)
-        # Those who count change their own answer; over their heads others can only rule.
+        # Reviewers who count change their own answer; others can only rule.
         own = None if review.ruled is not None else review.counted_labels.get(reviewer)
         before = review.settled if own is None else ANSWERS[own.answer]
         written = review.comment if own is None else own.comment
@@ -151,10 +151,10 @@ Kind = Literal["new", "spare", "revised", "unchanged"]
 
 
 def kinds_of(labelling: Labelling, labels: Sequence[Label], *, revise: bool) -> list[Kind]:
-    """Return what each of several reviewers' labels would be; raise where one cannot be taken.
+    """Kinds of several reviewers' labels; raise if one cannot be recorded.
 
-    A ``spare`` one is new, and does not count: its item has all the answers that it wants. What is
-    said of other items makes no difference.
+    A ``spare`` label is new and does not count: its item has all the answers that it wants. Labels
+    of other items make no difference.
     """
     times = Counter([label.item_id for label in labels])
     _refuse_unknown(labelling, times)
@@ -163,7 +163,7 @@ def kinds_of(labelling: Labelling, labels: Sequence[Label], *, revise: bool) -> 
     changed: list[tuple[Label, Label]] = []
     for label in labels:
         if times[label.item_id] == 1 and label.item_id not in labelling.reviews:
-            kinds.append("new")  # as nearly all of a file are
+            kinds.append("new")  # the usual case in a file
             continue
         review = reviews.get(label.item_id)
         if review is None:
@@ -182,8 +182,8 @@ def kinds_of(labelling: Labelling, labels: Sequence[Label], *, revise: bool) -> 
     if changed and not revise:
         label, before = changed[0]
         raise _refusal(
-            f"item {label.item_id!r} was told {before.answer!r} by {label.reviewer!r} before and "
-            f"now {now_words(before, label)}",
+            f"item {label.item_id!r} already has the answer {before.answer!r} by "
+            f"{label.reviewer!r}, now {now_words(before, label)}",
             [label.item_id for label, _ in changed],
         )
     return kinds
@@ -193,9 +193,9 @@ def _refuse_unknown(labelling: Labelling, given: Iterable[str]) -> None:
     unknown = [item_id for item_id in given if not labelling.was_asked(item_id)]
     if unknown:
         raise LabelError(
-            f"{_some(unknown)} not asked for in this campaign, so labels for them are refused",
-            details="only labels of items that the design drew at random may count",
-            hint=f"ids are {labelling.settings.id_kind}s here; tell the ids that ask() returned",
+            f"{_some(unknown)} not drawn by this campaign",
+            details="only labels of items that the design drew may count",
+            hint=f"ids are {labelling.settings.id_kind}s here; use the ids that ask() returned",
             ids=unknown,
         )
 
@@ -210,7 +210,7 @@ def _conflict(
         was = repr(before.value)
     other = " with another comment" if before is answer else ""
     return _refusal(
-        f"item {changed[0]!r} was told {was} before and now {answer.value!r}{other}", changed
+        f"item {changed[0]!r} already has the answer {was}, now {answer.value!r}{other}", changed
     )
 
 
@@ -219,23 +219,23 @@ def _says_no_more(before: Label, now: Label) -> bool:
 
 
 def contradicts(before: Label, now: Label) -> bool:
-    """Tell whether a label would replace what its reviewer said or wrote before.
+    """Whether a label would replace its reviewer's earlier answer or comment.
 
-    A first comment replaces nothing, and a label without one leaves the comment as it is.
+    A first comment replaces nothing, and a label without one keeps the earlier comment.
     """
     return not _says_no_more(before, now) and (before.answer != now.answer or before.comment != "")
 
 
 def now_words(before: Label, now: Label) -> str:
-    """Return what is said now, where it is not what was said before."""
+    """Words for the new answer, if it differs from the earlier one."""
     same = before.answer == now.answer
     return f"{now.answer!r} with another comment" if same else repr(now.answer)
 
 
 def _refusal(problem: str, changed: Sequence[str]) -> LabelConflictError:
     return LabelConflictError(
-        f"{problem}; {len(changed)} such in all, nothing was recorded",
-        hint="with tell(..., revise=True) the new answer counts; the old stays in the log",
+        f"{problem}; {len(changed)} such items, nothing was recorded",
+        hint="tell(..., revise=True) replaces the answer; the log keeps the old one",
         ids=changed,
     )
 

@@ -1,8 +1,8 @@
-"""Assignments: which item each reviewer is given, and what becomes of their answers.
+"""Assignments: the items that each reviewer is given, and what happens to the answers.
 
-An item is before at most as many reviewers as it wants, each with a lease in the database's time.
-An item whose lease has run out is given to the next who asks. What comes late is recorded, flagged,
-and counts by the same rule as any other answer (`assay.labelling.review_rule`).
+An item is assigned to at most as many reviewers as it wants, each with a lease in the database's
+time. When a lease expires, the item goes to the next reviewer who asks. Late answers are recorded,
+flagged, and count by the same rule as any other (`assay.labelling.review_rule`).
 """
 
 import json
@@ -19,34 +19,34 @@ from assay.storage import CardRow, Claim, Label, Session
 
 LEASE_SECONDS = 600.0
 
-# Cards a round has at least, as with `ask`: a round for every answer would let the stopping rule
-# look after every answer, and would show which strata the next item is from.
+# Minimum number of cards of a round, as with `ask`: with a round for every answer the stopping rule
+# would look after every answer, and the next item's strata would be apparent.
 _ROUND = 20
 
 
 @dataclass(frozen=True)
 class TurnRequest:
-    """What one reviewer's page sends, and wants."""
+    """Labels that a reviewer's page sends, and the items that it wants."""
 
     labels: Sequence[Label]  # each with a key
     reviewer: str
-    want: int  # items that the reviewer is to have at hand
-    lease: float  # seconds for which nobody else is given them
-    # Whether the reviewer must not learn what another answer would have done: what the stopping
-    # rule has looked at is then closed to them.
+    want: int  # number of items that the reviewer is to hold
+    lease: float  # seconds for which nobody else gets them
+    # Whether the reviewer must not learn the effect of another answer: items that the stopping rule
+    # has used are then closed to them.
     blind: bool = False
 
 
 @dataclass(frozen=True)
 class TurnReply:
-    """What a request gets; `short` where there were too few cards to give out more items."""
+    """Reply to a request; `short` if there were too few cards for more items."""
 
     turn: Turn
     short: ShortReserveError | None = None
 
 
 class Assignments:
-    """The items that reviewers of a campaign are given, and their answers.
+    """Items that a campaign's reviewers are given, and their answers.
 
     `labelling`: the campaign's labelling so far.
     """
@@ -55,7 +55,7 @@ class Assignments:
         self._labelling = labelling
 
     def turn(self, request: TurnRequest) -> Turn:
-        """Record what a reviewer sends, and give them the next items, in one transaction."""
+        """Record a reviewer's labels, and give them the next items, in one transaction."""
         (reply,) = self.turns([request])
         receipts = reply.turn.receipts
         while reply.short is not None:
@@ -63,7 +63,7 @@ class Assignments:
             try:
                 self._labelling.grow(reply.short)
             except AssayError:
-                # What was sent is saved all the same, and what was dealt can be judged.
+                # The labels are saved all the same, and the dealt items can be judged.
                 if not receipts and not reply.turn.items:
                     raise
                 break
@@ -71,10 +71,10 @@ class Assignments:
         return replace(reply.turn, receipts=receipts)
 
     def turns(self, requests: Sequence[TurnRequest]) -> list[TurnReply]:
-        """Do what several reviewers' pages ask for, in one transaction: all of it or none.
+        """Handle requests of several reviewers' pages in one transaction: all or none.
 
-        All that they send is recorded first. Where there are too few cards, a reply has what was
-        dealt before.
+        All labels are recorded first. If there are too few cards, a reply has the items dealt
+        before.
         """
         with self._labelling.write() as session:
             claims = _Claims(session, self._labelling.key)
@@ -89,7 +89,7 @@ class Assignments:
         ]
 
     def ask(self, n: int, *, reviewer: str | None, lease: float) -> list[Item]:
-        """Give a reviewer up to so many items, for so many seconds; None: without a claim."""
+        """Give a reviewer up to `n` items for `lease` seconds; without a reviewer, no claim."""
         while True:
             try:
                 with self._labelling.write() as session:
@@ -101,7 +101,7 @@ class Assignments:
                 self._labelling.grow(short)
 
     def rule(self, ruling: Label) -> Receipt:
-        """Decide an item over the heads of its reviewers."""
+        """Decide an item, overriding its reviewers."""
         with self._labelling.write() as session:
             claims = _Claims(session, self._labelling.key)
             request = TurnRequest([ruling], ruling.reviewer, want=0, lease=0.0)
@@ -110,7 +110,7 @@ class Assignments:
             return receipt
 
     def disputes(self) -> list[Dispute]:
-        """Return the items that wait for a ruling, in the order in which they were dealt."""
+        """Items that wait for a ruling, in the order of dealing."""
         self._labelling.catch_up()
         waiting = [
             (card, self._labelling.review(card.item_id))
@@ -129,14 +129,14 @@ class Assignments:
             items=tuple(items),
             state="done" if done else "go on" if items else "wait",
             yours=self._labelling.answers_of[reviewer],
-            # Not those that are settled: whoever can undo would see what others have said.
+            # Not the settled ones: undoing would reveal other reviewers' answers.
             team=self._labelling.answered,
         )
 
     def _receive(
         self, session: Session, claims: "_Claims", requests: Sequence[TurnRequest]
     ) -> list[tuple[Receipt, ...]]:
-        """Record what is sent, in as few statements as what is sent allows."""
+        """Record the labels sent, in as few statements as possible."""
         new: dict[str, Label] = {}  # by item, to be recorded together
         keys: set[str] = set()
 
@@ -150,7 +150,7 @@ class Assignments:
             its = []
             for label in request.labels:
                 if label.item_id in new or label.key in keys:
-                    record()  # what comes next depends on it
+                    record()  # the next label depends on it
                 receipt = self._look_at(claims, label, blind=request.blind)
                 its.append(receipt)
                 if receipt.status != "saved":
@@ -161,7 +161,7 @@ class Assignments:
                 claims.end(claim)
                 if label.answer == WITHDRAWN:
                     record()
-                    # They will want to say something else; meanwhile others may have the item.
+                    # They will give another answer; meanwhile others may have the item.
                     if self._is_free(claims, label):
                         claims.give(claim, request.lease)
             receipts.append(tuple(its))
@@ -169,29 +169,29 @@ class Assignments:
         return receipts
 
     def _look_at(self, claims: "_Claims", label: Label, *, blind: bool) -> Receipt:
-        """Return what becomes of a label."""
+        """Check a label, and return its receipt."""
         key = label.key or ""
         if (before := self._labelling.sent.get(key)) is not None:
             if before.content() == replace(label, late=before.late).content():
                 return Receipt(key, "again", before.late)
             told = "something else was sent under this key before, and stands"
             return Receipt(key, "conflict", message=told)
-        # Claimed, but not drawn: since then the campaign may have been rebased.
+        # Claimed, but not drawn: the campaign may have been rebased since.
         drawn = self._labelling.rounds.card(label.item_id) is not None
         claim = Claim(label.item_id, label.reviewer)
         if not (drawn if label.ruling else claims.was_made(claim)):
-            told = "this item is none that you were given"
+            told = "this item was not assigned to you"
             return Receipt(key, "refused", message=told)
         if blind and self._would_try_again(label):
-            told = "its round is complete, and was counted: the owner can change your answer"
+            told = "its round is complete and counted; the owner can change your answer"
             return Receipt(key, "refused", message=told)
         return Receipt(key, "saved", not label.ruling and self._comes_late(claims, label))
 
     def _would_try_again(self, label: Label) -> bool:
-        """Tell whether a reviewer takes back or changes what the stopping rule has looked at.
+        """Whether a reviewer changes or withdraws an answer that the stopping rule has used.
 
-        Whoever gives the last answer of a round sees whether the campaign goes on. If they could
-        give another one then, they could choose the one that ends it.
+        Whoever gives the last answer of a round sees whether the campaign goes on. A second answer
+        would let them choose the one that ends it.
         """
         own = self._labelling.review(label.item_id).labels.get(label.reviewer)
         if own is None or label.answer in (own.answer, SKIP):
@@ -199,12 +199,12 @@ class Assignments:
         return self._labelling.rounds.is_looked_at(label.item_id)
 
     def _is_free(self, claims: "_Claims", label: Label) -> bool:
-        """Tell whether a reviewer may have an item again: it may be before somebody else."""
+        """Whether an item still waits, and a reviewer may have it again."""
         waits = self._labelling.rounds.waits(label.item_id)
         return waits and self._rank(claims, label.item_id, label.reviewer) is not None
 
     def _comes_late(self, claims: "_Claims", label: Label) -> bool:
-        """Tell whether a first answer comes when the lease has run out."""
+        """Whether a first answer comes after the lease has expired."""
         if label.answer in (SKIP, WITHDRAWN):
             return False
         if label.reviewer in self._labelling.review(label.item_id).labels:
@@ -214,7 +214,7 @@ class Assignments:
     def _serve_or_less(
         self, session: Session, claims: "_Claims", request: TurnRequest
     ) -> tuple[list[Item], ShortReserveError | None]:
-        """Return the items for a request; where cards are missing, of those dealt before."""
+        """Items for a request; if cards are missing, those dealt before."""
         who, want, lease = request.reviewer, request.want, request.lease
         try:
             return self._serve(session, claims, who, want, lease=lease, least=_ROUND), None
@@ -229,13 +229,13 @@ class Assignments:
         n: int,
         *,
         lease: float,  # seconds
-        least: int,  # where they are too few, a round of so many or more is dealt; with 0 it is not
+        least: int,  # minimum size of a further round if items are short; 0: no further round
     ) -> list[Item]:
-        """Return up to `n` items, and claim them."""
+        """Claim and return up to `n` items."""
         if n < 1:
             return []
         cards = self._to_judge(claims, reviewer, n)
-        # More than one round only where all of one was judged before a rebase.
+        # More than one round only if all of one was judged before a rebase.
         while (
             least and len(cards) < n and self._labelling.deal(session, max(n - len(cards), least))
         ):
@@ -250,9 +250,9 @@ class Assignments:
         return [self._item(card) for card in cards]
 
     def _to_judge(self, claims: "_Claims", reviewer: str | None, n: int) -> list[CardRow]:
-        """Return up to `n` that a reviewer may judge: first what they have, last what they skipped.
+        """Up to `n` cards for a reviewer: first those they have, last those they skipped.
 
-        It looks no further than it must: a hundred thousand may wait for a file of answers.
+        The search ends early: a hundred thousand cards may wait for a file of answers.
         """
         held = sum(map(self._labelling.rounds.waits, claims.held_by(reviewer)))
         ranked: dict[int, list[CardRow]] = {-1: [], 0: []}
@@ -265,7 +265,7 @@ class Assignments:
         return [card for rank in sorted(ranked) for card in ranked[rank]][:n]
 
     def _rank(self, claims: "_Claims", item_id: str, reviewer: str | None) -> int | None:
-        """Return -1 where a reviewer has an item, else how often they skipped it.
+        """Rank of an item for a reviewer: -1 if they have it, else how often they skipped it.
 
         None: it is not for them, or not now.
         """
@@ -287,9 +287,9 @@ _NONE: frozenset[str] = frozenset()
 
 
 class _Claims:
-    """The live claims in a transaction: read once, and what becomes of them is written at its end.
+    """Live claims in a transaction: read once, and changes are written at its end.
 
-    Nobody else writes meanwhile.
+    No other process writes meanwhile.
     """
 
     def __init__(self, session: Session, campaign: int) -> None:
@@ -305,33 +305,33 @@ class _Claims:
         self._by_reviewer.setdefault(claim.reviewer, set()).add(claim.item_id)
 
     def holders(self, item_id: str) -> Set[str]:
-        """Return who has an item before them."""
+        """Reviewers who hold a claim on an item."""
         return self._by_item.get(item_id, _NONE)
 
     def held_by(self, reviewer: str | None) -> Set[str]:
-        """Return the items that a reviewer has before them."""
+        """Items that a reviewer holds claims on."""
         return self._by_reviewer.get(reviewer or "", _NONE)
 
     def was_made(self, claim: Claim) -> bool:
-        """Tell whether a reviewer was ever given an item."""
+        """Whether a reviewer was ever given an item."""
         if claim in self._changed or claim.reviewer in self.holders(claim.item_id):
             return True
         return bool(self._session.claimed(self._campaign, claim.reviewer, [claim.item_id]))
 
     def give(self, claim: Claim, lease: float) -> None:
-        """Give an item to a reviewer for so many seconds; again: renew it."""
+        """Give an item to a reviewer for `lease` seconds, or renew the lease."""
         self._add(claim)
         self._changed[claim] = lease
 
     def end(self, claim: Claim) -> None:
-        """Take an item back, if it is before the reviewer."""
+        """End a reviewer's claim on an item, if there is one."""
         if claim.reviewer in self.holders(claim.item_id):
             self._by_item[claim.item_id].discard(claim.reviewer)
             self._by_reviewer[claim.reviewer].discard(claim.item_id)
             self._changed[claim] = None
 
     def write(self) -> None:
-        """Store what has changed."""
+        """Store the changes."""
         by_lease: dict[float | None, list[Claim]] = {}
         for claim, lease in self._changed.items():
             by_lease.setdefault(lease, []).append(claim)

@@ -1,4 +1,4 @@
-"""Confirmation of stored sources: what a storage has read again is agreed to once on each machine.
+"""Confirmation of stored sources, once on each machine.
 
 A storage says where a campaign's predictions are: a path, a query, a condition, a database. They
 are read again when the reserve runs short, with the rights of whoever works on the campaign then.
@@ -22,17 +22,17 @@ from assay.labelling.source import Source
 from assay.results import printable
 from assay.storage import Store
 
-_FOLDER = "ASSAY_CONFIG_HOME"  # the variable that names another folder
+_FOLDER = "ASSAY_CONFIG_HOME"  # environment variable that names another folder
 _IN_MEMORY = ("sqlite://", "sqlite:///:memory:")  # storages that no other process will open
 
-# What this process has confirmed, for storages in memory and where nothing can be written.
+# Confirmed in this process, for storages in memory and read-only machines.
 _confirmed: set[Path] = set()
 
 
 def confirm_source(store: Store, settings: Settings) -> None:
-    """Let a campaign's predictions be read from where its storage says, on this machine.
+    """Allow reading a campaign's predictions from their stored location, on this machine.
 
-    It holds until the storage says something else.
+    The permission ends when the stored location changes.
     """
     path = _place(store, settings)
     if path is None or path in _confirmed:
@@ -56,28 +56,28 @@ def confirm_source(store: Store, settings: Settings) -> None:
 
 
 def is_confirmed(store: Store, settings: Settings) -> bool:
-    """Tell whether the predictions may be read from where the storage says they are."""
+    """Whether the predictions may be read from their stored location."""
     path = _place(store, settings)
     return path is None or path in _confirmed or path.is_file()
 
 
 def refuse_unconfirmed(store: Store, settings: Settings) -> None:
-    """Raise where a storage names predictions that nobody here gave or confirmed."""
+    """Raise if a stored location was neither given nor confirmed on this machine."""
     if is_confirmed(store, settings):
         return
     name = settings.name
     command = shlex.join(["assay", "confirm", name, "--storage", store.name])
     raise PredictionsError(
-        f"nobody has confirmed on this machine where the predictions of campaign {name!r} are",
-        details=f"the storage {store.name} says that this is to be read, with your rights:\n"
-        f"{source_text(settings.source)}",
+        f"the predictions of campaign {name!r} are not confirmed on this machine",
+        details=f"the storage {store.name} names these predictions, to be read with your "
+        f"rights:\n{source_text(settings.source)}",
         hint=f"if you want that: {command}, or load_campaign({name!r}, confirm=True) in Python; "
         f"otherwise give them yourself: load_campaign({name!r}, predictions=...)",
     )
 
 
 def source_text(source: Source) -> str:
-    r"""Return what would be read, for people: all of it, and nothing that a terminal would obey.
+    r"""Return the description of a source for people: complete, and safe for a terminal.
 
     >>> from assay.labelling.source import Part
     >>> part = Part("a query", {"source": "SELECT *\nFROM 'a.csv'", "where": "x > 1"}, "", 9)
@@ -108,7 +108,7 @@ def source_text(source: Source) -> str:
 
 
 def _names(columns: object) -> Iterator[str]:
-    """Return the names of columns, of one classifier or several."""
+    """Names of columns, of one classifier or several."""
     for role, value in columns.items() if isinstance(columns, dict) else ():
         if isinstance(value, dict):
             yield from _names(value)
@@ -121,7 +121,7 @@ def _listed(names: Iterable[object]) -> str:
 
 
 def _place(store: Store, settings: Settings) -> Path | None:
-    """Return the file that stands for a confirmed source; None where nothing can be read again."""
+    """File that marks a source as confirmed; None if nothing can be read again."""
     if all(part.scan is None for part in settings.source.parts):
         return None
     told = json.dumps([store.uid, settings.name, settings.source.to_dict()], sort_keys=True)
@@ -133,6 +133,6 @@ def _folder() -> Path:
     if named:
         return Path(named) / "confirmed"
     beside = "APPDATA" if sys.platform == "win32" else "XDG_CONFIG_HOME"
-    # By XDG's rule a path that is not absolute is as if it were not there.
+    # XDG's rule: ignore a path that is not absolute.
     config = Path(os.environ.get(beside) or "~/.config").expanduser()
     return (config if config.is_absolute() else Path("~/.config").expanduser()) / "assay/confirmed"

@@ -1,19 +1,21 @@
-"""The confusion matrix of a campaign and metrics of every class, from its labelling so far."""
+"""Confusion matrix of a campaign and metrics of every class, from its labelling so far."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.engine import State
+from assay.core.design import Design
+from assay.core.forms import Ratio
 from assay.core.goal import Goal
 from assay.core.joint import Parts, View
 from assay.core.matrix import Matrix
-from assay.core.matrix_rows import MatrixRow
 from assay.core.standing import Standing, shown_look
+from assay.core.state import State
 from assay.core.strata import Strata
 from assay.core.stratify import joint_of, parts_of
-from assay.core.targets import ALONE, parse_targets
+from assay.core.targets import name_of, parse_targets
+from assay.core.types import Floats, Ints
 from assay.core.vocabulary import NONE_OF_THESE
 from assay.errors import DesignError, did_you_mean
 from assay.labelling.settings import Settings
@@ -22,11 +24,11 @@ from assay.results import ClassRow, ClassTable, ConfusionCell, ConfusionMatrix
 
 
 def confusion_of(labelling: Labelling, classifier: str | None = None) -> ConfusionMatrix:
-    """Return what items that are called each class are."""
+    """Confusion matrix of a classifier."""
     settings = labelling.settings
     if settings.classes.is_yes_or_no:
         raise DesignError(
-            f"campaign {settings.name!r} is of yes and no",
+            f"campaign {settings.name!r} has yes and no, not classes",
             hint="its precision and recall say what a matrix of two classes would",
         )
     if settings.classes.multilabel:
@@ -47,11 +49,12 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
     said_items = parts.every_said(place, among)
     matrix = Matrix("accuracy", parts.stratum[mine], said, parts.size[mine], said_items)
     cells: list[ConfusionCell] = []
-    if state.by_class is not None:
-        right = matrix.right(state.tallies.n[mine], state.by_class[mine])
+    if state.outcomes is not None:
+        told = matrix.by_class(state.outcomes[mine])
+        right = matrix.right(state.tallies.n[mine], told)
         fixed = (settings.design, settings.goal.confidence, state, parts)
         for number in np.unique(said).tolist():
-            row = MatrixRow(*fixed, mine[said == number], number)
+            row = _Row(*fixed, mine[said == number], told[said == number], number)
             cells += [
                 ConfusionCell(names[number], names[k], share * row.size, share, low, high, labels)
                 for k, share, low, high, labels in row.shares(float(right[number]))
@@ -62,14 +65,28 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
         tuple(cells),
         items,
         settings.goal.confidence,
-        "" if whose == ALONE else whose,
+        name_of(whose),
     )
 
 
-def whose_classes(strata: Strata) -> list[str]:
-    """Return the classifiers whose every item may be drawn: of others no matrix is known.
+def matrices_of(labelling: Labelling) -> tuple[ConfusionMatrix, ...]:
+    """Confusion matrix of every classifier; empty for multilabel campaigns and yes or no."""
+    settings = labelling.settings
+    names = whose_classes(settings.strata) if settings.classes.has_matrix else []
+    return tuple(confusion_of(labelling, name) for name in names)
 
-    Of a difference of accuracies, items that both call the same are never asked about.
+
+def class_tables_of(labelling: Labelling) -> tuple[ClassTable, ...]:
+    """Metrics of each class, for every classifier; empty for yes and no."""
+    settings = labelling.settings
+    names = [] if settings.is_binary else whose_classes(settings.strata)
+    return tuple(class_table_of(labelling, name) for name in names)
+
+
+def whose_classes(strata: Strata) -> list[str]:
+    """Classifiers whose every item may be drawn: others have no confusion matrix.
+
+    For a difference of accuracies, items on which both agree are never labelled.
     """
     if len(strata.classifiers) == 1:
         return [*strata.classifiers]
@@ -82,7 +99,7 @@ def whose_classes(strata: Strata) -> list[str]:
 
 
 def refuse_untold(strata: Strata, classifier: str) -> None:
-    """Raise where labels are only of items on which two classifiers disagree."""
+    """Raise if labels are only of items on which two classifiers disagree."""
     if classifier not in whose_classes(strata):
         raise DesignError(
             f"what {classifier} takes for what is not known here",
@@ -92,7 +109,7 @@ def refuse_untold(strata: Strata, classifier: str) -> None:
 
 
 def place_of(classifiers: tuple[str, ...], wanted: str | None) -> int:
-    """Return the number of the classifier that is meant."""
+    """Return the number of the requested classifier."""
     if wanted is None and len(classifiers) == 1:
         return 0
     if wanted not in classifiers:
@@ -109,25 +126,25 @@ def place_of(classifiers: tuple[str, ...], wanted: str | None) -> int:
 # Precision, recall and F1 of every class of a campaign, from its labelling so far.
 #
 # A campaign for accuracy or macro F1 has labels of every class, and each has a metric of its own.
-# Where the class was no target, labels did not follow its errors (`Design.beside`).
+# If the class was not a target, labels did not follow its errors (`Design.beside`).
 
 _METRICS, _SHARE = ("precision", "recall", "f1"), "prevalence"
 _Ends = tuple[float | None, float, float]
 _UNKNOWN: _Ends = (None, 0.0, 1.0)
-_MOST = 60  # classes that are told of unless they are named
+_MOST = 60  # classes shown unless they are named
 
 
 def class_table_of(
     labelling: Labelling, classifier: str | None = None, classes: Sequence[str] | None = None
 ) -> ClassTable:
-    """Return what is known of each class.
+    """Metrics of each class.
 
-    `classes`: which; otherwise all, and of many those with the most labels.
+    `classes`: which; default: all, or of many those with the most labels.
     """
     settings, vocabulary = labelling.settings, labelling.settings.classes
     if vocabulary.is_yes_or_no:
         raise DesignError(
-            f"campaign {settings.name!r} is of yes and no",
+            f"campaign {settings.name!r} has yes and no, not classes",
             hint="Campaign.estimates() tells its metrics",
         )
     state, parts = labelling.rounds.state, parts_of(settings.strata)
@@ -140,7 +157,7 @@ def class_table_of(
         shown = sorted(sorted(range(len(names)), key=lambda number: -told[number])[:_MOST])
     else:
         shown = [_number(names, name) for name in classes]
-    suffix = "" if whose == ALONE else f":{whose}"
+    suffix = f":{whose}" if name_of(whose) else ""
     estimated = {each.name: each for each in labelling.rounds.standings}
     rows = []
     for number in shown:
@@ -153,7 +170,7 @@ def class_table_of(
         tuple(rows),
         settings.goal.confidence,
         len(names) - len(rows) if classes is None else 0,
-        "" if whose == ALONE else whose,
+        name_of(whose),
     )
 
 
@@ -164,32 +181,31 @@ def _number(names: Sequence[str], name: str) -> int:
 
 
 def _labels(state: State, parts: Parts, place: int, number: int) -> int:
-    """Return how many labels are of items that are called a class, or that are of it."""
+    """Return the number of labels of items that are predicted to be of a class, or are of it."""
     said = parts.calls(place, number)
-    named = 0.0 if state.by_class is None else state.by_class[~said, number].sum()
+    named = 0.0 if state.outcomes is None else state.outcomes[~said, number].sum()
     return int(state.tallies.n[said].sum() + named)
 
 
 def _views(settings: Settings, name: str, suffix: str, *, said: int) -> Sequence[View]:
-    """Return how the metrics of a class read the labels; its share of all items comes last."""
+    """Return the views of a class's metrics on the labels; the share of all items comes last."""
     strata, of_class = settings.strata, (*_METRICS, _SHARE) if said else (_SHARE,)
     targets = parse_targets(
         [f"{metric}:{name}{suffix}" for metric in of_class],
         strata.classifiers,
-        classes=settings.classes.names,
-        multilabel=settings.classes.multilabel,
+        classes=settings.classes,
     )
     goal = Goal(targets=targets, budget=1, confidence=settings.goal.confidence)
     return joint_of(settings.design, goal, strata).views
 
 
 def _row(name: str, ends: Sequence[_Ends], *, said: int, whole: float) -> ClassRow:
-    """Return a class by its metrics' ends, as `_views` has them, and by how many items there are.
+    """Row of a class from the ends of its metrics, in the order of `_views`.
 
-    `said` are called so, and `whole` are all.
+    `said`: number of items predicted to be of the class; `whole`: number of all items.
     """
     *found, (share, low, high) = ends
-    if not said:  # nothing of it is found, if there is any
+    if not said:  # nothing is predicted to be of it
         missed: _Ends = (0.0, 0.0, 0.0) if share else _UNKNOWN
         found = [_UNKNOWN, missed, missed]
     precision, recall, f1 = found
@@ -198,8 +214,8 @@ def _row(name: str, ends: Sequence[_Ends], *, said: int, whole: float) -> ClassR
 
 
 def _with_doubt(row: ClassRow) -> ClassRow:
-    """Return the row with the reason why an estimate is missing."""
-    if row.labels == 0:  # what might be is not an estimate
+    """Row with the reason why an estimate is missing."""
+    if row.labels == 0:  # an upper limit is not an estimate
         nothing = replace(row, precision=None, recall=None, f1=None, items=None)
         return replace(nothing, doubt="no label is of it yet")
     if row.said == 0:
@@ -211,7 +227,7 @@ def _with_doubt(row: ClassRow) -> ClassRow:
 
 
 def _ends(settings: Settings, state: State, view: View, estimated: Standing | None) -> _Ends:
-    """Return a metric's estimate and the ends of its interval: of a target, those it has."""
+    """Estimate of a metric and its interval's ends; a target has its own."""
     mine, metric = view.seen(state)
     if not np.any(mine.tallies.n):
         return _UNKNOWN
@@ -221,3 +237,94 @@ def _ends(settings: Settings, state: State, view: View, estimated: Standing | No
         now = estimated.look
     value = float(now.moments.value) if bool(now.moments.defined) else None
     return value, float(now.low), float(now.high)
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """Row of a confusion matrix with intervals: items of one predicted class.
+
+    The correct share is estimated as for metrics of the matrix (`core.confusion`). The wrong share
+    is divided in proportion to its labels, each weighted by the items of its part per label. The
+    interval of the correct share is that of a precision. The others' are of an outcome in whole
+    strata, to be predicted as one class and belong to the other: parts are small, and many have no
+    label.
+    """
+
+    design: Design  # how labels are looked at
+    confidence: float
+    # state, parts: the labels so far, and the parts that they are counted by.
+    state: State
+    parts: Parts
+    mine: Ints  # the parts of these items, one a stratum or more
+    told: Floats  # their labels, by class
+    number: int  # of the predicted class
+
+    def shares(self, right: float) -> list[tuple[int, float, float, float, int]]:
+        """Shares of the classes with a label, and of the predicted class itself.
+
+        Each with the class's number, the ends of the interval, and the labels that name it.
+        """
+        told = self.told
+        n = np.maximum(self.state.tallies.n[self.mine], 1.0)
+        seen = (told * (self.parts.size[self.mine] / n)[:, None]).sum(axis=0)
+        seen[self.number] = 0.0
+        share = (1 - right / self.size) * seen / max(float(seen.sum()), 1e-300)
+        share[self.number] = right / self.size
+        there = np.asarray(told.any(axis=0))
+        shown = [k for k in range(told.shape[1]) if there[k] or k == self.number]
+        low, high = self._ends(shown)
+        return [
+            (
+                k,
+                float(share[k]),
+                float(min(low[place], share[k])),
+                float(max(high[place], share[k])),
+                int(told[:, k].sum()),
+            )
+            for place, k in enumerate(shown)
+        ]
+
+    @property
+    def size(self) -> float:
+        """Number of items."""
+        return float(self.parts.size[self.mine].sum())
+
+    def _ends(self, shown: Sequence[int]) -> tuple[Floats, Floats]:
+        """Return the ends of the intervals of the shares, (cells,)."""
+        others = [k for k in shown if k != self.number]
+        ends = np.zeros((2, len(shown)))
+        by_part = self._look(self.told[:, [self.number]].T, whole=False)
+        ends[:, [shown.index(self.number)]] = by_part
+        if others:
+            by_stratum = self._look(self.told[:, others].T, whole=True)
+            ends[:, [shown.index(k) for k in others]] = by_stratum
+        return ends[0], ends[1]
+
+    def _look(self, x: Floats, *, whole: bool) -> Floats:
+        """Return the ends of intervals, (2, cells), over parts or over the strata that hold them.
+
+        `x`, (cells, parts): labels with the outcome.
+        """
+        known, waiting = self.state.tallies, self.state.open
+        none = np.zeros_like(known.n) if waiting is None else waiting
+        counts = [known.N, known.n, known.u, none]
+        if whole:
+            strata, where = np.unique(self.parts.stratum[self.mine], return_inverse=True)
+            items, n, u, open_ = (self.parts.by_stratum(each)[strata] for each in counts)
+            gathered = np.zeros((len(x), strata.size))
+            np.add.at(gathered.T, where, x.T)
+            x = gathered
+        else:
+            items, n, u, open_ = (each[self.mine] for each in counts)
+        if not n.any():  # nothing is known, as for most of a thousand classes
+            return np.repeat([[0.0], [1.0]], len(x), axis=1)
+        start = State.start(np.broadcast_to(items, x.shape), replacement=False)
+        tallies = start.tallies.add(n, x, u)
+        dealt = tallies.n + tallies.u + open_
+        now = replace(start, tallies=tallies, dealt=dealt, room=tallies.N - dealt)
+        now = replace(now, open=np.broadcast_to(open_, x.shape) if open_.any() else None)
+        ones = np.ones_like(items)
+        metric = Ratio(0.0, ones, self.size, 0 * ones)
+        goal = Goal("precision", budget=1, confidence=self.confidence)
+        seen = shown_look(self.design.beside, goal, metric, now)
+        return np.clip(np.stack([seen.low, seen.high]), 0.0, 1.0)

@@ -1,4 +1,4 @@
-"""The curve of a campaign's score: its bins and labels, gathered for `core.curve`."""
+"""Curve of a campaign's score: its bins and labels, gathered for `core.curve`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -8,8 +8,8 @@ import numpy as np
 from assay.core.bins import CURVES, FALLS, ScoreBins
 from assay.core.curve import Band, CurveBands, curve_bands
 from assay.core.cuts import confidence, rank
-from assay.core.engine import State
 from assay.core.profile import Profile
+from assay.core.state import State
 from assay.core.strata import Side, Strata
 from assay.core.thresholds import ThresholdRun, flipped
 from assay.core.types import Bools, Floats, Ints
@@ -32,7 +32,7 @@ from assay.results import (
 
 
 def threshold_curve(labelling: Labelling, *, predictions: object = None) -> ThresholdCurve:
-    """Return the curve; the parameters are those of `Campaign.curve`."""
+    """Threshold curve; the parameters are those of `Campaign.curve`."""
     settings = labelling.settings
     roles = _refuse(settings)
     found = _scored(labelling, predictions)
@@ -47,7 +47,7 @@ def threshold_curve(labelling: Labelling, *, predictions: object = None) -> Thre
             details="no item with a high score is drawn: its metric is about items predicted no",
             hint="a campaign for accuracy, recall or F1 draws items of all scores",
         )
-    chosen = settings.goal.threshold_for is None  # otherwise it is what the campaign looks for
+    chosen = settings.goal.threshold_for is None  # otherwise the campaign is looking for it
     own = found.threshold if chosen else None
     known = curve_bands(
         bins,
@@ -63,7 +63,7 @@ def threshold_curve(labelling: Labelling, *, predictions: object = None) -> Thre
 def _through_estimates(
     known: CurveBands, labelling: Labelling, threshold: float, positives: int
 ) -> CurveBands:
-    """Return the curve with the campaign's own estimates at its threshold."""
+    """Curve with the campaign's own estimates at its threshold."""
     at = int(np.searchsorted(known.threshold, threshold))
     if at == known.threshold.size or known.items[at] != positives:
         return known
@@ -77,12 +77,12 @@ def _through_estimates(
 
 
 def _refuse(settings: Settings) -> Roles:
-    """Return what the columns of the only classifier are; raise where there is no curve of it."""
+    """Column roles of the only classifier; raise if it has no curve."""
     strata, source = settings.strata, settings.source
     if not settings.is_binary:
         raise DesignError(
-            f"campaign {settings.name!r} is of {len(settings.classes):,} classes, and no threshold "
-            "tells these apart",
+            f"campaign {settings.name!r} has {len(settings.classes):,} classes, so there is no "
+            "threshold",
             hint="for a threshold of one class make a campaign with positive='CLASS'",
         )
     if len(strata.classifiers) > 1 or source.compares:
@@ -120,10 +120,10 @@ def _refuse(settings: Settings) -> Roles:
 
 
 def _scored(labelling: Labelling, predictions: object) -> Predictions:
-    """Return the predictions with scores; where a campaign has several metrics, it has ranks."""
+    """Predictions with scores; a campaign with several metrics has only ranks."""
     settings = labelling.settings
-    source = settings.source
-    if not settings.strata.is_named and predictions is None:
+    source, has_ranks = settings.source, settings.strata.is_named
+    if not has_ranks and predictions is None:
         return labelling.predictions()
     try:
         scans = (
@@ -137,12 +137,10 @@ def _scored(labelling: Labelling, predictions: object) -> Predictions:
             details=error.details,
             hint=error.hint or "give the predictions again: predictions=...",
         ) from error
-    if not settings.strata.is_named:
-        found = read_again(scans, settings)
-        check_same(settings, found)
+    found = read_again(scans, settings)
+    check_same(settings, found)
+    if not has_ranks:
         return found
-    ranked = read_again(scans, settings)
-    check_same(settings, ranked)
     (own,) = source.columns["classifiers"].values()
     others = {name: value for name, value in source.columns.items() if name != "classifiers"}
     alone = replace(source, columns={**others, **own})
@@ -152,7 +150,7 @@ def _scored(labelling: Labelling, predictions: object) -> Predictions:
 def _scores(
     labelling: Labelling, items: list[str], roles: Roles, yes: Bools, predictions: object
 ) -> Floats:
-    """Return the scores of some items, kept with them or looked up."""
+    """Scores of items, kept with them or looked up."""
     column = roles.score
     if column is None or not items:
         return np.zeros(0)
@@ -165,7 +163,7 @@ def _scores(
 def _bins(
     settings: Settings, found: Predictions, scores: Floats, yes: Bools, positive: Bools
 ) -> ScoreBins:
-    """Return all items by score, with the labels among them."""
+    """All items by score, with their labels."""
     scale = settings.source.scale
     there = {True: found.positives > 0, False: found.positives < found.size}
     sides = [side for side in (True, False) if there[side]]
@@ -198,7 +196,7 @@ def _bins(
 def _variable(
     settings: Settings, profiles: Mapping[Side, Profile], side: bool, threshold: float | None
 ) -> Floats:
-    """Return what strata are cut by, of each bin of a predicted label."""
+    """Stratification variable of each bin of a predicted label."""
     own, variable = profiles[side], settings.strata.variable
     if variable == "rank":
         return rank(own.low, profiles[None])
@@ -209,7 +207,7 @@ def _variable(
 
 
 def _strata_of(strata: Strata, side: bool, values: Floats) -> Ints:
-    """Return the stratum of each bin of a predicted label; -1 where nothing is drawn."""
+    """Stratum of each bin of a predicted label; -1 where nothing is drawn."""
     first = 0
     for heap in strata.heaps:
         if int(side) in heap.codes:
@@ -221,9 +219,9 @@ def _strata_of(strata: Strata, side: bool, values: Floats) -> Ints:
 def _with_labels(
     profile: Profile, stratum: Ints, scores: Floats, positive: Bools
 ) -> tuple[Floats, Floats, Floats, Floats, Ints, Bools]:
-    """Return bins with their labels: score, items, labels, positives, stratum, whether tied.
+    """Bins with their labels: score, items, labels, positives, stratum, whether tied.
 
-    A bin whose items all have labels becomes as many as there are scores in it.
+    A bin whose items are all labelled is split into one bin per score.
     """
     number = profile.low.size
     place = np.clip(np.searchsorted(profile.low, scores, side="right") - 1, 0, number - 1)
@@ -289,7 +287,7 @@ def _value(band: Band, at: int) -> CurveValue:
 
 
 def _notes(labelling: Labelling, bins: ScoreBins, known: CurveBands) -> Iterator[str]:
-    """Yield what cannot be told and why, and what else a careful reader should know."""
+    """Yield the metrics that are not available with the reason, and other cautions."""
     missing = [metric_name(name) for name in CURVES if name not in known.bands]
     if not bins.told[0]:
         low = float(known.threshold[0])
@@ -323,11 +321,11 @@ def _notes(labelling: Labelling, bins: ScoreBins, known: CurveBands) -> Iterator
 # The answer of a campaign for a threshold, from its labelling so far.
 
 _PERCENT = 100.0
-_FEW = 30  # labels of either half, below which nothing is said of the order of the scores
+_FEW = 30  # labels of either half: with fewer, no note on the order of the scores
 
 
 def threshold_of(labelling: Labelling) -> ThresholdAnswer | None:
-    """Return what is known of the threshold; None where the campaign is not for one."""
+    """Answer about the threshold; None if the campaign is not for one."""
     found, settings = labelling.rounds.threshold, labelling.settings
     question = settings.goal.question
     if found is None or question is None:
@@ -364,7 +362,7 @@ def threshold_of(labelling: Labelling) -> ThresholdAnswer | None:
 
 
 def _notes_of_scores(run: ThresholdRun, state: State) -> tuple[str, ...]:
-    """Return what is to be said of the scores themselves."""
+    """Return the notes on the scores themselves."""
     n, x = state.tallies.n, state.tallies.x
     half = int(np.searchsorted(np.cumsum(n), n.sum() / 2))
     low, high = (slice(None, half), slice(half, None))
@@ -378,6 +376,6 @@ def _notes_of_scores(run: ThresholdRun, state: State) -> tuple[str, ...]:
     if upper > lower or x.sum() in (0, n.sum()):
         return ()
     return (
-        f"scores do not tell yes from no: of the lower ones {lower:.0%} are yes, of the higher "
-        f"{upper:.0%}; is it the score of the other class (score_of='negative')?",
+        f"the scores do not separate yes from no: {lower:.0%} of the low ones are yes, "
+        f"{upper:.0%} of the high ones; is it the score of the other class (score_of='negative')?",
     )

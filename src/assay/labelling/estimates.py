@@ -38,7 +38,7 @@ from assay.results import (
 
 
 def estimates_of(labelling: Labelling) -> Estimates:
-    """Return what is known now of every metric that was asked for, by its name."""
+    """Return the current estimates of all requested metrics, by name."""
     stopped, around = labelling.rounds.stopped, _notes_on_answers(labelling)
     return Estimates(
         {
@@ -92,13 +92,13 @@ def _is_spent(standing: Standing) -> bool:
 
 
 def _reference(standing: Standing) -> str:
-    """Return how the interval was made."""
+    """Return the method of the interval."""
     design, kind = standing.design, INTERVALS[standing.design.interval]
     at_end = _is_spent(standing) and ends_with_budget(design, standing.goal)
     return kind.once if kind.once and (at_end or design.stop == "budget") else kind.reference
 
 
-_AT_THRESHOLD = "what is certified at the threshold of the answer, by bets"
+_AT_THRESHOLD = "certified at the reported threshold, by bets"
 
 
 def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
@@ -107,16 +107,16 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
     notes: list[str] = []
     if goal.threshold_for is not None:
         return [
-            "the metric is the one at the threshold of the answer, which moves with the labels; "
-            "the interval is what is certain of it, and Campaign.threshold has narrower ones"
+            "the metric is that at the reported threshold, which moves with the labels; "
+            "Campaign.threshold has narrower intervals"
         ]
     if not moments.defined:
-        notes.append("there are too few labels to say anything yet")
+        notes.append("too few labels for an estimate")
     elif bounded:
         which = ", ".join(str(h + 1) for h in bounded)
         where = f"strata {which} of {standing.tallies.N.size}"
         if not labelling.settings.goal.single:
-            where = "some strata"  # one metric's strata have no numbers that people see
+            where = "some strata"  # the strata of one metric have no visible numbers
         notes.append(
             f"too few labels in {where} to estimate their variance: "
             "its largest possible value is used"
@@ -137,19 +137,19 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
     elif moments.defined and not design.may_stop:
         if goal.within is not None:
             notes.append(
-                "the interval assumes one look; stopping on its width makes it hold less often "
-                "(docs/certainty.md)"
+                "the interval assumes a single look; stopping on its width makes it miss more "
+                "often (docs/certainty.md)"
             )
         elif labelling.rounds.reason is Reason.GO_ON:
             notes.append(
-                "the interval is made for one look, at the end of the budget; "
-                "do not stop on what it shows before"
+                "the interval is made for a single look at the end of the budget; do not stop on "
+                "earlier ones"
             )
     return notes
 
 
 def _notes_on_weights(labelling: Labelling, standing: Standing) -> list[str]:
-    """Return what is to be said where items count by weight."""
+    """Return the notes for items with weights."""
     if not labelling.settings.strata.weighted:
         return []
     state = labelling.rounds.state
@@ -158,17 +158,17 @@ def _notes_on_weights(labelling: Labelling, standing: Standing) -> list[str]:
         return []
     answered = int((once.judged + once.unjudged).sum())
     draws = int((tallies.n + tallies.u).sum())
-    notes = ["items count by their weight, and are drawn in proportion to it"]
+    notes = ["items count by weight and are drawn in proportion to it"]
     if draws > answered:
         notes[0] += f": {draws:,} draws met {answered:,} items, some of them again"
     budget = standing.goal.budget
     if labelling.rounds.reason is Reason.BUDGET_SPENT and (budget is None or answered < budget):
-        notes.append("what was not met weighs so little that no more is drawn")
+        notes.append("the items that were not drawn weigh too little to draw more")
     return notes
 
 
 def _notes_on_answers(labelling: Labelling) -> tuple[str, ...]:
-    """Return what is to be said of answers that are missing, and not by chance."""
+    """Return the notes on answers that are missing not at random."""
     waiting = {card.item_id for card in labelling.rounds.outstanding}
     notes: list[str] = []
     half_answered = sum(
@@ -176,31 +176,29 @@ def _notes_on_answers(labelling: Labelling) -> tuple[str, ...]:
     )
     if labelling.settings.before is not None and half_answered:
         notes.append(
-            f"{half_answered:,} drawn items have no answer yet, and what was drawn with them had "
-            "one before; until they have, new items count too little"
+            f"{half_answered:,} drawn items have no answer yet; until they do, new items count "
+            "too little"
         )
     if waiting and labelling.rounds.reason is not Reason.GO_ON:
         notes.append(
-            f"{len(waiting):,} drawn items had no answer when it stopped: the interval is that of "
-            "the rounds before them, or takes them at their worst"
+            f"{len(waiting):,} drawn items had no answer at the stop: the interval is that of "
+            "the rounds before, or assumes the worst case"
         )
     if disputed := sum(labelling.review(item_id).disputed for item_id in waiting):
-        notes.append(
-            f"reviewers disagree on {disputed:,} items, which count only when somebody has ruled"
-        )
+        notes.append(f"reviewers disagree on {disputed:,} items, which count after a ruling")
     return tuple(notes)
 
 
-# What labels are worth beside a simple random sample, and what decided a yes or no.
+# Savings of labels compared with a simple random sample, and the bound of a verdict.
 
 
 def worth_of(
     labelling: Labelling, standing: Standing, estimate: Estimate
 ) -> tuple[float | None, float | None]:
-    """Return the random samples that would vary as much, and have an interval as narrow.
+    """Sizes of random samples with the same variance, and with an interval as narrow.
 
-    Neither is said of a difference, for which a random sample has no formula as simple, nor
-    before anything is known, nor where no spread was seen in labels of a part.
+    None for a difference, for which a random sample has no simple formula; before anything is
+    known; and if the labels of a part show no spread.
     """
     metric, value = standing.goal.metric, estimate.value
     if value is None or is_difference(standing.name) or metric not in METRICS:
@@ -220,7 +218,7 @@ def worth_of(
     range_ = 1 - kind.lowest  # as shares of it
     # A random sample would have its unjudged items, too.
     value, half_width = (value - kind.lowest) / range_, estimate.half_width_like_rest / range_
-    items = inf if weighted else standing.size  # what is drawn by weight may be drawn again
+    items = inf if weighted else standing.size  # items drawn by weight may be drawn again
     if (standing.tallies.n + standing.tallies.u >= standing.tallies.N).all():
         effective: float | None = items
     elif half_width <= 0:
@@ -239,9 +237,9 @@ def _finite(labels: float | None) -> float | None:
 
 
 def _bound(standing: Standing, verdict: bool | None) -> float | None:
-    """Return the one-sided bound behind a verdict.
+    """One-sided bound behind a verdict.
 
-    The two-sided interval spends half of the error on either end, a verdict all of it on one: its
+    The two-sided interval spends half of the error on either end, a verdict all of it on one. Its
     bound is an end of the interval of confidence 2 c - 1, and no worse than the limit itself.
     """
     state, limit = standing.state, standing.goal.at_least
@@ -258,7 +256,7 @@ def _bound(standing: Standing, verdict: bool | None) -> float | None:
 
 
 def strata_in(labelling: Labelling) -> list[StratumRow]:
-    """Return one row a stratum: what it is, its size, and its labels so far."""
+    """One row per stratum: its definition, its size, and its labels so far."""
     strata = labelling.settings.strata
     counts = np.zeros((3, strata.n_strata), dtype=np.int64)
     for item_id, answer in labelling.rounds.answers.items():
@@ -282,10 +280,10 @@ def strata_in(labelling: Labelling) -> list[StratumRow]:
 
 
 def _rates(labelling: Labelling) -> list[tuple[float | None, ...]]:
-    """Return the share of outcomes in each stratum with its interval's ends; None without labels.
+    """Share of outcomes in each stratum with its interval's ends; None without labels.
 
-    The interval is Wilson's, for each stratum by itself, as if its labels had been
-    so many from the start; without weights it is cut to what its items leave possible.
+    The interval is Wilson's, for each stratum by itself, as if the number of labels had been fixed
+    in advance. Without weights it is limited to the shares that the stratum's size allows.
     """
     settings, known = labelling.settings, labelling.rounds.state.tallies
     n, x = map(labelling.evaluation.by_stratum, (known.n, known.x))
@@ -298,7 +296,7 @@ def _rates(labelling: Labelling) -> list[tuple[float | None, ...]]:
 
 
 def _row(labelling: Labelling, said: int, answer: Answer) -> int:
-    """Return where an answer is counted: as yes, no, or neither; of more classes, as correct."""
+    """Row that counts an answer: yes, no, or neither; with more classes, correct or not."""
     if not answer.judged:
         return 2
     classes = labelling.settings.classes
@@ -308,7 +306,7 @@ def _row(labelling: Labelling, said: int, answer: Answer) -> int:
 
 
 def reviewers_in(labelling: Labelling) -> list[ReviewerRow]:
-    """Return what each reviewer has done, by name."""
+    """Work of each reviewer, by name."""
     people = {name: Counter[str]() for name in labelling.last_said}
     for review in labelling.reviews.values():
         for name, times in review.skips.items():
@@ -334,9 +332,9 @@ def reviewers_in(labelling: Labelling) -> list[ReviewerRow]:
 
 
 def agreement_in(labelling: Labelling) -> Agreement:
-    """Return how often reviewers agree, on the items that were meant for several of them.
+    """Agreement of reviewers, on the items meant for several of them.
 
-    Rulings do not matter here, nor do answers of more reviewers than an item wants.
+    Rulings do not count, nor do answers of more reviewers than an item wants.
     """
     counted = (review.counted for review in labelling.reviews.values())
     return agreement_of(
@@ -349,7 +347,7 @@ def agreement_in(labelling: Labelling) -> Agreement:
 
 
 def waiting_in(labelling: Labelling) -> dict[str, Answer]:
-    """Return answers from before a rebase to items that have not been drawn since."""
+    """Answers from before a rebase to items that have not been drawn since."""
     return {
         item_id: answer
         for item_id, review in labelling.reviews.items()
@@ -366,16 +364,16 @@ FRAMES: tuple[str, ...] = get_args(Frame)
 def history_in(
     labelling: Labelling, *, unfinished: int = 0
 ) -> Mapping[str, Sequence[HistoryPoint]]:
-    """Estimates of each metric after each complete round, by the answers that count now.
+    """Estimates of each metric after each complete round, from the answers that count now.
 
-    With at most `unfinished` points more, of rounds that still wait for answers.
+    Plus at most `unfinished` points of rounds that still wait for answers.
     """
     past, more = labelling.rounds.history, labelling.rounds.unfinished(unfinished)
     return {name: (*past.get(name, ()), *more.get(name, ())) for name in {**past, **more}}
 
 
 def campaign_frame(labelling: Labelling, what: Frame, *, backend: Backend) -> Any:
-    """Return what `Campaign.to_frame` says it returns."""
+    """DataFrame of `Campaign.to_frame`."""
     if what == "strata":
         rows: list[dict[str, Any]] = [row.to_dict() for row in strata_in(labelling)]
         return frame_of(rows, types_of(StratumRow), backend=backend)

@@ -1,13 +1,13 @@
 """Quality of a judge: its verdicts in a column, against people's answers to the same items.
 
-The answers were drawn for the campaign's metric, and out of proportion. Each counts for its
-stratum, as in slices (`labelling.slices`), and an item without a verdict is outside of the slice.
+The answers were drawn for the campaign's metric, and out of proportion. Each is weighted by its
+stratum, as in slices (`labelling.slices`); an item without a verdict is outside of the slice.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from numbers import Real
 from typing import TypeAlias
@@ -40,15 +40,22 @@ from assay.labelling.slice_items import (
     count_slices,
     slice_values,
 )
-from assay.labelling.slices import CountedTarget, counted_target, doubt_of, slots_of
+from assay.labelling.slices import (
+    CountedTarget,
+    counted_target,
+    doubt_of,
+    effective_at,
+    figures_at,
+    possible_kinds,
+    slots_of,
+)
 from assay.labelling.state import Labelling
-from assay.predictions import Opinionated
 from assay.results import JudgeFigure, JudgeGap, JudgeQuality
 
 FIGURES = {"sensitivity": "recall", "specificity": "specificity", "agreement": "accuracy"}
-"""A judge's figures, by the metric that each is of the judge as a classifier; kappa is none."""
+"""A judge's figures, by the metric of the judge as a classifier; kappa is not a metric."""
 
-_MOST_PAIRS = 10  # of classifiers, beside the differences that the campaign is about
+_MOST_PAIRS = 10  # of classifiers, beside the differences among the campaign's metrics
 _SHOWN = 3  # values in an error
 
 _Kinds: TypeAlias = Callable[[Ints, Bools, Bools], Ints]
@@ -56,7 +63,7 @@ _Kinds: TypeAlias = Callable[[Ints, Bools, Bools], Ints]
 
 @dataclass(frozen=True, eq=False)
 class _Verdicts:
-    """What the judge says of items; `yes` means nothing where there is no verdict."""
+    """Verdicts of the judge; `yes` has no meaning without a verdict."""
 
     there: Bools
     yes: Bools
@@ -64,10 +71,10 @@ class _Verdicts:
 
 @dataclass(frozen=True, eq=False)
 class Quantity:
-    """Something to be estimated from what was predicted, the judge's verdicts and the answers.
+    """Quantity estimated from predictions, the judge's verdicts and the answers.
 
-    `kinds` says as what items count, by these three; `possible` which strata may hold such items;
-    `on_scale` turns what is known of the share into what is known of the quantity.
+    `kinds`: the kinds of items, by these three; `possible`: which strata may hold items of each
+    kind; `on_scale`: converts the estimate of the share to that of the quantity.
     """
 
     kinds: _Kinds
@@ -84,7 +91,7 @@ def judge_of(
     by: str | None = None,
     predictions: object = None,
 ) -> JudgeQuality:
-    """Return how good a judge is; the parameters are those of `Campaign.judge`."""
+    """Quality of a judge; the parameters are those of `Campaign.judge`."""
     _refuse_no_number(at)
     items = [*labelling.rounds.answers, *(card.item_id for card in labelling.rounds.outstanding)]
     verdicts = _verdicts(_opinions(labelling, items, column, predictions), column, at)
@@ -94,7 +101,7 @@ def judge_of(
         values = slice_values(labelling, items, by, predictions)
         slots, names, others = slots_of(values, verdicts.there, whole.answered.judged)
         if others:
-            names = names[:-1]  # what was put together is no slice
+            names = names[:-1]  # merged values are not a slice
             slots = np.where(slots < len(names), slots, 0)
             inside = np.isin(values, names)
             verdicts = replace(verdicts, there=verdicts.there & inside)
@@ -115,15 +122,14 @@ def judge_of(
 
 
 def judges_of(labelling: Labelling) -> tuple[JudgeQuality, ...]:
-    """Return how good every second opinion is that says yes or no, from what cards have kept.
+    """Quality of every second opinion that says yes or no, from values kept with the cards.
 
-    It is for pages that are made often: where the values would have to be read from the
-    predictions, nothing is told.
+    For pages that are built often: columns that would have to be read again are left out.
     """
     found, source = [], labelling.settings.source
     for column in source.aux if labelling.rounds.answers else ():
         if column in source.kept:
-            with suppress(InputError):  # numbers are no verdicts; a bundle has no such values
+            with suppress(InputError):  # numbers are not verdicts; a bundle has no such values
                 found.append(judge_of(labelling, column))
     return tuple(each for each in found if each.with_verdict)
 
@@ -152,7 +158,7 @@ class _Part:
 
     @cached_property
     def share(self) -> float | None:
-        """The share of the items that the judge has a verdict on, estimated."""
+        """Estimated share of the items that have a verdict."""
         possible = np.ones((self.strata.n_strata, 2), dtype=np.bool_)
         counts = self._counts(self.answered, np.where(self.verdicts.there, 0, 1), possible)
         there, missing = counts.sums.sum(axis=0).tolist()
@@ -163,22 +169,17 @@ class _Part:
         found = {name: self._known(figure_of(self.strata, name)) for name in (*FIGURES, "kappa")}
         for at, slice in enumerate(self.names):
             for name, known in found.items():
-                effective = float(known.effective[at])
                 lowest = METRICS[FIGURES[name]].lowest if name in FIGURES else -1.0
                 yield JudgeFigure(
                     slice=slice,
                     figure=name,
-                    value=float(known.value[at]) if effective else None,
-                    low=float(known.low[at]),
-                    high=float(known.high[at]),
-                    standard_error=float(np.sqrt(known.variance[at])) if effective else None,
-                    counted=int(known.labels[at]),
-                    effective=effective if np.isfinite(effective) else None,
+                    **figures_at(known, at),
+                    effective=effective_at(known, at),
                     doubt=doubt_of(known, at, lowest),
                 )
 
     def gaps(self) -> Iterator[JudgeGap]:
-        """Yield, for each slice, how far metrics by the judge are from those by people."""
+        """Yield, for each slice, the difference between metrics by the judge and by people."""
         found = []
         for name, sides in _contrasts(self.labelling):
             terms, quantity = gap_of(self.strata, sides, self.confidence)
@@ -188,21 +189,15 @@ class _Part:
             found.append((name, self._known(quantity), np.asarray(judge), np.asarray(people)))
         for at, slice in enumerate(self.names):
             for name, known, judge, people in found:
-                is_known = bool(known.effective[at] > 0)
-                yield JudgeGap(
-                    slice=slice,
-                    metric=name,
-                    by_judge=float(judge[at]) if is_known else None,
-                    by_people=float(people[at]) if is_known else None,
-                    gap=float(known.value[at]) if is_known else None,
-                    low=float(known.low[at]),
-                    high=float(known.high[at]),
-                    standard_error=float(np.sqrt(known.variance[at])) if is_known else None,
-                    counted=int(known.labels[at]),
+                figures = figures_at(known, at)
+                gap = figures.pop("value")
+                by_judge, by_people = (
+                    None if gap is None else float(each[at]) for each in (judge, people)
                 )
+                yield JudgeGap(slice, name, by_judge, by_people, gap, **figures)
 
     def _known(self, quantity: Quantity) -> Domain:
-        """Return what is known of a quantity; items that wait for an answer are at their worst."""
+        """Estimate of a quantity; items that wait for an answer are at their worst."""
         counts = self._counted(quantity, self.answered)
         found = quantity.on_scale(counts.domain(quantity.share, self.confidence))
         if not self.answered.open.any():
@@ -217,7 +212,7 @@ class _Part:
         return found
 
     def _raises(self, quantity: Quantity, counts: SliceCounts) -> Bools:
-        """Tell for which items a yes raises the quantity, by its slopes."""
+        """For which items a yes raises the quantity, by its slopes."""
         _, slopes, _ = quantity.share(counts.sums)
         # An item that does not count changes nothing: the last, of the kind -1.
         slopes = np.concatenate([slopes, np.zeros((len(self.names), 1))], axis=-1)
@@ -245,7 +240,7 @@ class _Part:
 
 
 def figure_of(strata: Strata, name: str) -> Quantity:
-    """Return a figure of the judge as a classifier; any stratum may hold items of each kind."""
+    """Figure of the judge as a classifier; any stratum may hold items of each kind."""
     metric = FIGURES.get(name)
     number, share = (4, kappa_share) if metric is None else share_of(metric)
 
@@ -261,7 +256,7 @@ def figure_of(strata: Strata, name: str) -> Quantity:
 
 
 def _contrasts(labelling: Labelling) -> Iterator[tuple[str, list[tuple[int, CountedTarget]]]]:
-    """Yield what the judge may flatter: every metric, and differences of two classifiers'."""
+    """Yield what the judge may favour: every metric, and differences between classifiers."""
     settings = labelling.settings
     targets = list(settings.goal.targets)
     single = [target for target in targets if target.minus is None and target.classifier != ""]
@@ -282,10 +277,10 @@ def _contrasts(labelling: Labelling) -> Iterator[tuple[str, list[tuple[int, Coun
 def gap_of(
     strata: Strata, sides: Sequence[tuple[int, CountedTarget]], confidence: float
 ) -> tuple[list[Term], Quantity]:
-    """Return a metric, or a difference of two, by the judge less by people.
+    """Return a metric, or a difference of two, by the judge minus the same by people.
 
-    An item's kind is, of each classifier, whether the metric is about it and what was said of it;
-    what the judge says; and what people do. The terms of the judge come first.
+    An item's kind combines, for each classifier, whether the metric is about it and its predicted
+    label; the verdict; and the answer. The judge's terms come first.
     """
     number = 4 * 3 ** len(sides)
     kind = np.arange(number)
@@ -311,12 +306,12 @@ def gap_of(
             about |= inside
         return np.where(about, found, -1)
 
-    stratum, code = np.array(strata.held, dtype=np.int64).T
-    possible = np.zeros((strata.n_strata, number), dtype=np.bool_)
-    for yes in (True, False):
-        for positive in (True, False):
-            at = kinds_of(code, *(np.full(code.shape, each) for each in (yes, positive)))
-            possible[stratum[at >= 0], at[at >= 0]] = True
+    possible = np.logical_or(
+        *(
+            possible_kinds(strata, partial(_by_verdict, kinds_of, yes=yes), number)
+            for yes in (True, False)
+        )
+    )
     reach = contrast_reach(terms)
     return terms, Quantity(
         kinds_of,
@@ -326,8 +321,12 @@ def gap_of(
     )
 
 
+def _by_verdict(kinds: _Kinds, predicted: Ints, positive: Bools, *, yes: bool) -> Ints:
+    return kinds(predicted, np.full(predicted.shape, yes), positive)
+
+
 def _alike(strata: Strata) -> Ints:
-    """Return numbers of the strata that are equal where items of the same predictions are held."""
+    """Numbers of the strata, equal for strata that hold the same predictions."""
     held: dict[int, set[int]] = {}
     for stratum, code in strata.held:
         held.setdefault(stratum, set()).add(code)
@@ -344,14 +343,13 @@ def _alike(strata: Strata) -> Ints:
 def _opinions(
     labelling: Labelling, items: Sequence[str], column: str, predictions: object
 ) -> list[object]:
-    """Return the column's values: those that are kept, or those from where the model has them."""
+    """Values of the column: those kept with the cards, or those that the model reads."""
     settings = labelling.settings
     is_read = column in settings.source.aux and column not in settings.source.kept
     if predictions is None and is_read and items:
-        with suppress(PredictionsError):  # which is told below, of this column
+        with suppress(PredictionsError):  # reported below, for this column
             found = labelling.predictions()
-            if isinstance(found, Opinionated):
-                return list(found.opinions([settings.item_id(item) for item in items])[column])
+            return list(found.opinions([settings.item_id(item) for item in items])[column])
     return column_values(labelling, items, column, predictions)
 
 
@@ -383,7 +381,7 @@ def _refuse_no_number(at: object) -> None:
 
 
 def _notes(labelling: Labelling, whole: _Part) -> Iterator[str]:
-    """Yield what is to be said beside the figures."""
+    """Yield the notes on the figures."""
     answered, there = whole.answered, whole.verdicts.there
     missing = int((answered.judged & ~there).sum())
     if missing and whole.share is not None:
@@ -404,5 +402,5 @@ def _notes(labelling: Labelling, whole: _Part) -> Iterator[str]:
     if unjudged := int((~answered.judged & ~answered.open).sum()):
         yield f"{unjudged:,} items that people could not judge are left out"
     if waits := int(answered.open.sum()):
-        yield f"{waits:,} drawn items have no answer yet, and are taken at their worst"
+        yield f"{waits:,} drawn items have no label yet and count as the worst case"
     yield f"each interval is at {100 * whole.confidence:g}% on its own"

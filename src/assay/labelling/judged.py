@@ -1,13 +1,13 @@
-"""Judged items: what people said of each, what the classifiers said, and what it stands for.
+"""Judged items: their answers, predictions and sampling weights.
 
-For the campaign's owner. Reviewers are shown none of it: who knows the prediction judges otherwise.
+For the campaign's owner. Reviewers see none of it: knowing the prediction would bias their answers.
 
-An item's weight is the size of its stratum over the judged items in it, the inverse of the chance
-to be drawn. Weighted sums are the stratified (Horvitz-Thompson) estimates of sums over the
-population. Where items have weights of their own (`sample_weight`), it is the item's share of all
-weight, times the number of items: sums are over items of mean weight. Where the strata of a
-guaranteed campaign were cut anew, items that were judged before are known, and stand for themselves
-alone: theirs is 1, and the rest of the stratum is shared among those that were drawn since.
+An item's weight is the size of its stratum over the judged items in it, the inverse of its sampling
+probability. Weighted sums are the stratified (Horvitz-Thompson) estimates of sums over the
+population. If items have weights of their own (`sample_weight`), it is the item's share of all
+weight, times the number of items: sums are over items of mean weight. If the strata of a guaranteed
+campaign were cut anew, items that were judged before are known and represent only themselves: their
+weight is 1, and the rest of the stratum is shared among those that were drawn since.
 """
 
 import json
@@ -43,23 +43,22 @@ from assay.storage import CardRow
 
 @dataclass(frozen=True)
 class Said:
-    """What one classifier said of an item: a class's number; `score` is None where unknown."""
+    """Prediction of one classifier: a class's number; `score` is None if unknown."""
 
     number: int
     score: float | None
 
     @property
     def yes(self) -> bool:
-        """Whether it said yes, where that is the question."""
+        """Whether the predicted label is yes, for two classes."""
         return self.number == 1
 
 
 @dataclass(frozen=True)
 class Judged:
-    """An item with an answer that counts.
+    """Item with an answer that counts.
 
-    `said` has every classifier that was applied to it; `weight` is None where the question has no
-    answer.
+    `said`: predictions of every classifier applied to it; `weight`: None if it could not be judged.
     """
 
     item_id: str
@@ -73,19 +72,19 @@ class Judged:
 
     @property
     def reviewers(self) -> tuple[str, ...]:
-        """Who decided: whoever ruled, or else those whose answers count."""
+        """Reviewers who decided: whoever ruled, or else those whose answers count."""
         ruled = self.review.ruled
         return tuple(self.review.counted_labels) if ruled is None else (ruled.reviewer,)
 
 
 def judged_items(labelling: Labelling, predictions: object = None) -> list[Judged]:
-    """Return every item with an answer that counts, in the order in which they came to count."""
+    """Items with an answer that counts, in the order in which they came to count."""
     settings, rounds = labelling.settings, labelling.rounds
     items = [item for item in rounds.answers if rounds.card(item) is not None]
     cards = [card for item in items if (card := rounds.card(item)) is not None]
     counted = SliceAnswers.on(labelling, items)
     sizes = labelling.evaluation.by_stratum(labelling.evaluation.sizes)
-    if settings.strata.weighted:  # in units that mean nothing outside
+    if settings.strata.weighted:  # in units without a meaning outside
         sizes = sizes * (settings.strata.sizes.sum() / sizes.sum())
     known = np.bincount(counted.stratum[counted.known & counted.judged], minlength=sizes.size)
     each = (sizes - known) / np.maximum(counted.labels - known, 1.0)
@@ -113,7 +112,7 @@ def judged_items(labelling: Labelling, predictions: object = None) -> list[Judge
 
 
 def seen_columns(source: Source) -> list[str]:
-    """Return the columns that items show, and the slices; not what the classifiers said."""
+    """Columns that items show, and slices, without the classifiers' predictions."""
     aside = (source.columns["id"], *source.judgements)
     named = dict.fromkeys([*source.columns["show"], *source.slices])
     return [name for name in named if name not in aside]
@@ -122,7 +121,7 @@ def seen_columns(source: Source) -> list[str]:
 def _scores(
     labelling: Labelling, items: Sequence[str], predictions: object
 ) -> dict[str, list[object]]:
-    """Return the values of the columns of scores: those that are kept, or are looked up."""
+    """Values of the columns of scores: kept with the cards, or looked up."""
     source = labelling.settings.source
     columns = dict.fromkeys(each.score for each in source.roles if each is not None)
     found = {}
@@ -134,16 +133,16 @@ def _scores(
 
 
 def _said(
-    # settings, roles: of the campaign; what the columns of each classifier are.
+    # settings, roles: of the campaign; column roles of each classifier.
     settings: Settings,
     roles: Sequence[Roles | None],
     card: CardRow,
-    scores: Mapping[str, object],  # what the item has in the columns of scores
+    scores: Mapping[str, object],  # the item's values of the score columns
 ) -> dict[str, Said]:
-    """Return what every classifier said that was applied to an item.
+    """Predictions of every classifier that was applied to an item.
 
-    Of two sets of predictions side by side one score is kept: the later one's where it has the
-    item, and otherwise the earlier one's.
+    Of two sets of predictions side by side one score is kept: the later one's if it has the item,
+    otherwise the earlier one's.
     """
     strata, source = settings.strata, settings.source
     names, binary = strata.classifiers, settings.is_binary
@@ -155,7 +154,7 @@ def _said(
     said = {}
     for bit in inside:
         value = None
-        # Where an item may have several classes, each of them has a score, and the item none.
+        # If an item may have several classes, each of them has a score, and the item none.
         each = None if settings.classes.multilabel else roles[bit]
         its = card.predicted // settings.classes.kinds**bit % settings.classes.kinds
         column = None if each is None or (source.compares and bit != inside[-1]) else each.score
@@ -174,11 +173,11 @@ def _number(value: object) -> float | None:
         return None
 
 
-# A campaign's labels as a table, with all that is known of their items.
+# A campaign's labels as a table, with everything known of their items.
 
 
 def judged_columns(labelling: Labelling, taken: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of what is told of an item: predictions, scores, weight, what it shows."""
+    """Names of an item's columns: predictions, scores, weight, shown columns."""
     names = labelling.settings.strata.classifiers
     said = [_named(what, name, names) for name in names for what in ("predicted", "score")]
     own = (*said, "weight")
@@ -186,7 +185,7 @@ def judged_columns(labelling: Labelling, taken: Sequence[str]) -> tuple[str, ...
 
 
 def judged_cells(labelling: Labelling, item: Judged) -> tuple[object, ...]:
-    """Return the cells of an item under `judged_columns`."""
+    """Cells of an item under `judged_columns`."""
     cells: list[object] = []
     settings = labelling.settings
     for name in settings.strata.classifiers:
@@ -197,7 +196,7 @@ def judged_cells(labelling: Labelling, item: Judged) -> tuple[object, ...]:
 
 
 def _predicted(settings: Settings, said: Said) -> bool | str:
-    """Return what a classifier said, as it stands in a table: true or false, or the classes."""
+    """Prediction as it appears in a table: true or false, or the classes."""
     if settings.is_binary:
         return said.yes
     return settings.classes.joined(settings.classes.held(said.number))
@@ -211,7 +210,7 @@ _LABELS = {"answer": str, "positive": bool, "stratum": str, "comment": str}
 
 
 def labels_frame(labelling: Labelling, *, backend: Backend) -> Any:
-    """Return the answers that count, and what is known of their items, as a DataFrame."""
+    """DataFrame of the answers that count, and of what is known of their items."""
     binary = labelling.settings.is_binary
     own: dict[str, type] = {"id": str, **_LABELS}
     if not binary:
@@ -239,7 +238,7 @@ def labels_frame(labelling: Labelling, *, backend: Backend) -> Any:
 
 # The mistakes of a classifier.
 
-_BLIND = "scores were not kept with the items: the mistakes are in the order of their answers"
+_BLIND = "the scores were not stored with the items; errors are in the order of their labels"
 _SHORT = {"fp": "false positive", "fn": "false negative"}
 
 
@@ -251,7 +250,7 @@ def mistakes_of(
     classifier: str | None = None,
     predictions: object = None,
 ) -> Mistakes:
-    """Return the mistakes of a classifier; the parameters are those of `Campaign.errors`."""
+    """Mistakes of a classifier; the parameters are those of `Campaign.errors`."""
     settings = labelling.settings
     name = _classifier(settings.strata.classifiers, classifier)
     wanted = _kinds(kind, settings)
@@ -295,7 +294,7 @@ def mistakes_of(
 
 
 def _kind_of(settings: Settings, said: Said, answer: Answer) -> str | None:
-    """Return the kind of a mistake; None where what was said is right."""
+    """Kind of a mistake; None if the prediction is right."""
     classes = settings.classes
     if classes.number(answer) == said.number:
         return None
@@ -307,7 +306,7 @@ def _kind_of(settings: Settings, said: Said, answer: Answer) -> str | None:
 
 
 def _missed_and_wrong(has: set[str], said: set[str]) -> str:
-    """Return the kind of a mistake where an item may have several classes.
+    """Kind of a mistake, if an item may have several classes.
 
     >>> _missed_and_wrong({"fraud", "spam"}, {"spam", "toxic"})
     'misses fraud; wrongly says toxic'
@@ -319,12 +318,11 @@ def _missed_and_wrong(has: set[str], said: set[str]) -> str:
 def _is_wanted(
     kind: str, item: Judged, wanted: Sequence[str], settings: Settings, classifier: str
 ) -> bool:
-    """Tell whether a mistake is among those wanted: by its kind, or by the class on either side.
+    """Whether a mistake is requested: by its kind, or by the class on either side.
 
-    Where an item may have several classes, it is the one that is said wrongly, or missed.
+    If an item may have several classes, the class that is wrongly predicted or missed.
 
-    `wanted`: kinds or, where there are more classes, those that it is to be about; none is all of
-    them.
+    `wanted`: kinds or, with more classes, names of classes; empty means all.
     """
     if settings.is_binary:
         return kind in wanted
@@ -367,16 +365,16 @@ def _classifier(names: Sequence[str], wanted: str | None) -> str:
 
 
 def _confidence(labelling: Labelling, name: str, said: Sequence[Said]) -> list[float | None]:
-    """Return how sure the classifier was of each, None where its score is not known.
+    """Confidence of the classifier in each prediction, None if its score is unknown.
 
-    Scores are probabilities where the campaign takes them so; of several classifiers, where all
-    that are known lie between 0 and 1.
+    Scores are probabilities if the campaign treats them as such; with several classifiers, if all
+    known ones lie between 0 and 1.
     """
     settings = labelling.settings
     known = [each.score for each in said if each.score is not None]
     if not known:
         return [None] * len(said)
-    if not settings.is_binary:  # it is of what is predicted
+    if not settings.is_binary:  # the score is of the predicted class
         return [each.score for each in said]
     scale = settings.source.scale if settings.goal.single else scale_of(min(known), max(known))
     roles = settings.source.roles[settings.strata.classifiers.index(name)]
@@ -390,7 +388,7 @@ def _confidence(labelling: Labelling, name: str, said: Sequence[Said]) -> list[f
 
 
 def _left_out(labelling: Labelling, found: Sequence[Judged]) -> dict[str, int]:
-    """Count what was drawn and has no yes or no; the filters hold for what has an answer."""
+    """Count drawn items without a yes or no; the filters apply to answered items."""
     given = Counter(item.answer for item in found)
     waiting = [labelling.review(card.item_id) for card in labelling.rounds.outstanding]
     disputed = sum(review.disputed for review in waiting)
@@ -405,7 +403,7 @@ def _left_out(labelling: Labelling, found: Sequence[Judged]) -> dict[str, int]:
 def _notes(
     settings: Settings, name: str, mistakes: Sequence[Mistake], wanted: Sequence[str]
 ) -> list[str]:
-    """Return what is to be said beside the mistakes."""
+    """Return the notes on the mistakes."""
     notes = []
     strata = settings.strata
     held = {bool(code >> strata.classifiers.index(name) & 1) for _, code in strata.held}

@@ -1,44 +1,41 @@
-"""Reserve: the first items of every deck, kept in the store so that predictions are read seldom.
+"""Reserve: the first items of every deck, stored so that predictions are rarely read.
 
-After a campaign is made its predictions are read again only when a reserve runs out.
+After a campaign is created, its predictions are read again only when a reserve runs out.
 """
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from assay.core.deck import Id, number
 from assay.core.types import Floats
 from assay.core.weights import Arrivals, seed_of_arrival
-from assay.errors import AssayError, PredictionsError
+from assay.errors import AssayError, PredictionsError, StorageError
 from assay.labelling.confirmation import refuse_unconfirmed
 from assay.labelling.settings import Settings
-from assay.labelling.shown import refuse_other_shown
 from assay.labelling.source import Part, Source
-from assay.predictions import (
-    RANKED,
-    Card,
-    Predictions,
-    Ranking,
-    Scan,
-    as_scan,
-)
+from assay.predictions import RANKED, Card, Scan, as_scan
 from assay.storage import CardRow, Session, Store
 
+if TYPE_CHECKING:
+    from assay.predictions import Predictions
+
+
 _LONGEST_ID = 10_000  # characters
-_AT_ONCE = 2_000  # cards that are put down in one transaction: others wait for it
-_LEAST = 50  # cards a stratum; fewer would only make more trips
-_MORE = 50  # cards to read from the store beyond what is asked for, for the same reason
+_AT_ONCE = 2_000  # cards stored in one transaction: others wait for it
+_LEAST = 50  # cards per stratum; fewer would only need more reads
+_MORE = 50  # cards to read from the store beyond those requested, for the same reason
 
 
 class ShortReserveError(Exception):
-    """There are fewer cards in reserve than are to be dealt.
+    """Fewer cards are in reserve than are to be dealt.
 
-    `wanted`: how many of each stratum there should be.
+    `wanted`: required number of cards of each stratum.
     """
 
     def __init__(self, wanted: Sequence[int]) -> None:
@@ -47,30 +44,30 @@ class ShortReserveError(Exception):
 
 
 class Reserve:
-    """A campaign's reserve.
+    """Reserve of a campaign.
 
     `key`: the campaign's number in the store; `settings`: what fixes the decks; `predictions`:
-    where more cards come from. None: they are looked for at the path they came from.
+    source of more cards. None: they are read from their stored location.
     """
 
-    def __init__(self, key: int, settings: Settings, predictions: Predictions | None) -> None:
+    def __init__(self, key: int, settings: Settings, predictions: "Predictions | None") -> None:
         self._key, self._settings, self._predictions = key, settings, predictions
-        self._read: dict[int, list[CardRow]] = {}  # of each deck, some that follow on each other
-        self._ends: dict[int, int] = {}  # how many cards decks have, of those that were read so far
+        self._read: dict[int, list[CardRow]] = {}  # consecutive cards of each deck
+        self._ends: dict[int, int] = {}  # number of cards of each deck that was read so far
         self._weighted = settings.strata.weighted
         self._arrivals: dict[int, Arrivals] = {}
-        self._met: dict[int, list[CardRow]] = {}  # of each deck, those that have arrived
+        self._met: dict[int, list[CardRow]] = {}  # arrived cards of each deck
 
     @property
-    def at_hand(self) -> Predictions | None:
-        """The predictions, where they were given or have been read."""
+    def at_hand(self) -> "Predictions | None":
+        """Predictions, if they were given or have been read."""
         return self._predictions
 
     def take(self, session: Session, dealt: Floats, counts: Sequence[int]) -> list[CardRow]:
-        """Return the next cards of every deck; raise `ShortReserveError` where some are missing.
+        """Next cards of every deck; raise `ShortReserveError` if some are missing.
 
-        They come in an order that says nothing about their strata (by their numbers under another
-        key), and the same every time.
+        Their order is independent of their strata (by their numbers under another key), and the
+        same every time.
         """
         spans = [
             (int(start), int(start) + count) for start, count in zip(dealt, counts, strict=True)
@@ -87,9 +84,9 @@ class Reserve:
         return [card for card, _ in sorted(cards, key=self._show_order)]
 
     def soon_short(self, dealt: Floats, counts: Sequence[int]) -> ShortReserveError | None:
-        """Return the cards that are missing if a round like this one follows it; None: none are."""
+        """Cards missing if another round like this one follows; None if there are enough."""
         if self._weighted:
-            return None  # how many cards arrive is known only when they do
+            return None  # the number of arriving cards is not known before
         sizes = self._settings.strata.sizes.tolist()
         stops = [int(start) + count for start, count in zip(dealt, counts, strict=True)]
         for stratum, end in self._ends.items():
@@ -100,15 +97,15 @@ class Reserve:
     def _span(
         self, session: Session, stratum: int, start: int, stop: int
     ) -> list[tuple[CardRow, int]]:
-        """Return a deck's cards, none of which was dealt before."""
+        """Cards of a deck, none of which was dealt before."""
         return [(card, 0) for card in self._lie(session, stratum, start, stop)]
 
     def _arriving(
         self, session: Session, stratum: int, start: int, stop: int
     ) -> list[tuple[CardRow, int]]:
-        """Return what arrives from one time to another: cards, and how often each was dealt before.
+        """Arrivals between two times: cards, and how often each was dealt before.
 
-        Nothing where the deck does not reach so far.
+        Empty if the deck does not reach so far.
         """
         size = int(self._settings.strata.sizes[stratum])
         arrivals = self._arrivals.setdefault(stratum, Arrivals(self._settings.seed, size))
@@ -127,7 +124,7 @@ class Reserve:
         return [(met[position], before) for position, before in arrivals.order[start:stop]]
 
     def _lie(self, session: Session, stratum: int, start: int, stop: int) -> list[CardRow]:
-        """Return a deck's cards, from what was read before if they are there: they never change."""
+        """Cards of a deck, from the cache if possible: they never change."""
         read = self._read.get(stratum, [])
         first = read[0].position if read else start
         if not first <= start <= stop <= first + len(read):
@@ -139,7 +136,7 @@ class Reserve:
         return read[start - first : stop - first]
 
     def _lying(self, session: Session, spans: Sequence[tuple[int, int]]) -> list[CardRow]:
-        """Return the cards of every stratum's span that are in the store."""
+        """Return the stored cards of every stratum's span."""
         return [
             card
             for stratum, (start, stop) in enumerate(spans)
@@ -153,16 +150,16 @@ class Reserve:
         return number(self._settings.item_id(card.item_id), another_seed)
 
     def grow(self, store: Store, wanted: Sequence[int]) -> None:
-        """Put down cards until each stratum has as many as are wanted, or all it holds.
+        """Store cards until each stratum has as many as wanted, or all its items.
 
-        The predictions are read outside of any transaction, and put down in several: others may
-        write meanwhile. Should somebody else have put down the same cards by then, they are passed
-        over. Cards come by deck and position, so that a process that dies leaves no gap.
+        The predictions are read outside of any transaction, and stored in several: others may write
+        meanwhile. Cards that another process has stored by then are passed over. Cards come by deck
+        and position, so that a process that dies leaves no gap.
         """
         with store.read() as session:
             held = session.reserve(self._key, len(wanted))
             longer = [each for each, end in [*self._ends.items()] if held[each] > end]
-            if longer:  # somebody has put down cards since, which may be all that is missing
+            if longer:  # another process has stored cards, perhaps all that are missing
                 for stratum in longer:
                     self._ends.pop(stratum, None)
                 return
@@ -182,12 +179,10 @@ class Reserve:
                 new = [card for card in some if card.position >= held[card.stratum]]
                 session.add_cards(self._key, new)
 
-    def source(self, store: Store) -> Predictions:
-        """Return the predictions as they are now."""
+    def source(self, store: Store) -> "Predictions":
+        """Predictions in their current state."""
         if self._predictions is not None:
-            from assay.predictions import as_it_is_now
-
-            self._predictions = as_it_is_now(self._predictions)
+            self._predictions = self._predictions.as_it_is_now()
         else:
             source = self._settings.source
             remedy = f"load_campaign({self._settings.name!r}, predictions={_places(source)})"
@@ -205,9 +200,9 @@ class Reserve:
 
 
 def depth(settings: Settings) -> list[int]:
-    """Return how many cards of each deck to lay down at first.
+    """Return the initial number of cards of each deck.
 
-    Together they are twice what the goal takes at worst, shared out evenly.
+    Together they are twice the number that the goal takes at worst, divided evenly.
     """
     sizes = settings.strata.sizes
     each = max(_LEAST, -(-2 * settings.goal.worst_case // len(sizes)))
@@ -216,11 +211,11 @@ def depth(settings: Settings) -> list[int]:
 
 def more_cards(
     settings: Settings,
-    predictions: Predictions,  # where the cards come from
+    predictions: "Predictions",  # source of the cards
     wanted: Sequence[int],  # cards of each stratum
-    lying: Sequence[CardRow] = (),  # those that are there already
+    lying: Sequence[CardRow] = (),  # cards that are already stored
 ) -> list[CardRow]:
-    """Return the cards to lay below those that lie, until there are as many as are wanted."""
+    """Cards to store below the present ones, until there are as many as wanted."""
     held = np.bincount([card.stratum for card in lying], minlength=len(wanted)).tolist()
     decks = predictions.deal(
         settings.strata,
@@ -230,7 +225,7 @@ def more_cards(
     )
     decks = _with_ranks(settings, predictions, decks)
     refuse_other_shown(settings, lying, decks, predictions.source)
-    # Labels from before lie on top of their decks; at their own place they are passed over.
+    # Prior labels lie on top of their decks; they are passed over at their own place.
     there = {card.item_id for card in lying}
     return [
         card_row(card, stratum, position)
@@ -242,10 +237,10 @@ def more_cards(
 
 
 def _with_ranks(
-    settings: Settings, predictions: Predictions, decks: list[list[Card]]
+    settings: Settings, predictions: "Predictions", decks: list[list[Card]]
 ) -> list[list[Card]]:
-    """Return cards with their most probable classes, where targets of top-k accuracy need them."""
-    if not settings.ranked or not isinstance(predictions, Ranking):
+    """Cards with their most probable classes, if targets of top-k accuracy need them."""
+    if not settings.ranked:
         return decks
     ids = [card.id for deck in decks for card in deck]
     ranks = iter(predictions.ranked(ids, settings.ranked) if ids else ())
@@ -258,9 +253,9 @@ def _with_ranks(
 def whereabouts(
     store: Store, settings: Settings, parts: Sequence[Part] | None = None
 ) -> list[Scan]:
-    """Return where all parts of the predictions were, or some; raise where nobody confirmed it.
+    """Locations of all parts of the predictions, or some; raise if unconfirmed.
 
-    This is the only way from what a storage says to something that is read.
+    Every read of a stored location passes through this function.
     """
     refuse_unconfirmed(store, settings)
     scans = []
@@ -272,9 +267,9 @@ def whereabouts(
 
 
 def scans_of(predictions: object, source: Source) -> list[Scan]:
-    """Return where predictions are that are given for those of a campaign: in a list, all parts.
+    """Locations of predictions given for those of a campaign: in a list, all parts.
 
-    A path alone is read as the path before it was: rows that a condition left out stay out.
+    A bare path keeps the condition of the path before it: rows left out stay out.
     """
     given = predictions if isinstance(predictions, list) else [predictions]
     before = source.parts[-1].scan or {}
@@ -286,9 +281,9 @@ def scans_of(predictions: object, source: Source) -> list[Scan]:
     return scans
 
 
-def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
-    """Read predictions as they were read when the campaign was made."""
-    from assay.predictions import UnionPredictions, read_predictions
+def read_again(scans: Sequence[Scan], settings: Settings) -> "Predictions":
+    """Read predictions as they were read when the campaign was created."""
+    from assay.predictions import read_predictions, united
 
     columns = {**settings.source.columns, "show": settings.source.kept}
     if not settings.classes.is_yes_or_no:
@@ -302,12 +297,12 @@ def read_again(scans: Sequence[Scan], settings: Settings) -> Predictions:
             f"predictions are given in a list of {len(scans)}",
             details="several classifiers' must be in one: a path, a pattern of paths, a table",
         )
-    return UnionPredictions([read_again([scan], settings) for scan in scans])
+    return united([read_again([scan], settings) for scan in scans])
 
 
 def _read_both(
     scans: Sequence[Scan], settings: Settings, columns: Mapping[str, Any]
-) -> Predictions:
+) -> "Predictions":
     """Read the two sets of predictions that a campaign compares."""
     from assay.predictions import read_compared
 
@@ -321,7 +316,7 @@ def _read_both(
 
 
 def card_row(card: Card, stratum: int, position: int) -> CardRow:
-    """Return a card as it is kept in the store, and shown on a page."""
+    """Card as it is stored, and shown on a page."""
     text = str(card.id)
     if "\0" in text or len(text) > _LONGEST_ID:
         raise PredictionsError(
@@ -333,12 +328,9 @@ def card_row(card: Card, stratum: int, position: int) -> CardRow:
     return CardRow(stratum, position, text, int(card.predicted), shown, card.weight)
 
 
-def check_same(settings: Settings, predictions: Predictions) -> None:
-    """Raise where the predictions are not those that the campaign was made from."""
-    from assay.predictions import parts_in
-
-    parts = settings.source.parts
-    found = parts_in(predictions)
+def check_same(settings: Settings, predictions: "Predictions") -> None:
+    """Raise if the predictions are not those that the campaign was created from."""
+    parts, found = settings.source.parts, predictions.parts
     if len(found) != len(parts):
         raise PredictionsError(
             f"{predictions.source}: predictions from {len(found)} place(s), and those of campaign "
@@ -361,5 +353,112 @@ def check_same(settings: Settings, predictions: Predictions) -> None:
 
 
 def _places(source: Source) -> str:
-    """Return how predictions are given: one, or a list of as many as there are parts."""
+    """Return the placeholder for predictions in a hint: one, or a list with one for each part."""
     return "..." if len(source.parts) == 1 else f"[{', '.join(['...'] * len(source.parts))}]"
+
+
+# Seal of what reviewers see: whether it is unchanged since the campaign was created.
+#
+# The predictions' fingerprint is of ids, scores and labels, which one pass reads in any case.
+# Reading all texts of all items as well would double the time to create a campaign. So the seal is
+# of the values that were read and stored, those of the first cards of every deck. When more cards
+# are needed, these are read again beside the new ones, and must be the same.
+#
+# It proves that all items which could have been judged so far are shown unchanged. Changes to items
+# that were never dealt are not noticed.
+
+
+_KIND = "assay-shown-1"
+
+
+def sealed(settings: Settings, cards: Sequence[CardRow]) -> Settings:
+    """Return the settings of a campaign with a seal of what its first cards show."""
+    if not settings.source.kept and not settings.ranked:
+        return settings
+    counts = [0] * settings.strata.n_strata
+    for card in cards:
+        counts[card.stratum] += 1
+    seal = seal_of(
+        counts, [(card.stratum, card.position, card.item_id, card.shown) for card in cards]
+    )
+    return replace(settings, source=replace(settings.source, shown=seal))
+
+
+def seal_of(counts: Sequence[int], rows: Iterable[tuple[int, int, str, str]]) -> str:
+    """Seal of the first cards of every deck.
+
+    `counts`: number of cards of each deck; `rows`: stratum, place, id and shown columns, as they
+    are stored; further cards are ignored.
+
+    >>> seal_of([1], [(0, 0, "a", "{}"), (0, 1, "b", "{}")]) == seal_of([1], [(0, 0, "a", "{}")])
+    True
+    """
+    first = sorted(row for row in rows if row[0] < len(counts) and row[1] < counts[row[0]])
+    digest = sha256(json.dumps(first).encode()).hexdigest()
+    return f"{_KIND}:{'+'.join(map(str, counts))}:{digest[:32]}"
+
+
+def is_whole(seal: str, rows: Iterable[tuple[int, int, str, str]]) -> bool:
+    """Whether stored cards match their seal; an older campaign's always do."""
+    kind, _, rest = seal.partition(":")
+    if kind != _KIND:
+        return True
+    counts = rest.partition(":")[0].split("+")
+    return all(map(str.isdecimal, counts)) and seal_of([*map(int, counts)], rows) == seal
+
+
+def refuse_other_shown(
+    settings: Settings, lying: Sequence[CardRow], decks: Iterable[Iterable[Card]], source: str
+) -> None:
+    """Raise if items in the reserve are now shown differently.
+
+    `lying`: the stored cards.
+
+    A value is compared as it is written: 0.5 from a table is the 0.50 of a CSV file.
+    """
+    if not settings.source.shown:
+        return
+    rows = [(card.stratum, card.position, card.item_id, card.shown) for card in lying]
+    if not is_whole(settings.source.shown, rows):
+        raise StorageError(
+            f"what reviewers see of items was changed in the storage of campaign {settings.name!r}",
+            details="the first cards do not show what they did when the campaign was made",
+            hint="see `assay verify`; restore the storage from a backup",
+        )
+    then = {card.item_id: json.loads(card.shown) for card in lying}
+    changed = [
+        (card.id, column)
+        for deck in decks
+        for card in deck
+        if str(card.id) in then
+        for column in _differing(then[str(card.id)], card.shown)
+    ]
+    if changed:
+        (id, column), items = changed[0], {each for each, _ in changed}
+        raise PredictionsError(
+            f"{source} does not show items as it did when campaign {settings.name!r} was made",
+            details=f"{len(items):,} of {len(then):,} items that were drawn differ; first: item "
+            f"{id!r}, column {column!r}",
+            hint="go on with the predictions as they were; or rebase the campaign, which keeps all "
+            f"labels: rebase_campaign({settings.name!r}, ...)",
+        )
+
+
+def _differing(then: Mapping[str, object], now: Mapping[str, object]) -> list[str]:
+    """Columns present in both whose values differ."""
+    return [name for name, value in then.items() if name in now and not _alike(value, now[name])]
+
+
+def _alike(one: object, other: object) -> bool:
+    return one == other or _written(one) == _written(other)
+
+
+def _written(value: object) -> str:
+    """Text of a value, the same for every kind of file."""
+    if isinstance(value, dict | list):
+        return json.dumps(value, sort_keys=True, default=str)
+    text = str(value).strip().casefold()
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text

@@ -1,10 +1,10 @@
-"""Review rule: which answer an item has, by what its reviewers said.
+"""Review rule: the answer of an item, from its reviewers' labels.
 
 The latest event of a reviewer counts. An item wants one reviewer or more. The first so many who
-answered count; answers of further reviewers are kept as *spare*, and take the place of one that is
-withdrawn. When those who count agree, the item is settled; when they do not, it is disputed and
-waits for a ruling. A ruling settles it over all heads. None of this depends on what the answers
-are, only on who gave them and in which order: which answers count cannot lean to one side.
+answered count; answers of further reviewers are kept as *spare*, and replace one that is withdrawn.
+If those who count agree, the item is settled; otherwise it is disputed and waits for a ruling. A
+ruling overrides all of them. The rule depends only on who answered and in which order, not on the
+answers, so the choice of answers that count cannot be biased.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,22 +12,22 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from assay.core.answers import ANSWERS, Answer, answers_to
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import NONE_OF_THESE, YES_OR_NO, Vocabulary
 from assay.storage import Label
 
 FROM_BEFORE = "before"
 
 
 SKIP = "skip"  # not now: the reviewer sees it again after all others
-WITHDRAWN = "withdrawn"  # the reviewer takes back what they said
+WITHDRAWN = "withdrawn"  # the reviewer withdraws their answer
 
 
 class Words(Mapping[str, None]):
-    """Some words, and every set of classes.
+    """Words, and every set of classes.
 
-    A set is one of them where an item may have several classes, and is written in one way.
+    The sets are included if an item may have several classes; a set has one spelling.
 
-    `words`: those that are no set, and single classes.
+    `words`: single words, classes included.
 
     >>> tags = Vocabulary(("fraud", "spam", "toxic"), multilabel=True)
     >>> words = Words(tags, words_of(tags))
@@ -42,10 +42,9 @@ class Words(Mapping[str, None]):
     def __contains__(self, word: object) -> bool:
         if word in self._single:
             return True
-        if not self._classes.multilabel or not isinstance(word, str):
+        if not isinstance(word, str) or word == NONE_OF_THESE:
             return False
-        named = self._classes.parted(word)
-        return self._classes.joined(named) == word
+        return self._classes.joined(self._classes.parted(word)) == word
 
     def __getitem__(self, word: str) -> None:
         if word not in self:
@@ -59,7 +58,7 @@ class Words(Mapping[str, None]):
 
 
 def words_of(classes: Vocabulary = YES_OR_NO) -> tuple[str, ...]:
-    """Return all single words that a label can say: the answers that there are, skip, withdrawn.
+    """Single words of a label: the possible answers, skip, withdrawn.
 
     >>> words_of()
     ('yes', 'no', 'cannot judge', 'broken', 'skip', 'withdrawn')
@@ -69,7 +68,7 @@ def words_of(classes: Vocabulary = YES_OR_NO) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class Review:
-    """What has been said of one item.
+    """Labels of one item.
 
     >>> review = Review(wanted=2)
     >>> review.take(Label("7", "yes", "ann"))
@@ -81,9 +80,9 @@ class Review:
     (<Answer.YES: 'yes'>, False)
     """
 
-    wanted: int  # how many reviewers the item is for
+    wanted: int  # number of reviewers that the item is for
     labels: dict[str, Label] = field(default_factory=dict)  # in the order they were first given
-    skips: dict[str, int] = field(default_factory=dict)  # how often each reviewer put it aside
+    skips: dict[str, int] = field(default_factory=dict)  # how often each reviewer skipped it
     ruled: Label | None = None
 
     def take(self, label: Label) -> None:
@@ -98,32 +97,32 @@ class Review:
             self.labels[label.reviewer] = label
 
     def copy(self) -> "Review":
-        """Return the same, to be changed by itself."""
+        """Independent copy."""
         return Review(self.wanted, dict(self.labels), dict(self.skips), self.ruled)
 
     @property
     def answers(self) -> dict[str, Answer]:
-        """What each reviewer says now, in the order in which they began to."""
+        """Current answer of each reviewer, in the order in which they first answered."""
         return _answers(self.labels.items())
 
     @property
     def ruling(self) -> Answer | None:
-        """The answer of whoever has ruled."""
+        """Answer of the ruling."""
         return None if self.ruled is None else ANSWERS[self.ruled.answer]
 
     @property
     def counted_labels(self) -> Mapping[str, Label]:
-        """The labels that count, by reviewer."""
+        """Labels that count, by reviewer."""
         return dict(islice(self.labels.items(), self.wanted))
 
     @property
     def counted(self) -> Mapping[str, Answer]:
-        """The answers that count, by reviewer."""
+        """Answers that count, by reviewer."""
         return _answers(self.counted_labels.items())
 
     @property
     def comment(self) -> str:
-        """What was written beside the answer: by whoever ruled, or else by those who count."""
+        """Comments on the answer: of the ruling, or else of the labels that count."""
         deciding = self.counted_labels.values() if self.ruled is None else [self.ruled]
         return "\n".join(label.comment for label in deciding if label.comment)
 
@@ -134,12 +133,12 @@ class Review:
 
     @property
     def complete(self) -> bool:
-        """Whether nobody need be asked any more."""
+        """Whether no further answer is needed."""
         return self.ruled is not None or len(self.labels) >= self.wanted
 
     @property
     def settled(self) -> Answer | None:
-        """The item's answer, when there is one."""
+        """The item's answer, once there is one."""
         if self.ruled is not None:
             return self.ruling
         if len(self.labels) < self.wanted:
@@ -150,17 +149,17 @@ class Review:
 
     @property
     def disputed(self) -> bool:
-        """Whether it waits for a ruling."""
+        """Whether the item waits for a ruling."""
         return self.complete and self.settled is None
 
 
 class Reviews(Mapping[str, Review]):
-    """What has been said of every item, in the order in which people began to speak of them.
+    """Labels of every item, in the order of the items' first labels.
 
-    Where there is one answer alone, its review is made when somebody looks at it: a file has a
-    hundred thousand, and reviewers wait while it is taken in.
+    The review of an item with a single answer is made on first use: a file has a hundred thousand,
+    and reviewers wait during an import.
 
-    `wanted`: tells how many reviewers an item is for.
+    `wanted`: returns the number of reviewers that an item is for.
     """
 
     def __init__(self, wanted: Callable[[str], int]) -> None:
@@ -168,11 +167,11 @@ class Reviews(Mapping[str, Review]):
         self._said: dict[str, Review | Label] = {}
 
     def begin(self, labels: Mapping[str, Label]) -> None:
-        """Take in answers, no rulings, to items of which nothing was said before."""
+        """Take in answers, not rulings, to items without labels."""
         self._said.update(labels)
 
     def open(self, item_id: str) -> Review:
-        """Return the review of an item, to be changed; a new one where nothing was said yet."""
+        """Review of an item, for changes; a new one if it has no labels yet."""
         said = self._said.get(item_id)
         if isinstance(said, Review):
             return said
@@ -200,7 +199,7 @@ def _answers(labels: Iterable[tuple[str, Label]]) -> dict[str, Answer]:
 
 
 def answered(labels: Iterable[Label]) -> set[str]:
-    """Return the items that somebody has judged, or tried to, by what counts in the end."""
+    """Items that somebody has judged, or tried to, by the labels that count."""
     reviews: dict[str, Review] = {}
     for label in labels:
         reviews.setdefault(label.item_id, Review(wanted=1)).take(label)

@@ -1,23 +1,23 @@
-"""Rounds that were dealt, the answers to them, and where the evaluation stands.
+"""Rounds that were dealt, the answers to them, and the state of the evaluation.
 
 Nothing here is stored: it is rebuilt from the store's rounds and label events, so a resumed
-campaign stands exactly where the interrupted one did.
+campaign continues exactly where the interrupted one was.
 
 A round is complete when every card of it and of all rounds before it has an answer. The stopping
 rule looks once at each complete round, with the answers of the rounds up to it; the order in which
 people answered makes no difference. A revised answer to an earlier round makes the looks run again.
 
-What is shown counts every answer so far (`Rounds.standings`), and takes cards that wait for one at
-their worst.
+The displayed estimates count every answer so far (`Rounds.standings`), and take cards without one
+at their worst.
 
-Where the design bets, the bets on a round are settled when it is complete, in the order in which
-its cards were dealt.
+If the design bets, the bets on a round are settled when it is complete, in the order in which its
+cards were dealt.
 
-Where items have weights a card may be dealt again, in any round. Its answer counts every time, and
+If items have weights, a card may be dealt again, in any round. Its answer counts every time, and
 nobody is asked twice.
 
-Where the strata of a campaign that bets were cut anew, its rounds follow on those from before the
-cut, and answers are told to both: bets go on with what was owned (`assay.labelling.epochs`).
+If the strata of a campaign that bets were cut anew, its rounds follow on those from before the cut,
+and both record the answers: bets go on with the bettors' wealth (`assay.labelling.settings`).
 """
 
 import json
@@ -30,9 +30,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from assay.core.answers import Answer
-from assay.core.engine import State
 from assay.core.evaluation import Evaluation
 from assay.core.standing import Standing, told
+from assay.core.state import State
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Floats, Ints
@@ -44,10 +44,9 @@ from assay.storage import CardRow
 if TYPE_CHECKING:
     from assay.core.thresholds import ThresholdLook, ThresholdRun
 
-# What is counted at a place: cards, and then the items behind them, each once.
+# Columns of the counts at a place: cards, then their items, each once.
 _DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)
-# Behind them, where there are more classes than yes and no, each class, and the outcomes of top-k
-# accuracy.
+# Behind them are the columns of `State.outcomes`, if any.
 _ITEMS = slice(4, 10)
 _ITEMS_DEALT, _ITEMS_JUDGED, _ITEMS_UNJUDGED = range(4, 7)
 _WEIGHT_JUDGED, _WEIGHT_OUTCOMES, _WEIGHT_UNJUDGED = range(7, 10)
@@ -59,7 +58,7 @@ _Table = Floats | dict[int, Floats]  # the counts of every place, or of some
 
 @lru_cache(maxsize=1_000)
 def _counts_of(outcome: bool | None, by: int, item: int, weight: int) -> Floats:
-    """Return what an answer adds to its place in a table; arrays are slow to make."""
+    """Return the counts that an answer adds to its place in a table; arrays are slow to make."""
     if outcome is None:
         return np.array((0, 0, 0, by, 0, 0, item, 0, 0, weight), float)
     return np.array((0, by, by * outcome, 0, 0, item, 0, weight, weight * outcome, 0), float)
@@ -67,41 +66,42 @@ def _counts_of(outcome: bool | None, by: int, item: int, weight: int) -> Floats:
 
 @dataclass(eq=False)
 class _Round:
-    """A round's cards in the order they were dealt, and the counts of their answers.
+    """Cards of a round in the order of dealing, and the counts of their answers.
 
-    `first` counts the answers as they were first given. Both have the places alone that the round
-    has cards of: what is kept of a round follows from its cards, however many strata there are.
+    `first` counts the answers as they were first given. Both hold only the places of the round's
+    cards: the memory of a round depends on its cards, not on the number of strata.
     """
 
+    number: int
     cards: Sequence[CardRow]
     table: dict[int, Floats]
     first: dict[int, Floats]
     missing: int = 0
 
     def add_to(self, table: Floats, first: Floats) -> None:
-        """Add its counts to those of all places."""
+        """Add the round's counts to those of all places."""
         for whole, mine in ((table, self.table), (first, self.first)):
             for place, counts in mine.items():
                 whole[place] += counts
 
 
 class Rounds:
-    """The rounds of a campaign, the answers to them, and what follows."""
+    """Rounds of a campaign, the answers to them, and the resulting state."""
 
     _complete: State  # after the last complete round
-    _stood: tuple[Standing, ...] | None  # how targets stood then, where it was asked for
+    _stood: tuple[Standing, ...] | None  # standing of the targets then, if it was asked for
     _reason: Reason
 
     def __init__(
         self,
-        evaluation: Evaluation,  # what the answers are counted for
-        # Tells how many answers people gave to items that are not dealt, and that a budget is of.
+        evaluation: Evaluation,  # evaluation that the answers are counted for
+        # Returns the number of budgeted answers to items that are not dealt.
         elsewhere: Callable[[], int] | None = None,
-        # Those from before the strata were cut anew. The first round is then of items that were
-        # judged by that time, among them all of theirs, and nobody bets on it.
+        # Rounds from before the strata were cut anew. The first round is then of the items judged
+        # by that time, among them all of theirs, and nobody bets on it.
         former: "Rounds | None" = None,
         *,
-        # Whether others follow on these: then there was no reason to stop, whatever answers say
+        # Whether others follow on these: then there was no reason to stop, whatever the answers
         # now.
         goes_on: bool = False,
     ) -> None:
@@ -109,7 +109,7 @@ class Rounds:
         self._elsewhere = elsewhere
         self._former, self._goes_on = former, goes_on
         self._cards: dict[str, CardRow] = {}
-        self._dealt_in: dict[str, list[int]] = {}  # the rounds of each item, in their order
+        self._dealt_in: dict[str, list[int]] = {}  # rounds of each item, in order
         self._waiting: dict[str, CardRow] = {}
         self._answers: dict[str, Answer] = {}
         self._first_answers: dict[str, Answer] = {}
@@ -125,37 +125,37 @@ class Rounds:
 
     @property
     def state(self) -> State:
-        """Where the evaluation stands now, with all answers so far."""
+        """State of the evaluation now, with all answers so far."""
         return self._state(self._total, self._total_first, len(self._rounds))
 
     @property
     def standings(self) -> tuple[Standing, ...]:
-        """How every target stands, as it is shown: with all answers so far.
+        """Displayed standing of every target, with all answers so far.
 
-        Cards that wait for an answer need not be like the rest: somebody may have skipped all of
-        one kind. The interval takes them at their worst; or it is that of the complete rounds,
-        where that is narrower.
+        Cards without an answer may differ from the rest: somebody may have skipped all of one kind.
+        The interval takes them at their worst, or is that of the complete rounds if that is
+        narrower.
         """
-        self._look_at_complete_rounds()  # before the state, whose bets are settled by looking
+        self._look_at_complete_rounds()  # before the state, because looking settles its bets
         return self._shown(self.state)
 
     @property
     def threshold(self) -> "tuple[ThresholdRun, ThresholdLook, State] | None":
-        """What is known of thresholds after the complete rounds, where the question is for one."""
+        """Threshold run after the complete rounds, if the campaign is for a threshold."""
         self._look_at_complete_rounds()
         found = self._evaluation.threshold(self._complete)
         return None if found is None else (*found, self._complete)
 
     @property
     def stopped(self) -> str | None:
-        """Why the evaluation is over, in words; None while it goes on."""
+        """Reason why the evaluation is over, in words; None while it goes on."""
         reason = self.reason
         if reason is Reason.GO_ON:
             return None
         return told(reason, self._at_last_look())
 
     def state_if(self, answers: Mapping[str, Answer]) -> State:
-        """Return where the evaluation would stand if waiting cards had these answers."""
+        """State of the evaluation if waiting cards had these answers."""
         table = self._total.copy()
         for item_id, answer in answers.items():
             for place, _ in enumerate(self._dealt_in[item_id]):
@@ -164,25 +164,25 @@ class Rounds:
 
     @property
     def reason(self) -> Reason:
-        """Why the evaluation is over, if it is, by the complete rounds."""
+        """Reason why the evaluation is over, if it is, by the complete rounds."""
         self._look_at_complete_rounds()
         return self._reason
 
     @property
     def history(self) -> Mapping[str, Sequence[HistoryPoint]]:
-        """What was known of each metric after each complete round, by the answers that count now.
+        """Estimates of each metric after each complete round, from the answers that count now.
 
-        It ends where there was a reason to stop.
+        The history ends at the reason to stop.
         """
         self._look_at_complete_rounds()
         past = {} if self._former is None else self._former.history
         return {name: (*past.get(name, ()), *points) for name, points in self._history.items()}
 
     def unfinished(self, looks: int) -> Mapping[str, Sequence[HistoryPoint]]:
-        """Return what is known after rounds that wait for answers, by those that are there.
+        """Estimates after rounds that wait for answers, from the answers so far.
 
-        Nothing is decided by it. Where there are more such rounds than `looks`, evenly spaced ones
-        are taken; the last is where the evaluation stands (`state`), and is left out.
+        They decide nothing. If there are more such rounds than `looks`, evenly spaced ones are
+        taken; the last is the current `state`, and is left out.
         """
         waiting = self._rounds[self._looked : -1] if self.reason is Reason.GO_ON else []
         chosen = np.linspace(0, len(waiting) - 1, min(looks, len(waiting))).round()
@@ -198,20 +198,20 @@ class Rounds:
 
     @property
     def dealt(self) -> list[Sequence[CardRow]]:
-        """The cards of every round, in the order in which they were dealt."""
+        """Cards of every round, in the order of dealing."""
         return [each.cards for each in self._rounds]
 
     @property
     def outstanding(self) -> list[CardRow]:
-        """Cards that wait for an answer, in the order they came to wait."""
+        """Cards that wait for an answer, in the order in which they began to wait."""
         return list(self._waiting.values())
 
     def waits(self, item_id: str) -> bool:
-        """Tell whether an item waits for an answer."""
+        """Whether an item waits for an answer."""
         return item_id in self._waiting
 
     def is_looked_at(self, item_id: str) -> bool:
-        """Tell whether the stopping rule has looked at a round that an item is in."""
+        """Whether the stopping rule has looked at a round with this item."""
         self._look_at_complete_rounds()
         return item_id in self._dealt_in and self._dealt_in[item_id][0] < self._looked
 
@@ -219,19 +219,19 @@ class Rounds:
         return item_id in self._cards
 
     def card(self, item_id: str) -> CardRow | None:
-        """Return the item's card, if it was ever dealt."""
+        """Card of an item, if it was ever dealt."""
         return self._cards.get(item_id)
 
     def times(self, item_id: str) -> int:
-        """Return how often an item was dealt: once, or with weights perhaps again."""
+        """Return the number of times that an item was dealt: once, or with weights perhaps more."""
         return len(self._dealt_in.get(item_id, ()))
 
     def deal(self, cards: Sequence[CardRow]) -> None:
-        """Add a round's cards; those that have their answers are answered at once."""
-        its = _Round(list(cards), {}, {})
+        """Add a round's cards; items with an answer are answered at once."""
+        its = _Round(len(self._rounds), list(cards), {}, {})
         self._rounds.append(its)
         tables, first = (its.table, self._total), (its.first, self._total_first)
-        # They are counted by kind: arrays are slow to be added to, card by card.
+        # Counted by kind, because adding to arrays card by card is slow.
         now = {card.item_id: card for card in cards}.values()
         new = [card for card in now if card.item_id not in self._dealt_in]
         for column, counted in ((_DEALT, cards), (_ITEMS_DEALT, new)):
@@ -257,7 +257,7 @@ class Rounds:
                 its.missing += 1
 
     def record(self, item_id: str, answer: Answer) -> None:
-        """Take an answer; a later one to the same item takes the earlier one's place."""
+        """Record an answer; it replaces an earlier one to the same item."""
         if item_id in self._answers:
             self.withdraw(item_id)
         if self._former is not None and item_id in self._former:
@@ -276,39 +276,33 @@ class Rounds:
         self._answers[item_id] = answer
 
     def record_all(self, answers: Mapping[str, Answer]) -> None:
-        """Take the first answers to many items; it is `record` for each of them, only faster."""
+        """Record the first answers to many items: equivalent to `record` for each, but faster."""
         again = answers.keys() & self._first_answers.keys()
         if self._former is not None:
             before = {id: each for id, each in answers.items() if id in self._former}
             self._former.record_all({id: before[id] for id in before.keys() - again})
-        same: list[tuple[int, int, int, int | None, bool, int | None, tuple[bool, ...]]] = []
+        same: Counter[tuple[int, int, bool | None, bool, int, tuple[int, ...]]] = Counter()
         for item_id, answer in answers.items():
             if item_id in again:
                 self.record(item_id, answer)
                 continue
             card = self._waiting.pop(item_id)
             self._answers[item_id] = self._first_answers[item_id] = answer
-            said = self._evaluation.number(answer)
-            its_tops = self._in_top(card, said)
-            once = True
-            for number in self._dealt_in[item_id]:
-                what = (card.stratum, card.predicted, card.weight, once, said, its_tops)
-                same.append((number, *what))
-                once = False
-        for (number, stratum, predicted, weight, once, said, tops), times in Counter(same).items():
-            its, place = self._rounds[number], self._evaluation.place(stratum, predicted)
-            outcome = None if said is None else self._evaluation.is_outcome(predicted, said)
-            rows = times * _counts_of(outcome, 1, int(once), once * (weight or 1))
-            its.missing -= times
+            place, outcome, columns = self._counted(card, answer)
+            for its, once in self._rounds_of(item_id):
+                its.missing -= 1
+                same[its.number, place, outcome, once, card.weight or 1, columns] += 1
+        for (number, place, outcome, once, weight, columns), times in same.items():
+            its = self._rounds[number]
+            rows = times * _counts_of(outcome, 1, int(once), once * weight)
             of_round: tuple[_Table, ...] = (its.table, its.first)
             for table in (*of_round, self._total, self._total_first):
-                self._add(table[place], rows, said, times, tops)
+                self._add(table[place], rows, columns, times)
 
     def withdraw(self, item_id: str) -> None:
-        """Let an item wait for an answer again.
+        """Make an item wait for an answer again.
 
-        What it was first told stays what it was first told: rounds that were dealt since rest on
-        it.
+        Its first answer is kept: rounds that were dealt since depend on it.
         """
         card, answer = self._cards[item_id], self._answers.pop(item_id)
         if self._former is not None and item_id in self._former:
@@ -321,7 +315,7 @@ class Rounds:
             self._forget_looks()
 
     def _rounds_of(self, item_id: str) -> list[tuple[_Round, bool]]:
-        """Return the round of every time that an item was dealt, and whether it was the first."""
+        """Round of every time that an item was dealt, and whether it was the first."""
         numbers = self._dealt_in[item_id]
         return [(self._rounds[number], place == 0) for place, number in enumerate(numbers)]
 
@@ -338,7 +332,7 @@ class Rounds:
             after = self._evaluation.fold(
                 self._complete,
                 self._state(self._seen, self._seen_first, self._looked),
-                # Bets, and samples with repetitions, are of every card.
+                # Bets, and samples with repetitions, count every card.
                 *(
                     self._kinds(latest, answers)
                     if self._evaluation.reads_cards and not known
@@ -356,7 +350,7 @@ class Rounds:
                 )
 
     def _with_bets_of_former(self) -> State:
-        """Return the state before the first round, with what bettors own by then."""
+        """State before the first round, with the bettors' wealth by then."""
         if self._former is None:
             return self._complete
         self._former._look_at_complete_rounds()
@@ -371,7 +365,7 @@ class Rounds:
         return tuple(each.or_before(then) for each, then in zip(now, before, strict=True))
 
     def _at_last_look(self) -> tuple[Standing, ...]:
-        """Return how every target stood after the last complete round that was looked at."""
+        """Standing of every target after the last complete round that was looked at."""
         if self._stood is None:
             self._stood = self._evaluation.standings(self._complete)
         return self._stood
@@ -385,8 +379,8 @@ class Rounds:
 
     @property
     def _width(self) -> int:
-        """The columns of a table: what is counted at every place, and the classes, if any."""
-        return _ITEMS.stop + self._evaluation.classes + self._evaluation.tops
+        """Number of columns of a table: the counts at every place, and the outcomes, if any."""
+        return _ITEMS.stop + self._evaluation.outcomes
 
     def _empty_table(self) -> Floats:
         return np.zeros((len(self._evaluation.sizes), self._width))
@@ -395,7 +389,6 @@ class Rounds:
         table, first = (np.ascontiguousarray(each.T) for each in (table, first))
         dealt = self._evaluation.by_stratum(table[_DEALT])
         waiting = table[_DEALT] - table[_JUDGED] - table[_UNJUDGED]
-        last_class = _ITEMS.stop + self._evaluation.classes
         return replace(
             self._complete,
             tallies=self._tallies(table),
@@ -406,27 +399,24 @@ class Rounds:
             once=DistinctItems(*table[_ITEMS].copy()),
             open=waiting if waiting.any() else None,
             elsewhere=0 if self._elsewhere is None else self._elsewhere(),
-            by_class=table[_ITEMS.stop : last_class].T.copy() if self._evaluation.classes else None,
-            in_top=table[last_class:].T.copy() if self._evaluation.tops else None,
+            outcomes=table[_ITEMS.stop :].T.copy() if self._evaluation.outcomes else None,
         )
 
     def _tallies(self, table: Floats) -> Tallies:
         return Tallies(self._evaluation.sizes, *table[[_JUDGED, _OUTCOMES, _UNJUDGED]])
 
     def _kinds(self, complete: _Round, answers: Mapping[str, Answer]) -> Ints:
-        """Return a round's cards as `fold` takes them, with these answers.
+        """Cards of a round in the form of `fold`, with these answers.
 
-        Their order is the reserve's, by a hash of their ids: it knows nothing of their answers.
+        Their order is the reserve's, by a hash of their ids: it is independent of their answers.
         """
         return np.array(
             [self._kind(card, answers[card.item_id]) for card in complete.cards], dtype=np.int64
         )
 
     def _kind(self, card: CardRow, answer: Answer) -> int:
-        number = self._evaluation.number(answer)
-        if number is None:
-            return -2 - card.stratum
-        return 2 * card.stratum + self._evaluation.is_outcome(card.predicted, number)
+        _, outcome, _ = self._counted(card, answer)
+        return -2 - card.stratum if outcome is None else 2 * card.stratum + outcome
 
     def _count(
         self,
@@ -436,34 +426,26 @@ class Rounds:
         *tables: _Table,
         once: bool = True,
     ) -> None:
-        """Count an answer; `once` tells that its item is counted with it."""
-        place = self._evaluation.place(card.stratum, card.predicted)
+        """Count an answer; with `once`, also its item."""
+        place, outcome, columns = self._counted(card, answer)
         item = by if once else 0
-        weight = item * (card.weight or 1)
-        number = self._evaluation.number(answer)
-        outcome = None
-        if number is not None:
-            outcome = self._evaluation.is_outcome(card.predicted, number)
-        rows, tops = _counts_of(outcome, by, item, weight), self._in_top(card, number)
+        rows = _counts_of(outcome, by, item, item * (card.weight or 1))
         for table in tables:
-            self._add(table[place], rows, number, by, tops)
+            self._add(table[place], rows, columns, by)
 
-    def _in_top(self, card: CardRow, number: int | None) -> tuple[bool, ...]:
-        """Tell which outcomes of top-k accuracy an item of a class has; nothing where none is."""
-        if number is None or not self._evaluation.tops:
-            return ()
-        return self._evaluation.in_top(json.loads(card.shown)[RANKED], number)
+    def _counted(self, card: CardRow, answer: Answer) -> tuple[int, bool | None, tuple[int, ...]]:
+        """Place of an answer, its outcome, and its columns of `State.outcomes`."""
+        place = self._evaluation.place(card.stratum, card.predicted)
+        number = self._evaluation.number(answer)
+        if number is None:
+            return place, None, ()
+        outcome = self._evaluation.is_outcome(card.predicted, number)
+        columns = self._evaluation.counted_by(number, lambda: json.loads(card.shown)[RANKED])
+        return place, outcome, columns
 
-    def _add(
-        self, at: Floats, rows: Floats, number: int | None, by: int, tops: Sequence[bool]
-    ) -> None:
-        """Add to the counts of a place, and to those of the classes that an answer names, if any.
-
-        `tops`: which outcomes of top-k accuracy they have.
-        """
+    @staticmethod
+    def _add(at: Floats, rows: Floats, columns: Sequence[int], by: int) -> None:
+        """Add to the counts of a place, and to the outcomes that answers have."""
         at[: _ITEMS.stop] += rows
-        if number is not None and self._evaluation.classes:
-            for each in self._evaluation.counted_by(number):
-                at[_ITEMS.stop + each] += by
-            for place, has in enumerate(tops, _ITEMS.stop + self._evaluation.classes):
-                at[place] += by * has
+        for column in columns:
+            at[_ITEMS.stop + column] += by

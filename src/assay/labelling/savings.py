@@ -1,4 +1,4 @@
-"""Savings by second opinions, from the labels of a campaign whose strata were cut anew by them."""
+"""Savings by second opinions, in a campaign whose strata they have recut."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from assay.storage import CardRow
 if TYPE_CHECKING:
     from assay.labelling.judged import Judged
 
-_FEWEST = 50  # judged items: of fewer nothing is told
+_FEWEST = 50  # judged items: with fewer, nothing is reported
 
 
 def savings_of(labelling: Labelling) -> Savings | None:
-    """Return what second opinions save; None where strata are by the score, or too little known.
+    """Return the savings by second opinions; None if strata are by the score or little is known.
 
-    In a guaranteed campaign too little is: what was judged since the first cut is no random sample
-    of the strata by the score.
+    That includes guaranteed campaigns: items judged since the first cut are not a random sample of
+    the strata by the score.
     """
     settings, former = labelling.settings, _by_score(labelling)
     if former is None:
@@ -38,9 +38,9 @@ def savings_of(labelling: Labelling) -> Savings | None:
 
     try:
         judged = [item for item in judged_items(labelling) if item.weight is not None]
-    except PredictionsError:  # a bundle does not have the scores
+    except PredictionsError:  # a bundle lacks the scores
         return None
-    judged.sort(key=lambda item: item.item_id)  # one result, in whatever order answers were read
+    judged.sort(key=lambda item: item.item_id)  # independent of the order of answers
     cards = [card for item in judged if (card := labelling.rounds.card(item.item_id)) is not None]
     if len(judged) < _FEWEST:
         return None
@@ -67,7 +67,7 @@ def _placed(settings: Settings, stratum: Ints) -> Placed:
 
 
 def _by_own_score(former: Settings, judged: Sequence[Judged]) -> Ints | None:
-    """Return the former strata of items by the scores that were kept; None where they were not."""
+    """Former strata of items by their kept scores; None if scores were not kept."""
     said = [each for item in judged for each in item.said.values()]
     if any(each.score is None for each in said):
         return None
@@ -76,27 +76,25 @@ def _by_own_score(former: Settings, judged: Sequence[Judged]) -> Ints | None:
 
 
 def _by_rank(labelling: Labelling, former: Settings, cards: Sequence[CardRow]) -> Ints | None:
-    """Return the former strata of items by the mean rank.
+    """Former strata of items by the mean rank.
 
-    It is among all items, so the predictions are read for it; None where that cannot be.
+    The rank is among all items, so the predictions are read; None if that is not possible.
     """
     from assay.core.error_model import RANK
-    from assay.predictions import Opinionated
 
     with suppress(AssayError):
         found = labelling.predictions()
-        if isinstance(found, Opinionated):
-            ids = [former.item_id(card.item_id) for card in cards]
-            rank = found.opinions(ids)[RANK]
-            codes = np.array([card.predicted for card in cards], dtype=np.int64)
-            return former.strata.assign(np.asarray(rank, dtype=np.float64), codes)
+        ids = [former.item_id(card.item_id) for card in cards]
+        rank = found.opinions(ids)[RANK]
+        codes = np.array([card.predicted for card in cards], dtype=np.int64)
+        return former.strata.assign(np.asarray(rank, dtype=np.float64), codes)
     return None
 
 
 def _by_score(labelling: Labelling) -> Settings | None:
-    """Return the settings with strata by the score; None where these were never cut anew.
+    """Return the settings with strata by the score; None if the strata were never recut.
 
-    Campaigns of before have not kept the strata: there they are the first one's, if it is there.
+    Older campaigns have not kept these strata: they are read from the first one, if it exists.
     """
     settings = labelling.settings
     if settings.source.model is None or settings.epochs:

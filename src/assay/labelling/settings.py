@@ -1,11 +1,11 @@
-"""Settings: all that is fixed when a campaign is made, as the store keeps it."""
+"""Settings: all that is fixed when a campaign is created, as the store keeps it."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property, partial
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from numbers import Real
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
@@ -18,17 +18,17 @@ from assay.core.goal import Goal
 from assay.core.ranking import deepest
 from assay.core.strata import Strata
 from assay.core.types import between
-from assay.core.vocabulary import BETWEEN, YES_OR_NO, Vocabulary
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, LabelError, StorageError
-from assay.labelling.epochs import Epoch, epoch_seed, rounds_after
 from assay.labelling.review_rule import Words, words_of
 from assay.labelling.rounds import Rounds
 from assay.labelling.source import Source
 from assay.options import Told
-from assay.storage import Session, reading_stored
+from assay.storage import CardRow, Session, reading_stored
 
 if TYPE_CHECKING:
     pass
+
 
 MOST_REVIEWERS = 20  # of one item
 _LONGEST_QUESTION = 10_000
@@ -37,26 +37,26 @@ _LONGEST_ANSWER = 40
 
 @dataclass(frozen=True)
 class Before:
-    """The campaign whose labels another one goes on with: whose place it took, or beside which."""
+    """Campaign whose labels another one uses: the one it replaced, or another beside it."""
 
-    campaign: str  # its name since then
-    judged: int  # the items that had been judged
-    # How many of these the metric is no longer about: they are not among the predictions, or are
+    campaign: str  # its current name
+    judged: int  # number of items that had been judged
+    # Number of these that the metric is no longer about: they are not among the predictions, or are
     # predicted otherwise. Their labels stay in the log.
     gone: int
-    # More campaigns whose labels it goes on with; items may have been judged in several.
+    # More campaigns whose labels it uses; items may have been judged in several.
     others: tuple[str, ...] = ()
-    # How many labels of each were taken, where they may have got more since.
+    # Number of labels taken from each, if they may have got more since.
     labels: tuple[int, ...] | None = None
 
     @property
     def campaigns(self) -> tuple[str, ...]:
-        """All campaigns whose labels it goes on with."""
+        """All campaigns whose labels it uses."""
         return (self.campaign, *self.others)
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return what `dataclasses.asdict` was called on; JSON has no tuples."""
+        """Rebuild from the values of `dataclasses.asdict`; JSON has no tuples."""
         listed = {name: tuple(each) for name, each in values.items() if isinstance(each, list)}
         return cls(**{**values, **listed})
 
@@ -79,14 +79,14 @@ class Reviewing:
         float,
         _judging(_SHARE, "SHARE", float, keyword="overlap"),
     ] = 0.0
-    # What is stored stays yes and no.
+    # The storage keeps yes and no.
     answers: Annotated[
         tuple[str, str] | None,
         _judging('Names of yes and no: "Spam,Not spam".', "YES,NO"),
     ] = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be done."""
+        """Raise if a setting is invalid."""
         if self.question is not None and not str(self.question).strip():
             raise DesignError(f"a question must be a word or more, got {self.question!r}")
         if self.question is not None and len(str(self.question)) > _LONGEST_QUESTION:
@@ -116,12 +116,12 @@ class Reviewing:
             object.__setattr__(self, "answers", _answers_called(self.answers))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; without words of its own it is what it was before."""
+        """Plain values; custom words for the answers are left out if there are none."""
         return {name: value for name, value in asdict(self).items() if name != "answers" or value}
 
 
 def _answers_called(given: object) -> tuple[str, str]:
-    """Return what yes and no are called; raise where a reviewer could take one for another."""
+    """Words for yes and no; raise if a reviewer could confuse them."""
     problem, words = "", [*given] if isinstance(given, tuple | list) else []
     if len(words) != 2 or not all(isinstance(word, str) for word in words):
         problem = f"{given!r} are not the names of two answers"
@@ -145,7 +145,7 @@ def _answers_called(given: object) -> tuple[str, str]:
 
 
 def _meaning(word: str) -> str | None:
-    """Return the answer that a word stands for already; None where it is none."""
+    """Answer that a word already stands for; None if it is free."""
     if word.casefold() in ("skip", "withdrawn", "undo"):
         return word
     try:
@@ -156,28 +156,28 @@ def _meaning(word: str) -> str | None:
 
 @dataclass(frozen=True)
 class Series:
-    """The series that a campaign is a period of."""
+    """Series that a campaign is a period of."""
 
-    name: str  # what the series is called
-    period: str  # what the period is called; the classifier's metrics of that period bear the name
-    number: int  # how many periods came before
-    metric: str  # what is followed; of several, the first
-    floor: float | None = None  # what that metric must not be below
-    change_within: float | None = None  # the half-width that is wanted of a change
-    budget: int | None = None  # what people may be asked in a period
+    name: str  # name of the series
+    period: str  # name of the period; the classifier's metrics of that period have it
+    number: int  # number of earlier periods
+    metric: str  # followed metric; of several, the first
+    floor: float | None = None  # lower limit of that metric
+    change_within: float | None = None  # requested half-width of a change
+    budget: int | None = None  # answers allowed in a period
     more: tuple[str, ...] = ()  # the other metrics that are followed
 
     @property
     def metrics(self) -> tuple[str, ...]:
-        """All that is followed."""
+        """All metrics that are followed."""
         return (self.metric, *self.more)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; of one metric as before there could be several."""
+        """Plain values; further metrics are left out if there are none."""
         return {name: value for name, value in asdict(self).items() if name != "more" or value}
 
     def __post_init__(self) -> None:
-        """Refuse a floor that no metric can be below."""
+        """Raise if no metric can be below the floor."""
         object.__setattr__(self, "more", tuple(self.more))  # JSON has no tuples
         if self.floor is not None:
             between("floor", self.floor, 0.0, 1.0, hint="0.9 means 90%")
@@ -185,12 +185,90 @@ class Series:
             between("change_within", self.change_within, 0.0, 0.5, hint="0.02 means ±2 points")
 
 
+# Epochs of a guaranteed campaign: the times before its strata were cut anew, with their draws.
+#
+# If a campaign bets, wealth is carried over a recut of the strata, card by card. So the bets of all
+# epochs must be recomputed from the store, also if an answer was revised since. The cards of an
+# epoch are therefore kept with the settings of the next one, so that a campaign can be rebuilt from
+# its own rows, in a bundle, too.
+#
+# After a recut, judged items lie on top of the new decks, as a round that nobody bets on. The
+# others get an order of their own. Given the draws so far they would not lie at random in the old
+# one, because the rest of a stratum that was drawn from often has larger numbers.
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """Card of an epoch: its stratum then, its prediction, and its item."""
+
+    stratum: int
+    predicted: int
+    item_id: str
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """Finished epoch of a campaign, with its strata and rounds."""
+
+    strata: Strata  # as they were then
+    # Cards of each round, in the order in which they were bet on. From the second epoch on the
+    # first round holds the items that were judged before.
+    rounds: tuple[tuple[Dealt, ...], ...]
+    judged: int  # number of items judged at its end
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the epoch as plain values."""
+        rounds = [[[c.stratum, c.predicted, c.item_id] for c in cards] for cards in self.rounds]
+        return {"strata": self.strata.to_dict(), "rounds": rounds, "judged": self.judged}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """Rebuild from the values of `to_dict`."""
+        rounds = (
+            tuple(Dealt(int(h), int(said), str(item)) for h, said, item in cards)
+            for cards in values["rounds"]
+        )
+        return cls(Strata.from_dict(values["strata"]), tuple(rounds), int(values["judged"]))
+
+
+def epoch_seed(seed: int, epochs: Sequence[Epoch]) -> int:
+    """Seed of the draws of a new epoch: its own, and fixed before the first label.
+
+    The number of judged items is part of it, because it grows: after a rebase, which begins again,
+    no order is repeated.
+
+    >>> epoch_seed(7, [])
+    7
+    """
+    if not epochs:
+        return seed
+    text = f"assay-epoch-1:{seed}:{len(epochs)}:{epochs[-1].judged}".encode("ascii")
+    return int.from_bytes(blake2b(text, digest_size=8).digest(), "little") % 2**63
+
+
+def rounds_after(
+    epochs: Sequence[Epoch],  # oldest first
+    # design, goal: of all epochs.
+    design: Design,
+    goal: Goal,
+    evaluation: Evaluation,  # of the current strata
+    elsewhere: Callable[[], int] | None = None,
+) -> Rounds:
+    """Return the rounds of a campaign that goes on after epochs, without its own."""
+    former: Rounds | None = None
+    for epoch in epochs:
+        former = Rounds(Evaluation(design, goal, epoch.strata), former=former, goes_on=True)
+        for cards in epoch.rounds:
+            former.deal([CardRow(c.stratum, 0, c.item_id, c.predicted, "{}") for c in cards])
+    return Rounds(evaluation, elsewhere, former)
+
+
 @dataclass(frozen=True)
 class Settings:
-    """The frozen part of a campaign: of one metric, or of several targets at once.
+    """Fixed part of a campaign, for one metric or several targets.
 
-    `epochs` are those of a guaranteed campaign from before its strata were cut anew. `classes` are
-    what an item can be; campaigns of before are of yes and no.
+    `epochs`: those of a guaranteed campaign before its strata were cut anew; `classes`: possible
+    classes of an item; older campaigns have yes and no.
     """
 
     name: str
@@ -207,7 +285,7 @@ class Settings:
     classes: Vocabulary = YES_OR_NO
 
     def __post_init__(self) -> None:
-        """Refuse names of yes and no where there are neither."""
+        """Raise if names of yes and no are given beside classes."""
         if self.reviewing.answers is not None and not self.is_binary:
             raise DesignError(
                 "names of yes and no beside classes",
@@ -217,26 +295,26 @@ class Settings:
 
     @property
     def is_binary(self) -> bool:
-        """Whether people are asked for a yes or a no."""
+        """Whether the question is answered with yes or no."""
         return self.classes.is_yes_or_no
 
     @cached_property
     def answers(self) -> tuple[Answer, ...]:
-        """The answers that there are, in the order in which people are shown them."""
+        """Possible answers, in the order in which people see them."""
         return answers_to(self.classes)
 
     @cached_property
     def words(self) -> Mapping[str, None]:
-        """All that a label can say: the answers, skip and withdrawn; in their order."""
+        """Words of a label in order: the answers, skip and withdrawn."""
         return Words(self.classes, words_of(self.classes))
 
     @cached_property
     def answer_words(self) -> Mapping[str, None]:
-        """All that an answer can be: `answers` and, of several classes, every set of them."""
+        """Words of an answer: `answers` and, with several classes, every set of them."""
         return Words(self.classes, self.answers)
 
     def evaluation(self) -> Evaluation:
-        """Return what a campaign with these settings runs, before its first answer."""
+        """Return the evaluation with these settings, before the first answer."""
         return Evaluation(self.design, self.goal, self.strata, self.prior, self.draw_seed)
 
     def rounds(
@@ -248,15 +326,15 @@ class Settings:
 
     @property
     def draw_seed(self) -> int:
-        """The seed of the draws: of the order within strata, and of how many come from each."""
+        """Seed of the draws: of the order within strata, and of the number from each."""
         return epoch_seed(self.seed, self.epochs)
 
     @property
     def commitment(self) -> str:
-        """The SHA-256 of all that fixes the draws: predictions, goal, design, strata, seed.
+        """SHA-256 of all that fixes the draws: predictions, goal, design, strata, seed.
 
-        Who has made it known before the first label cannot try another seed unseen. The name is no
-        part of it: a rebase changes that, and no draw.
+        Whoever publishes it before the first label cannot secretly try another seed. The name is
+        not included: a rebase changes it, but no draw.
         """
         fixed = {
             "commitment": 1,
@@ -270,7 +348,7 @@ class Settings:
 
     @property
     def ranked(self) -> int:
-        """How many of an item's most probable classes are kept with it, for top-k accuracy."""
+        """Number of an item's most probable classes kept with it, for top-k accuracy."""
         return 0 if self.goal.single else deepest(self.goal.targets)
 
     @property
@@ -280,49 +358,45 @@ class Settings:
 
     @property
     def items(self) -> int:
-        """The number of items; one that is in both of two sets of predictions counts once."""
+        """Number of items; an item in both of two sets of predictions counts once."""
         counted = None if self.strata.weighted else self.strata.items
         return self.source.rows if counted is None else counted
 
     @property
     def variable(self) -> Variable:
-        """What the items are cut by."""
+        """Stratification variable."""
         return self.design.variable if self.goal.single else "rank"
 
     @property
     def strata_words(self) -> list[str]:
-        """What each stratum is, for people."""
+        """Descriptions of the strata."""
         return self.strata.describe(None if self.source.model is None else "log odds")
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What one should know of the scores and the strata, before and beside any estimate."""
+        """Cautions about the scores and the strata, shown before and beside any estimate."""
         return (*self.source.doubts, *self.strata.notes)
 
     @property
     def question(self) -> str:
-        """What reviewers are asked of every item."""
+        """Question that reviewers answer about every item."""
         if self.reviewing.question:
             return self.reviewing.question
-        if not self.is_binary:
-            return (
-                "Which classes does it have?" if self.classes.multilabel else "Which class is it?"
-            )
-        positive = self.source.positive
-        return f"Is it {'positive' if positive is None else positive}?"
+        positive = self.source.positive if self.is_binary else None
+        return self.classes.question if positive is None else f"Is it {positive}?"
 
     def called(self, answer: str) -> str:
-        """Return what an answer is called where people give it."""
+        """Name of an answer for people."""
         if not self.is_binary:
-            return answer.replace(BETWEEN, ", ") if self.classes.multilabel else answer
+            return ", ".join(self.classes.parted(answer)) or answer
         words = self.reviewing.answers or ("yes", "no")
         return {"yes": words[0], "no": words[1]}.get(answer, answer)
 
     def reviewers_wanted(self, item_id: str) -> int:
-        """Return how many reviewers an item is for.
+        """Return the number of reviewers that an item is for.
 
-        Who gets more than one is drawn by the items' permanent numbers under a key of its own, so
-        it has nothing to do with the strata, the order, or what is said.
+        Items for several reviewers are drawn by their permanent numbers under a separate key,
+        independent of the strata, the order and the answers.
         """
         if self.reviewing.share <= 0:
             return 1
@@ -330,7 +404,7 @@ class Settings:
         return self.reviewing.per_item if drawn < self.reviewing.share * NUMBERS else 1
 
     def item_id(self, text: str) -> Id:
-        """Return an id as the predictions have it, from the text that is stored."""
+        """Id as in the predictions, from the stored text."""
         return int(text) if self.id_kind == "integer" else text
 
     def to_dict(self) -> dict[str, Any]:
@@ -352,7 +426,7 @@ class Settings:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the settings that `to_dict` was called on."""
+        """Rebuild from the values of `to_dict`."""
         goal, strata, before = values["goal"], values["strata"], values.get("before")
         series, prior = values.get("series"), values.get("prior")
         return cls(
@@ -372,24 +446,24 @@ class Settings:
 
 
 def find_campaign(session: Session, name: str) -> tuple[int, Settings]:
-    """Return a stored campaign's number and its settings, under the name that it has now."""
+    """Return the number and settings of a stored campaign, under its current name."""
     with reading_stored(f"the settings of campaign {name!r}"):
         key, values = session.find(name)
         try:
             return key, Settings.from_dict({**values, "name": name})
-        except InputError as error:  # nobody has given it: it was stored
+        except InputError as error:  # not given by anybody: it was stored
             raise ValueError(error.problem) from error
 
 
 def listed_names(session: Session) -> list[str]:
-    """Return the names of campaigns for people to choose from.
+    """Names of campaigns for people to choose from.
 
-    Not of those whose strata were cut anew since: what took their place has all their labels.
+    Without those whose strata were cut anew since: their replacements have all their labels.
     """
     names = session.names()
     replaced = set()
     for name in names:
-        with suppress(StorageError):  # whoever lists them tells which cannot be read
+        with suppress(StorageError):  # the caller reports those that cannot be read
             settings = find_campaign(session, name)[1]
             if settings.source.model is not None and settings.before is not None:
                 replaced.add(settings.before.campaign)

@@ -1,13 +1,13 @@
-"""Items of slices: the answers of a campaign by stratum, each as often as it counts.
+"""Items of slices: the answers of a campaign by stratum, with their multiplicity.
 
-Where items have weights they are drawn with replacement, and an answer counts in proportion to how
-often its item was drawn. But of a stratum whose every item has been looked at nothing is left to
-chance: there an item counts by its weight, as in `core.weights`. In either, answers count together
-as many as they are: a draw that meets an item again tells nothing new.
+Items with weights are drawn with replacement, and an answer counts in proportion to how often its
+item was drawn. If every item of a stratum has been looked at, nothing is left to chance: there an
+item counts by its weight, as in `core.weights`. In both cases the counts of the answers sum to
+their number: a draw that meets an item again adds no information.
 
-Where the strata of a guaranteed campaign were cut anew, items that were judged before are known:
-they are strata of their own, with nothing left to chance, and the others' labels are a random
-sample of the rest.
+If the strata of a guaranteed campaign were cut anew, items that were judged before are known. They
+form strata of their own, with nothing left to chance, and the others' labels are a random sample of
+the rest.
 """
 
 import json
@@ -30,16 +30,16 @@ from assay.predictions import Scan, slice_text
 
 @dataclass(frozen=True, eq=False)
 class SliceAnswers:
-    """Items that were drawn; arrays of one length, but for the last, which is of shape (H,)."""
+    """Drawn items; arrays of one length, except the last, which has shape (H,)."""
 
     stratum: Ints
     predicted: Ints
     judged: Bools
     positive: Bools
     known: Bools  # items that were judged before a guaranteed campaign's strata were cut anew
-    open: Bools  # items that wait for an answer; as they are, these are not judged
-    times: Floats  # how much each counts; the judged ones of a stratum together as many as they are
-    # (H,): how much of each stratum, in its size's units, is known and leaves no variance.
+    open: Bools  # items that wait for an answer; not judged
+    times: Floats  # count of each; the sum over a stratum's judged ones is their number
+    # (H,): part of each stratum, in its size's units, that is known and has no variance.
     looked: Floats
 
     @classmethod
@@ -48,13 +48,12 @@ class SliceAnswers:
         labelling: Labelling,
         items: Sequence[str],
         *,
-        # Take the items that wait for an answer as if they had one: positive where this is true.
+        # Treat items that wait for an answer as if they had one: positive where this is true.
         supposed: Bools | None = None,
-        # Tells of an answer and what was predicted whether the item is positive; where the answer
-        # is yes, when left out.
+        # Whether an item is positive, by its answer and prediction; default: if the answer is yes.
         is_positive: Callable[[Answer, int], bool] | None = None,
     ) -> Self:
-        """Return the answers to these items."""
+        """Answers to these items."""
         settings, rounds = labelling.settings, labelling.rounds
         cards = [card for item in items if (card := rounds.card(item)) is not None]
         answers = [rounds.answers.get(item) for item in items]
@@ -85,7 +84,7 @@ class SliceAnswers:
         return told if settings.design.replacement else replace(told, looked=told.labels)
 
     def split(self, sizes: Floats) -> tuple[Self, Floats]:
-        """Return the answers with what is known as strata behind the others, and all sizes.
+        """Answers with known items as strata behind the others, and all sizes.
 
         `sizes`, (H,): of the strata.
         """
@@ -99,16 +98,16 @@ class SliceAnswers:
 
     @property
     def labels(self) -> Floats:
-        """The judged items of each stratum, of shape (H,)."""
+        """Judged items of each stratum, of shape (H,)."""
         return self._by_stratum(np.ones(self.times.size))
 
     def _by_stratum(self, counts: Floats) -> Floats:
-        """Return the sums of what the judged items count, of shape (H,)."""
+        """Return the sums of the judged items' counts, of shape (H,)."""
         sums = np.bincount(self.stratum, counts * self.judged, self.looked.size)
         return sums.astype(np.float64)
 
     def _weighed(self, labelling: Labelling, strata: Strata, draws: Floats, weight: Floats) -> Self:
-        """Let items count by their draws, and by weight where all of a stratum is known."""
+        """Let items count by their draws, or by weight if all of a stratum is known."""
         once = labelling.rounds.state.once
         known = np.zeros(strata.n_strata, dtype=np.bool_)
         if once is not None and not labelling.settings.design.replacement:
@@ -122,13 +121,13 @@ class SliceAnswers:
 
 @dataclass(frozen=True, eq=False)
 class SliceCounts:
-    """Labels of S slices by stratum and by what they count as, and what the strata are.
+    """Labels of S slices by stratum and kind, and the strata.
 
-    Only strata are here that hold items of any kind. Those without labels have joined the nearest
-    that are alike; where there is none, nothing counts.
+    Includes only strata that hold items of some kind. Strata without labels are joined with the
+    nearest similar one; if there is none, nothing counts.
     """
 
-    # sizes, labels, left, (H,): their sizes, labels, and the share of the variance that is left.
+    # sizes, labels, left, (H,): sizes, labels, and the remaining share of the variance.
     sizes: Floats
     labels: Floats
     left: Floats
@@ -138,12 +137,12 @@ class SliceCounts:
 
     @property
     def sums(self) -> Floats:
-        """The items of each kind in each slice, estimated: of shape (S, K)."""
+        """Estimated number of items of each kind in each slice: of shape (S, K)."""
         weight = self.sizes / np.maximum(self.labels, 1.0)
         return np.asarray((weight[:, None] * self.counts).sum(axis=-2))
 
     def domain(self, share: Share, confidence: float) -> Domain:
-        """Return what the labels say of a share in each slice."""
+        """Estimate of a share in each slice."""
         return domain(
             self.sizes,
             np.broadcast_to(self.labels, self.counts.shape[:-1]),
@@ -159,17 +158,17 @@ class SliceCounts:
 def count_slices(
     labelling: Labelling,
     answered: SliceAnswers,
-    # slots, kind: the slice of each item, and as what it counts, -1 where it does not.
+    # slots, kind: slice and kind of each item, -1 if it does not count.
     slots: Ints,
     kind: Ints,
     *,
     n_slices: int,
-    possible: Bools,  # (H, K): the strata that may hold items that count so
-    alike: Ints,  # (H,): equal where a stratum without labels may lean on another
+    possible: Bools,  # (H, K): strata that may hold items of each kind
+    alike: Ints,  # (H,): equal where a stratum without labels may join another
 ) -> SliceCounts:
     """Count labels by slice, stratum and kind."""
     sizes, number = labelling.evaluation.by_stratum(labelling.evaluation.sizes), possible.shape[-1]
-    if answered.known.any():  # others do not lean on what is known: that is no random sample
+    if answered.known.any():  # others cannot join known ones: they are not a random sample
         answered, sizes = answered.split(sizes)
         possible, alike = np.tile(possible, (2, 1)), np.append(alike, alike + alike.max() + 1)
     matters = possible.any(axis=-1) & (sizes > 0)
@@ -190,7 +189,7 @@ def count_slices(
 
 
 def _covered(sizes: Floats, n: Floats, kind: Ints) -> tuple[Floats, bool]:
-    """Let strata without labels join the nearest of their kind; tell whether each found one."""
+    """Join strata without labels with the nearest of their kind; return whether each found one."""
     covered, labelled = np.where(n > 0, sizes, 0.0), np.flatnonzero(n > 0)
     for empty in np.flatnonzero(n == 0):
         alike = labelled[kind[labelled] == kind[empty]]
@@ -200,13 +199,13 @@ def _covered(sizes: Floats, n: Floats, kind: Ints) -> tuple[Floats, bool]:
     return covered, True
 
 
-# Which slice an item is in: the value of a column, kept with its card or looked up.
+# Slice of an item: the value of a column, kept with its card or looked up.
 
 
 def slice_values(
     labelling: Labelling, items: Sequence[str], column: str, predictions: object = None
 ) -> list[str]:
-    """Return the value of each item that was dealt, as it names a slice.
+    """Value of each dealt item, as it names a slice.
 
     `items`: their ids, as they are stored.
     """
@@ -216,7 +215,7 @@ def slice_values(
 def column_values(
     labelling: Labelling, items: Sequence[str], column: str, predictions: object = None
 ) -> list[object]:
-    """Return the value of each item that was dealt, as the predictions have it."""
+    """Value of each dealt item, as in the predictions."""
     if predictions is None:
         cards = [labelling.rounds.card(item) for item in items]
         kept = [{} if card is None else json.loads(card.shown) for card in cards]

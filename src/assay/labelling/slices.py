@@ -1,13 +1,13 @@
-"""A campaign's metric in every slice of its items, from the labels that are there.
+"""A campaign's metric in every slice of its items, from the labels so far.
 
-The labels were drawn for the whole population. What they say of a part of it is worked out in
-`core.subgroups`; here they are counted by stratum and slice.
+The labels were drawn for the whole population. `core.subgroups` estimates parts of it; this module
+counts labels by stratum and slice.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from assay.labelling.state import Labelling
 from assay.results import SliceRow, Slices
 
 _Codes = TypeVar("_Codes", int, Ints)
-_MOST = 50  # slices; of more, those with the fewest labels are put together
+_MOST = 50  # slices; those with the fewest labels are merged if there are more
 _WHY = {
     Doubt.FEW_LABELS: "{counted} of 30 labels",
     Doubt.FEW_EFFECTIVE: "worth {effective:.0f} of 30 labels",
@@ -37,11 +37,11 @@ _WHY = {
 
 @dataclass(frozen=True)
 class CountedTarget:
-    """A metric that a campaign estimates: its confidence, and which items it is about.
+    """Metric that a campaign estimates: its confidence, and the items it is about.
 
-    `bit` is the classifier's in what was predicted of an item; `among` are the items that the
-    metric is about. Of more classes than yes and no, `of` is the class that
-    is called yes; or it is "", and every item is said to be right, and positive where it is.
+    `bit`: the classifier's bit in the codes of predictions; `among`: items that the metric is
+    about. With more classes than yes and no, `of` is the class that counts as yes. If `of` is "",
+    every item is predicted to be right, and positive if it is.
     """
 
     name: str
@@ -53,36 +53,35 @@ class CountedTarget:
     of: str = "yes"
 
     def is_positive(self, answer: Answer, predicted: int) -> bool:
-        """Tell whether an answer makes an item positive."""
+        """Whether an answer makes an item positive."""
         if self.of:
             return self.of in self.classes.parted(answer)
         return self.classes.number(answer) == self._number(predicted)
 
     def says_yes(self, predicted: Ints) -> Bools:
-        """Tell where the classifier says yes."""
+        """Where the classifier says yes."""
         said = self._number(predicted)
         if not self.of:
             return np.ones_like(said, dtype=np.bool_)
-        number = self.classes.number(self.of)
-        return said & number > 0 if self.classes.multilabel else said == number
+        return self.classes.says(said, self.classes.numbers[self.of])
 
     def _number(self, predicted: _Codes) -> _Codes:
-        """Return the number of the class that the classifier says, or of the set of them."""
+        """Return the number of the predicted class, or of the predicted set of classes."""
         place: int = self.classes.kinds**self.bit
         return predicted // place % self.classes.kinds
 
     def kinds(self, predicted: Ints, positive: Bools) -> Ints:
-        """Return as what items count in the metric, -1 for those that do not."""
+        """Kinds of items in the metric, -1 for those that do not count."""
         inside = self.among.holds(predicted)
         return np.where(inside, kinds(self.metric, self.says_yes(predicted), positive), -1)
 
     def raises(self, predicted: Ints) -> Bools:
-        """Tell where a positive item raises the metric, and a negative one does not."""
+        """Where a positive item raises the metric, and a negative one does not."""
         yes, no = (METRICS[self.metric].rises(said=said) for said in (True, False))
         return np.where(self.says_yes(predicted), yes, no)
 
     def about(self, predicted: Ints) -> Bools:
-        """Tell which items may be in the metric's denominator, before they are judged."""
+        """Items that may be in the metric's denominator, before they are judged."""
         either = (np.full(predicted.shape, positive) for positive in (True, False))
         return np.logical_or(*(self.kinds(predicted, positive) >= 0 for positive in either))
 
@@ -95,7 +94,7 @@ def slices_of(
     predictions: object = None,
     simultaneous: bool = False,
 ) -> Slices:
-    """Return a metric in every slice; the parameters are those of `Campaign.slices`."""
+    """Metric in every slice; the parameters are those of `Campaign.slices`."""
     target = _target(labelling.settings, metric)
     items = [*labelling.rounds.answers, *(card.item_id for card in labelling.rounds.outstanding)]
     values = slice_values(labelling, items, column, predictions)
@@ -146,16 +145,16 @@ def slices_of(
     )
     notes = _notes(len(rows), target.confidence, others=others, simultaneous=simultaneous)
     if waits := sum(waiting):
-        notes = (*notes, f"{waits:,} drawn items have no answer yet, and are taken at their worst")
+        notes = (*notes, f"{waits:,} drawn items have no label yet and count as the worst case")
     if (of := labelling.settings.goal.sample_of) is not None:
         notes = (*notes, f"about the items that are there, not the {of:,} they were drawn from")
     return Slices(column, target.name, target.confidence, simultaneous, rows, notes)
 
 
 def slots_of(values: Sequence[str], about: Bools, judged: Bools) -> tuple[Ints, list[str], int]:
-    """Return the slice of each item, the slices' names, and how many were put together.
+    """Slice of each item, the slices' names, and the number of slices that were merged.
 
-    Those with most labels come first.
+    Slices with most labels come first.
     """
     labels: Counter[str] = Counter()
     for value, its, has_label in zip(values, about.tolist(), judged.tolist(), strict=True):
@@ -169,7 +168,7 @@ def slots_of(values: Sequence[str], about: Bools, judged: Bools) -> tuple[Ints, 
 
 
 def _target(settings: Settings, metric: str | None) -> CountedTarget:
-    """Find the metric among those that the campaign estimates; by default the first that can be."""
+    """Find the requested metric of the campaign; default: the first that slices support."""
     goal = settings.goal
     names = [target.name for target in goal.targets]
     _refuse_unknown(metric, names)
@@ -198,7 +197,7 @@ def _target(settings: Settings, metric: str | None) -> CountedTarget:
 
 
 def counted_target(settings: Settings, target: Target, confidence: float) -> CountedTarget:
-    """Return which items a metric of one classifier is about."""
+    """Return the counted form of a metric of one classifier."""
     strata, of = settings.strata, "yes" if target.label is None else target.label
     among = strata.groups.within(strata.unit, target.classifier or "", target.slice)
     bit = strata.classifiers.index(target.classifier) if target.classifier else 0
@@ -208,7 +207,7 @@ def counted_target(settings: Settings, target: Target, confidence: float) -> Cou
 def _refuse_unknown(metric: str | None, names: Sequence[str]) -> None:
     if metric is not None and metric not in names:
         raise InputError(
-            f"{metric!r} is not estimated by this campaign",
+            f"this campaign does not estimate {metric!r}",
             details=f"metrics: {', '.join(names)}",
             hint=did_you_mean(metric, names),
         )
@@ -223,9 +222,9 @@ def _estimate(
     n_slices: int,
     confidence: float,
 ) -> tuple[Domain, Floats]:
-    """Return what is known of each slice, and its share of the items that the metric is about."""
+    """Estimate in each slice, and the slice's share of the items that the metric is about."""
     number, share_of_counts = share_of(target.metric)
-    possible = possible_kinds(labelling.settings.strata, target, number)
+    possible = possible_kinds(labelling.settings.strata, target.kinds, number)
 
     def counted(kind: Ints) -> SliceCounts:
         return count_slices(
@@ -244,12 +243,12 @@ def _estimate(
     return as_metric(target.metric, found.domain(share_of_counts, confidence)), share
 
 
-def possible_kinds(strata: Strata, target: CountedTarget, number: int) -> Bools:
-    """Return which strata may hold items that count as each of so many kinds, (H, K)."""
+def possible_kinds(strata: Strata, kinds: Callable[[Ints, Bools], Ints], number: int) -> Bools:
+    """Which strata may hold items of each kind, (H, K)."""
     stratum, code = np.array(strata.held, dtype=np.int64).T
     possible = np.zeros((strata.n_strata, number), dtype=np.bool_)
     for positive in (True, False):
-        kind = target.kinds(code, np.full(code.shape, positive))
+        kind = kinds(code, np.full(code.shape, positive))
         possible[stratum[kind >= 0], kind[kind >= 0]] = True
     return possible
 
@@ -265,16 +264,11 @@ def _row(
     cannot_judge: int,
     waiting: int,
 ) -> SliceRow:
-    effective, counts = float(found.effective[at]), int(found.labels[at])
     return SliceRow(
         slice=name,
-        value=float(found.value[at]) if effective else None,
-        low=float(found.low[at]),
-        high=float(found.high[at]),
-        standard_error=float(np.sqrt(found.variance[at])) if effective else None,
+        **figures_at(found, at),
         labels=labels,
-        counted=counts,
-        effective=effective if np.isfinite(effective) else None,
+        effective=effective_at(found, at),
         share=float(share),
         cannot_judge=cannot_judge,
         doubt=doubt_of(found, at, lowest),
@@ -282,8 +276,26 @@ def _row(
     )
 
 
+def figures_at(found: Domain, at: int) -> dict[str, Any]:
+    """Value, interval, standard error and labels of a slice, for its row."""
+    known = bool(found.effective[at])
+    return {
+        "value": float(found.value[at]) if known else None,
+        "low": float(found.low[at]),
+        "high": float(found.high[at]),
+        "standard_error": float(np.sqrt(found.variance[at])) if known else None,
+        "counted": int(found.labels[at]),
+    }
+
+
+def effective_at(found: Domain, at: int) -> float | None:
+    """Effective number of labels of a slice; None if infinite."""
+    effective = float(found.effective[at])
+    return effective if np.isfinite(effective) else None
+
+
 def _as_estimated(standing: Standing | None, row: SliceRow) -> SliceRow:
-    """Return a slice's row with the figures of the target that it is, if it is one."""
+    """Row of a slice, with the figures of its own target if it has one."""
     if standing is None or row.value is None:
         return row
     now = standing.look
@@ -297,7 +309,7 @@ def _as_estimated(standing: Standing | None, row: SliceRow) -> SliceRow:
 
 
 def doubt_of(found: Domain, at: int, lowest: float) -> str:
-    """Return why a slice has too few labels to say, in words; nothing where it has enough."""
+    """Reason why a slice has too few labels, in words; empty if it has enough."""
     why = _WHY.get(Doubt(int(doubts(found, lowest)[at])), "")
     return why.format(counted=int(found.labels[at]), effective=float(found.effective[at]))
 
@@ -306,14 +318,15 @@ def _notes(slices: int, confidence: float, *, others: int, simultaneous: bool) -
     notes = []
     if others:
         notes.append(
-            f"there are {slices - 1 + others:,} slices: the {_MOST} with most labels are listed, "
-            "and the others are put together"
+            f"{slices - 1 + others:,} slices: the {_MOST} with most labels are listed, the "
+            "others are merged"
         )
     sure = f"{100 * confidence:g}%"
     if simultaneous:
-        notes.append(f"all intervals are right at once, with {sure} confidence")
+        notes.append(f"the {sure} confidence applies to all intervals together")
     elif slices > 1:
         notes.append(
-            f"each interval is at {sure} on its own; with simultaneous=True all hold at once"
+            f"each interval is at {sure} on its own; simultaneous=True applies the confidence to "
+            "all together"
         )
     return tuple(notes)

@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Lessons:
-    """What a campaign goes by from its first label on, learned from labels of another."""
+    """Lessons from another campaign's labels, used from the first label on."""
 
     campaign: str  # the other's name
-    model: Mapping[str, Any]  # what `Model.to_dict` returned of its model
+    model: Mapping[str, Any]  # `Model.to_dict` of its model
 
 
 @dataclass(frozen=True)
 class Part:
     """Predictions that were read from one place.
 
-    `scan` is what `Scan.to_dict` returned, and None for those that were only in memory;
-    `fingerprint` tells whether they are still the same.
+    `scan`: result of `Scan.to_dict`, None for predictions in memory; `fingerprint`: changes when
+    they do.
     """
 
     description: str
@@ -37,15 +37,14 @@ class Part:
 class Source:
     """Where the predictions came from, and how to find them again.
 
-    `parts` are one, and one more for each time that the population was extended; `columns` are the
-    arguments of `read_predictions`; `slices` are columns whose values are kept with the cards, too,
-    and which no reviewer sees; so are `scores`, the columns of the classifiers' scores and of
-    second opinions. `shown`
-    seals what was kept with the first cards (`assay.labelling.shown`). Campaigns of before have
-    neither scores nor a seal. `doubts` are what looked wrong with the scores, `opinions` is the
-    digest of the columns of `aux` that the seed depends on. `lessons` are what an earlier campaign
-    has learned of the columns, if the first strata were cut by that. `by_score` is what
-    `Strata.to_dict` returned of the strata by the score, where others have taken their place.
+    `parts`: one, and one more for each extension of the population; `columns`: arguments of
+    `read_predictions`; `slices`: columns whose values are kept with the cards, and hidden from
+    reviewers; `scores`: likewise, the columns of scores and second opinions; `shown`: seal of the
+    values kept with the first cards (`assay.labelling.reserve`). Older campaigns have neither
+    scores nor a seal. `doubts`: apparent problems of the scores; `opinions`: digest of the columns
+    of `aux` that the seed depends on; `lessons`: what an earlier campaign has learned of the
+    columns, if the first strata were cut by that; `by_score`: `Strata.to_dict` of the strata by the
+    score, if others have replaced them.
     """
 
     parts: tuple[Part, ...]
@@ -61,13 +60,13 @@ class Source:
     by_score: Mapping[str, Any] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values; what came later is left out where there is none."""
+        """Plain values; later additions are left out if empty."""
         later = ("shown", "doubts", "scores", "opinions", "lessons", "by_score")
         return {name: value for name, value in asdict(self).items() if name not in later or value}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return what `to_dict` was called on, by this version or the first."""
+        """Rebuild from the values of `to_dict`, of this version or the first."""
         shared = {name: values[name] for name in ("columns", "id_kind", "scale")}
         for name in ("slices", "scores"):
             shared[name] = tuple(values.get(name, ()))
@@ -86,54 +85,54 @@ class Source:
 
     @property
     def description(self) -> str:
-        """Where they came from, for people."""
+        """Description for people."""
         return listed([part.description for part in self.parts])
 
     @property
     def fingerprint(self) -> str:
-        """A text that changes when the predictions do."""
+        """Text that changes when the predictions do."""
         return joint_fingerprint([part.fingerprint for part in self.parts], self.rows)
 
     @property
     def rows(self) -> int:
-        """The number of items."""
+        """Number of items."""
         return sum(part.rows for part in self.parts)
 
     @property
     def kept(self) -> list[str]:
-        """The columns whose values are kept with every card: what is shown, slices, scores."""
+        """Columns whose values are kept with every card: shown columns, slices, scores."""
         return list(dict.fromkeys([*self.columns["show"], *self.slices, *self.scores]))
 
     @property
     def judgements(self) -> tuple[str, ...]:
-        """The columns that tell what a classifier, or somebody else, said of an item."""
+        """Columns with predictions or verdicts about an item."""
         said = [each.get(role) for each in self._classifiers for role in ("score", "predicted")]
-        # Of the columns of all classes' probabilities only those are known that somebody named.
+        # For the columns of all classes' probabilities, only named ones are known.
         named = [name for name in self.kept if any(fits_pattern(name, p) for p in self._patterns)]
         every = (*said, *self.aux, *named)
         return tuple(dict.fromkeys(name for name in every if name is not None))
 
     @property
     def _patterns(self) -> list[str]:
-        """How the columns of what is said of classes are called, with a star for the class."""
+        """Patterns of the names of class columns, with a star for the class."""
         roles = ("probabilities", "predicted")
         given = [each.get(role) for each in (*self._classifiers, self.columns) for role in roles]
         return [pattern for pattern in given if pattern is not None]
 
     @property
     def seen(self) -> list[str]:
-        """The columns that reviewers may see: those chosen, but not what anybody said."""
+        """Columns that reviewers may see: those chosen, without predictions and verdicts."""
         kept_back = (self.columns["id"], *self.judgements)
         return [name for name in self.columns["show"] if name not in kept_back]
 
     @property
     def aux(self) -> tuple[str, ...]:
-        """The columns that a model of the outcome may use beside the score."""
+        """Columns that a model of the outcome may use beside the score."""
         return tuple(self.columns.get("aux", ()))
 
     @property
     def own_scores(self) -> tuple[str, ...]:
-        """What the classifiers' scores are called among the columns for a model."""
+        """Names of the classifiers' scores among the columns for a model."""
         if "classifiers" not in self.columns:
             return () if self.columns["score"] is None else (self.columns["score"],)
         each = self.columns["classifiers"].items()
@@ -141,13 +140,13 @@ class Source:
 
     @property
     def model(self) -> "Model | None":
-        """The model whose log odds take the score's place, if there is one by now."""
+        """Model whose log odds replace the score, if there is one by now."""
         stored = self.columns.get("model")
         return None if stored is None else _model(stored)
 
     @property
     def model_before(self) -> "Model | None":
-        """The model that labels of another campaign had taught before this one began."""
+        """Model that another campaign's labels had trained before this one began."""
         return None if self.lessons is None else _model(self.lessons.model)
 
     @property
@@ -166,13 +165,13 @@ class Source:
 
     @property
     def positive(self) -> object:
-        """The predicted label that means yes, if it was given, and not in two ways."""
+        """Predicted label that means yes, if it was given, and only one."""
         named = {each.get("positive") for each in self._classifiers} - {None}
         return named.pop() if len(named) == 1 else None
 
     @property
     def roles(self) -> tuple[Roles | None, ...]:
-        """What each classifier's columns are, in their order; None where it has no score."""
+        """Column roles of each classifier, in order; None if it has no score."""
         names = ("score", "predicted", "threshold", "positive", "score_of", "scale")
         given: list[dict[str, Any]] = [
             {name: each.get(name) for name in names} for each in self._classifiers
@@ -181,7 +180,7 @@ class Source:
 
     @property
     def _classifiers(self) -> list[Mapping[str, Any]]:
-        """What was said of each classifier; of one alone it stands among the columns."""
+        """Options of each classifier; those of a single one are among the columns."""
         return list(self.columns.get("classifiers", {"": self.columns}).values())
 
 

@@ -1,6 +1,6 @@
-"""Labelling: what was dealt and answered in a campaign, as the store has it now.
+"""Labelling: the stored cards and answers of a campaign.
 
-Every transaction begins by taking in what other processes have stored since the last one.
+Every transaction first takes in what other processes have stored since the last one.
 """
 
 import gc
@@ -9,17 +9,17 @@ from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import chain, repeat
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.core.answers import ANSWERS, Answer
-from assay.core.engine import State
+from assay.core.state import State
 from assay.core.stopping import Reason
 from assay.errors import AssayError, StorageError
 from assay.labelling.reserve import Reserve, ShortReserveError
 from assay.labelling.review_rule import SKIP, WITHDRAWN, Review, Reviews
 from assay.labelling.settings import Settings, find_campaign
-from assay.predictions import Predictions
 from assay.results import REMEMBERED
 from assay.storage import (
     CardRow,
@@ -32,15 +32,19 @@ from assay.storage import (
     reading_stored,
 )
 
+if TYPE_CHECKING:
+    from assay.predictions import Predictions
+
+
 _BATCH = 20  # of `Campaign.ask`
-_MANY = 5_000  # labels that are not taken in while others wait for the lock: some 60 ms
+_MANY = 5_000  # labels not taken in while others wait for the lock: some 60 ms
 
 
 @contextmanager
 def without_collection() -> Iterator[None]:
-    """Let Python not look for garbage: among a hundred thousand new labels there is none.
+    """Suspend garbage collection while a hundred thousand labels are taken in.
 
-    It would take as long as much else that is done with them, and reviewers wait.
+    A collection would take as long as much of the other work, and reviewers wait.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -52,51 +56,51 @@ def without_collection() -> Iterator[None]:
 
 
 class ReplacedError(StorageError):
-    """Another campaign has taken this one's place, and has its labels."""
+    """Another campaign has replaced this one, and has its labels."""
 
 
 class Labelling:
-    """The labelling of a campaign so far, up to date with the store.
+    """Labelling of a campaign so far, up to date with the store.
 
-    `store`, `key`, `settings`: the campaign, its number in the store, and what was fixed when it
-    was made; `predictions`: where more cards come from.
+    `store`, `key`, `settings`: the campaign, its number in the store, and its fixed part;
+    `predictions`: source of more cards.
     """
 
     def __init__(
-        self, store: Store, key: int, settings: Settings, predictions: Predictions | None
+        self, store: Store, key: int, settings: Settings, predictions: "Predictions | None"
     ) -> None:
         self.key, self.settings = key, settings
         self.evaluation = settings.evaluation()
         self._store = store
         self._reserve = Reserve(key, settings, predictions)
-        self.trouble = ""  # why no more cards could be put down
-        self.held = False  # whether to deal no more rounds, until strata are cut anew
+        self.trouble = ""  # reason why no more cards could be stored
+        self.held = False  # whether dealing waits until strata are cut anew
         self.soon_short: ShortReserveError | None = None
         self._may_be_early = True
-        self.name = settings.name  # as it was stored when last looked at: a rebase changes it
+        self.name = settings.name  # as stored at the last look: a rebase changes it
         self._dealt_before: frozenset[str] | None = None
         self._clear()
 
     @property
     def store(self) -> Store:
-        """Where the campaign is kept."""
+        """Store of the campaign."""
         return self._store
 
     def _clear(self) -> None:
-        # Answers to items that are not drawn again since strata were cut anew were asked for, too.
+        # Items that are not drawn again since strata were cut anew were asked for, too.
         recut = self.settings.source.model is not None
         elsewhere = (lambda: len(self._first)) if recut else None
         self.rounds = self.settings.rounds(self.evaluation, elsewhere)
         self.reviews = Reviews(self.wanted)
-        self.answers_of: Counter[str] = Counter()  # items that each reviewer has answered
-        self.answered = 0  # items that anybody has answered
-        self.moments: deque[str] = deque(maxlen=REMEMBERED)  # when the last of them were, first
-        self.sent: dict[str, StoredLabel] = {}  # by the keys that pages sent them under
-        self.last_said: dict[str, str] = {}  # when each reviewer last said something
+        self.answers_of: Counter[str] = Counter()  # number of items answered by each reviewer
+        self.answered = 0  # number of answered items
+        self.moments: deque[str] = deque(maxlen=REMEMBERED)  # of recent first answers
+        self.sent: dict[str, StoredLabel] = {}  # by the keys of the pages
+        self.last_said: dict[str, str] = {}  # time of each reviewer's last label
         self.items_of_rounds: list[frozenset[str]] = []  # the items of each
         self._first: dict[str, Answer] = {}  # of items that are not dealt: the first settled answer
-        self.last_label = 0  # the number of the last one that was taken in
-        self._ahead = False  # of what is known to be stored
+        self.last_label = 0  # number of the last one taken in
+        self._ahead = False  # of the stored labels
 
     @contextmanager
     def read(self) -> Iterator[Session]:
@@ -107,9 +111,9 @@ class Labelling:
 
     @contextmanager
     def write(self, waiting: Sequence[NewLabel] = ()) -> Iterator[Session]:
-        """Open a transaction that may write, up to date; refused where the campaign is over.
+        """Open a transaction that may write, up to date; refused if the campaign is over.
 
-        Labels that are given wait for `Session.put_waiting`.
+        The given labels wait for `Session.put_waiting`.
         """
         try:
             with self._store.write(waiting) as session:
@@ -119,18 +123,18 @@ class Labelling:
                     self._catch_up(session, news)
                     yield session
             if not few:
-                self.catch_up()  # somebody has imported a file: nobody is to wait for this reader
+                self.catch_up()  # a file was imported: nobody has to wait for this reader
                 with self.write(waiting) as session:
                     yield session
         except BaseException:
             if self._ahead:
-                self._clear()  # what was added here may or may not be stored: look again
+                self._clear()  # labels added here may not be stored: read again
             raise
         self._ahead = False
 
     @property
     def version(self) -> str:
-        """What has been taken in: the campaign, its rounds, its labels."""
+        """State that has been taken in: the campaign, its rounds, its labels."""
         return f"{self.key}-{len(self.items_of_rounds)}-{self.last_label}"
 
     def catch_up(self) -> None:
@@ -139,18 +143,18 @@ class Labelling:
             pass
 
     def was_asked(self, item_id: str) -> bool:
-        """Tell whether an item was drawn, be it before the strata were cut anew."""
+        """Whether an item was drawn, possibly before the strata were cut anew."""
         return item_id in self.rounds or item_id in (self._dealt_before or ())
 
     @property
     def known(self) -> frozenset[str]:
-        """The items that were judged before a guaranteed campaign's strata were cut anew."""
+        """Items that were judged before a guaranteed campaign's strata were cut anew."""
         if not self.settings.epochs or not self.items_of_rounds:
             return frozenset()
         return self.items_of_rounds[0]
 
     def review(self, item_id: str) -> Review:
-        """Return what has been said of an item."""
+        """Review of an item."""
         return self.reviews.get(item_id) or Review(self.wanted(item_id))
 
     @property
@@ -160,7 +164,7 @@ class Labelling:
         return sum(bool(review.answers) and not review.complete for review in waiting)
 
     def wanted(self, item_id: str) -> int:
-        """Return how many reviewers an item is for."""
+        """Return the number of reviewers that an item is for."""
         return self.settings.reviewers_wanted(item_id)
 
     def add(self, session: Session, labels: Sequence[Label]) -> None:
@@ -169,9 +173,9 @@ class Labelling:
         self._take(session.add_labels(self.key, labels))
 
     def deal(self, session: Session, asked: int) -> bool:
-        """Deal a round of up to so many cards, if it is time for one; tell whether it was.
+        """Deal a round of up to `asked` cards, if it is time for one; whether it was.
 
-        Raises `ShortReserveError` where there are too few cards; nothing is changed then.
+        Raises `ShortReserveError` if there are too few cards; nothing is changed then.
         """
         if self.held or self.rounds.reason is not Reason.GO_ON:
             return False
@@ -182,7 +186,7 @@ class Labelling:
         counts = self.evaluation.plan(state, asked, rng).tolist()
         if not any(counts):
             return False
-        cards = self._reserve.take(session, state.dealt, counts)  # raises where there are too few
+        cards = self._reserve.take(session, state.dealt, counts)  # raises if there are too few
         self._ahead = True
         session.add_round(self.key, state.rounds, counts)
         self._take_round(cards)
@@ -197,7 +201,7 @@ class Labelling:
         campaign then stands where it would if people had given these answers anew. `ask` does the
         same when its turn comes.
 
-        Raises `ShortReserveError` where there are too few cards for the next one.
+        Raises `ShortReserveError` if there are too few cards for the next one.
         """
         self._catch_up(session, session.news(self.key))
         for size in chain(sizes[len(self.items_of_rounds) :], repeat(_BATCH)):
@@ -205,11 +209,11 @@ class Labelling:
                 return
 
     def _deals_ahead(self, state: State) -> bool:
-        """Tell whether to deal while cards wait for their answers.
+        """Whether to deal while cards wait for their answers.
 
-        Not when the answers so far would do, with the first one of every item that waits for
-        another reviewer or for a ruling: such a round would otherwise let the campaign go on for
-        ever. Only complete rounds end it.
+        Not if the answers so far are sufficient, including the first one of every item that waits
+        for another reviewer or for a ruling: such rounds could keep the campaign going for ever.
+        Only complete rounds end it.
         """
         if not self.evaluation.deals_ahead(state.rounds):
             return False
@@ -222,16 +226,16 @@ class Labelling:
         return self.evaluation.decide(self.rounds.state_if(first)).reason is Reason.GO_ON
 
     @property
-    def predictions_at_hand(self) -> Predictions | None:
-        """The predictions, where they were given or have been read."""
+    def predictions_at_hand(self) -> "Predictions | None":
+        """Predictions, if they were given or have been read."""
         return self._reserve.at_hand
 
-    def predictions(self) -> Predictions:
-        """Return the predictions as they are now; not in a transaction, because they are read."""
+    def predictions(self) -> "Predictions":
+        """Read the predictions as they are now; not in a transaction."""
         return self._reserve.source(self._store)
 
     def grow(self, short: ShortReserveError) -> None:
-        """Put down more cards; not in a transaction, because the predictions are read."""
+        """Store more cards; not in a transaction, because the predictions are read."""
         try:
             self._reserve.grow(self._store, short.wanted)
         except AssayError as error:
@@ -242,9 +246,9 @@ class Labelling:
         self.trouble = ""
 
     def grow_early(self) -> None:
-        """Put down the cards that will soon be missing.
+        """Store the cards that will soon be missing.
 
-        What fails is tried again, and told, when they are.
+        A failure is retried, and reported, when they are.
         """
         short, self.soon_short = self.soon_short, None
         try:
@@ -256,8 +260,8 @@ class Labelling:
     def _take(self, labels: Iterable[StoredLabel]) -> None:
         """Take in labels, in their order.
 
-        The first answers that items have are taken in together: of a file there are many, and
-        reviewers wait meanwhile.
+        The items' first answers are taken in together: a file has many, and reviewers wait
+        meanwhile.
         """
         first: dict[str, StoredLabel] = {}
         words, aside = self.settings.words, (SKIP, WITHDRAWN)
@@ -275,7 +279,7 @@ class Labelling:
         self._take_first(first)
 
     def _take_first(self, labels: Mapping[str, StoredLabel]) -> None:
-        """Take in answers to items of which nothing was said before: `_take_next`, only faster."""
+        """Take in answers to items without labels: `_take_next`, only faster."""
         if not labels:
             return
         told = list(labels.values())
@@ -341,7 +345,7 @@ class Labelling:
                 self._record(card.item_id, self.review(card.item_id).settled)
 
     def _refuse_after_rebase(self, session: Session, now: str) -> None:
-        """Raise where another campaign has taken this one's place: its labels go there now."""
+        """Raise if another campaign has replaced this one: its labels go there now."""
         name = self.settings.name
         successor = re.match(r"(.*) until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", name)
         if successor and successor[1] in session.names():
@@ -358,9 +362,9 @@ class Labelling:
 
 
 def _dealt_before(session: Session, settings: Settings) -> frozenset[str]:
-    """Return the items that were drawn before the strata were cut anew, however often they were.
+    """Items that were drawn before the strata were cut anew, in any epoch.
 
-    Whoever has one of them before them may still answer.
+    A reviewer who holds one of them may still answer.
     """
     dealt: set[str] = set()
     while settings.source.model is not None and settings.before is not None:

@@ -3,7 +3,7 @@
     labelling -> gather (facts: plain values) -> sections (documents of results, and others)
           -> html | Markdown (`results.markdown`)
 
-JSON is the facts as they are; so whatever a page says can be recomputed from the store.
+The JSON is the facts unchanged, so every statement of a page can be recomputed from the store.
 """
 
 from assay.lazy import on_demand

@@ -1,6 +1,6 @@
-"""Charts of a report as SVG paths: the interval that narrows, and reliability.
+"""Charts of a report as SVG paths: the narrowing interval, and reliability.
 
-The page puts the numbers beside the square, evenly spaced, as text of its own: so they stay
+The page puts the numbers beside the square, evenly spaced, as separate text, so that they stay
 readable on a phone.
 """
 
@@ -14,36 +14,36 @@ from typing import Self
 from assay.report.facts import Facts, Range, StratumFacts
 from assay.results import SIDE, Column, Estimate, Figure, HistoryPoint, Table, stretch, thinned
 
-_POINTS = 200  # at most; no screen shows more
-_ROWS = 12  # of the table that says the same
+_POINTS = 200  # at most; screens show no more
+_ROWS = 12  # of the equivalent table
 _STEPS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.25, 0.5)
 _MOST_TICKS = 6
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A picture, as paths of SVG and the numbers at its edges."""
+    """Picture, as SVG paths and the numbers at its edges."""
 
-    # band, line: the interval and the estimate.
+    # band, line: interval and estimate.
     band: str
     line: str
-    # The half-width that is wanted, around the estimate as it is now; or the limit that is asked
-    # about. Empty without either.
+    # Requested half-width around the current estimate, or the limit in question. Empty without
+    # either.
     goal: str
     grid: str
-    last: str  # a dot at the estimate as it is now
-    # across, upwards: the numbers along the edges, evenly spaced from the left and from the top.
+    last: str  # a dot at the current estimate
+    # across, upwards: numbers along the edges, evenly spaced from the left and from the top.
     across: tuple[str, ...]
     upwards: tuple[str, ...]
-    rows: tuple[HistoryPoint, ...]  # the same for people who read, or hear, a table
+    rows: tuple[HistoryPoint, ...]  # the same as a table
 
 
 def draw_curve(
     points: Sequence[HistoryPoint], *, within: float | None = None, at_least: float | None = None
 ) -> Curve | None:
-    """Draw the points, or return None where there are none to speak of.
+    """Draw the points; None if there are fewer than two.
 
-    `points`: in the order of their labels; the last is where the campaign stands.
+    `points`: ordered by labels; the last is the current state.
     """
     known = [point for point in points if point.value is not None and point.labels > 0]
     if len(known) < 2:
@@ -80,9 +80,9 @@ def draw_curve(
 def curve_of(
     estimate: Estimate, past: Sequence[HistoryPoint], *, at_least: float | None = None
 ) -> Curve | None:
-    """Draw how an estimate came to be what it is; None where there is no past to speak of.
+    """Draw the history of an estimate; None if there is none.
 
-    `past`: as `Campaign.history` has it; what is as late as the estimate is left out.
+    `past`: as `Campaign.history` has it; points as late as the estimate are left out.
     """
     if not past:
         return None
@@ -100,9 +100,9 @@ def _goal(now: HistoryPoint, within: float | None, at_least: float | None) -> tu
 
 
 def _stretch(points: Sequence[HistoryPoint], goal: Sequence[float]) -> tuple[float, float, float]:
-    """Return the top, the bottom and the steps between; what was early and wide may stick out."""
+    """Top, bottom and step of the scale; early wide intervals may exceed it."""
     late = [point for point in points if point.labels >= points[-1].labels / 8] + list(points[-3:])
-    least = -1.0 if min(point.low for point in points) < 0 else 0.0  # only a difference is below 0
+    least = -1.0 if min(point.low for point in points) < 0 else 0.0  # only differences are negative
     low = max(min(*(point.low for point in late), *goal), least)
     high = min(max(*(point.high for point in late), *goal), 1.0)
     for step in _STEPS:
@@ -118,7 +118,7 @@ def _whole_steps() -> Sequence[int]:
     return [digit * 10**power for power in range(12) for digit in (1, 2, 5)]
 
 
-# A line with evenly spaced round numbers along it.
+# Axis with evenly spaced round numbers.
 
 _MOST_STEPS = 5  # between the numbers, at most
 _TINY = 1e-9
@@ -126,7 +126,7 @@ _TINY = 1e-9
 
 @dataclass(frozen=True)
 class Axis:
-    """From where to where a line goes, in whole steps.
+    """Range of an axis, in whole steps.
 
     >>> Axis.over([0.52, 0.7, 1.0]).texts
     ('0.5', '0.6', '0.7', '0.8', '0.9', '1.0')
@@ -140,7 +140,7 @@ class Axis:
 
     @classmethod
     def over(cls, values: Iterable[float]) -> Self:
-        """Return the shortest line that holds all values."""
+        """Shortest axis that holds all values."""
         given = list(values)
         low, high = min(given), max(given)
         width = (high - low) or abs(low) or 1.0
@@ -153,37 +153,37 @@ class Axis:
 
     @property
     def start(self) -> float:
-        """Where it begins."""
+        """Start of the axis."""
         return self.first * self.step
 
     @property
     def end(self) -> float:
-        """Where it ends."""
+        """End of the axis."""
         return self.last * self.step
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The numbers along it."""
+        """Numbers along the axis."""
         return tuple(self.step * place for place in range(self.first, self.last + 1))
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """The same as they are read."""
+        """Numbers along the axis, as text."""
         digits = max(0, -floor(log10(self.step) + _TINY))
         return tuple(f"{value + 0.0:,.{digits}f}" for value in self.values)
 
     def at(self, value: float) -> float:
-        """Return where a value lies: 0 at the start, 1 at the end."""
+        """Position of a value: 0 at the start, 1 at the end."""
         return (value - self.start) / (self.end - self.start)
 
 
-# The picture of scores against what was found: the stratum's scores across, its rate upwards.
+# Reliability picture: a stratum's scores across, its rate upwards.
 
 _RATE = attrgetter("rate")
 
 
 def draw_reliability(facts: Facts) -> Figure | None:
-    """Draw the strata that have labels; None where there are not two to compare, or no score."""
+    """Draw the strata with labels; None with fewer than two, or without a score."""
     seen = [_point(each, facts) for each in facts.strata if each.rate is not None]
     points = [point for point in seen if point is not None]
     if len(points) < 2 or not facts.variable:
@@ -202,7 +202,7 @@ def draw_reliability(facts: Facts) -> Figure | None:
     layers = [("grid", lines([(across.start, y, across.end, y) for y in upwards.values]))]
     start, end = max(across.start, upwards.start), min(across.end, upwards.end)
     if facts.is_probability and start < end:
-        key.append(("diagonal", "where a probability would be exactly right"))
+        key.append(("diagonal", "perfectly calibrated probability"))
         layers.append(("diagonal", lines([(start, start, end, end)])))
     spans = [(low, each.rate, high, each.rate) for each in points for low, high in each.ranges]
     layers += [
@@ -225,7 +225,7 @@ def draw_reliability(facts: Facts) -> Figure | None:
 
 @dataclass(frozen=True)
 class _Point:
-    """A stratum in the picture: where it is drawn, and where its dot stands."""
+    """Stratum in the picture: its range, and the position of its dot."""
 
     stratum: str
     ranges: tuple[tuple[float, float], ...]
@@ -236,10 +236,10 @@ class _Point:
 
 
 def _point(stratum: StratumFacts, facts: Facts) -> _Point | None:
-    """Return where a stratum is drawn; None where nothing is known of its scores.
+    """Position of a stratum; None if nothing is known of its scores.
 
-    Its dot is in the middle of its widest range; but where scores end is not always known, and then
-    it stands at the cut.
+    Its dot is in the middle of its widest range. If an end of the scores is unknown, it is at the
+    cut.
     """
     rate, low, high = (each or 0.0 for each in (stratum.rate, stratum.low, stratum.high))
     if facts.variable == "confidence" and stratum.said_yes is False:  # where a no is correct
@@ -253,10 +253,10 @@ def _point(stratum: StratumFacts, facts: Facts) -> _Point | None:
 
 
 def _known(ends: Range, said_yes: bool | None, facts: Facts) -> list[float]:
-    """Return the ends of scores that are known.
+    """Known ends of scores.
 
-    A probability has ends of its own; but where it has no threshold, nobody knows where the scores
-    of a predicted label begin.
+    A probability has ends of its own. Without a threshold, the first score of a predicted label is
+    unknown.
     """
     least, most = ends
     if facts.is_probability:
@@ -266,15 +266,15 @@ def _known(ends: Range, said_yes: bool | None, facts: Facts) -> list[float]:
 
 
 def figure_of(curve: Curve, estimate: Estimate) -> Figure:
-    """Return the picture of an interval that narrows."""
+    """Picture of a narrowing interval."""
     name, within = estimate.name, estimate.within
     first, last = curve.rows[0], curve.rows[-1]
-    goal = "the limit asked about" if within is None else f"±{within:g}, the goal"
+    goal = "the limit in question" if within is None else f"±{within:g}, the goal"
     key = [("line", "estimate"), ("band", "interval")]
     return Figure(
-        title=f"How the interval of {name} narrowed",
-        words=f"After {first.labels:,} labels it reached from {first.low:.3f} to "
-        f"{first.high:.3f}, after {last.labels:,} from {last.low:.3f} to {last.high:.3f}.",
+        title=f"Interval of {name} by number of labels",
+        words=f"From {first.low:.3f} to {first.high:.3f} after {first.labels:,} labels, from "
+        f"{last.low:.3f} to {last.high:.3f} after {last.labels:,}.",
         layers=tuple(
             (each, path)
             for each in ("grid", "band", "goal", "line", "last")
@@ -285,7 +285,7 @@ def figure_of(curve: Curve, estimate: Estimate) -> Figure:
         upwards=curve.upwards,
         unit="labels",
         table=Table(
-            f"{name} after so many labels",
+            f"{name} by number of labels",
             tuple(map(Column, ("Labels", "Estimate", "From", "To"))),
             tuple(
                 (
@@ -300,24 +300,24 @@ def figure_of(curve: Curve, estimate: Estimate) -> Figure:
     )
 
 
-# The picture of a series: a dot and its interval a period, and the floor.
+# Picture of a series: a dot and an interval for each period, and the floor.
 
 _WIDTH, _HEIGHT = 760, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 24, 44, 52  # margins
-_MOST_NAMES = 12  # of periods that find room below the picture
+_MOST_NAMES = 12  # of periods below the picture
 _LINES = 5  # across, at least
 _TEXT = 'stroke="none" fill="currentColor"'
 _COLOURS = {"rose": "#2f9e44"}
-_ALARM = "#e8590c"  # readable on white and on black, as the other is
+_ALARM = "#e8590c"  # readable on white and on black, like the other
 
 
 Height = Callable[[float], float]
-"""Where a share is, from the top."""
+"""Position of a share, from the top."""
 
 
 @dataclass(frozen=True)
 class Mark:
-    """One period: its name, the estimate with its interval, and a word if there is one to say."""
+    """Period: its name, the estimate with its interval, and a remark if there is one."""
 
     name: str
     value: float | None
@@ -329,7 +329,7 @@ class Mark:
 def draw_trend(
     marks: Sequence[Mark], *, title: str, floor: float | None, on_paper: bool = True
 ) -> str:
-    """Return a series as SVG.
+    """Series as SVG.
 
     `marks`: the periods, oldest first.
 

@@ -1,4 +1,4 @@
-"""Facts of a report: one moment of a campaign as plain values, all from the store."""
+"""Facts of a report: the state of a campaign as plain values, all from the store."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,12 +19,12 @@ from assay.results import (
     strata_words,
 )
 
-Range = tuple[float | None, float | None]  # of scores; None where it has no end
+Range = tuple[float | None, float | None]  # of scores; None for an open end
 
 
 @dataclass(frozen=True)
 class CampaignFacts:
-    """What was asked, and when; times are UTC."""
+    """Question of a campaign, and its dates; times are UTC."""
 
     name: str
     question: str
@@ -36,10 +36,10 @@ class CampaignFacts:
 
 @dataclass(frozen=True)
 class PopulationFacts:
-    """What the metrics are about.
+    """Population of the metrics.
 
-    `sampled` are the items that labels are drawn from: those that some metric needs labels of.
-    `weight_column` has what an item counts for, where that is not the same for all.
+    `sampled`: items that labels are drawn from, those that some metric needs labels of;
+    `weight_column`: column with the items' weights, if they differ.
     """
 
     items: int
@@ -52,7 +52,7 @@ class PopulationFacts:
 
 @dataclass(frozen=True)
 class HowFacts:
-    """How labels were drawn and are looked at, in words and as it is stored."""
+    """How labels are drawn and looked at, in words and as it is stored."""
 
     mode: str
     promise: str
@@ -70,29 +70,29 @@ _RECYCLED = (
     "of the first used again for the others"
 )
 _SHARED_OUT = {
-    "explore": "labels go where the errors are, and never quite nowhere else",
-    "chance": "strata are drawn at random with known chances, most where the errors are",
-    "uni": "every stratum is drawn with the same chance",
-    "pps": "strata are drawn in proportion to their items",
-    "opt": "strata are drawn in proportion to their items and their spread",
-    "pro": "labels are shared out in proportion to the items",
-    "equ": "every stratum gets equally many labels",
-    "opt-a1": "after a first round, labels are shared out once by the spread found (OPT-A1)",
-    "opt-a2": "labels are shared out round by round by the spread found (OPT-A2)",
+    "explore": "labels go mostly where errors are, with a share by size",
+    "chance": "strata are drawn at random with known probabilities, most where errors are",
+    "uni": "strata are drawn with equal probability",
+    "pps": "strata are drawn in proportion to size",
+    "opt": "strata are drawn in proportion to size and standard deviation",
+    "pro": "labels are allocated in proportion to size",
+    "equ": "equal numbers of labels per stratum",
+    "opt-a1": "one Neyman allocation after a first round (OPT-A1)",
+    "opt-a2": "Neyman allocation round by round (OPT-A2)",
     "recycle-shuffle": f"{_RECYCLED}, in random order",
     "recycle-sample": f"{_RECYCLED}, drawn again at random",
 }
 _ESTIMATED = {
-    "unbiased": "every stratum's rate is that of its labels",
-    "smoothed": "every stratum's rate is smoothed (m-estimate)",
+    "unbiased": "each stratum's rate is that of its labels",
+    "smoothed": "each stratum's rate is smoothed (m-estimate)",
 }
-_DRAWN = "a label counts as often as its item was drawn"
-_QUOTED = "the value allows for how labels were drawn, and for the stop"
-_JOINT = "labels go where all metrics together need fewest more"
+_DRAWN = "a label counts once per draw of its item"
+_QUOTED = "the estimate is corrected for adaptive allocation and for stopping"
+_JOINT = "labels are allocated to all metrics together"
 
 
 def how_facts(settings: Settings) -> HowFacts:
-    """Return how labels are drawn and looked at."""
+    """Facts about how labels are drawn and looked at."""
     mode, promise = _mode(settings.design, settings.goal)
     return HowFacts(
         mode=mode,
@@ -106,35 +106,36 @@ def how_facts(settings: Settings) -> HowFacts:
 
 
 def _mode(design: Design, goal: Goal) -> tuple[str, str]:
-    """Return what a design is called, and what its interval promises."""
+    """Name of a design, and the guarantee of its interval."""
     if design.bets:
         return "guaranteed", (
-            "every interval that was ever shown is right at once, as often as its confidence says: "
-            "by a theorem, for any population whose items can be judged"
+            "all intervals that were ever shown cover the truth together, as often as the "
+            "confidence says (a theorem, for any population whose items can be judged)"
         )
     if design.stop == "budget":
         return "fixed", (
-            "the interval at the end of the budget is right as often as its confidence says; those "
-            "before it are not made for it"
+            "the interval at the end of the budget covers the truth as often as its confidence "
+            "says; earlier ones are not made for stopping"
         )
     if not design.may_stop:
         return "one look", (
-            "the interval is right for one look, at a number of labels that was fixed before; "
-            "stopping at a narrow moment makes it right less often"
+            "the interval is for a single look at a number of labels fixed in advance; stopping "
+            "when it is narrow makes it miss more often"
         )
     if design.stop == "centred":
         return "centred", (
-            "the estimate ± the goal is itself right as often as the confidence says, at the look "
-            "that stopped it: by simulation, docs/certainty.md"
+            "the estimate ± the goal covers the truth as often as the confidence says when the "
+            "campaign stops (by simulation, docs/certainty.md)"
         )
     if ends_with_budget(design, goal):
         return "default", (
-            "the interval at the end of the budget is right as often as its confidence says, and "
-            "so is the wider one before it if you stop there: by simulation, docs/certainty.md"
+            "the interval at the end of the budget covers the truth as often as its confidence "
+            "says, and so does the wider one before it if you stop there (by simulation, "
+            "docs/certainty.md)"
         )
     return "default", (
-        "the interval is made to be right, as often as its confidence says, at the narrow look "
-        "that stopped it: by simulation, docs/certainty.md; looks on the way may miss"
+        "the interval covers the truth as often as its confidence says when the campaign stops "
+        "(by simulation, docs/certainty.md); intervals shown before that may miss more often"
     )
 
 
@@ -153,35 +154,33 @@ def _design_words(settings: Settings) -> str:
     quoted = design.interval == "stratified"
     estimated = _DRAWN if design.recycles else _ESTIMATED[design.estimator]
     parts.append(_QUOTED if quoted else estimated)
-    parts.append(
-        "nobody is asked for an item twice" if design.recycles else "no item is drawn twice"
-    )
+    parts.append("no item is labelled twice" if design.recycles else "no item is drawn twice")
     if settings.epochs:
         parts.append(
-            f"{settings.epochs[-1].judged:,} items that were judged before these strata were cut "
-            "are known, and no random sample of them: a stratum's share is of what was looked at"
+            f"{settings.epochs[-1].judged:,} items were labelled before these strata were cut; "
+            "they are known and not part of the sample"
         )
     if design.replacement:
-        parts.append("the interval leaves out that the population is finite")
+        parts.append("the interval ignores that the population is finite")
     return "; ".join(parts)
 
 
 @dataclass(frozen=True)
 class MetricFacts:
-    """A metric, with what its labels are worth."""
+    """Metric, with the savings by its labels."""
 
     estimate: Estimate
-    state: str  # whether its goal is met, in a word
-    items: int  # the items that a random sample for it would be drawn from
-    # The simple random sample that would vary as much; None where that cannot be said.
+    state: str  # status of its goal, in a word
+    items: int  # population of a random sample for it
+    # Size of a simple random sample with the same variance; None if unknown.
     effective_labels: float | None
-    first_value: float | None  # what it would be with the first answer to every item
-    history: tuple[HistoryPoint, ...]  # the interval after rounds, the last as it is now
+    first_value: float | None  # its value with the first answer to every item
+    history: tuple[HistoryPoint, ...]  # the interval after rounds; the last is current
 
 
 @dataclass(frozen=True)
 class AnswerFacts:
-    """What became of the items that were drawn.
+    """Answers to the items that were drawn.
 
     `labels` have a yes or no that counts; `unanswered` have none that counts, of which
     `half_reviewed` wait for another reviewer, and `disputed` for a ruling.
@@ -201,9 +200,9 @@ class AnswerFacts:
 class StratumFacts:
     """One stratum.
 
-    `share` is of all items or, where these have weights, of all weight. `drawn` counts draws, of
-    which `counted` have a yes or no, and `rate` is the share of these with the outcome: where items
-    have weights, one may be drawn again, and its label counts again.
+    `share` is of all items or, if these have weights, of all weight. `drawn` counts draws, of which
+    `counted` have a yes or no, and `rate` is the share of these with the outcome: if items have
+    weights, one may be drawn again, and its label counts again.
     """
 
     stratum: str
@@ -223,7 +222,7 @@ class StratumFacts:
 
 @dataclass(frozen=True)
 class ReviewerFacts:
-    """What one reviewer has done; `name` is a number unless names were asked for."""
+    """Work of one reviewer; `name` is a number unless names were requested."""
 
     name: str
     answers: int
@@ -236,17 +235,17 @@ class ReviewerFacts:
 
 @dataclass(frozen=True)
 class Deviations:
-    """What did not go straight from a question to its answer."""
+    """Deviations from one question and one answer per item."""
 
-    revised_items: int  # items whose answer is another one than it first was, or is none any more
-    # revised, withdrawn, late, rulings: events: answers that took an earlier one's place; that were
-    # taken back; that came when the lease had run out; that decided over reviewers' heads.
+    revised_items: int  # items whose first answer was changed or withdrawn
+    # revised, withdrawn, late, rulings: events: answers that replaced an earlier one; that were
+    # withdrawn; that came after the lease; that overrode reviewers.
     revised: int
     withdrawn: int
     late: int
     rulings: int
-    from_before: int  # labels that were there before the campaign was made
-    # The campaign whose place this one took, with what became of its labels.
+    from_before: int  # prior labels
+    # The campaign that this one replaced, with what became of its labels.
     before: Mapping[str, Any] | None
     # Answers from before a rebase to items that have not been drawn since, and do not count.
     waiting: int
@@ -254,11 +253,11 @@ class Deviations:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that a report says.
+    """All facts of a report.
 
-    `answer` is that of a campaign for a threshold, and `saved` what second opinions save, in words;
-    empty of others. `confusion` and `classes` are of campaigns of more classes than yes and no, one
-    a classifier.
+    `answer`: of a campaign for a threshold, and `saved` the savings by second opinions, in words;
+    empty for others. `confusion`, `classes`: of campaigns with more classes than yes and no, one
+    per classifier.
     """
 
     made_at: str

@@ -1,4 +1,4 @@
-"""Facts of a report gathered from a campaign's labelling."""
+"""Facts of a report, gathered from a campaign's labelling."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,17 +16,16 @@ from assay.labelling import (
     Review,
     Settings,
     agreement_in,
-    class_table_of,
-    confusion_of,
+    class_tables_of,
     estimates_of,
     judges_of,
+    matrices_of,
     reviewers_in,
     savings_of,
     slices_of,
     strata_in,
     threshold_of,
     waiting_in,
-    whose_classes,
     worth_of,
 )
 from assay.report.facts import (
@@ -42,8 +41,6 @@ from assay.report.facts import (
     how_facts,
 )
 from assay.results import (
-    ClassTable,
-    ConfusionMatrix,
     Estimate,
     HistoryPoint,
     Slices,
@@ -53,15 +50,15 @@ from assay.results import (
 )
 from assay.storage import StoredLabel
 
-# Worth of a metric's labels: beside a simple random sample, and with the first answers.
+# Savings by a metric's labels, and its value with the first answers.
 
-_POINTS = 200  # of a metric's history; no screen shows more
+_POINTS = 200  # of a metric's history; screens show no more
 _ALL_POINTS = 2400  # of all metrics'
 _LOOKS = 30  # at rounds that wait for answers, shared by all metrics
 
 
 def _metrics(labelling: Labelling, estimates: Mapping[str, Estimate]) -> tuple[MetricFacts, ...]:
-    """Return every metric with what its labels are worth."""
+    """Metrics with the savings by their labels."""
     past = labelling.rounds.history
     more = labelling.rounds.unfinished(_LOOKS // len(estimates))
     first = _with_first_answers(labelling)
@@ -86,23 +83,23 @@ def _metrics(labelling: Labelling, estimates: Mapping[str, Estimate]) -> tuple[M
 
 
 def _with_first_answers(labelling: Labelling) -> dict[str, float | None]:
-    """Return what each metric would be with the first answer to every item.
+    """Value of each metric with the first answer to every item.
 
-    There is no interval: where the design bets, bets were settled by the answers that count. Where
-    items have weights it is not known: only draws are counted by their first answers, not items.
+    There is no interval: if the design bets, bets were settled by the answers that count. With
+    weights the values are unknown: only draws are counted by their first answers, not items.
     """
-    state = replace(labelling.rounds.state, open=None)  # of which the values are asked for alone
+    state = replace(labelling.rounds.state, open=None)  # only the values are needed
     if labelling.settings.strata.weighted:
         return dict.fromkeys((each.name for each in labelling.evaluation.standings(state)), None)
     found = labelling.evaluation.standings(replace(state, tallies=state.first or state.tallies))
     return {each.name: HistoryPoint.of(each).value for each in found}
 
 
-# What did not go straight from a question to its answer, by the log.
+# Deviations, by the log.
 
 
 def _deviations(labelling: Labelling, events: Iterable[StoredLabel]) -> Deviations:
-    """Count what was revised, late, ruled, from before, or waits; `events` are the whole log."""
+    """Count revised, late, ruled, earlier and waiting labels; `events` is the whole log."""
     counts: Counter[str] = Counter()
     reviews: dict[str, Review] = {}
     first: dict[str, Answer] = {}
@@ -127,24 +124,24 @@ def _deviations(labelling: Labelling, events: Iterable[StoredLabel]) -> Deviatio
 
 
 def _kind(event: StoredLabel, review: Review) -> str:
-    """Return what an event is, beside what was said of its item before."""
+    """Kind of an event, given the earlier labels of its item."""
     if event.answer == WITHDRAWN:
         return "withdrawn"
     if event.ruling:
-        # Labels from before are written as rulings, so that nobody is asked again.
+        # Prior labels are written as rulings, so that nobody is asked again.
         return "from before" if event.reviewer == FROM_BEFORE else "ruling"
     given = review.answers.get(event.reviewer)
     return "revised" if given is not None and event.answer not in (SKIP, given) else "answer"
 
 
-# A report's strata: what was found in each, and where on the line of scores it lies.
+# Strata of a report: their rates, and their ranges of scores.
 
 _WILSON = "Wilson 1927, for each stratum by itself"
-_CUT = "cut to what its items leave possible"
+_CUT = "limited to what the remaining items allow"
 
 
 def _strata(labelling: Labelling) -> tuple[StratumFacts, ...]:
-    """Return the strata with their rates, and an interval for each rate."""
+    """Strata with their rates, and an interval for each rate."""
     strata, state = labelling.settings.strata, labelling.rounds.state
     n, x = map(labelling.evaluation.by_stratum, (state.tallies.n, state.tallies.x))
     ranges, said = _ranges(labelling.settings), _said(strata)
@@ -185,7 +182,7 @@ def _ranges(settings: Settings) -> list[tuple[Range, ...]]:
     least: dict[bool | None, float | None] = {}
     most: dict[bool | None, float | None] = {}
     by_score = strata.variable == "score" and settings.source.model is None
-    if by_score:  # the threshold ends what is predicted yes, or no
+    if by_score:  # the threshold bounds the predicted labels
         least[True] = most[False] = settings.source.columns.get("threshold")
     return [
         ranges
@@ -197,7 +194,7 @@ def _ranges(settings: Settings) -> list[tuple[Range, ...]]:
 def _of_cuts(
     cuts: Cuts, least: float | None = None, most: float | None = None
 ) -> list[tuple[Range, ...]]:
-    """Return where each stratum of some cuts lies, between the ends that are known.
+    """Ranges of the strata of some cuts, between the known ends.
 
     >>> _of_cuts(Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1)), most=0.5)
     [((0.2, 0.3),), ((None, 0.2), (0.3, 0.5))]
@@ -210,8 +207,8 @@ def _of_cuts(
 
 
 def facts_of(labelling: Labelling, *, names: bool) -> Facts:
-    """Return all that a report says, of one moment."""
-    with labelling.read() as session:  # what follows looks at the table only
+    """Facts of a report, from one moment."""
+    with labelling.read() as session:  # the rest reads only the table
         events = session.labels(labelling.key)
         created_at = session.created_at(labelling.key)
     settings = labelling.settings
@@ -240,12 +237,12 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         how=how_facts(settings),
         metrics=metrics,
         answers=_answers(labelling),
-        # Where strata straddle predicted labels, what is counted is whether these were correct.
+        # If strata straddle predicted labels, correct predictions are counted.
         outcome=settings.strata.counted,
         variable=_variable(settings),
         is_probability=settings.source.scale == "probability"
         and settings.strata.variable in ("score", "confidence"),
-        # Where items have weights, draws are not items.
+        # With weights, draws are not items.
         strata_interval=_WILSON if settings.strata.weighted else f"{_WILSON}, {_CUT}",
         strata=_strata(labelling),
         reviewers=_reviewers(labelling, events, names=names),
@@ -256,25 +253,9 @@ def facts_of(labelling: Labelling, *, names: bool) -> Facts:
         judges=judges_of(labelling),
         notes=(*settings.notes, *notes_once(estimates)),
         answer="" if (threshold := threshold_of(labelling)) is None else str(threshold),
-        confusion=_confusion(labelling),
-        classes=_classes(labelling),
+        confusion=matrices_of(labelling),
+        classes=class_tables_of(labelling),
     )
-
-
-def _confusion(labelling: Labelling) -> tuple[ConfusionMatrix, ...]:
-    settings = labelling.settings
-    if settings.classes.is_yes_or_no or settings.classes.multilabel:
-        return ()  # of several classes, none is taken for another
-    return tuple(confusion_of(labelling, name) for name in whose_classes(settings.strata))
-
-
-def _classes(labelling: Labelling) -> tuple[ClassTable, ...]:
-    settings = labelling.settings
-    if settings.classes.is_yes_or_no:
-        return ()
-    if settings.classes.multilabel:
-        return (class_table_of(labelling),)
-    return tuple(class_table_of(labelling, name) for name in whose_classes(settings.strata))
 
 
 def _saved(labelling: Labelling) -> str:
@@ -283,10 +264,10 @@ def _saved(labelling: Labelling) -> str:
 
 
 def _slices(settings: Settings, labelling: Labelling) -> tuple[Slices, ...]:
-    """Return the first metric that is no difference, by the columns that were named as slices."""
+    """First metric that is not a difference, by the columns named as slices."""
     goal = settings.goal
     names: list[str | None] = [None]
-    if not goal.single and settings.is_binary:  # of classes, not every metric has slices
+    if not goal.single and settings.is_binary:  # with classes, not every metric has slices
         names = [target.name for target in goal.targets if target.minus is None]
     if not names or not labelling.rounds.answers:
         return ()
@@ -314,9 +295,9 @@ _COUNTED = ("answers", "cannot_judge", "broken", "skipped", "late", "spare")
 def _reviewers(
     labelling: Labelling, events: Sequence[StoredLabel], *, names: bool
 ) -> tuple[ReviewerFacts, ...]:
-    """Return what reviewers did, in the order in which they first said something.
+    """Work of the reviewers, in the order of their first labels.
 
-    Who has only ruled has judged no item; labels from before were nobody's here.
+    A reviewer who has only ruled has judged no item; prior labels have no reviewer.
     """
     rows = {row.name: row for row in reviewers_in(labelling)}
     order = dict.fromkeys(event.reviewer for event in events if not event.ruling)

@@ -5,46 +5,24 @@ from functools import cache
 from html import escape
 from importlib.resources import files
 
-from assay.results import (
-    SIDE,
-    Block,
-    Cell,
-    Code,
-    Column,
-    Document,
-    Drawing,
-    Figure,
-    Headline,
-    Interval,
-    Lines,
-    Notes,
-    Notice,
-    Page,
-    Pairs,
-    Paragraph,
-    Table,
-    Writer,
-    linked,
-    printable,
-    sentence,
-)
+from assay import results
 
-# HTML that is escaped unless it says that it is HTML already.
+# HTML that is escaped unless it is marked as HTML.
 
 _VOID = ("meta", "link", "br")
 
 
 class Html(str):
-    """A text that is HTML, and goes into a page as it is."""
+    """Text that is HTML, and goes into a page unchanged."""
 
     __slots__ = ()
 
 
 def element(name: str, /, *inner: str, **attributes: str) -> Html:
-    r"""Return an element; what is not `Html` inside is text, and is escaped.
+    r"""Element; contents that are not `Html` are text, and are escaped.
 
-    Signs that would change how the page is read, such as those that turn the direction of writing,
-    are written out (`printable`).
+    Characters that would change how the page is read, such as those that reverse the direction of
+    writing, are written out (`printable`).
 
     >>> element("p", "1 < 2 ", element("b", "so"), class_='"big"')
     '<p class="&quot;big&quot;">1 &lt; 2 <b>so</b></p>'
@@ -59,12 +37,12 @@ def element(name: str, /, *inner: str, **attributes: str) -> Html:
 
 
 def joined(parts: Iterable[str]) -> Html:
-    """Return parts one after the other; what is not `Html` is escaped."""
+    """Parts one after the other; those that are not `Html` are escaped."""
     return Html("".join(part if isinstance(part, Html) else _escaped(part) for part in parts))
 
 
 def _escaped(text: str) -> str:
-    return escape(printable(text))
+    return escape(results.printable(text))
 
 
 _POLICY = (
@@ -73,8 +51,8 @@ _POLICY = (
 )
 
 
-def html_of(page: Page) -> str:
-    """Return the page."""
+def html_of(page: results.Page) -> str:
+    """HTML of a page."""
     head = element(
         "head",
         element("meta", charset="utf-8"),
@@ -83,7 +61,7 @@ def html_of(page: Page) -> str:
         element("meta", name="color-scheme", content="light dark"),
         element("meta", name="referrer", content="no-referrer"),
         element("meta", name="robots", content="noindex"),
-        element("link", rel="icon", href="data:,"),  # otherwise a browser would ask for one
+        element("link", rel="icon", href="data:,"),  # otherwise a browser would request one
         element("title", f"{page.title} · Assay"),
         element("style", _style()),
     )
@@ -105,55 +83,59 @@ def _style() -> Html:
     return Html("\n".join(sheets.joinpath(name).read_text(encoding="utf-8") for name in names))
 
 
-def blocks_of(blocks: Iterable[Block], writer: Writer = "page") -> Html:
-    """Return blocks as a part of a page."""
+def blocks_of(blocks: Iterable[results.Block], writer: results.Writer = "page") -> Html:
+    """HTML of blocks, as a part of a page."""
     return joined(_block(each, str(place), writer) for place, each in enumerate(blocks))
 
 
-def _section(place: int, section: Document) -> Html:
+def _section(place: int, section: results.Document) -> Html:
     title = f"section-{place}"
     blocks = [_block(each, f"{place}-{number}") for number, each in enumerate(section.blocks)]
     heading = element("h2", section.title, id=title, dir="auto")
     return element("section", heading, *blocks, aria_labelledby=title)
 
 
-def _block(block: Block, place: str, writer: Writer = "page") -> Html:
+def _block(block: results.Block, place: str, writer: results.Writer = "page") -> Html:
     match block:
-        case Paragraph(text, small):
+        case results.Paragraph(text, small):
             made = element("p", *_linked(text), class_="small muted" if small else "")
-        case Headline(text, more):
+        case results.Headline(text, more):
             value = element("span", text, class_="headline-value")
             made = element(
                 "p", value, " ", element("span", more, class_="headline-more"), class_="headline"
             )
-        case Notice(tone, text):
+        case results.Notice(tone, text):
             made = element("p", *_linked(text), class_=f"notice notice-{tone}")
-        case Pairs(rows):
+        case results.Pairs(rows):
             made = element("dl", *(_pair(name, value) for name, value in rows))
-        case Lines(items):
+        case results.Lines(items):
             made = element(
-                "ul", *(element("li", *_linked(sentence(item)), dir="auto") for item in items)
+                "ul",
+                *(element("li", *_linked(results.sentence(item)), dir="auto") for item in items),
             )
-        case Notes(items):
-            made = joined(_block(Paragraph(sentence(item), small=True), place) for item in items)
-        case Code(text, _):
+        case results.Notes(items):
+            made = joined(
+                _block(results.Paragraph(results.sentence(item), small=True), place)
+                for item in items
+            )
+        case results.Code(text, _):
             made = element("pre", element("code", text), tabindex="0")
-        case Table():
+        case results.Table():
             made = _table(block, writer)
-        case Figure():
+        case results.Figure():
             made = _figure(block, place, writer)
-        case Drawing(svg):
+        case results.Drawing(svg):
             made = element("figure", Html(svg))
-        case Interval():
+        case results.Interval():
             made = Html("")
     return made
 
 
 def _linked(text: str) -> list[str]:
-    """Return a text in which the documents that it names are links."""
+    """Parts of a text, with links to the documents that it names."""
     return [
         part if address is None else element("a", part, href=address, rel="noreferrer")
-        for part, address in linked(text)
+        for part, address in results.linked(text)
     ]
 
 
@@ -162,9 +144,9 @@ def _pair(name: str, value: str) -> Html:
     return element("div", term, element("dd", *_linked(value), dir="auto"))
 
 
-def _table(table: Table, writer: Writer = "page") -> Html:
+def _table(table: results.Table, writer: results.Writer = "page") -> Html:
     columns, rows = table.shown(writer)
-    head = [_cell(column, Cell(column.title), "th", scope="col") for column in columns]
+    head = [_cell(column, results.Cell(column.title), "th", scope="col") for column in columns]
     whole = element(
         "table",
         element("caption", table.caption, dir="auto"),
@@ -175,10 +157,14 @@ def _table(table: Table, writer: Writer = "page") -> Html:
     box = element(
         "div", whole, class_="table-box", tabindex="0", role="region", aria_label=table.caption
     )
-    return joined([box, _block(Paragraph(table.note, small=True), "")]) if table.note else box
+    return (
+        joined([box, _block(results.Paragraph(table.note, small=True), "")]) if table.note else box
+    )
 
 
-def _row(columns: Sequence[Column], row: Sequence[Cell], writer: Writer) -> list[Html]:
+def _row(
+    columns: Sequence[results.Column], row: Sequence[results.Cell], writer: results.Writer
+) -> list[Html]:
     first, *others = zip(columns, row, strict=True)
     named = _cell(*first, "th", scope="row", dir="auto")
     stacks = writer == "dashboard"  # on a phone, each cell below its heading
@@ -191,7 +177,7 @@ def _row(columns: Sequence[Column], row: Sequence[Cell], writer: Writer) -> list
     ]
 
 
-def _cell(column: Column, cell: Cell, name: str, **attributes: str) -> Html:
+def _cell(column: results.Column, cell: results.Cell, name: str, **attributes: str) -> Html:
     kind: str = column.kind
     inner = cell.text
     if column.kind == "bar":
@@ -207,7 +193,7 @@ def _cell(column: Column, cell: Cell, name: str, **attributes: str) -> Html:
 _AS_BAR = element("span", "as a bar", class_="visually-hidden")
 
 
-def _bar(interval: Interval | None) -> Html:
+def _bar(interval: results.Interval | None) -> Html:
     """Draw an interval on its scale, and the estimate as a part of it."""
     if interval is None or interval.value is None:
         return Html("")
@@ -232,7 +218,7 @@ def _bar(interval: Interval | None) -> Html:
     )
 
 
-def _figure(figure: Figure, place: str, writer: Writer) -> Html:
+def _figure(figure: results.Figure, place: str, writer: results.Writer) -> Html:
     key = [element("span", words, class_=f"key key-{name}") for name, words in figure.key]
     title, words = f"title-{place}", f"words-{place}"
     square = element(
@@ -240,7 +226,7 @@ def _figure(figure: Figure, place: str, writer: Writer) -> Html:
         element("title", figure.title, id=title),
         element("desc", figure.words, id=words),
         *(element("path", class_=f"drawn-{name}", d=path) for name, path in figure.layers),
-        viewBox=f"0 0 {SIDE} {SIDE}",
+        viewBox=f"0 0 {results.SIDE} {results.SIDE}",
         preserveAspectRatio="none",
         role="img",
         aria_labelledby=f"{title} {words}",

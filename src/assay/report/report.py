@@ -1,4 +1,4 @@
-"""A report: one moment of a campaign, to be kept, sent and checked."""
+"""Report: the state of a campaign, to be kept, sent and checked."""
 
 import json
 import os
@@ -22,7 +22,7 @@ SUFFIXES = {".html": "html", ".md": "markdown", ".json": "json"}
 
 @dataclass(frozen=True)
 class Report:
-    """What a careful reader wants to know of a campaign, as it stood at one moment.
+    """Full report of a campaign, as of one moment.
 
     Made by `Campaign.report`. The same state gives the same bytes: the report's time is that of the
     last label.
@@ -30,9 +30,9 @@ class Report:
     Attributes
     ----------
     facts : Facts
-        All that it says, as values.
+        All facts of the report, as values.
     curve : ThresholdCurve or None
-        The curve of the score, where it was asked for.
+        The curve of the score, if requested.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Report:
     >>> report = campaign.report()
     >>> print(report)
     Report of 'campaign': precision 1.000 [1.000, 1.000] at 95%, 2 labels: every item has been
-    looked at
+    reviewed
     >>> report.to_dict()["metrics"]["precision"]["value"]
     1.0
     """
@@ -56,7 +56,7 @@ class Report:
 
     @property
     def html(self) -> str:
-        """The report as one HTML file that needs nothing else."""
+        """The report as one self-contained HTML file."""
         return html_of(self._page)
 
     @property
@@ -70,7 +70,7 @@ class Report:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as values that JSON can carry, with the `format` of their keys."""
+        """Return the report as JSON values, with the `format` of their keys."""
         values = asdict(self.facts)
         if not self.facts.answer:
             del values["answer"]
@@ -88,9 +88,9 @@ class Report:
         return plain
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the report to a file: ``.html``, ``.md`` or ``.json``, as its name ends.
+        """Write the report to a file; its suffix chooses ``.html``, ``.md`` or ``.json``.
 
-        The file is whole or, after an error, what it was before.
+        After an error, the file is unchanged.
         """
         content: str = getattr(self, kind_of(path))
         write_whole(path, content.encode())
@@ -111,7 +111,7 @@ class Report:
 
 
 def kind_of(path: str | os.PathLike[str]) -> str:
-    """Return what a file of this name holds: ``html``, ``markdown`` or ``json``."""
+    """Format of a file by its name: ``html``, ``markdown`` or ``json``."""
     name = Path(path)
     kind = SUFFIXES.get(name.suffix.lower())
     if kind is None:
@@ -126,7 +126,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
 def report_of(
     labelling: Labelling, *, names: bool = False, curve: ThresholdCurve | None = None
 ) -> Report:
-    """Return the report of a campaign by its labelling so far; `names` as in `Campaign.report`."""
+    """Report of a campaign, by its labelling so far; `names` as in `Campaign.report`."""
     return Report(facts_of(labelling, names=names), curve)
 
 

@@ -25,13 +25,14 @@ from assay.results import (
     ThresholdCurve,
     as_heading,
     difference_words,
+    done_words,
     headed,
     plain_words,
 )
 
 
 def page_of(facts: Facts, curve: ThresholdCurve | None = None) -> Page:
-    """Return a report as a page."""
+    """Report as a page."""
     sections = [
         estimates(facts),
         worth(facts),
@@ -63,27 +64,24 @@ def _topic(facts: Facts) -> str:
     return f"{as_heading(about(facts.metrics[0]))} of {facts.population.items:,} items"
 
 
-# The numbers: estimates, what they are worth, how they came about.
+# Numbers: estimates, savings, and history.
 
-_PICTURES = 4  # at most; of more metrics, those that are farthest from their goals
+_PICTURES = 4  # at most; the metrics that are farthest from their goals
 _RANDOM = (
-    "What a random sample would take is an estimate: at this value, for Wilson's interval, looked "
-    "at once. The interval here is wider for the same labels where it is made for a stop at a "
-    "narrow look."
+    "The size of a random sample is an estimate, for Wilson's interval at this value and a "
+    "single look. An interval made for a campaign that stops when it is narrow is wider at the "
+    "same number of labels."
 )
-_RARE = {  # what a metric is about, where that may be rare
-    "positives": "Recall and F1 are about positives. A random sample of all items finds few of "
-    "them where they are rare, and then takes many labels.",
-    "negatives": "Specificity and the false positive rate are about negatives. A random sample of "
-    "all items finds few of them where they are rare, and then takes many labels.",
-    "positives or negatives": "Balanced accuracy and Matthews correlation are about positives and "
-    "negatives alike. A random sample of all items finds few of those that are rare, and then "
-    "takes many labels.",
+_RARE = {  # denominators of metrics that may be rare
+    "positives": "Recall and F1 depend on positives. If these are rare, a random sample of all "
+    "items finds few of them and needs many labels.",
+    "negatives": "Specificity and the false positive rate depend on negatives. If these are "
+    "rare, a random sample of all items finds few of them and needs many labels.",
+    "positives or negatives": "Balanced accuracy and Matthews correlation depend on positives "
+    "and negatives. If either are rare, a random sample of all items "
+    "finds few of them and needs many labels.",
 }
-_EFFECTIVE = (
-    "The effective sample size is the simple random sample of the same items that would vary as "
-    "much."
-)
+_EFFECTIVE = "Effective sample size: size of the simple random sample with the same variance."
 _UNJUDGED = (
     "The estimate leaves out what could not be judged. These are the lower end of its interval if "
     "all of that, and all that has no answer, counted against the metric, and the upper end if all "
@@ -92,28 +90,25 @@ _UNJUDGED = (
     "their stratum."
 )
 _UNANSWERED = (
-    "Items without an answer need not be like the rest: the interval is that of the complete "
-    "rounds, or takes them at their worst, whichever is narrower."
+    "Items without an answer may differ from the rest. The interval is that of the complete "
+    "rounds, or assumes the worst case, whichever is narrower."
 )
-_NO_SPREAD = (
-    "It is not told where the standard error is 0: no spread was seen, or none is left, and a "
-    "random sample would have to be of all items to vary as little."
-)
+_NO_SPREAD = "It is not given if the standard error is 0."
 
 
 def estimates(facts: Facts) -> Document:
-    """Return the estimates, with all that makes them readable."""
+    """Estimates, with all that is needed to read them."""
     several = len(facts.metrics) > 1
     first = facts.metrics[0].estimate
     found = _all_of(facts)
     blocks: list[Block] = [Paragraph(plain_words(found)), _notice(facts)]
     if facts.answer:
         blocks.insert(0, Paragraph(facts.answer))
-    blocks.append(found.figures[0])  # what could not be judged has a section of its own
+    blocks.append(found.figures[0])  # unjudged items have a section of their own
     rows = [("Interval", f"{first.interval}; {first.holds}"), ("Goal", facts.how.goal_words)]
     if not several:
         if first.within is not None:
-            rows.append(("Half-width", f"{first.half_width:.4f}, wanted {first.within:g}"))
+            rows.append(("Half-width", f"{first.half_width:.4f}, goal {first.within:g}"))
         if first.standard_error is not None:
             rows.append(("Standard error", f"{first.standard_error:.4f}"))
     rows.append(("Labels", _labels(facts)))
@@ -123,7 +118,7 @@ def estimates(facts: Facts) -> Document:
 
 
 def worth(facts: Facts) -> Document:
-    """Return what the labels are worth beside a random sample."""
+    """Return the savings by the labels, compared with a random sample."""
     rows = tuple(
         (
             about(each),
@@ -136,48 +131,53 @@ def worth(facts: Facts) -> Document:
     )
     unknown = [each.estimate for each in facts.metrics if each.effective_labels is None]
     unseen = any(each.standard_error == 0 for each in unknown)
-    headings = headed("Metric", "Labels", "Effective sample size", "Of items", "At random, about")
+    headings = headed(
+        "Metric", "Labels", "Effective sample size", "Of items", "Random sample, about"
+    )
     blocks: list[Block] = [
-        Table("Labels, and what a random sample would take", headings, rows),
+        Table("Labels used, and labels a random sample would need", headings, rows),
         Paragraph(f"{_EFFECTIVE} {_NO_SPREAD}" if unseen else _EFFECTIVE, small=True),
         Paragraph(_RANDOM, small=True),
     ]
     if facts.population.weight_column is not None:
-        blocks.append(Paragraph("Random samples are of items by weight, too.", small=True))
+        blocks.append(Paragraph("Random samples are drawn by weight, too.", small=True))
     for rare, words in _RARE.items():
         names = tuple(name for name, kind in METRICS.items() if kind.depends_on == rare)
         if any(each.estimate.metric.startswith(names) for each in facts.metrics):
             blocks.append(Paragraph(words, small=True))
-    return Document("What the labels are worth", tuple(blocks))
+    return Document("Savings", tuple(blocks))
 
 
 def narrowing(facts: Facts) -> Document | None:
-    """Return the pictures of intervals that narrow; None while there is nothing to draw."""
+    """Pictures of narrowing intervals; None while there is nothing to draw."""
     chosen = sorted(facts.metrics, key=attrgetter("estimate.distance"), reverse=True)[:_PICTURES]
     figures = [_figure(each, facts) for each in facts.metrics if each in chosen]
     drawn: list[Block] = [figure for figure in figures if figure is not None]
     if not drawn:
         return None
     if len(drawn) < len(facts.metrics):
-        words = "Pictures are of the metrics that are farthest from their goals."
+        words = "Charts show the metrics that are farthest from their goals."
         drawn.append(Paragraph(words, small=True))
-    return Document("How the interval narrowed", tuple(drawn))
+    return Document("Interval by number of labels", tuple(drawn))
 
 
 def about(each: MetricFacts) -> str:
-    """Return a metric's name as it is read."""
+    """Name of a metric, for people."""
     return each.estimate.name
 
 
 def _notice(facts: Facts) -> Notice:
     stopped = facts.campaign.stopped
     if stopped is None:
-        return Notice("warn", "Not finished: more labels are needed, and the numbers will change.")
+        return Notice("warn", "In progress: more labels are needed, and the numbers will change.")
     missed = [each for each in facts.metrics if each.state == "missed"]
-    unsure = facts.how.goal.get("at_least") is not None and "cannot say" in stopped
+    unsure = facts.how.goal.get("at_least") is not None and "undecided" in stopped
     unjudged = any(each.state == "unjudged" for each in facts.metrics)
-    more = f" {len(missed):,} of {len(facts.metrics):,} goals are missed." if missed else ""
-    return Notice("warn" if missed or unsure or unjudged else "good", f"Stopped: {stopped}.{more}")
+    more = f" {len(missed):,} of {len(facts.metrics):,} goals are not reached." if missed else ""
+    return Notice(
+        "warn" if missed or unsure or unjudged else "good",
+        f"Done: {done_words(_all_of(facts).values())}.{more}",
+    )
 
 
 def _all_of(facts: Facts) -> Estimates:
@@ -214,7 +214,7 @@ def _figure(each: MetricFacts, facts: Facts) -> Figure | None:
     return None if curve is None else figure_of(curve, each.estimate)
 
 
-# The method: what was drawn, answered and found on the way, and how to check it.
+# Method: draws, answers, deviations, and verification.
 
 
 def _strata(facts: Facts) -> Document:
@@ -234,7 +234,7 @@ def _strata(facts: Facts) -> Document:
         for each in facts.strata
     )
     confidence = facts.how.goal["confidence"]
-    words = f"Intervals of the shares at {100 * confidence:.4g}%: {facts.strata_interval}."
+    words = f"Intervals at {100 * confidence:.4g}%: {facts.strata_interval}."
     return Document("Strata", (Table("Labels by stratum", headings, rows, words),))
 
 
@@ -243,10 +243,10 @@ def _reliability(facts: Facts) -> Document | None:
     if figure is None:
         return None
     words = (
-        "A stratum's scores across, and what was found among its labels upwards. A dot stands in "
-        "the middle of the scores or, where these have no known end, at the cut."
+        "Each dot is a stratum: its scores (x) and the outcome among its labels (y). A dot is at "
+        "the middle of the stratum's scores or, if these have no known end, at the cut."
     )
-    return Document("Scores and what was found", (figure, Paragraph(words, small=True)))
+    return Document("Outcome by score", (figure, Paragraph(words, small=True)))
 
 
 def _unanswered(facts: Facts) -> Document:
@@ -274,10 +274,10 @@ def _reviewers(facts: Facts) -> Document:
         names = ("answers", "cannot_judge", "broken", "skipped", "late", "spare")
         headings = headed("Reviewer", *(name.replace("_", " ").capitalize() for name in names))
         rows = tuple((each.name, *_counts(each, *names)) for each in facts.reviewers)
-        blocks.append(Table("What each reviewer has done", headings, rows))
+        blocks.append(Table("Reviewers", headings, rows))
     else:
-        blocks.append(Paragraph("Nobody has judged an item."))
-    told = str(facts.agreement) if facts.agreement else "No item was judged by two reviewers"
+        blocks.append(Paragraph("No labels yet."))
+    told = str(facts.agreement) if facts.agreement else "No item has two reviewers"
     blocks.append(Paragraph(f"{told[0].upper()}{told[1:]}."))
     return Document("Reviewers", tuple(blocks))
 
@@ -289,9 +289,9 @@ def _counts(each: object, *names: str) -> tuple[str, ...]:
 def _deviations(facts: Facts) -> Document:
     found = facts.deviations
     rows = [
-        ("Items whose answer has changed", f"{found.revised_items:,}"),
+        ("Items with a changed answer", f"{found.revised_items:,}"),
         ("Answers revised, withdrawn", f"{found.revised:,}, {found.withdrawn:,}"),
-        ("Late answers", f"{found.late:,}; they count like any other"),
+        ("Late answers", f"{found.late:,} (counted like any other)"),
         ("Rulings", f"{found.rulings:,}"),
     ]
     if found.revised_items:
@@ -306,17 +306,17 @@ def _deviations(facts: Facts) -> Document:
         rows.append(("Labels from before the campaign", f"{found.from_before:,}"))
     if found.before is not None:
         rows.append(_before(found.before))
-        rows.append(("Earlier answers that wait to be drawn", f"{found.waiting:,}"))
+        rows.append(("Earlier answers of items not drawn yet", f"{found.waiting:,}"))
     return Document("Corrections, rulings and late answers", (Pairs(tuple(rows)),))
 
 
 def _before(before: Mapping[str, Any]) -> tuple[str, str]:
     judged, gone = f"{before['judged']:,} judged items", f"{before['gone']:,}"
     if before["labels"] is None:
-        return "Took the place of", f"{before['campaign']}: {judged}, of which {gone} are gone"
-    # Where labels are counted, the others are still there, and may have got more.
+        return "Replaces", f"{before['campaign']}: {judged}, of which {gone} are gone"
+    # The other campaigns still exist, and may have got more labels.
     names = ", ".join((before["campaign"], *before["others"]))
-    return "Goes on with labels of", f"{names}: {judged}, of which {gone} are not asked about here"
+    return "Continues the labels of", f"{names}: {judged}, {gone} of them not in this campaign"
 
 
 def _curve(curve: ThresholdCurve | None) -> list[Document]:
@@ -327,7 +327,7 @@ def _curve(curve: ThresholdCurve | None) -> list[Document]:
 
 
 def _opinions(facts: Facts) -> Document | None:
-    """Return what second opinions save, and how good those are that say yes or no."""
+    """Return the savings by second opinions, and the quality of those that say yes or no."""
     blocks: list[Block] = [Paragraph(facts.saved)] if facts.saved else []
     blocks += [block for each in facts.judges for block in each.document().blocks]
     return Document("Second opinions", tuple(blocks)) if blocks else None
@@ -345,10 +345,10 @@ def _population(facts: Facts) -> Document:
         ("Last label", _time(campaign.last_label_at)),
     ]
     if found.weight_column is not None:
-        told = f"by column {found.weight_column}, and drawn in proportion to it"
+        told = f"by column {found.weight_column}; items are drawn in proportion to it"
         rows.insert(1, ("Items count", told))
     if found.sampled < found.items:
-        told = f"{found.sampled:,} items: the others tell nothing about the metric"
+        told = f"{found.sampled:,} items; the others do not affect the metric"
         rows.insert(1, ("Labels are drawn from", told))
     return Document("Population", (Pairs(tuple(rows)),))
 
@@ -359,7 +359,7 @@ def _design(facts: Facts) -> Document:
         ("Mode", f"{how.mode}: {how.promise}"),
         ("Design", how.design_words),
         ("Goal", how.goal_words),
-        ("Seed", f"{how.seed}: with an item's id it fixes the item's place in the order"),
+        ("Seed", f"{how.seed}; with the item ids it fixes the order of the items"),
     )
     stored = json.dumps({"design": how.design, "goal": how.goal}, indent=2, ensure_ascii=False)
     return Document("Design", (Pairs(rows), Code(stored, "json")))
@@ -379,13 +379,13 @@ def _checking(facts: Facts) -> Document:
         "assay verify audit.zip"
     )
     return Document(
-        "How to check it",
+        "Verification",
         (
             Paragraph(
-                "Every number follows from the log of labels, the order of the items and the "
-                "design. Where the campaign is kept, the first command recomputes the estimates "
-                "and the third all of a saved report; the bundle does the same elsewhere, without "
-                "the storage or the predictions."
+                "Every number follows from the label log, the order of the items and the design. "
+                "On the machine with the storage, the first command recomputes the estimates and "
+                "the third a saved report. The bundle does the same anywhere, without the "
+                "storage or the predictions."
             ),
             Code(commands, "bash"),
         ),

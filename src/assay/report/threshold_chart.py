@@ -1,4 +1,4 @@
-"""The picture of a score's curve: metrics over thresholds, with their bands, as SVG."""
+"""Picture of a score's curve: metrics over thresholds, with their bands, as SVG."""
 
 import json
 from collections.abc import Sequence
@@ -29,21 +29,21 @@ _TEXT = 'stroke="none" fill="currentColor"'
 
 
 def along(curve: ThresholdCurve, point: CurvePoint) -> float:
-    """Return how far a threshold is from the left, 0 to 1: the share of items below it."""
+    """Position of a threshold, 0 to 1: the share of items below it."""
     return 1 - point.items / curve.points[0].items
 
 
 def draw_thresholds(
     curve: ThresholdCurve,
     *,
-    metrics: Sequence[str] = ("precision", "recall"),  # what is drawn, of those that the curve has
+    metrics: Sequence[str] = ("precision", "recall"),  # metrics to draw, if the curve has them
     mark: CurvePoint | None = None,  # a threshold to mark
-    # Whether it is a picture of its own, on white, or in the colours of the page around it.
+    # Whether it is a picture by itself, on white, or in the colours of the page around it.
     on_paper: bool = True,
 ) -> str:
-    """Return a curve as SVG, without script.
+    """Curve as SVG, without script.
 
-    Thresholds lie as far apart as there are items between them.
+    Thresholds are spaced by number of items.
     """
     names = [name for name in metrics if name in curve.metrics]
     shown = _thinned(curve.points)
@@ -86,7 +86,7 @@ def draw_thresholds(
             f'transform="translate({x(mark)} 0)"/>'
         )
     ground = f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#fff" stroke="none"/>'
-    # A page may forbid styles that stand in it: there it has a class.
+    # A page may forbid inline styles: there it has a class.
     style = (
         'style="max-width:100%;height:auto;font:13px system-ui,sans-serif;color:#222"'
         if on_paper
@@ -133,7 +133,7 @@ def _axis(curve: ThresholdCurve, shown: Sequence[CurvePoint]) -> list[str]:
     drawn = []
     for point, text in zip(marks, distinct([each.threshold for each in marks]), strict=True):
         x = round(LEFT + along(curve, point) * (WIDTH - LEFT - RIGHT), 1)
-        # A number at an edge would be cut off where letters are large.
+        # A number at an edge would be cut off with large letters.
         anchor, where = "middle", x
         if x > WIDTH - 2 * RIGHT:
             anchor, where = "end", WIDTH - 2.0
@@ -152,7 +152,7 @@ def _axis(curve: ThresholdCurve, shown: Sequence[CurvePoint]) -> list[str]:
 
 
 def curve_figures(curve: ThresholdCurve) -> tuple[Figure, ...]:
-    """Return a picture of precision and one of recall, for a report."""
+    """Pictures of precision and of recall, for a report."""
     return tuple(_figure(curve, name) for name in curve.metrics if name in ("precision", "recall"))
 
 
@@ -182,14 +182,14 @@ def _figure(curve: ThresholdCurve, name: str) -> Figure:
             ("band", f"M{' '.join(upper + lower)}Z"),
             ("line", f"M{' '.join(line)}"),
         ),
-        key=(("line", "estimate"), ("band", "band that holds at all thresholds at once")),
+        key=(("line", "estimate"), ("band", "band for all thresholds together")),
         across=tuple(f"{point.threshold:.3g}" for point in ticks),
         upwards=tuple(f"{start + span * (1 - place / _TICKS):.4g}" for place in range(_TICKS + 1)),
         unit="threshold",
     )
 
 
-# A score's curve on which one can move the threshold: a part of a page, and a page of its own.
+# Curve with a movable threshold: a part of a page, and a page of its own.
 
 _MOST_MOVED = 400  # thresholds to move over
 _STYLE = """
@@ -219,11 +219,11 @@ ul { padding-left: 1.2rem; }
 
 
 def curve_part(curve: ThresholdCurve) -> str:
-    """Return the picture, a slider over the thresholds, and what is known at one of them.
+    """Picture, a slider over the thresholds, and the metrics at one of them.
 
-    Every element but the slider has an end, so that a page may take it apart and escape every text
-    again. It has no script of its own: the page that shows it adds ``curve.js``, which finds the
-    numbers in an attribute. Without one the slider is hidden.
+    Every element but the slider has an end tag, so that a page may take it apart and escape every
+    text again. It has no script: the page that shows it adds ``curve.js``, which finds the numbers
+    in an attribute. Without a script the slider is hidden.
     """
     every = -(-len(curve) // _MOST_MOVED)
     last = len(curve) - 1
@@ -272,7 +272,7 @@ def curve_part(curve: ThresholdCurve) -> str:
 
 
 def _cells(value: CurveValue) -> list[str]:
-    """Return a metric at a threshold: the estimate, its interval, and the band."""
+    """Cells of a metric at a threshold: the estimate, its interval, and the band."""
     return [
         f"{value.value:.3f}",
         f"{value.low:.3f} to {value.high:.3f}",
@@ -281,8 +281,8 @@ def _cells(value: CurveValue) -> list[str]:
 
 
 def curve_page(curve: ThresholdCurve, name: str, script: str) -> str:
-    """Return a page of its own, which needs nothing else."""
-    title = escape(printable(f"{name}: the curve of its score"))
+    """Self-contained page of a curve."""
+    title = escape(printable(f"{name}: metrics by threshold"))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'

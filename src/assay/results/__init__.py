@@ -1,4 +1,4 @@
-"""Results that are handed out, as text, HTML and DataFrames."""
+"""Results, as text, HTML and DataFrames."""
 
 from assay.lazy import on_demand
 

@@ -1,4 +1,4 @@
-"""The confusion matrix of a campaign, and metrics of every class, with intervals."""
+"""Confusion matrix of a campaign, and metrics of every class, with intervals."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,63 +20,62 @@ from assay.results.document import (
 from assay.results.result import Result
 
 _MOST = 24  # classes that the matrix has room for
-_PAIRS = 12  # of classes that are confused most
+_PAIRS = 12  # most frequent confusions
 _STEPS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 0.9)  # of the shade, by the share
 
 
 @dataclass(frozen=True)
 class ConfusionCell:
-    """Items that are called one class, and are of one class."""
+    """Items of one predicted class and one true class."""
 
-    # said, is_of: what the classifier calls them, and what people say that they are: a class, or
-    # ``none of these``.
+    # said, is_of: predicted and true class: a class, or ``none of these``.
     said: str
     is_of: str
-    items: float  # about how many there are
-    rate: float  # their share of all that is called so
+    items: float  # estimated number
+    rate: float  # their share of the predicted class
     # low, high: the interval of that share.
     low: float
     high: float
-    labels: int  # how many of the labels they are
+    labels: int  # number of labels
 
 
 @dataclass(frozen=True)
 class ConfusionMatrix(Result):
-    """What items that are called each class are, from the labels so far."""
+    """Confusion matrix, from the labels so far."""
 
     classes: tuple[str, ...]  # in the order of the vocabulary
-    # Those with a label, and every class with itself; of a class that no item is called, none.
+    # Cells with a label, and the diagonal; none for classes that are never predicted.
     cells: tuple[ConfusionCell, ...]
-    said: dict[str, int]  # how many items are called each class: known, and not estimated
+    said: dict[str, int]  # items predicted to be of each class: known, not estimated
     confidence: float  # of each rate's interval alone
-    classifier: str = ""  # whose; empty where there is one
+    classifier: str = ""  # empty if there is only one
 
     row_type = ConfusionCell
 
     @property
     def rows(self) -> tuple[ConfusionCell, ...]:
-        """The cells."""
+        """Cells of the matrix."""
         return self.cells
 
     def __iter__(self) -> Iterator[ConfusionCell]:
         return iter(self.cells)
 
     def cell(self, said: str, is_of: str) -> ConfusionCell | None:
-        """Return one cell; None where there is no label of it."""
+        """Cell of a predicted and a true class; None if it has no label."""
         return next((c for c in self.cells if (c.said, c.is_of) == (said, is_of)), None)
 
     @property
     def confused(self) -> list[ConfusionCell]:
-        """The errors, those with the most items first."""
+        """Errors, those with the most items first."""
         wrong = [cell for cell in self.cells if cell.said != cell.is_of and cell.items > 0]
         return sorted(wrong, key=lambda cell: -cell.items)
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The classes, those that are confused most with each other beside each other.
+        """Classes, with those most confused with each other side by side.
 
-        From the class with the most errors on, each is followed by the one that is confused most
-        with those before it.
+        The order starts with the class with the most errors; each next one is confused most with
+        those before it.
         """
         ties: dict[tuple[str, str], float] = {}
         amount = dict.fromkeys(self.classes, 0.0)
@@ -96,30 +95,30 @@ class ConfusionMatrix(Result):
 
     @property
     def headline(self) -> str:
-        """What is confused most, in a line."""
+        """Most frequent confusion, in a line."""
         if not any(cell.labels for cell in self.cells):
-            return "No label yet: what is confused with what is not known"
+            return "No labels yet, so no confusion matrix"
         if not self.confused:
-            return "No error was seen yet"
+            return "No errors found so far"
         first = self.confused[0]
         return (
-            f"Confused most: called {first.said}, is {first.is_of}, about {first.items:,.0f} items "
-            f"({first.rate:.1%} of what is called {first.said})"
+            f"Most frequent confusion: predicted {first.said}, truth {first.is_of}, about "
+            f"{first.items:,.0f} items ({first.rate:.1%} of the items predicted {first.said})"
         )
 
     def document(self) -> Document:
-        """Return the pairs that are confused most, and the matrix, shaded by share."""
+        """Most frequent confusions, and the matrix shaded by share."""
         whose = f" of {self.classifier}" if self.classifier else ""
         columns = (
             Column("called", "text"),
             Column("is", "text"),
             Column("items, about"),
             Column("", "bar"),
-            *map(Column, ("share of what is called so", "interval", "labels")),
+            *map(Column, ("share of the predicted class", "interval", "labels")),
         )
         wrong = self.confused
         more = len(wrong) - _PAIRS
-        note = f"and {more:,} {'pair' if more == 1 else 'pairs'} more with fewer items"
+        note = f"and {more:,} more {('pair' if more == 1 else 'pairs')} with fewer items"
         pairs = Table(
             f"Confused most{whose}",
             columns,
@@ -130,20 +129,20 @@ class ConfusionMatrix(Result):
         return Document.of(f"Confusion matrix{whose}", said, pairs, self._shaded())
 
     def _shaded(self) -> Table:
-        """Return the matrix, or the part of a large one with most errors."""
+        """Matrix, or the part of a large one with most errors."""
         order = self.order[:_MOST]
         others = any(cell.is_of == NONE_OF_THESE for cell in self)
         columns = (*order, NONE_OF_THESE) if others else order
         words = (
-            "A row is what items that are called so are, in percent. A dot is where no label is. "
-            "Classes that are confused with each other stand beside each other. Intervals are at "
-            f"{100 * self.confidence:.4g}% for each share alone."
+            "Rows are predicted classes, columns true classes, in percent of the row. A dot "
+            "means no label. Classes that are often confused are next to each other. Intervals "
+            f"are at {100 * self.confidence:.4g}%, each on its own."
         )
         if len(order) < len(self.classes):
             of_all = f"{len(order)} classes of {len(self.classes):,}"
             words += f" The {of_all} with most errors are shown."
         return Table(
-            "What items that are called so are, in percent",
+            "True class by predicted class, in percent",
             (Column("called", "text"), *(Column(name, named=True) for name in columns)),
             tuple((said, *(_shade(self.cell(said, name)) for name in columns)) for said in order),
             words,
@@ -170,7 +169,7 @@ def _shade(cell: ConfusionCell | None) -> Cell:
 
 
 def level_of(share: float) -> int:
-    """Return how dark a share is shown, from 0 to 9.
+    """Shade of a share, from 0 to 9.
 
     >>> level_of(0.001), level_of(0.04), level_of(0.97)
     (0, 2, 9)
@@ -185,12 +184,12 @@ _LONGEST = 40  # characters of a class's name in a table
 
 @dataclass(frozen=True)
 class ClassRow:
-    """What is known of one class."""
+    """Metrics of one class."""
 
     name: str
-    # precision, recall, f1: estimates; None where nothing is known, or nothing there could be.
+    # precision, recall, f1: estimates; None if unknown or undefined.
     precision: float | None
-    # precision_low, precision_high, recall_low, recall_high, f1_low, f1_high: the ends of their
+    # precision_low, precision_high, recall_low, recall_high, f1_low, f1_high: ends of their
     # intervals.
     precision_low: float
     precision_high: float
@@ -200,13 +199,13 @@ class ClassRow:
     f1: float | None
     f1_low: float
     f1_high: float
-    said: int  # how many items are called so: known, and not estimated
-    items: float | None  # about how many items are of it
-    # items_low, items_high: the interval of that.
+    said: int  # items predicted to be of it: known, not estimated
+    items: float | None  # estimated number of its items
+    # items_low, items_high: its interval.
     items_low: float
     items_high: float
-    labels: int  # labels of items that are called so, or that are of it
-    doubt: str = ""  # why there is no estimate; otherwise empty
+    labels: int  # labels of items that are predicted to be of it, or are of it
+    doubt: str = ""  # reason why there is no estimate; otherwise empty
 
 
 def _share(value: float | None, low: float, high: float, tone: Tone) -> Cell:
@@ -219,13 +218,13 @@ def _share(value: float | None, low: float, high: float, tone: Tone) -> Cell:
 
 @dataclass(frozen=True)
 class ClassTable(Result):
-    """What is known of the classes, from the labels so far."""
+    """Metrics of the classes, from the labels so far."""
 
     rows: tuple[ClassRow, ...]  # in the order of the vocabulary
     confidence: float  # of each interval alone
-    # Classes that are not shown: those with the fewest labels, where there are many.
+    # Number of classes left out: those with the fewest labels, if there are many.
     left_out: int = 0
-    classifier: str = ""  # whose; empty where there is one
+    classifier: str = ""  # empty if there is only one
 
     row_type = ClassRow
 
@@ -243,22 +242,22 @@ class ClassTable(Result):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is to be said beside the table."""
+        """Remarks on the table."""
         level = f"{100 * self.confidence:.4g}%"
-        found = [f"intervals are at {level}, each alone; labels went where the goal needed them"]
+        found = [f"intervals are at {level}, each on its own; labels were allocated for the goal"]
         if self.left_out:
             found.append(f"{self.left_out:,} classes with fewer labels are not shown")
         found += [f"{printable(row.name)}: {row.doubt}" for row in self.rows if row.doubt]
         return tuple(found)
 
     def document(self) -> Document:
-        """Return the metrics of each class as a table."""
+        """Metrics of each class as a table."""
         whose = f" of {self.classifier}" if self.classifier else ""
         columns = (
             *headed("class", "precision", "recall", "f1"),
             Column("called so", only=("text", "notebook", "page", "markdown")),
-            # No other writer has room for how many there are.
-            Column("there are about", only=("text", "notebook")),
+            # The other writers have no room for the number of items.
+            Column("about", only=("text", "notebook")),
             Column("labels"),
         )
         table = Table(f"Classes{whose}", columns, tuple(map(_cells, self.rows)))

@@ -9,17 +9,16 @@ from typing import Any
 from assay.errors import InputError
 from assay.results.document import Document, Headline, Lines, Notes, Pairs, Table, headed
 from assay.results.estimate import metric_name
-from assay.results.frames import Backend, frame_of
-from assay.results.result import Result, Shown
+from assay.results.result import Backend, Result, Shown, frame_of
 
 AREAS = {"average_precision": "average precision", "roc_auc": "area under the ROC curve"}
 _ROWS = 12  # of a table for people
-_WITH_INTERVALS = ("precision", "recall")  # in that table: no terminal has room for all
+_WITH_INTERVALS = ("precision", "recall")  # in that table; a terminal lacks room for all
 
 
 @dataclass(frozen=True)
 class CurveValue:
-    """A metric at one threshold."""
+    """Metric at one threshold."""
 
     value: float  # the estimate
     # low, high: the ends of its interval at this threshold alone.
@@ -35,12 +34,12 @@ class CurveValue:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """What a classifier does that says yes from a score on."""
+    """Metrics of the classifier at one threshold."""
 
     threshold: float
-    items: int  # the items that it says yes to
+    items: int  # items predicted yes
     share: float  # their share of all
-    metrics: Mapping[str, CurveValue]  # by name; only those that labels can tell at this threshold
+    metrics: Mapping[str, CurveValue]  # by name; only those that the labels support here
 
     def to_dict(self) -> dict[str, Any]:
         """Return the point as plain values."""
@@ -59,12 +58,12 @@ class CurvePoint:
 
     def __str__(self) -> str:
         told = "; ".join(f"{metric_name(name)} {value}" for name, value in self.metrics.items())
-        return f"from {self.threshold:.6g}: yes to {self.share:.1%}; {told}"
+        return f"threshold {self.threshold:.6g}: {self.share:.1%} predicted yes; {told}"
 
 
 @dataclass(frozen=True)
 class Area:
-    """Average precision, or the area under the ROC curve, with the ends of its interval."""
+    """Average precision, or the area under the ROC curve, with its interval."""
 
     value: float
     low: float
@@ -79,20 +78,20 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
     """Metrics at every threshold of a score, or at some hundreds of them, lowest first."""
 
     points: tuple[CurvePoint, ...]
-    metrics: tuple[str, ...]  # those that labels can tell
-    # ``average_precision`` and ``roc_auc``, where both predicted labels have labels.
+    metrics: tuple[str, ...]  # those that the labels support
+    # ``average_precision`` and ``roc_auc``, if both predicted labels have labels.
     areas: Mapping[str, Area]
-    # Of each interval at its threshold, and of each metric's band at all of them at once.
+    # Of each interval at its threshold, and of each metric's band at all thresholds at once.
     confidence: float
-    # band_from, band_to: the thresholds between which the bands hold at once: the 1% and 99%
-    # quantiles of the score.
+    # band_from, band_to: thresholds between which the bands hold at once: the 1% and 99% quantiles
+    # of the score.
     band_from: float
     band_to: float
     # labels, items: items with a yes or no, and all items.
     labels: int
     items: int
     threshold: float | None = None  # that of the campaign
-    # What cannot be told and why, and what else a careful reader should know.
+    # Missing metrics with the reason, and further cautions.
     notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
@@ -102,7 +101,7 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
         return self.points[place]
 
     def at(self, threshold: float) -> CurvePoint:
-        """Return the point of a threshold: the first of the curve that is not below it.
+        """First point of the curve that is not below a threshold.
 
         Between two points of the curve there are few items, or none.
         """
@@ -117,13 +116,13 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
 
     @property
     def own(self) -> CurvePoint | None:
-        """The point of the campaign's threshold, where it has one that items reach."""
+        """Point of the campaign's threshold, if it has one that items reach."""
         if self.threshold is None or self.threshold > self.points[-1].threshold:
             return None
         return self.at(self.threshold)
 
     def chosen(self, rows: int = _ROWS) -> list[CurvePoint]:
-        """Return some points that lie evenly by items, and the campaign's own."""
+        """Points evenly spaced by number of items, and the campaign's own."""
         told = self.points
         wanted = [told[0].items * (rows - place) / rows for place in range(rows)]
         found = {id(point): point for share in wanted for point in [_nearest(told, share)]}
@@ -133,25 +132,23 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
 
     @property
     def headline(self) -> str:
-        """What the curve is, in a line."""
+        """One-line description of the curve."""
         sure = f"at {100 * self.confidence:g}%"
-        return (
-            f"the curve of the score, {sure}, from {self.labels:,} labels of {self.items:,} items"
-        )
+        return f"metrics by threshold, {sure}, from {self.labels:,} labels of {self.items:,} items"
 
     @property
     def rows(self) -> tuple[dict[str, Any], ...]:
-        """The points, each as one flat row."""
+        """Points, each as one flat row."""
         return tuple(point.to_row() for point in self.points)
 
     def document(self) -> Document:
         """Return a dozen thresholds as a table, and the areas below the curves."""
         areas = tuple((AREAS[name], str(area)) for name, area in self.areas.items())
-        title = "The curve of the score"
+        title = "Metrics by threshold"
         return Document.of(title, self.table(), Pairs(areas), Notes(self.notes))
 
     def table(self, rows: int = _ROWS) -> Table:
-        """Return some points as people read them; precision and recall have their intervals."""
+        """Table of some points for people; precision and recall have their intervals."""
         chosen = self.chosen(rows)
         texts = distinct([point.threshold for point in chosen])
         return Table(
@@ -165,7 +162,7 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
                 )
                 for point, text in zip(chosen, texts, strict=True)
             ),
-            "" if self.own is None else "* the campaign's own threshold",
+            "" if self.own is None else "* threshold of the campaign",
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -184,13 +181,13 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
 
     @property
     def columns(self) -> dict[str, type]:
-        """The columns of the DataFrame, and of the file."""
+        """Columns of the DataFrame, and of the file."""
         ends = ("", "_low", "_high", "_band_low", "_band_high")
         told = {f"{name}{end}": float for name in self.metrics for end in ends}
         return {"threshold": float, "items": int, "share": float, **told}
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return the curve as a DataFrame, a row for each threshold."""
+        """DataFrame with a row for each threshold."""
         return frame_of(self.rows, self.columns, backend=backend)
 
 
@@ -203,7 +200,7 @@ def _nearest(points: Sequence[CurvePoint], items: float) -> CurvePoint:
 
 
 def distinct(numbers: Sequence[float]) -> list[str]:
-    """Return ascending numbers as texts with as few digits as tell neighbours apart.
+    """Ascending numbers as texts, with as few digits as distinguish neighbours.
 
     >>> distinct([0.5, 0.99986, 0.99991])
     ['0.5', '0.99986', '0.99991']
@@ -215,12 +212,12 @@ def distinct(numbers: Sequence[float]) -> list[str]:
     return texts
 
 
-# The threshold that keeps a floor, as a campaign found it.
+# Threshold that keeps a floor, as found by a campaign.
 
 
 @dataclass(frozen=True)
 class MetricAtThreshold:
-    """A metric at a threshold, with its interval."""
+    """Metric at a threshold, with its interval."""
 
     metric: str
     value: float
@@ -234,59 +231,58 @@ class MetricAtThreshold:
 
 @dataclass(frozen=True)
 class ThresholdAnswer(Shown):
-    """What a campaign knows of the threshold that was asked for."""
+    """Answer of a campaign for a threshold."""
 
-    question: str  # the floors that it has to keep: ``precision >= 0.95``
-    confidence: float  # that all that is certified is true
-    # Whether the threshold keeps the floors, at this confidence and whenever one looks.
+    question: str  # the floors: ``precision >= 0.95``
+    confidence: float  # that everything certified is true
+    # Whether the threshold keeps the floors, at this confidence and at every look.
     certified: bool
-    # Items with a score of at least this are called yes. Where nothing is certified yet, the one
-    # that the labels support best; None before the first label, or if every score is called yes.
+    # Items with a score of at least this are predicted yes. If nothing is certified yet, the one
+    # that the labels support best; None before the first label, or if all items are predicted yes.
     threshold: float | None
-    # yes, items: items that it calls yes, and all items.
+    # yes, items: items predicted yes, and all items.
     yes: int
     items: int
-    # Precision and recall at it, and what else has a floor. Their intervals are made for one look
-    # and are no part of the theorem.
+    # Precision and recall at it, and other metrics with a floor. Their intervals are for one look
+    # and not part of the theorem.
     metrics: tuple[MetricAtThreshold, ...]
     labels: int  # items with a yes or no
-    settled: bool  # whether no other threshold can have `gain` more of what is wanted
+    settled: bool  # whether no other threshold can improve the objective by `gain`
     gain: float  # as a share
-    # Where nothing is certified: the chance that as many labels again would certify this one, if
-    # the labels so far tell its metrics rightly.
+    # If nothing is certified: probability that as many labels again would certify this one,
+    # assuming that the labels so far estimate its metrics correctly.
     chance: float
-    stopped: str | None  # why the campaign is over; None while it goes on
+    stopped: str | None  # reason why the campaign is over; None while it goes on
     notes: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
         """The answer in a sentence or two."""
         if not self.labels:
-            return f"No threshold can be certified for {self.question} before the first label"
+            return f"No labels yet, so no threshold is certified for {self.question}"
         where = "every score" if self.threshold is None else f"{self.threshold:.6g}"
-        said = f"it says yes to {self.yes:,} of {self.items:,} items"
+        said = f"{self.yes:,} of {self.items:,} items predicted yes"
         known = ", ".join(map(str, self.metrics))
         if self.certified:
             sure = f"{100 * self.confidence:.4g}% confidence"
             rest = (
-                f"; no other can have {100 * self.gain:.3g}% more of what is wanted"
+                f"; no other threshold can be better by {100 * self.gain:.3g}%"
                 if self.settled
                 else ""
             )
             return (
-                f"Threshold {where}: {self.question} is certified there, at {sure}; {said}; "
-                f"{known}{rest}"
+                f"Threshold {where}: {self.question} is certified at {sure}; {said}; {known}{rest}"
             )
         return (
-            f"No threshold can be certified yet for {self.question}; the labels support {where} "
-            f"best: {said}; {known}; as many labels again would certify it with a chance of about "
+            f"No threshold is certified yet for {self.question}; the best supported is {where}: "
+            f"{said}; {known}; doubling the labels would certify it with a probability of about "
             f"{100 * self.chance:.0f}%"
         )
 
     def document(self) -> Document:
-        """Return the answer, and its notes."""
+        """Return the answer and its notes."""
         return Document.of("Threshold", Headline(self.words), Lines(self.notes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the answer as plain values."""
         return asdict(self)

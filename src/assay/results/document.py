@@ -21,9 +21,9 @@ _DRAWN_BY = ("notebook", "dashboard")  # the writers with room for bars
 
 
 def stretch(low: float, high: float) -> tuple[float, float]:
-    """Return where the narrowest round stretch of [0, 1] that holds an interval starts, its length.
+    """Start and length of the narrowest round part of [0, 1] that holds an interval.
 
-    A difference may need one of [-1, 1].
+    A difference may need a part of [-1, 1].
 
     >>> stretch(0.913, 0.948)
     (0.9, 0.05)
@@ -39,7 +39,7 @@ def stretch(low: float, high: float) -> tuple[float, float]:
 
 
 def scale_of(ends: Iterable[float]) -> tuple[float, float]:
-    """Return the start and the end of a round scale that holds all of these.
+    """Start and end of a round scale that holds all values.
 
     >>> scale_of([0.93, 0.91, 0.95])
     (0.9, 0.95)
@@ -51,7 +51,7 @@ def scale_of(ends: Iterable[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True)
 class Interval:
-    """An interval and the estimate in it, to be drawn on a scale; `within` is what is wanted."""
+    """Interval and its estimate, to be drawn on a scale; `within`: requested half-width."""
 
     low: float
     high: float
@@ -60,29 +60,29 @@ class Interval:
     within: float | None = None
 
     def share(self, value: float) -> float:
-        """Return where a value lies on the scale, in percent."""
+        """Position of a value on the scale, in percent."""
         start, end = self.scale
         return 100 * (min(max(value, start), end) - start) / (end - start)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A text of a table. `level` is how dark it is in a picture, from 0 to 9."""
+    """Text of a table cell; `level`: shade in a picture, from 0 to 9."""
 
     text: str
     tone: Tone = ""
     level: int | None = None
     interval: Interval | None = None  # of a column of bars
-    brief: str = ""  # the same where there is less room, in a terminal
+    brief: str = ""  # shorter text for a terminal with less room
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: numbers, short texts, remarks on a row, details of it, or bars.
+    """Column of a table: numbers, short texts, remarks on a row, details of it, or bars.
 
-    A remark has a line of its own in a terminal, and a detail also in a text. Where all of them are
-    empty, they have no column. `only` names the writers with room for the column, if not all have;
-    `named` tells that the heading is a name in the data.
+    A remark has a line of its own in a terminal, and a detail also in a text. If all of them are
+    empty, there is no column. `only`: writers with room for the column, if not all; `named`: the
+    heading is a name in the data.
     """
 
     heading: str
@@ -92,7 +92,7 @@ class Column:
 
     @property
     def title(self) -> str:
-        """The heading with a capital, for pages."""
+        """Heading with a capital, for pages."""
         words = self.heading or ("remark" if self.kind == "remark" else "")
         return words if self.named else f"{words[:1].upper()}{words[1:]}"
 
@@ -104,7 +104,7 @@ class Table:
     caption: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[str | Cell, ...], ...]
-    note: str = ""  # beneath it: what its marks mean, or what is left out
+    note: str = ""  # below it: meaning of its marks, or parts left out
 
     @property
     def is_picture(self) -> bool:
@@ -112,7 +112,7 @@ class Table:
         return any(isinstance(c, Cell) and c.level is not None for row in self.rows for c in row)
 
     def shown(self, writer: Writer) -> tuple[list[Column], list[list[Cell]]]:
-        """Return the columns that a writer has room for, and the rows in these columns."""
+        """Columns that a writer has room for, and the rows in these columns."""
         rows = [[each if isinstance(each, Cell) else Cell(each) for each in r] for r in self.rows]
         places = [
             place
@@ -125,13 +125,13 @@ class Table:
 
 
 def headed(first: str, *numbers: str) -> tuple[Column, ...]:
-    """Return columns of a table: a text, and numbers after it."""
+    """Columns of a table: a text, followed by numbers."""
     return (Column(first, "text"), *map(Column, numbers))
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """A sentence or more; `small` where it only explains."""
+    """A sentence or more; `small` if it only explains."""
 
     text: str
     small: bool = False
@@ -139,7 +139,7 @@ class Paragraph:
 
 @dataclass(frozen=True)
 class Headline:
-    """The answer that a reader came for, and what belongs to it."""
+    """The main answer, and what belongs to it."""
 
     text: str
     more: str = ""
@@ -147,7 +147,7 @@ class Headline:
 
 @dataclass(frozen=True)
 class Notice:
-    """How things stand, in a sentence that is seen first."""
+    """Status in a sentence, seen first."""
 
     tone: Literal["good", "warn"]
     text: str
@@ -162,7 +162,7 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Lines:
-    """A list of sentences."""
+    """List of sentences."""
 
     items: tuple[str, ...]
 
@@ -176,7 +176,7 @@ class Notes:
 
 @dataclass(frozen=True)
 class Code:
-    """Commands or data, to the letter."""
+    """Commands or data, verbatim."""
 
     text: str
     language: str = ""
@@ -184,10 +184,10 @@ class Code:
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture, with words that say the same, and a table where no other has its numbers.
+    """Picture with an equivalent text, and a table unless another has its numbers.
 
-    `layers` are paths of SVG in a square of `SIDE`, by the class that gives their look, and `key`
-    what these classes mean. `across` and `upwards` are the numbers at the edges.
+    `layers`: SVG paths in a square of `SIDE`, by their style class; `key`: meaning of the classes;
+    `across`, `upwards`: numbers at the edges.
     """
 
     title: str
@@ -202,7 +202,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A picture as SVG of our own, which is HTML already, with words that say the same."""
+    """Picture as our own SVG, which is HTML already, with an equivalent text."""
 
     svg: str = field(repr=False)
     words: str
@@ -234,7 +234,7 @@ class Document:
 
     @classmethod
     def of(cls, title: str, *blocks: Block) -> Self:
-        """Return the blocks that say something, under a title."""
+        """Document of the blocks that are not empty, under a title."""
         return cls(title, tuple(block for block in blocks if not _is_empty(block)))
 
 
@@ -249,7 +249,7 @@ def _is_empty(block: Block) -> bool:
 
 @dataclass(frozen=True)
 class Page:
-    """A page: its title, a line below it, and its sections."""
+    """Page: its title, a line below it, and its sections."""
 
     title: str
     subtitle: str
@@ -258,7 +258,7 @@ class Page:
 
 
 def clipped(text: str, longest: int = 200) -> str:
-    r"""Return a text that is safe to show, in one line, without the end of a long one.
+    r"""Safe text in one line, shortened if it is long.
 
     >>> clipped("a\nlong text", 6)
     'a long…'
@@ -268,7 +268,7 @@ def clipped(text: str, longest: int = 200) -> str:
 
 
 def sentence(text: str) -> str:
-    """Return a text as a sentence: with a capital and a full stop.
+    """Text as a sentence: with a capital and a full stop.
 
     >>> sentence("few labels")
     'Few labels.'

@@ -19,13 +19,13 @@ from assay.results.result import Shown
 
 @dataclass(frozen=True)
 class Item:
-    """An item to judge: its id and what the reviewer sees, and nothing that would sway them."""
+    """Item to judge: its id and what the reviewer sees, and nothing that would sway them."""
 
     id: Id
     shown: Mapping[str, Any] = field(default_factory=dict)
 
     def __getitem__(self, column: str) -> Any:
-        """Return what the item shows in a column."""
+        """Value of the item in a column."""
         return self.shown[column]
 
     def to_dict(self) -> dict[str, Any]:
@@ -35,11 +35,11 @@ class Item:
 
 @dataclass(frozen=True)
 class StratumRow:
-    """One stratum's part in the campaign: its items, and how many of them were judged.
+    """Stratum of a campaign: its items, and how many of them were judged.
 
-    `weight` is its share of all weight, where items have weights. `rate` is the share of labels
-    with the outcome, where items have weights of draws; `low` and `high` are its interval (Wilson),
-    for the stratum by itself. They are None where nothing can be said.
+    `weight`: its share of all weight, if items have weights; `rate`: share of labels with the
+    outcome, if items have weights of draws; `low`, `high`: its interval (Wilson), for the stratum
+    by itself. They are None if unknown.
     """
 
     stratum: str
@@ -65,9 +65,9 @@ class Estimate(Shown):
     ----------
     metric : str
     value : float or None
-        None while there is nothing to rest it on.
+        None before any label determines it.
     low, high : float
-        The interval's ends. Where items that could not be judged could move the value by more than
+        The interval's ends. If items that could not be judged could move the value by more than
         `within` (without one, by more than half the width), they are those of `worst_case`.
     confidence : float
     standard_error : float or None
@@ -79,34 +79,33 @@ class Estimate(Shown):
         The interval's low end if all items that could not be judged, or wait for an answer, were
         against the metric, and its high end if all were for it.
     interval : str
-        How the interval was made, with its reference.
+        Method of the interval, with its reference.
     anytime : bool
-        Whether the interval is right at every look at once, by a theorem.
+        Whether the interval holds at all looks at once, by a theorem.
     stopped : str or None
-        Why the campaign is over; None while it goes on.
+        Reason why the campaign is over; None while it goes on.
     notes : tuple of str
-        What else a careful reader should know.
+        Further cautions.
     verdict : bool or None
-        Whether the metric is at least what was asked about; None while that is not sure, or was
-        not asked.
+        Whether the metric is at least the limit in question; None if undecided, or without a limit.
     within : float or None
-        The half-width that was asked for.
+        Requested half-width.
     open : int
-        Items that were drawn and wait for an answer. The interval takes them at their worst, or is
-        that of the complete rounds before them.
+        Drawn items that wait for an answer. The interval takes them at their worst, or is that of
+        the complete rounds before them.
     could_move : float
         How far the items that could not be judged could alone move the value.
     holds : str
         When the interval is right.
     random_labels : int or None
-        The labels of a simple random sample whose interval, looked at once, would be as narrow, in
-        two digits; None where that cannot be said.
+        Size of a simple random sample whose interval, looked at once, would be as narrow, in two
+        digits; None if unknown.
     bound : float or None
-        Where `verdict` is known, the one-sided bound that decided it: at this confidence the metric
-        is at least this or, after a no, below it.
+        One-sided bound that decided `verdict`, if it is known: at this confidence the metric is at
+        least this or, after a no, below it.
     like_rest : (float, float) or None
-        Where the interval is that of `worst_case`: what it would be if the items that could not be
-        judged were like the rest of their stratum.
+        If the interval is that of `worst_case`: the interval if the items that could not be judged
+        were like the rest of their stratum.
     """
 
     metric: str
@@ -133,13 +132,13 @@ class Estimate(Shown):
 
     @property
     def is_near(self) -> bool:
-        """Whether it is as near as was asked for, whatever could not be judged."""
+        """Whether it has the requested half-width, even at the worst of unjudged items."""
         within = 1.0 if self.within is None else self.within
         return self.half_width <= within and self.could_move <= within
 
     @property
     def distance(self) -> float:
-        """How far it is from its goal: the half-width in units of the one that was asked for."""
+        """Half-width in units of the requested one."""
         return self.half_width / (self.within or 1.0)
 
     @property
@@ -149,13 +148,13 @@ class Estimate(Shown):
 
     @property
     def half_width_like_rest(self) -> float:
-        """Half the interval's width if unjudged items were like the rest: what labels narrow."""
+        """Half-width if unjudged items were like the rest: what labels narrow."""
         low, high = self.ends_like_rest
         return (high - low) / 2
 
     @property
     def ends_like_rest(self) -> tuple[float, float]:
-        """The interval's ends if unjudged items were like the rest of their stratum."""
+        """Interval's ends if unjudged items were like the rest of their stratum."""
         return self.like_rest or (self.low, self.high)
 
     def to_dict(self) -> dict[str, Any]:
@@ -163,7 +162,7 @@ class Estimate(Shown):
         return {**asdict(self), "half_width": self.half_width}
 
     def document(self) -> Document:
-        """Return the value with its interval, and what is to be known of it."""
+        """Value with its interval, and notes."""
         waiting = f", {self.open:,} open" if self.open else ""
         state = "" if self.stopped is None else f": {self.stopped}"
         low, high = ends_text(self)
@@ -178,60 +177,60 @@ class Estimate(Shown):
         return Document.of(self.name, headline, drawn, Lines(tuple(unjudged)), Notes(self.notes))
 
     def drawn(self, scale: tuple[float, float]) -> Interval:
-        """Return the interval on a scale, with the half-width that is wanted."""
+        """Interval on a scale, with the requested half-width."""
         return Interval(self.low, self.high, self.value, scale, self.within)
 
     @property
     def name(self) -> str:
-        """The metric as it is read."""
+        """Name of the metric, for people."""
         return metric_name(self.metric)
 
     @property
     def unjudged_words(self) -> str:
-        """What the items that could not be judged do to the interval; empty where there is none."""
+        """Effect of unjudged items on the interval; empty if there is none."""
         if self.worst_case is None:
             return ""
         if self.like_rest is None:
             low, high = self.worst_case
-            return f"between {low:.3f} and {high:.3f} whatever they are"
+            return f"between {low:.3f} and {high:.3f} in the worst case"
         low, high = self.like_rest
-        return f"the interval includes them; [{low:.3f}, {high:.3f}] if they were like the rest"
+        return f"the interval allows for them; [{low:.3f}, {high:.3f}] if they are like the rest"
 
     @property
     def bound_words(self) -> str:
-        """What decided a yes or no; empty where nothing has."""
+        """Bound that decided a yes or no; empty if undecided."""
         if self.bound is None or self.verdict is None:
             return ""
         side = "at least" if self.verdict else "below"
         sure = f"{100 * self.confidence:g}%"
         return (
-            f"decided by the one-sided bound: {side} {self.bound:.3f} at {sure} "
-            f"(the interval is two-sided)"
+            f"decided by the one-sided bound: {side} {self.bound:.3f} at {sure} (the interval "
+            "shown is two-sided)"
         )
 
     @property
     def is_difference(self) -> bool:
-        """Whether it is of the difference of two classifiers' metrics."""
+        """Whether it is a difference of two classifiers' metrics."""
         return is_difference(self.metric)
 
     @property
     def reach(self) -> tuple[float, float]:
-        """What a picture of it must have room for: the interval, and the one that is wanted."""
+        """Range that a picture must show: the interval, and the requested one."""
         middle, half = (self.low + self.high) / 2, max(self.half_width, self.within or 0.0)
         least = -1.0 if self.is_difference else 0.0
         return max(middle - half, least), min(middle + half, 1.0)
 
 
 def metric_name(metric: str) -> str:
-    """Return a metric's name as it is read: ``false omission rate``.
+    """Name of a metric for people: ``false omission rate``.
 
-    Where it names a classifier, it stays as it is to be typed.
+    If it names a classifier, it stays as typed.
     """
     return metric if ":" in metric else metric.replace("_", " ")
 
 
 def value_text(estimate: Estimate) -> str:
-    """Return the estimate in three digits, a difference with its sign.
+    """Estimate in three digits, a difference with its sign.
 
     >>> same = dict(confidence=0.95, standard_error=None, labels=9, cannot_judge=0, worst_case=None,
     ...             interval="", anytime=True, stopped=None)
@@ -239,12 +238,12 @@ def value_text(estimate: Estimate) -> str:
     '+0.020'
     """
     if estimate.value is None:
-        return "not known yet"
+        return "unknown"
     return _digits(estimate.value, signed=estimate.is_difference)
 
 
 def ends_text(estimate: Estimate) -> tuple[str, str]:
-    """Return the interval's ends in three digits, a difference's with signs."""
+    """Return the ends of the interval in three digits, a difference's with signs."""
     signed = estimate.is_difference
     return _digits(estimate.low, signed=signed), _digits(estimate.high, signed=signed)
 

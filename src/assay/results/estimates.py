@@ -1,6 +1,6 @@
 """Estimates of all metrics of a campaign, as one result."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -9,23 +9,23 @@ from assay.results.document import (
     Cell,
     Column,
     Document,
+    Interval,
     Notes,
     Table,
     headed,
     scale_of,
 )
-from assay.results.estimate import Estimate, ends_text, value_text
-from assay.results.frames import Backend, frame_of, types_of
-from assay.results.result import Result
-from assay.results.text import state_text
+from assay.results.estimate import Estimate, StratumRow, ends_text, value_text
+from assay.results.result import Backend, Result, frame_of, types_of
+from assay.results.text import shortened, state_text
 
 _PAIRS = ("worst_case", "like_rest")
 _END_COLUMNS = tuple(f"{name}_{end}" for name in _PAIRS for end in ("low", "high"))
-_NAMES_AT_MOST = 3  # in front of a note that holds for several metrics, but not for all
+_NAMES_AT_MOST = 3  # in front of a note on several metrics, but not all
 
 
 class Estimates(Result, Mapping[str, Estimate]):
-    """What is known of every metric that was asked for, by its name."""
+    """Estimates of all requested metrics, by name."""
 
     def __init__(self, each: Mapping[str, Estimate]) -> None:
         self._each = dict(each)
@@ -45,11 +45,11 @@ class Estimates(Result, Mapping[str, Estimate]):
 
     @property
     def rows(self) -> tuple[Estimate, ...]:
-        """The estimates, in the order in which they were asked for."""
+        """Estimates, in the order of the request."""
         return tuple(self.values())
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return the estimates as a DataFrame, one row each.
+        """DataFrame of the estimates, one row each.
 
         Parameters
         ----------
@@ -72,14 +72,14 @@ class Estimates(Result, Mapping[str, Estimate]):
         )
 
     def document(self) -> Document:
-        """Return one estimate as it is, and several as a table."""
+        """One estimate with its details, several as a table."""
         if len(self) == 1:
             return self.rows[0].document()
         return Document.of("Estimates", *self.figures, Notes(tuple(notes_once(self))))
 
     @property
     def figures(self) -> tuple[Block, ...]:
-        """The numbers without the notes: a headline and its bar, or tables."""
+        """Figures without the notes: a headline and its bar, or tables."""
         if len(self) == 1:
             return self.rows[0].document().blocks[:2]
         return Document.of("", self._table, self.unjudged).blocks
@@ -98,14 +98,14 @@ class Estimates(Result, Mapping[str, Estimate]):
             Column("state", "text"),
         )
         rows = tuple(_cells(each, scales[each.is_difference]) for each in self.rows)
-        return Table("Every metric, with its interval and its goal", columns, rows)
+        return Table("Metrics, intervals and goals", columns, rows)
 
     @property
     def unjudged(self) -> Table:
-        """Intervals of the metrics that items without a judgement are about."""
-        columns = headed("metric", "cannot judge", "whatever they are", "if like the rest")
+        """Intervals of the metrics with items that could not be judged."""
+        columns = headed("metric", "cannot judge", "in the worst case", "if like the rest")
         return Table(
-            "Intervals, whatever the items are that could not be judged",
+            "Intervals with the items that could not be judged",
             columns,
             tuple(
                 (
@@ -135,7 +135,7 @@ def _cells(estimate: Estimate, scale: tuple[float, float]) -> tuple[str | Cell, 
 
 
 def notes_once(estimates: Mapping[str, Estimate]) -> list[str]:
-    """Return the notes, each once, with the metrics in front that it is about unless it is all.
+    """Return the notes without repetition, prefixed with their metrics unless all have them.
 
     >>> def noted(metric, *notes):
     ...     return Estimate(metric, None, 0, 1, 0.95, None, 0, 0, None, "", True, None, notes)
@@ -163,3 +163,52 @@ def _frame_row(estimate: Estimate) -> dict[str, Any]:
     pairs = [getattr(estimate, name) or (None, None) for name in _PAIRS]
     ends = dict(zip(_END_COLUMNS, chain.from_iterable(pairs), strict=True))
     return {**estimate.to_dict(), **ends, "notes": "\n".join(estimate.notes)}
+
+
+def sizes_table(rows: Sequence[StratumRow]) -> Table:
+    """Strata before anything is labelled: their sizes."""
+    weighted = any(row.weight is not None for row in rows)
+    total = sum(row.size for row in rows)
+    columns = headed("stratum", "items", "share of weight" if weighted else "share of items")
+    return Table(
+        "Strata",
+        columns,
+        tuple(
+            (
+                row.stratum,
+                f"{row.size:,}",
+                f"{row.size / total if row.weight is None else row.weight:.1%}",
+            )
+            for row in shortened(rows)
+        ),
+    )
+
+
+def strata_table(rows: Sequence[StratumRow], counted: str = "yes") -> Table:
+    """Strata with their labels, and the share of the counted outcome."""
+    columns = (
+        *headed("stratum", "items", "labels"),
+        Column(counted, only=("dashboard",)),
+        Column(f"share {counted}"),
+        Column("", "bar"),
+        Column("interval", only=("dashboard",)),
+        *([Column("cannot judge")] if any(row.cannot_judge for row in rows) else []),
+    )
+    cells = tuple(_stratum_cells(row)[: len(columns)] for row in shortened(rows))
+    return Table("Labels by stratum", columns, cells)
+
+
+def _stratum_cells(row: StratumRow) -> tuple[str | Cell, ...]:
+    drawn, ends = None, "–"
+    if row.low is not None and row.high is not None:
+        drawn, ends = Interval(row.low, row.high, row.rate), f"[{row.low:.3f}, {row.high:.3f}]"
+    return (
+        row.stratum,
+        f"{row.size:,}",
+        f"{row.labels:,}",
+        f"{row.positives:,}",
+        "–" if row.rate is None else f"{row.rate:.3f}",
+        Cell("", interval=drawn),
+        ends,
+        f"{row.cannot_judge:,}",
+    )

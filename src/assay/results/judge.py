@@ -1,4 +1,4 @@
-"""Quality of a judge: how far its verdicts are people's answers, and what it makes of metrics."""
+"""Quality of a judge: agreement with people's answers, and its effect on metrics."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -22,36 +22,36 @@ from assay.results.result import Result
 
 @dataclass(frozen=True)
 class JudgeFigure:
-    """A figure of a judge, as if it were a classifier and people's answers the truth."""
+    """Figure of a judge as a classifier, with people's answers as the truth."""
 
-    slice: str  # the value of the column whose items it is about; empty for all items
+    slice: str  # value of the slice column; empty for all items
     figure: str
-    value: float | None  # the estimate; None where no label counts
+    value: float | None  # the estimate; None if no label counts
     # low, high: the interval's ends.
     low: float
     high: float
     standard_error: float | None
-    counted: int  # judged items that count: of sensitivity, those that people said yes to
-    # The labels of a simple random sample that would say as much; None where all is known.
+    counted: int  # judged items that count: for sensitivity, those that are yes
+    # Size of a simple random sample with as much information; None if all is known.
     effective: float | None
-    doubt: str  # why this is too few to say; otherwise empty
+    doubt: str  # reason why there are too few labels; otherwise empty
 
     @property
     def verdict(self) -> str:
-        """What to think of it, in words."""
-        return f"too few to say: {self.doubt}" if self.doubt else ""
+        """Assessment in words."""
+        return f"too few labels: {self.doubt}" if self.doubt else ""
 
 
 @dataclass(frozen=True)
 class JudgeGap:
-    """A metric by the judge's verdicts, and by people's answers to the same items."""
+    """Metric by the judge's verdicts, and by people's answers to the same items."""
 
-    slice: str  # the value of the column whose items it is about; empty for all items
+    slice: str  # value of the slice column; empty for all items
     metric: str  # a metric of the campaign, or a difference of two classifiers' metrics
-    # by_judge, by_people: what it is by either; None where there is none.
+    # by_judge, by_people: its value by either; None if undefined.
     by_judge: float | None
     by_people: float | None
-    gap: float | None  # the first less the second
+    gap: float | None  # by_judge - by_people
     # low, high: the gap's interval.
     low: float
     high: float
@@ -60,25 +60,25 @@ class JudgeGap:
 
     @property
     def verdict(self) -> str:
-        """What to think of it, in words."""
+        """Assessment in words."""
         if self.gap is None:
-            return "nothing can be told yet"
+            return "no figures yet"
         if self.low <= 0 <= self.high and self.low != self.high:
-            return "no gap can be told"
+            return "no gap established"
         first, minus, second = self.metric.partition(" - ")
         better = METRICS[first.partition(":")[0].partition("[")[0]].better
         upward = self.low > 0
         if self.low == self.high == 0:
             return "the same"
         if not better:
-            return "the judge says yes too often" if upward else "the judge says yes too seldom"
+            return "the judge says yes too often" if upward else "the judge says yes too rarely"
         kind = upward == (better > 0)
         if minus:
             ahead, behind = (each.partition(":")[2] for each in (first, second))
             return "the judge favours {} over {}".format(
                 *((ahead, behind) if kind else (behind, ahead))
             )
-        return "the judge flatters the classifier" if kind else "the judge is too hard on it"
+        return "the judge flatters the classifier" if kind else "the judge is too strict"
 
     def __str__(self) -> str:
         if self.gap is None or self.by_judge is None or self.by_people is None:
@@ -93,23 +93,23 @@ class JudgeGap:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgeQuality(Result):
-    """How good a judge is, from the labels of a campaign."""
+    """Quality of a judge, from the labels of a campaign."""
 
     column: str  # the column with its verdicts
-    at: float | None  # the number from which on its verdict is yes
+    at: float | None  # number from which on the verdict is yes
     confidence: float  # of each interval on its own
-    judged: int  # items with a yes or no of people
-    with_verdict: int  # those of them that the judge has a verdict on
-    share: float | None  # the estimated share of all items that it has one on
-    by: str  # the column of slices; empty where there is none
+    judged: int  # items that people answered with yes or no
+    with_verdict: int  # those with a verdict
+    share: float | None  # estimated share of all items that have a verdict
+    by: str  # the column of slices; empty if none
     rows: tuple[JudgeFigure, ...]  # of all items, then of each slice
     gaps: tuple[JudgeGap, ...]  # of all items, then of each slice
-    notes: tuple[str, ...] = ()  # what else a careful reader should know
+    notes: tuple[str, ...] = ()  # further cautions
 
     row_type = JudgeFigure
 
     def figure(self, figure: str, slice: str = "") -> JudgeFigure:
-        """Return a figure of all items, or of a slice; raise KeyError where there is none."""
+        """Figure of all items, or of a slice; raise KeyError if there is none."""
         for row in self.rows:
             if (row.figure, row.slice) == (figure, slice):
                 return row
@@ -117,40 +117,40 @@ class JudgeQuality(Result):
 
     @property
     def sensitivity(self) -> JudgeFigure:
-        """Of what is yes, the share that the judge says yes to."""
+        """Share of true yes to which the judge says yes."""
         return self.figure("sensitivity")
 
     @property
     def specificity(self) -> JudgeFigure:
-        """Of what is no, the share that the judge says no to."""
+        """Share of true no to which the judge says no."""
         return self.figure("specificity")
 
     @property
     def agreement(self) -> JudgeFigure:
-        """The share of items of which the judge says what people do."""
+        """Share of items on which the judge agrees with people."""
         return self.figure("agreement")
 
     @property
     def kappa(self) -> JudgeFigure:
-        """Cohen's: agreement beyond chance."""
+        """Cohen's kappa: agreement beyond chance."""
         return self.figure("kappa")
 
     @property
     def headline(self) -> str:
-        """What the figures are of."""
+        """Description of the figures."""
         cut = "" if self.at is None else f", yes from {self.at:g} on,"
         return (
-            f"{self.column}{cut} against people's answers to {self.with_verdict:,} items, at "
+            f"{self.column}{cut} against people's labels of {self.with_verdict:,} items, at "
             f"{100 * self.confidence:g}%"
         )
 
     @property
     def slices(self) -> tuple[str, ...]:
-        """The slices that there are figures of."""
+        """Slices with figures."""
         return tuple(dict.fromkeys(row.slice for row in self.rows if row.slice))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all of it as plain values."""
+        """All figures as plain values."""
         named = ("column", "at", "confidence", "judged", "with_verdict", "share", "by")
         return {
             **{name: getattr(self, name) for name in named},
@@ -160,7 +160,7 @@ class JudgeQuality(Result):
         }
 
     def document(self) -> Document:
-        """Return the figures of all items and of each slice, and what they make of metrics."""
+        """Figures of all items and of each slice, and their effect on metrics."""
         blocks: list[Block] = []
         for slice in ("", *self.slices):
             gaps = tuple(str(gap) for gap in self.gaps if gap.slice == slice)
@@ -180,7 +180,7 @@ class JudgeQuality(Result):
 
 def _cells(row: JudgeFigure) -> tuple[Cell, ...]:
     drawn = None
-    if row.value is not None and row.figure != "kappa":  # which may be below 0
+    if row.value is not None and row.figure != "kappa":  # kappa may be below 0
         drawn = Interval(row.low, row.high, row.value)
     texts = (
         row.figure,

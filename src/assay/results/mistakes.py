@@ -1,4 +1,4 @@
-"""Mistakes of a classifier: judged items of which it said otherwise than people did."""
+"""Mistakes of a classifier: judged items with a wrong prediction."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -6,33 +6,31 @@ from typing import Any
 
 from assay.core.deck import Id
 from assay.results.document import Cell, Column, Document, Notes, Paragraph, Table, clipped
-from assay.results.frames import Backend, column_types, frame_of, free_names
-from assay.results.result import Result
+from assay.results.result import Backend, Result, column_types, frame_of, free_names
 
 KINDS = ("false positive", "false negative")
 
 _OWN = ("id", "kind", "score", "confidence", "stratum", "weight", "reviewers", "comment")
 _SHOWN_AT_MOST = 20  # rows of a text; a file has all
-_LONGEST = 300  # characters of what an item shows
+_LONGEST = 300  # characters of a shown value
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """An item of which a classifier said otherwise than people did."""
+    """Item with a wrong prediction."""
 
     id: Id
-    # ``false positive``: the classifier said yes, and people said no; or ``false negative``. Of
-    # more classes, what it is and what was predicted.
+    # ``false positive``: predicted yes, and people said no; or ``false negative``. With more
+    # classes, the true and the predicted class.
     kind: str
-    score: float | None  # the classifier's; None where it has none, or where it was not kept
-    # How sure the classifier was: the probability of what it said, or the distance from the
-    # threshold.
+    score: float | None  # the classifier's; None if it has none, or if it was not kept
+    # Confidence of the classifier: probability of its prediction, or distance from the threshold.
     confidence: float | None
     stratum: str
-    weight: float  # how many items of the population it stands for
-    reviewers: tuple[str, ...]  # who said so: whoever ruled, or else those whose answers count
-    comment: str  # what they wrote beside it
-    shown: Mapping[str, object]  # what the item shows, and the values of its slices
+    weight: float  # number of items of the population that it represents
+    reviewers: tuple[str, ...]  # whoever ruled, or else those whose answers count
+    comment: str  # their comments
+    shown: Mapping[str, object]  # shown columns, and the values of its slices
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mistake as plain values."""
@@ -41,7 +39,7 @@ class Mistake:
 
     @property
     def who(self) -> str:
-        """Those who said so, as they are read."""
+        """Reviewers who decided, for people."""
         return ", ".join(name or "(nobody named)" for name in self.reviewers)
 
     @property
@@ -52,18 +50,18 @@ class Mistake:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mistakes(Result, Sequence[Mistake]):
-    """The mistakes of one classifier, those first of which it was most sure."""
+    """Mistakes of one classifier, the most confident first."""
 
-    classifier: str  # its name; empty where it has none
+    classifier: str  # its name; empty for an unnamed one
     rows: tuple[Mistake, ...]
-    # The items with a yes or no that were looked through: those that the filters let pass.
+    # Number of items with a yes or no that passed the filters.
     judged: int
-    # Items that were drawn and cannot be said to be mistakes, by why not.
+    # Numbers of drawn items that are not classified as mistakes or not, by reason.
     left_out: Mapping[str, int]
-    columns: tuple[str, ...] = ()  # what items show, and slices
-    # The kinds that were looked for; none where there are more classes than yes and no.
+    columns: tuple[str, ...] = ()  # shown columns, and slices
+    # Requested kinds; empty with more classes than yes and no.
     kinds: tuple[str, ...] = KINDS
-    notes: tuple[str, ...] = ()  # what else a careful reader should know
+    notes: tuple[str, ...] = ()  # further cautions
 
     def __getitem__(self, at: Any) -> Any:
         return self.rows[at]
@@ -76,7 +74,7 @@ class Mistakes(Result, Sequence[Mistake]):
 
     @property
     def headline(self) -> str:
-        """How many there are, of how many judged items."""
+        """Number of mistakes, and of judged items."""
         counts = [(kind, sum(row.kind == kind for row in self.rows)) for kind in self.kinds]
         told = " and ".join(f"{number:,} {_plural(kind, number)}" for kind, number in counts)
         told = told or f"{len(self.rows):,} {_plural('mistake', len(self.rows))}"
@@ -86,9 +84,9 @@ class Mistakes(Result, Sequence[Mistake]):
 
     @property
     def remarks(self) -> list[str]:
-        """What is left out, and what else is to be known."""
+        """Number of items not included, and notes."""
         out = [f"{number:,} {why}" for why, number in self.left_out.items() if number]
-        return [*([f"left out: {', '.join(out)}"] if out else []), *self.notes]
+        return [*([f"not included: {', '.join(out)}"] if out else []), *self.notes]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the mistakes as plain values."""
@@ -101,9 +99,9 @@ class Mistakes(Result, Sequence[Mistake]):
         }
 
     def records(self) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
-        """Return the mistakes as rows of a table: its columns, and one mapping a row.
+        """Columns of a table of the mistakes, and one mapping per row.
 
-        A column that is shown and has the name of one of ours is called ``shown score``.
+        A shown column with the name of one of our own is called ``shown score``.
         """
         names = free_names(self.columns, _OWN)
         rows = []
@@ -115,7 +113,7 @@ class Mistakes(Result, Sequence[Mistake]):
         return (*_OWN, *names), rows
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return the mistakes as a DataFrame, one row each."""
+        """DataFrame of the mistakes, one row each."""
         columns, rows = self.records()
         known: dict[str, type] = dict.fromkeys(_OWN, str)
         known |= dict.fromkeys(("score", "confidence", "weight"), float)
@@ -124,7 +122,7 @@ class Mistakes(Result, Sequence[Mistake]):
         return frame_of(rows, column_types(rows, columns, known), backend=backend)
 
     def document(self, limit: int = _SHOWN_AT_MOST) -> Document:
-        """Return the first mistakes as a table; what items show has room of its own."""
+        """First mistakes as a table; shown columns have room of their own."""
         columns = (
             Column("item", "text"),
             Column("mistake", "text"),

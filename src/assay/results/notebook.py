@@ -1,32 +1,14 @@
 """Documents as HTML of a notebook, in the colours of the page around it.
 
-Everything that is shown is escaped here. Without a style sheet or a script of its own it looks the
-same wherever notebooks are shown, and it says all in words: a bar that a site strips is no loss.
+Everything that is shown is escaped here. The HTML needs no style sheet or script, so it looks the
+same in every notebook. Everything is also in words: a bar that a site strips is no loss.
 """
 
 from collections.abc import Iterable, Sequence
 from html import escape
 
 from assay.errors import printable
-from assay.results.document import (
-    SIDE,
-    Block,
-    Cell,
-    Code,
-    Column,
-    Document,
-    Drawing,
-    Figure,
-    Headline,
-    Interval,
-    Lines,
-    Notes,
-    Notice,
-    Pairs,
-    Paragraph,
-    Table,
-    headed,
-)
+from assay.results import document as blocks
 
 _WIDTH, _HEIGHT, _MARGIN = 340, 16, 44  # of a bar; the numbers at its ends are in the margins
 _FAINT = "opacity:.65"
@@ -36,7 +18,7 @@ _LONGEST = 1000  # characters of one text
 
 
 def html_text(text: str) -> str:
-    r"""Return a text as it is shown: escaped, what would move other texts written out, and no book.
+    r"""Return the displayed text: escaped, control characters written out, and limited in length.
 
     >>> html_text("<b>\u202e"), len(html_text("x" * 10_000_000))
     ('&lt;b&gt;\\u202e', 1001)
@@ -46,13 +28,13 @@ def html_text(text: str) -> str:
 
 
 def html_block(*parts: str) -> str:
-    """Return parts below each other."""
+    """Parts below each other."""
     inner = "".join(f"<div>{part}</div>" for part in parts if part)
     return f'<div style="line-height:1.6;max-width:52em">{inner}</div>'
 
 
 def html_headline(said: str, more: str) -> str:
-    """Return the most important words, and in a fainter tone what belongs to them.
+    """Return the main words, followed by the details in a fainter tone.
 
     >>> html_headline("precision 0.9", "<3 labels")
     '<b>precision 0.9</b> <span style="opacity:.65">&lt;3 labels</span>'
@@ -61,44 +43,44 @@ def html_headline(said: str, more: str) -> str:
 
 
 def html_remarks(lines: Iterable[str]) -> str:
-    """Return what is to be said beside a result, one line each."""
+    """Remarks on a result, one line each."""
     return "".join(f'<div style="{_FAINT};font-size:90%">{html_text(line)}</div>' for line in lines)
 
 
-def notebook_of(document: Document) -> str:
-    """Return a document as HTML."""
+def notebook_of(document: blocks.Document) -> str:
+    """HTML of a document."""
     return html_block(*map(_block, document.blocks))
 
 
-def _block(block: Block) -> str:
+def _block(block: blocks.Block) -> str:
     match block:
-        case Paragraph(text) | Notice(_, text):
+        case blocks.Paragraph(text) | blocks.Notice(_, text):
             made = html_text(text)
-        case Headline(text, more):
+        case blocks.Headline(text, more):
             made = html_headline(text, more)
-        case Interval():
+        case blocks.Interval():
             made = interval_bar(block)
-        case Pairs(rows):
-            made = _table(Table("", headed("", ""), rows))
-        case Table():
+        case blocks.Pairs(rows):
+            made = _table(blocks.Table("", blocks.headed("", ""), rows))
+        case blocks.Table():
             made = "" if block.is_picture else _table(block)
-        case Lines(items):
+        case blocks.Lines(items):
             made = html_remarks(items)
-        case Notes(items):
+        case blocks.Notes(items):
             made = html_remarks(f"note: {item}" for item in items)
-        case Code(text):
+        case blocks.Code(text):
             made = f"<pre>{html_text(text)}</pre>"
-        case Drawing(svg):
+        case blocks.Drawing(svg):
             made = svg
-        case Figure():
+        case blocks.Figure():
             made = _figure(block)
     return made
 
 
-def _table(table: Table) -> str:
-    """Return a table: texts to the left, numbers to the right."""
+def _table(table: blocks.Table) -> str:
+    """HTML table: texts to the left, numbers to the right."""
     columns, rows = table.shown("notebook")
-    cells = (_cell(column, Cell(column.heading), "th", ' scope="col"') for column in columns)
+    cells = (_cell(column, blocks.Cell(column.heading), "th", ' scope="col"') for column in columns)
     head = f'<tr style="{_FAINT};background:none">{"".join(cells)}</tr>'
     body = "".join(f'<tr style="background:none">{_row(columns, row)}</tr>' for row in rows)
     named = f'<caption style="{_CAPTION}">{html_text(table.caption)}</caption>'
@@ -110,14 +92,14 @@ def _table(table: Table) -> str:
     )
 
 
-def _row(columns: Sequence[Column], row: Sequence[Cell]) -> str:
+def _row(columns: Sequence[blocks.Column], row: Sequence[blocks.Cell]) -> str:
     first, *others = zip(columns, row, strict=True)
     return _cell(*first, "th", ' scope="row" dir="auto"') + "".join(
         _cell(column, cell, "td") for column, cell in others
     )
 
 
-def _cell(column: Column, cell: Cell, tag: str, attributes: str = "") -> str:
+def _cell(column: blocks.Column, cell: blocks.Cell, tag: str, attributes: str = "") -> str:
     side = "right;white-space:nowrap" if column.kind == "number" else "left"
     side += ";min-width:14em" if column.kind in ("remark", "detail") else ""
     faint = f";{_FAINT}" if cell.tone == "faint" else ""
@@ -125,11 +107,11 @@ def _cell(column: Column, cell: Cell, tag: str, attributes: str = "") -> str:
     return f'<{tag}{attributes} style="{_CELL};text-align:{side}{faint}">{inner}</{tag}>'
 
 
-def interval_bar(interval: Interval) -> str:
-    """Draw an interval: a bar of SVG, a dot for the value, and a bracket for what is wanted.
+def interval_bar(interval: blocks.Interval) -> str:
+    """Draw an interval: a bar of SVG, a dot for the value, a bracket for the requested width.
 
-    The bracket has the interval's middle, so that it holds the whole bar when the goal is met, and
-    not before.
+    The bracket is centred on the interval, so that it holds the whole bar exactly when the goal is
+    met.
     """
     low, high, value, within = interval.low, interval.high, interval.value, interval.within
     start, end = interval.scale
@@ -164,7 +146,7 @@ def interval_bar(interval: Interval) -> str:
     )
 
 
-# A figure: no style sheet is around it, so it has its numbers in itself.
+# Figure: without a style sheet around it, it contains its numbers.
 
 _PAINT = {
     "grid": 'stroke="currentColor" stroke-opacity=".18"',
@@ -176,7 +158,7 @@ _PAINT = {
 _LEFT, _TOP, _WIDE, _HIGH = 46, 10, 360, 150  # where the square is drawn, stretched
 
 
-def _figure(figure: Figure) -> str:
+def _figure(figure: blocks.Figure) -> str:
     """Draw a figure as SVG, in the colour of the text around it, without script."""
     paths = "".join(
         f'<path d="{path}" fill="none" vector-effect="non-scaling-stroke" {_PAINT[name]}/>'
@@ -203,5 +185,6 @@ def _figure(figure: Figure) -> str:
         f'<svg role="img" aria-label="{html_text(figure.words)}" width="{width}" '
         f'height="{height}" viewBox="0 0 {width} {height}" style="max-width:100%;height:auto">'
         f'<svg x="{_LEFT}" y="{_TOP}" width="{_WIDE}" height="{_HIGH}" overflow="visible" '
-        f'viewBox="0 0 {SIDE} {SIDE}" preserveAspectRatio="none">{paths}</svg>{numbers}</svg>'
+        f'viewBox="0 0 {blocks.SIDE} {blocks.SIDE}" preserveAspectRatio="none">{paths}</svg>'
+        f"{numbers}</svg>"
     )

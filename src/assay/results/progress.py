@@ -17,7 +17,7 @@ from assay.storage import Label
 
 @dataclass(frozen=True)
 class HistoryPoint:
-    """What was known of a metric after a complete round; `value` is None where it was nothing."""
+    """Estimate of a metric after a complete round; `value` is None if undefined."""
 
     labels: int
     value: float | None
@@ -26,14 +26,14 @@ class HistoryPoint:
 
     @classmethod
     def of(cls, standing: Standing) -> Self:
-        """Return where a metric stands."""
+        """Return the current point of a metric."""
         now = standing.look
         value = float(now.moments.value) if now.moments.defined else None
         return cls(standing.labels, value, float(now.low), float(now.high))
 
 
 def thinned(points: Sequence[HistoryPoint], at_most: int) -> list[HistoryPoint]:
-    """Return at most so many of the points, evenly spaced by their labels; the last is kept.
+    """At most so many of the points, evenly spaced by their labels; the last is kept.
 
     >>> points = [HistoryPoint(labels, 0.5, 0.4, 0.6) for labels in (3, 5, 6, 50, 60, 90, 100)]
     >>> [point.labels for point in thinned(points, 4)]
@@ -42,7 +42,7 @@ def thinned(points: Sequence[HistoryPoint], at_most: int) -> list[HistoryPoint]:
     if len(points) <= at_most:
         return list(points)
     most = points[-1].labels
-    # Of every stretch of labels the last point that lies in it.
+    # The last point of every stretch of labels.
     by_stretch = {-(-point.labels * at_most // max(most, 1)): point for point in points}
     by_stretch.pop(0, None)  # before the first label
     return list(by_stretch.values())
@@ -50,58 +50,58 @@ def thinned(points: Sequence[HistoryPoint], at_most: int) -> list[HistoryPoint]:
 
 @dataclass(frozen=True)
 class Savings:
-    """What second opinions save in labels.
+    """Labels saved by second opinions.
 
     >>> Savings(0.42, 0.35, 0.5, 12).words
-    'second opinions: strata by them take about 42% (35% to 50%) of the labels that strata by the \
-score would; 12 answers from before are not drawn again'
+    'second opinions: about 42% (35% to 50%) of the labels that strata by the score would need; \
+12 answers from before are not in the new sample'
     """
 
-    # The labels that strata by them take, as a share of those that strata by the score would take,
-    # each with its best allocation.
+    # Labels that strata by second opinions take, as a share of those that strata by the score would
+    # take, each with its best allocation.
     share: float
-    # low, high: the ends of its interval, by drawing the judged items again. It is rough: of 26
-    # simulated campaigns of 160 to 400 labels, 21 had the truth in it.
+    # low, high: interval, by resampling the judged items. It is rough: it contained the truth in 21
+    # of 26 simulated campaigns of 160 to 400 labels.
     low: float
     high: float
-    # Answers that were asked for before strata were cut anew, and are not drawn again.
+    # Answers from before the strata were cut anew, to items that are not drawn again.
     not_drawn: int
 
     @property
     def sentence(self) -> str:
-        """What people are told under a heading that says what it is about."""
+        """Sentence under a heading of its own."""
         told = self.words.partition(": ")[2]
         return f"{told[:1].upper()}{told[1:]}."
 
     @property
     def words(self) -> str:
-        """What people are told."""
+        """Full sentence."""
         told = (
-            f"second opinions: strata by them take about {self.share:.0%} ({self.low:.0%} to "
-            f"{self.high:.0%}) of the labels that strata by the score would"
+            f"second opinions: about {self.share:.0%} ({self.low:.0%} to {self.high:.0%}) of the "
+            "labels that strata by the score would need"
         )
         if not self.not_drawn:
             return told
         answers = "1 answer" if self.not_drawn == 1 else f"{self.not_drawn:,} answers"
         verb = "is" if self.not_drawn == 1 else "are"
-        return f"{told}; {answers} from before {verb} not drawn again"
+        return f"{told}; {answers} from before {verb} not in the new sample"
 
 
-# What a goal is still likely to take.
+# Forecast of the labels that a goal still takes.
 
-_LEAST = 20  # labels; with fewer, the interval tells more about them than about what is to come
+_LEAST = 20  # labels; with fewer, the interval is no basis for a forecast
 
 
 @dataclass(frozen=True)
 class Outlook:
-    """How many more answers a goal is likely to take, and how that is known."""
+    """Forecast of the further answers that a goal takes, with its basis."""
 
-    answers: int | None  # in two digits where it is a forecast; None where nothing can be said
-    words: str  # what the number is, or why there is none
+    answers: int | None  # rounded to two digits if a forecast; None if unknown
+    words: str  # basis of the number, or the reason why there is none
 
     @property
     def text(self) -> str:
-        """Both in a sentence.
+        """Forecast and basis in a sentence.
 
         >>> Outlook(240, "a forecast").text, Outlook(None, "too few labels to say").text
         ('Labels left: about 240 (a forecast)', 'Labels left: too few labels to say')
@@ -113,43 +113,45 @@ class Outlook:
 
 
 def outlook_of(
-    estimates: Mapping[str, Estimate],  # as `Campaign.estimates` gives them
+    estimates: Mapping[str, Estimate],  # as from `Campaign.estimates`
     *,
-    answers: int,  # the items that have an answer
-    items: int,  # the items that may be asked for
-    budget: int | None,  # the answers that may be asked for
-    # The half-width that no label makes smaller: the items are a sample themselves.
+    answers: int,  # number of items with an answer
+    items: int,  # number of items that may be asked for
+    budget: int | None,  # number of answers that may be asked for
+    # Half-width that no label reduces: the items are a sample themselves.
     of_sample: float = 0.0,
 ) -> Outlook:
-    """Return what a goal is still likely to take.
+    """Forecast of the further answers that a goal takes.
 
-    Of several metrics, the one that takes most. Items that cannot be judged are taken to be as
-    frequent as they have been.
+    With several metrics, the one that takes most. Items that cannot be judged are assumed to stay
+    as frequent as they have been.
     """
     every = list(estimates.values())
     if any(each.stopped is not None for each in every):
-        return Outlook(0, "no more are needed")
+        return Outlook(0, "none")
     left = None if budget is None else max(budget - answers, 0)
     wanted = [each for each in every if each.within is not None]
     more = None
     if not wanted:
-        words = "nobody can say: it depends on how near the truth is to the limit"
+        words = "unknown: it depends on how close the truth is to the limit"
     elif min(each.labels for each in wanted) < _LEAST:
-        words = "too few labels to say"
+        words = "too few labels for a forecast"
     elif of_sample >= min(each.within or 1.0 for each in wanted):
-        words = f"none will do: the sample of items alone leaves ±{of_sample:.2g} open"
+        words = f"unreachable: the sample of items alone contributes ±{of_sample:.2g}"
     else:
         more = max(_more(each, items, of_sample) for each in wanted)
-        words = "a forecast, from how wide the interval is now"
+        words = "a forecast from the present width"
         if more <= 0:
-            return Outlook(None, "the next round must confirm that the goal is met")
+            return Outlook(None, "one more round must confirm the width")
     if left is not None and (more is None or left <= more):
-        return Outlook(left, "to the end of the budget" + (", before the goal" if more else ""))
+        return Outlook(
+            left, "until the budget is used up" + (", before the goal is reached" if more else "")
+        )
     return Outlook(None if more is None else _two_digits(more), words)
 
 
 def _more(estimate: Estimate, items: int, of_sample: float) -> float:
-    """Return the answers that a metric is still likely to take."""
+    """Forecast of the further answers that a metric takes."""
     within = estimate.within or 1.0
     width = estimate.half_width_like_rest
     if width <= within:
@@ -160,7 +162,7 @@ def _more(estimate: Estimate, items: int, of_sample: float) -> float:
 
 
 def _two_digits(number: float) -> int:
-    """Return a number with as many digits as a forecast deserves.
+    """Return the number rounded up to two digits, enough for a forecast.
 
     >>> [_two_digits(number) for number in (0.4, 7.2, 234.5, 12_345)]
     [1, 8, 240, 13000]
@@ -169,27 +171,27 @@ def _two_digits(number: float) -> int:
     return ceil(number / step) * step
 
 
-# How fast people label.
+# Pace of labelling.
 
-_PAUSE = timedelta(minutes=30)  # whoever labels again after more began anew
+_PAUSE = timedelta(minutes=30)  # a longer pause starts a new session
 _WINDOW = timedelta(hours=1)
-_AT_LEAST = timedelta(minutes=1)  # of labelling, and five labels: of less there is no pace
+_AT_LEAST = timedelta(minutes=1)  # of labelling, and five labels: less is not enough for a pace
 _FEWEST = 5
-_FILE = 20  # labels of one moment; more came from a file, and tell nothing about people
+_FILE = 20  # labels of one moment; more came from a file, and are not a person's pace
 REMEMBERED = 2_000  # labels whose times are kept: more than people give in an hour
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How many items were labelled an hour, when people last labelled."""
+    """Items labelled per hour, when people last labelled."""
 
     an_hour: int
-    # The time that it was counted over: the last hour before the last label, from its first label
-    # on, or since the last pause of half an hour.
+    # Period of the count: the last hour before the last label, from its first label on, or since
+    # the last pause of half an hour.
     minutes: int
 
     def hours(self, labels: int) -> str:
-        """Return how long so many labels would take at this pace, in words.
+        """Duration of so many labels at this pace, in words.
 
         >>> [Pace(60, 25).hours(labels) for labels in (5, 50, 240)]
         ['about 10 minutes', 'about 50 minutes', 'about 4 hours']
@@ -202,9 +204,9 @@ class Pace:
 
 
 def pace_of(moments: Sequence[str]) -> Pace | None:
-    """Return how fast items were labelled; None where too few were to say.
+    """Pace of labelling; None if there were too few labels.
 
-    `moments`: when each item got its first label, oldest first, as ISO 8601.
+    `moments`: times of the items' first labels, oldest first, as ISO 8601.
 
     >>> pace_of([f"2026-11-16T09:{minute:02d}:00+00:00" for minute in range(0, 30, 2)])
     Pace(an_hour=30, minutes=28)
@@ -222,13 +224,13 @@ def pace_of(moments: Sequence[str]) -> Pace | None:
     span = sitting[-1] - sitting[0]
     if len(sitting) < _FEWEST or span < _AT_LEAST:
         return None
-    # The first label is where the time begins: its own work lies before.
+    # Time starts with the first label: its own work lies before.
     an_hour = (len(sitting) - 1) * timedelta(hours=1) / span
     return Pace(round(an_hour), round(span / timedelta(minutes=1)))
 
 
 def _time(text: str) -> datetime | None:
-    """Return a stored time; None where it is none, which `assay verify` tells."""
+    """Return the stored time; None if it is invalid, which `assay verify` reports."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
@@ -241,34 +243,33 @@ def _time(text: str) -> datetime | None:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What became of answers that were recorded together."""
+    """Outcome of answers that were recorded together."""
 
     new: int
     revised: int
     unchanged: int
-    # How many of the new ones do not count, because their items had all the answers they want.
+    # Number of new labels that do not count: their items had all the answers they want.
     spare: int
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of a label that a page has sent."""
+    """Outcome of a label that a page has sent."""
 
     key: str
-    # ``saved`` is on disk. ``again``: the same was sent before, and is. ``conflict``: something
-    # else was sent under this key, and stands. ``refused``: the item is none that this reviewer was
-    # given.
+    # ``saved``: on disk. ``again``: sent before, and on disk. ``conflict``: another label was sent
+    # under this key, and stands. ``refused``: the item was not given to this reviewer.
     status: Literal["saved", "again", "conflict", "refused"]
-    # It came when the lease had run out, and counts by the same rule as any other.
+    # It came after the lease, and counts by the same rule as any other.
     late: bool = False
-    message: str = ""  # what to tell the reviewer, where it was not saved
+    message: str = ""  # message to the reviewer, if it was not saved
 
 
 @dataclass(frozen=True)
 class Turn:
-    """What a reviewer gets back: receipts, and the next items.
+    """Reply to a reviewer: receipts, and the next items.
 
-    `state` is ``wait`` where there is nothing for this reviewer now but may be later; `yours` and
+    `state` is ``wait`` if there is nothing for this reviewer now but may be later; `yours` and
     `team` count items with an answer.
     """
 
@@ -281,23 +282,23 @@ class Turn:
 
 @dataclass(frozen=True)
 class Dispute:
-    """An item on which its reviewers disagree, with the label of each, by their names."""
+    """Item on which its reviewers disagree, with the label of each, by their names."""
 
     item: Item
     labels: Mapping[str, Label]
 
     @property
     def answers(self) -> Mapping[str, Answer]:
-        """What each has said."""
+        """Answer of each reviewer."""
         return {name: Answer(label.answer) for name, label in self.labels.items()}
 
 
 @dataclass(frozen=True)
 class ReviewerRow:
-    """One reviewer's part in the campaign.
+    """Work of one reviewer in the campaign.
 
-    `answers` counts items; `late` and `spare` are among them. `last_at` is when they last said
-    something.
+    `answers` counts items; `late` and `spare` are among them. `last_at` is the time of their last
+    label.
     """
 
     name: str

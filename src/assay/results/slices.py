@@ -1,4 +1,4 @@
-"""Slices: a metric in each group of items, and where there are too few labels to say."""
+"""Slices: a metric in each group of items, and which groups have too few labels."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,26 +29,25 @@ class SliceRow:
     slice : str
         The column's value.
     value : float or None
-        The estimate; None where no label counts.
+        The estimate; None if no label counts.
     low, high : float
         The interval's ends.
     standard_error : float or None
     labels : int
         Judged items of the slice that the metric is about.
     counted : int
-        Those that are in its denominator: of recall, the positive ones. Each is counted once,
-        however often it was drawn where items have weights.
+        Those in its denominator: for recall, the positive ones. Each counts once, however often it
+        was drawn by weight.
     effective : float or None
-        The labels of a simple random sample that would say as much; None where all is known.
+        Size of a simple random sample with as much information; None if all is known.
     share : float
         The slice's estimated share of the items that the metric is about.
     cannot_judge : int
         Items of the slice that were looked at and could not be judged.
     doubt : str
-        Why this is too few to say; otherwise empty.
+        Reason why there are too few labels; otherwise empty.
     open : int
-        Items of the slice that were drawn and wait for an answer; the interval takes them at their
-        worst.
+        Drawn items of the slice that wait for an answer; the interval takes them at their worst.
     """
 
     slice: str
@@ -66,13 +65,13 @@ class SliceRow:
 
     @property
     def too_few(self) -> bool:
-        """Whether the labels are too few to say."""
+        """Whether there are too few labels."""
         return bool(self.doubt)
 
     @property
     def verdict(self) -> str:
-        """What to think of it, in words."""
-        return f"too few to say: {self.doubt}" if self.doubt else ""
+        """Assessment in words."""
+        return f"too few labels: {self.doubt}" if self.doubt else ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain values."""
@@ -81,17 +80,17 @@ class SliceRow:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Slices(Result, Mapping[str, SliceRow]):
-    """A metric in every slice, by the column's value; those with most labels come first.
+    """Metric in every slice, by the column's value; those with most labels come first.
 
     Attributes
     ----------
     column, metric : str
     confidence : float
-        Of each interval on its own, or where `simultaneous` of all at once.
+        Of each interval on its own or, if `simultaneous`, of all at once.
     simultaneous : bool
     rows : tuple of SliceRow
     notes : tuple of str
-        What else a careful reader should know.
+        Further cautions.
     """
 
     column: str
@@ -118,7 +117,7 @@ class Slices(Result, Mapping[str, SliceRow]):
 
     @property
     def headline(self) -> str:
-        """What the table is of."""
+        """Caption of the table."""
         sure = f"at {100 * self.confidence:g}%{' together' if self.simultaneous else ''}"
         return f"{metric_name(self.metric)} by {self.column}, {sure}"
 
@@ -134,7 +133,7 @@ class Slices(Result, Mapping[str, SliceRow]):
         }
 
     def document(self) -> Document:
-        """Return the slices as a table, with why some have too few labels."""
+        """Slices as a table, with the reason for too few labels."""
         columns = (
             Column(self.column, "text", named=True),
             Column("estimate"),
@@ -143,7 +142,7 @@ class Slices(Result, Mapping[str, SliceRow]):
             Column("", "remark"),
         )
         table = Table(self.headline, columns, tuple(map(self._cells, self.rows)))
-        shown = table if self.rows else Paragraph(f"{self.headline}: no item has been drawn yet")
+        shown = table if self.rows else Paragraph(f"{self.headline}: no labels yet")
         return Document.of(f"By {self.column}", shown, Notes(self.notes))
 
     def _cells(self, row: SliceRow) -> tuple[Cell, ...]:

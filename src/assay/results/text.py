@@ -1,16 +1,17 @@
 """Text for people: numbers, goals and states of a campaign in words.
 
-What comes out of data (ids, texts, names) goes through `printable` first.
+Text from data (ids, texts, names) goes through `printable` first.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import attrgetter
 
 from assay.core.cut_methods import METHODS
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
+from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.targets import without_slices
 from assay.results.document import Tone
@@ -22,7 +23,7 @@ _STRATA_AT_MOST, _STRATA_SHOWN = 40, 30  # with more, only the largest are shown
 
 
 def strata_words(design: Design, strata: Strata) -> str:
-    """Return how strata were made; of ``auto``, what it came to."""
+    """Return the method of the strata; for ``auto``, the method chosen."""
     if all(heap.cuts.method == "spread" for heap in strata.heaps):
         return METHODS["spread"]
     if design.strata != "auto":
@@ -31,7 +32,7 @@ def strata_words(design: Design, strata: Strata) -> str:
         return _EQUAL
     if len(strata.classifiers) == 1:
         return METHODS["depth"]
-    return f"{METHODS['depth']} where all classifiers say the same, of equal size elsewhere"
+    return f"{METHODS['depth']} where all classifiers agree, of equal size elsewhere"
 
 
 def _of_sample(goal: Goal) -> str:
@@ -39,25 +40,25 @@ def _of_sample(goal: Goal) -> str:
 
 
 def goal_words(goal: Goal) -> str:
-    """Return a goal in words; of several metrics all but their half-widths.
+    """Goal in words; with several metrics all but their half-widths.
 
     >>> goal_words(Goal("precision", within=0.02, budget=900))
-    '±0.02 at 95% confidence, with at most 900 answers'
+    '±0.02 at 95% confidence, with at most 900 labels'
     >>> goal_words(Goal("recall", at_least=0.9))
     'is it at least 0.9? At 95% confidence'
     >>> goal_words(Goal(threshold_for="recall >= 0.9", budget=900))
-    'a threshold with recall >= 0.9 at 95% confidence, with at most 900 answers'
+    'a threshold with recall >= 0.9 at 95% confidence, with at most 900 labels'
     >>> goal_words(Goal("accuracy", within=0.02, sample_of=90_000, sample_size=4_000))
     '±0.02 at 95% confidence, for the 90,000 items that these were drawn from'
     >>> from assay.core.targets import Target
     >>> both = (Target("f1", "cnn"), Target("f1", "mve"))
     >>> goal_words(Goal(targets=both, budget=500, simultaneous=True))
-    '95% confidence that all are right at once, at most 500 answers'
+    '95% confidence for all metrics together, at most 500 labels'
     """
     sure = f"{100 * goal.confidence:.4g}% confidence"
     if not goal.single:
-        sure += " that all are right at once" if goal.simultaneous else " for each metric"
-        return sure if goal.budget is None else f"{sure}, at most {goal.budget:,} answers"
+        sure += " for all metrics together" if goal.simultaneous else " for each metric"
+        return sure if goal.budget is None else f"{sure}, at most {goal.budget:,} labels"
     if goal.threshold_for is not None:
         words = f"a threshold with {goal.threshold_for} at {sure}"
     elif goal.at_least is not None:
@@ -65,14 +66,14 @@ def goal_words(goal: Goal) -> str:
     elif goal.within is not None:
         words = f"±{goal.within:g} at {sure}"
     else:
-        words = f"what {goal.budget:,} answers tell, at {sure}"
+        words = f"the estimate from {goal.budget:,} labels, at {sure}"
         return words if goal.sample_of is None else words + _of_sample(goal)
     words += "" if goal.sample_of is None else _of_sample(goal)
-    return words if goal.budget is None else f"{words}, with at most {goal.budget:,} answers"
+    return words if goal.budget is None else f"{words}, with at most {goal.budget:,} labels"
 
 
 def state_text(estimate: Estimate) -> tuple[str, Tone]:
-    """Return how a metric stands, and whether that is good."""
+    """Status of a metric, and whether it is good."""
     over = estimate.stopped is not None
     if estimate.within is None:
         return ("done", "good") if over else ("not yet", "warn")
@@ -84,7 +85,7 @@ def state_text(estimate: Estimate) -> tuple[str, Tone]:
 
 
 def shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
-    """Return the rows, or of very many the largest and one for all others."""
+    """Rows; of very many the largest, and one for all others."""
     if len(rows) <= _STRATA_AT_MOST:
         return list(rows)
     order = sorted(range(len(rows)), key=lambda place: -rows[place].size)
@@ -96,13 +97,13 @@ def shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
         labels,
         positives,
         sum(row.cannot_judge for row in others),
-        rate=positives / labels if labels else None,  # drawn at several rates: without an interval
+        rate=positives / labels if labels else None,  # drawn at several rates: no interval
     )
     return [*(rows[place] for place in shown), rest]
 
 
 def as_heading(name: str) -> str:
-    """Return a metric's name at the beginning of a line.
+    """Name of a metric at the beginning of a line.
 
     >>> as_heading("false omission rate"), as_heading("f1:CNN")
     ('False omission rate', 'f1:CNN')
@@ -111,21 +112,21 @@ def as_heading(name: str) -> str:
 
 
 def difference_words(estimate: Estimate) -> str:
-    """Return which of two is better, if that can be told; nothing where it is no difference.
+    """Which of two classifiers is better, if that is established; empty if not a difference.
 
     >>> same = dict(confidence=0.95, standard_error=None, labels=9, cannot_judge=0, worst_case=None,
     ...             interval="", anytime=True, stopped=None)
     >>> difference_words(Estimate("f1:new - f1:old", 0.02, 0.01, 0.03, **same))
-    'new is better than old: the interval lies above 0'
+    'new is better than old: the interval is above 0'
     >>> difference_words(Estimate("f1:new - f1:old", 0.02, -0.01, 0.05, **same))
-    'whether new is better or worse than old cannot be told yet: the interval holds 0'
+    'no difference between new and old is established yet: the interval includes 0'
     >>> difference_words(Estimate("recall:a:new - recall:a:old", -0.2, -0.3, -0.1, **same))
-    'new is worse than old: the interval lies below 0'
+    'new is worse than old: the interval is below 0'
     """
     if not estimate.is_difference:
         return ""
     name = without_slices(estimate.metric)
-    # The name of a class may hold anything, also what stands between two classifiers.
+    # A class's name may contain anything, also the separator of two classifiers.
     before, other = name[: name.rindex(":") + 1], name[name.rindex(":") + 1 :]
     sides = (
         (before[: found.start()], before[found.end() :]) for found in re.finditer(" - ", before)
@@ -133,31 +134,31 @@ def difference_words(estimate: Estimate) -> str:
     one = next(new[len(what) :] for new, what in sides if new.startswith(what))
     if estimate.low <= 0 <= estimate.high:
         yet = "" if estimate.stopped else " yet"
-        unknown = f"whether {one} is better or worse than {other} cannot be told{yet}"
-        return f"{unknown}: the interval holds 0"
+        unknown = f"no difference between {one} and {other} is established{yet}"
+        return f"{unknown}: the interval includes 0"
     above = estimate.low > 0
-    kind = METRICS.get(name.partition(":")[0])  # of all classes, more is better
+    kind = METRICS.get(name.partition(":")[0])  # for classes, more is better
     better = above == (kind is None or kind.better > 0)
     side = "above" if above else "below"
-    return f"{one} is {'better' if better else 'worse'} than {other}: the interval lies {side} 0"
+    return f"{one} is {('better' if better else 'worse')} than {other}: the interval is {side} 0"
 
 
-_FEW = 20  # labels; what a random sample would have needed is not told of fewer
+_FEW = 20  # labels: with fewer, the size of a random sample is not reported
 _MOST = 4  # metrics in a sentence
 
 
 def plain_words(estimates: Mapping[str, Estimate]) -> str:
-    """Return what is known in sentences that need no statistics; details stand elsewhere.
+    """Summary in sentences that need no statistics.
 
-    Of many metrics, those that are farthest from their goals.
+    With many metrics, those that are farthest from their goals.
 
     >>> same = dict(confidence=0.95, standard_error=None, cannot_judge=0, worst_case=None,
     ...             interval="", anytime=True)
-    >>> found = Estimate("precision", 0.947, 0.927, 0.966, labels=360, stopped="the goal is met",
-    ...                  random_labels=620, **same)
+    >>> found = Estimate("precision", 0.947, 0.927, 0.966, labels=360, random_labels=620,
+    ...                  stopped="measured to the requested width", **same)
     >>> print(plain_words({"precision": found}))
-    Precision is between 0.927 and 0.966, at 95% confidence; the best single figure is 0.947. 360 \
-labels; a random sample would have needed about 620.
+    Precision is between 0.927 and 0.966 (95% confidence); best estimate 0.947. 360 labels; a \
+random sample would have needed about 620.
     """
     every = sorted(estimates.values(), key=attrgetter("distance"), reverse=True)
     shown = [each for each in estimates.values() if each in every[:_MOST]]
@@ -169,21 +170,39 @@ labels; a random sample would have needed about 620.
     return " ".join(said)
 
 
+def done_words(estimates: Iterable[Estimate]) -> str:
+    """Reason why a campaign is over; empty while it goes on.
+
+    >>> same = dict(confidence=0.95, standard_error=None, cannot_judge=0, worst_case=None,
+    ...             interval="", anytime=True)
+    >>> done_words([Estimate("recall", 0.9, 0.85, 0.94, labels=360, within=0.05,
+    ...                      stopped="measured to the requested width", **same)])
+    'recall is measured to ±0.05, as requested'
+    """
+    every = [*estimates]
+    stopped = every[0].stopped or ""
+    if stopped != Reason.GOAL_MET.told():
+        return stopped
+    if len(every) > 1 or every[0].within is None:
+        return "every target has the requested width"
+    return f"{every[0].name} is measured to ±{every[0].within:g}, as requested"
+
+
 def _plainly(estimate: Estimate) -> str:
     name = as_heading(estimate.name)
     if estimate.value is None:
-        return f"{name} is not known yet."
+        return f"No estimate of {estimate.name} yet."
     (low, high), value = ends_text(estimate), value_text(estimate)
     sure = f"{100 * estimate.confidence:.4g}% confidence"
     if estimate.low == estimate.high:
         return f"{name} is {value}."
-    said = f"{name} is between {low} and {high}, at {sure}; the best single figure is {value}."
+    said = f"{name} is between {low} and {high} ({sure}); best estimate {value}."
     if estimate.verdict is not None and estimate.bound is not None:
         side = "at least" if estimate.verdict else "below"
         answer = "Yes" if estimate.verdict else "No"
         said = (
-            f"{answer}: {name[:1].lower()}{name[1:]} is {side} {estimate.bound:.3f}, at {sure}; "
-            f"the best single figure is {value}."
+            f"{answer}: {name[:1].lower()}{name[1:]} is {side} {estimate.bound:.3f} ({sure}); "
+            f"best estimate {value}."
         )
     return said if estimate.stopped is not None else f"So far: {said[:1].lower()}{said[1:]}"
 
@@ -197,7 +216,7 @@ def _labels_plainly(estimate: Estimate) -> str:
 
 
 def change_text(share: float) -> str:
-    """Return a change in per cent, and without a sign where it is none.
+    """Change in per cent, without a sign if it is zero.
 
     >>> change_text(-0.41), change_text(-0.0012), change_text(0.2)
     ('-41%', '0%', '+20%')

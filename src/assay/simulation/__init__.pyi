@@ -1,8 +1,8 @@
 from assay.core.recycling.samples import Option as Option
+from assay.core.recycling.samples import Sizes as Sizes
 from assay.core.recycling.samples import expected_savings as expected_savings
 from assay.core.recycling.samples import mixed_size as mixed_size
 from assay.core.recycling.samples import sample_size as sample_size
-from assay.core.recycling.sizes import Sizes as Sizes
 from assay.simulation.figures import COLOURS as COLOURS
 from assay.simulation.figures import draw as draw
 from assay.simulation.figures import new_figure as new_figure

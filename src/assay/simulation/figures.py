@@ -1,4 +1,4 @@
-"""Pictures of a simulation: what designs cost, how their intervals narrow, what is left to gain."""
+"""Figures of a simulation: labels by design, narrowing intervals, and remaining savings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -27,14 +27,14 @@ from assay.simulation.sweeps import (
     widths_by_labels,
 )
 
-# Pictures: one house style, each saved as SVG and PNG. Needs the extra ``plot``.
+# Figures in one style, each saved as SVG and PNG. Needs the extra ``plot``.
 
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's, which people with colour blindness can tell apart; black last.
+# Okabe and Ito's palette for colour blindness; black last.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#000000")
 
 _STYLE: dict[Any, Any] = {
@@ -47,7 +47,7 @@ _STYLE: dict[Any, Any] = {
     "axes.titlesize": 11,
     "axes.titlelocation": "left",
     "legend.frameon": False,
-    "svg.hashsalt": "assay",  # the same picture is the same file
+    "svg.hashsalt": "assay",  # equal figures have equal files
 }
 
 
@@ -76,7 +76,7 @@ def new_figure(
 def save_figure(figure: "Figure", folder: Path, name: str) -> list[Path]:
     """Write the finished figure as SVG and PNG into the folder, and return the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    # Laid out once: matplotlib would do it again for each file, and draw each twice for it.
+    # Laid out once: matplotlib would repeat it for each file, and draw each twice for it.
     if (layout := figure.get_layout_engine()) is not None:
         layout.execute(figure)
         figure.set_layout_engine(None)
@@ -93,14 +93,12 @@ _MOST_RATIO = 2.0
 def draw(
     question: Question, result: Simulation, folder: Path, at_threshold: AtThreshold | None
 ) -> list[Path]:
-    """Draw every picture that the question has an answer to, and return the files.
+    """Draw every figure that applies to the question, and return the files.
 
-    `at_threshold`: returns the same items with another threshold; None where there are no scores.
-
-    A question for a threshold has ``share_of_best`` alone. ``labels_by_value`` needs a target width
-    and a metric that depends on the threshold. Several targets have ``labels_by_design`` alone, and
-    that only where a width is asked for: with a budget alone there is nothing to show but the
-    budget.
+    `at_threshold`: returns the same items with another threshold; None without scores. A question
+    for a threshold has ``share_of_best`` only. ``labels_by_value`` needs a target width and a
+    metric that depends on the threshold. Several targets have ``labels_by_design`` only, and that
+    only for a target width: with a budget alone all designs take the budget.
     """
     figures: dict[str, Figure] = {}
     if result.goal.threshold_for is not None:
@@ -109,7 +107,7 @@ def draw(
         if any(target.within is not None for target in result.goal.targets):
             figures["labels_by_design"] = _labels_by_design(result, result.goal)
         return _saved(figures, folder)
-    question = replace(question, within=result.goal.within)  # the metric may have said its own
+    question = replace(question, within=result.goal.within)  # the metric may have its own
     if question.within and question.metric != "prevalence" and at_threshold is not None:
         curves = labels_by_value(question, at_threshold)
         if curves.x.size > 1:
@@ -142,7 +140,7 @@ def _labels_by_value(question: Question, curves: Curves) -> "Figure":
     for name, labels in curves.y.items():
         marker = "" if name in (LIMIT, FLOOR) else "o"
         axes.plot(curves.x, labels, **_line(question, name), marker=marker, markersize=4)
-    axes.set_title(f"Labels to ±{question.within:g}, as the threshold moves", loc="left")
+    axes.set_title(f"Labels to ±{question.within:g}, by threshold", loc="left")
     axes.set_xlabel(f"true {_metric(question)} at the threshold")
     axes.set_ylabel("labels, mean")
     axes.set_ylim(bottom=0)
@@ -159,7 +157,7 @@ def _half_width(question: Question, paths: Mapping[str, Trajectory]) -> "Figure"
         axes.fill_between(path.labels, path.low, path.high, color=style["color"], alpha=0.15, lw=0)
     if question.within:
         axes.axhline(question.within, color=_DARK, lw=1, ls=":", label=f"±{question.within:g}")
-    axes.set_title("How the interval narrows: mean, and 90% of the runs", loc="left")
+    axes.set_title("Half-width by labels: mean and 90% of runs", loc="left")
     axes.set_xlabel("labels")
     axes.set_ylabel(f"half-width at {100 * question.confidence:g}%")
     axes.set_xlim(left=0)
@@ -170,7 +168,7 @@ def _half_width(question: Question, paths: Mapping[str, Trajectory]) -> "Figure"
 
 
 def second_opinion_figure(question: Question, result: Simulation) -> "Figure":
-    """Draw labels with and without second opinions; the whiskers are 95% of the means' error."""
+    """Draw labels with and without second opinions; whiskers are 95% intervals of the means."""
     names = [row.design for row in result.rows]
     labels = np.array([row.labels_mean for row in result.rows])
     error = 1.96 * np.array([row.labels_se for row in result.rows])
@@ -204,10 +202,10 @@ def _variance_ratio(
             axes.plot(curves.x, ratio, **_line(question, name), marker="o", markersize=4)
         axes.axhline(1, **_line(question, "random"))
         axes.axhline(limit, **_line(question, LIMIT))
-    # What is far above random sampling, as many strata with few labels are, is only that.
+    # Far above random sampling (many strata with few labels) the exact value is irrelevant.
     ratios = np.concatenate([[1.0], *by_labels.y.values(), *by_bins.y.values()])
     left.set_ylim(0, min(1.05 * float(np.nanmax(ratios)), _MOST_RATIO))
-    left.set_title("Variance against random sampling's", loc="left")
+    left.set_title("Variance relative to random sampling", loc="left")
     left.set_xlabel("labels")
     left.set_ylabel("mean variance ratio")
     left.set_xscale("log")
@@ -241,7 +239,7 @@ def _share_of_limit(question: Question, shares: Mapping[str, float]) -> "Figure"
 
 
 def _share_of_best(result: Simulation) -> "Figure":
-    """Draw how good the certified thresholds are by budget, and how often one is."""
+    """Draw the worth of the certified thresholds by budget, and how often one is certified."""
     figure, (left, right) = new_figure(columns=2, width=4.6)
     for place, name in enumerate(dict.fromkeys(row.design for row in result.rows)):
         rows = [row for row in result.rows if row.design == name]
@@ -262,7 +260,7 @@ def _share_of_best(result: Simulation) -> "Figure":
 
 
 def _line(question: Question, name: str) -> dict[str, Any]:
-    """Return how a name is drawn, the same in every picture."""
+    """Style of a name's line, the same in every figure."""
     if name in (LIMIT, FLOOR):
         return {"label": name, "color": _DARK, "linestyle": "--" if name == LIMIT else ":"}
     if name == "random":
@@ -277,7 +275,7 @@ def _metric(question: Question) -> str:
 
 
 def _count_axis(axes: "Axes", which: str, ticks: list[float] | None = None) -> None:
-    """Write counts with separators, and none of the scientific kind."""
+    """Format counts with separators, without scientific notation."""
     from matplotlib.ticker import NullLocator, StrMethodFormatter
 
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -288,9 +286,9 @@ def _count_axis(axes: "Axes", which: str, ticks: list[float] | None = None) -> N
 
 
 def _labels_by_design(result: Simulation, goal: Goal) -> "Figure":
-    """Draw labels by design beside the share of runs within the half-width, metric by metric.
+    """Draw labels by design and the share of runs within the half-width, by metric.
 
-    The bars tell the colours.
+    The bars are the legend of the colours.
     """
     metrics = [each.metric for each in result.rows[0].metrics]
     height = 1.2 + 0.35 * max(len(metrics), len(result.rows))
@@ -308,7 +306,7 @@ def _labels_by_design(result: Simulation, goal: Goal) -> "Figure":
     left.set_axisbelow(True)
     for place, row in enumerate(result.rows):
         hits = [(each.metric, each.within) for each in row.metrics if each.within is not None]
-        # A little apart, as several designs often hit alike.
+        # Slightly apart, as several designs often have equal shares.
         offset = 0.12 * (place - (len(names) - 1) / 2)
         heights = [metrics.index(metric) + offset for metric, _ in hits]
         shares = [share for _, share in hits]
@@ -317,12 +315,12 @@ def _labels_by_design(result: Simulation, goal: Goal) -> "Figure":
     right.set_yticks(range(len(metrics)), metrics)
     right.set_ylim(len(metrics) - 0.5, -0.5)
     right.set_xlim(right=1.0)
-    right.set_title("Runs that came as near as asked", loc="left")
-    right.set_xlabel("share of runs; dashed: what was asked for")
+    right.set_title("Runs within the goal", loc="left")
+    right.set_xlabel("share of runs; dashed: requested confidence")
     return figure
 
 
 def _colour(design: str) -> str:
-    """Return a design's colour, the same whatever it is drawn beside."""
+    """Return a design's colour, the same in every figure."""
     place = SEVERAL_DESIGNS.index(design) if design in SEVERAL_DESIGNS else len(SEVERAL_DESIGNS)
     return (_GREY, *COLOURS)[place]

@@ -1,6 +1,6 @@
-"""Frames: what a replay needs of a population for one metric, the strata and the truth in each.
+"""Frames: a replay's input from a population for one metric, the strata and the truth in each.
 
-Nothing that reads predictions is loaded here: worker processes take frames and no more.
+This module loads no code that reads predictions: worker processes only receive frames.
 """
 
 from collections.abc import Mapping
@@ -28,13 +28,13 @@ class Truth:
 
 @dataclass(frozen=True, eq=False)
 class Frame:
-    """What a replay needs of a population: the strata of a design, and the truth in each."""
+    """Input of a replay: the strata of a design, and the truth in each."""
 
     metric: Ratio
     strata: Strata
     sizes: Floats  # (H,): items
-    # (..., H): items with the outcome: (H,) where the truth is known, a row for each truth that is
-    # thought possible where it is not.
+    # (..., H): items with the outcome: (H,) if the truth is known, otherwise a row for each
+    # possible truth.
     outcomes: Floats
 
     @property

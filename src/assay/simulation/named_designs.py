@@ -1,13 +1,29 @@
-"""Designs by the names that papers and people call them."""
+"""Designs by their names in papers and in common use."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
+
+import numpy as np
 
 from assay.core.cut_methods import METHODS
 from assay.core.design import MODES, Allocation, Design
+from assay.core.recycling.procedure import Recycle
+from assay.core.recycling.route import Route
+from assay.core.recycling.samples import (
+    Option,
+    Overlap,
+    Sizes,
+    coordinated_sample,
+    overlap,
+    recycle,
+    uniform_sample,
+)
+from assay.core.types import Ints
 from assay.errors import DesignError, InputError, did_you_mean
-from assay.simulation.shared_samples import FIXED
+from assay.simulation.oracle import StrataOracle
+from assay.simulation.population import Population
+from assay.simulation.runs import Runs, replay, stream_of
 
 _PAPER_1 = [f"{strata}-{how}" for strata in ("equal", "perc") for how in ("uni", "pps", "opt")]
 _PAPER_2 = [
@@ -18,8 +34,9 @@ _PAPER_2 = [
 
 DESIGN_NAMES: tuple[str, ...] = (*MODES, "random", *_PAPER_1, *_PAPER_2)
 
+FIXED = ("independent", "recycle-sample", "recycle-shuffle", "coordinated")
 SEVERAL_DESIGNS: tuple[str, ...] = (*FIXED, "joint")
-"""For several targets: paper 3's, and what a campaign does."""
+"""For several targets: paper 3's designs, and a campaign's."""
 
 
 def named_design(name: str, *, bins: int | None = None) -> Design:
@@ -59,7 +76,7 @@ def named_design(name: str, *, bins: int | None = None) -> Design:
 def design_of_several(name: str, *, bins: int | None = None) -> Design | None:
     """Return the design of a name for several targets; None for one of paper 3's as published.
 
-    ``recycle`` is what a campaign by paper 3 does, which does not know its rates beforehand.
+    ``recycle`` is a campaign by paper 3, which does not know its rates beforehand.
 
     >>> design_of_several("joint", bins=4) == Design(bins=4), design_of_several("coordinated")
     (True, None)
@@ -78,7 +95,7 @@ def design_of_several(name: str, *, bins: int | None = None) -> Design | None:
 
 
 def usual_designs(*, budget: bool, at_least: bool) -> list[str]:
-    """Return the designs for one metric where none is named, by what its goal has."""
+    """Default designs for one metric, by the fields of its goal."""
     if at_least:
         return ["guaranteed"]
     # OPT-A2 as published estimates a spread of zero from few labels and stops at once.
@@ -86,9 +103,135 @@ def usual_designs(*, budget: bool, at_least: bool) -> list[str]:
 
 
 def names_of(designs: Sequence[str] | Mapping[str, Design]) -> list[str]:
-    """Return the names of designs that were asked for, each once."""
+    """Names of the requested designs, each once."""
     if isinstance(designs, str):
         raise InputError(f"designs must be several names, got {designs!r}", hint=f"[{designs!r}]")
     if isinstance(designs, Mapping):
         return list(designs)
     return list(dict.fromkeys(str(name).strip().lower() for name in designs))
+
+
+# Paper 3's designs for several classifiers, drawn item by item: samples of a fixed size [1]_.
+#
+# - ``independent``: a random sample of each classifier's yes-set, with replacement, for itself.
+# - ``recycle-sample``, ``recycle-shuffle``: one of the parent's yes-set, used again for every other
+#   classifier (Algorithm 1 with ``UniformSample`` or ``UniformShuffle``).
+# - ``coordinated``: the first cards of one deck, restricted to each yes-set; without replacement.
+#
+# Metrics other than precision need a random sample of the parent's no-set besides (`route`).
+#
+# References
+# ----------
+# .. [1] RecycleSamplesForPrecision (``papers/recycle-samples-for-precision.txt``).
+
+
+_OPTIONS: dict[str, Option] = {
+    "recycle-sample": "UniformSample",
+    "recycle-shuffle": "UniformShuffle",
+}
+_WORD = 2**64
+
+
+class SharedSamples:
+    """A design, prepared for repeated draws.
+
+    `design`: one of `FIXED`.
+
+    >>> from assay.core.goal import Goal
+    >>> from assay.core.targets import Target
+    >>> y_true, said = [1, 1, 0, 0], {"new": [1, 1, 1, 0], "old": [1, 0, 1, 0]}
+    >>> population = Population(y_true=y_true, y_pred=said)
+    >>> goal = Goal(targets=(Target("precision", "new"), Target("precision", "old")), budget=1)
+    >>> route, sizes = Route.of(population.by_cell, goal, "new"), Sizes({"new": 3, "old": 1}, 0)
+    >>> design = SharedSamples(population, route, "coordinated", sizes)
+    >>> runs = design.replay(2, key=[1])
+    >>> runs.labels, runs.counted.tolist(), runs.value[:, 0]
+    (array([3, 3]), [[3.0, 1.0], [3.0, 1.0]], array([0.66666667, 0.66666667]))
+    """
+
+    block = 200  # replications: few enough to report progress
+
+    def __init__(self, population: Population, route: Route, design: str, sizes: Sizes) -> None:
+        self._truth = population.truth
+        self._route = route
+        self._design = design
+        self._n = [*sizes.samples.values(), sizes.omission]
+        self._sets = [np.flatnonzero(population.says_yes(name)) for name in sizes.samples]
+        self._sets.append(np.flatnonzero(~population.says_yes(route.names[0])))
+        # Positions of the samples in x: the no-set's last.
+        self._places = [*(route.names.index(name) for name in sizes.samples), len(route.names)]
+        self._overlaps: list[Overlap] = []
+        if design in _OPTIONS and sizes.samples:
+            self._overlaps = [overlap(self._sets[0], each) for each in self._sets[1:-1]]
+
+    def draw(self, rng: np.random.Generator) -> list[Ints]:
+        """Rows of each sample, in the order of the sizes, the no-set's last."""
+        if self._design == "coordinated":
+            number = rng.integers(_WORD, size=self._truth.size, dtype=np.uint64)
+            return [
+                coordinated_sample(rows, number[rows], n)
+                for rows, n in zip(self._sets, self._n, strict=True)
+            ]
+        if self._design in _OPTIONS and self._overlaps:
+            option = _OPTIONS[self._design]
+            parent, *_, rejected = self._fresh([0, -1], rng)
+            children = [
+                recycle(parent, sets, n, option=option, rng=rng).sample
+                for sets, n in zip(self._overlaps, self._n[1:-1], strict=True)
+            ]
+            return [parent, *children, rejected]
+        return self._fresh(range(len(self._n)), rng)
+
+    def _fresh(self, which: Sequence[int], rng: np.random.Generator) -> list[Ints]:
+        return [uniform_sample(self._sets[place], self._n[place], rng) for place in which]
+
+    def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
+        """Draw and label the samples this many times on the random stream of `key` and its own."""
+        rng = np.random.default_rng(stream_of(self._design, key))
+        needs = self._route.needs
+        runs = Runs.start(replications, len(needs))
+        x = np.zeros((replications, len(self._route.names) + 1))
+        scale = np.append(self._route.yes, self._route.no)
+        for run in range(replications):
+            samples = self.draw(rng)
+            runs.labels[run] = _distinct(samples)
+            for place, rows in zip(self._places, samples, strict=True):
+                if rows.size:
+                    x[run, place] = scale[place] * self._truth[rows].mean()
+            for t, needed in enumerate(needs):
+                mine = [
+                    rows for place, rows in zip(self._places, samples, strict=True) if needed[place]
+                ]
+                runs.counted[run, t] = _distinct(mine)
+        return replace(runs, value=self._route.values(x))
+
+
+def _distinct(samples: Sequence[Ints]) -> int:
+    return np.unique(np.concatenate(samples)).size if samples else 0
+
+
+# Campaigns by paper 3 with a known truth: the procedure of a live one, run after run.
+
+_BLOCK = 50  # replications
+
+
+@dataclass(frozen=True, eq=False)
+class RecycleTask:
+    """Paper 3 for one goal on one population; `name` chooses the random stream."""
+
+    name: str
+    procedure: Recycle
+    oracle: StrataOracle
+    asked: int = 20
+    block: int = _BLOCK
+
+    def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
+        """Run the task this many times on the random stream of `key` and its own."""
+        stream = stream_of(self.name, key)
+        rngs = [np.random.default_rng([*stream, number]) for number in range(replications)]
+        return Runs.joined([self._run(rng) for rng in rngs])
+
+    def _run(self, rng: np.random.Generator) -> Runs:
+        """Run it once: evaluations have their own draws, so each runs alone."""
+        recycled = replace(self.procedure, seed=int(rng.integers(2**62)))
+        return replay(recycled, self.oracle, replications=1, rng=rng, asked=self.asked)

@@ -20,48 +20,52 @@ from assay.core.vocabulary import YES_OR_NO
 
 @dataclass(frozen=True, eq=False)
 class OpinedItems:
-    """The items that a metric needs labels of, and what is said of them; or items of several."""
+    """Items that a metric, or one of several targets, needs labels of, with their columns."""
 
-    positive: Bools  # (N,): what they are
+    positive: Bools  # (N,): the truth
     score: Floats  # (N,): the classifier's own, or the mean rank by those of several
     # For a model, by name, with the predicted labels, or the codes, under `SAID`.
     columns: Mapping[str, Values]
-    own: str | Sequence[str] | None  # the columns of scores
-    classifiers: tuple[str, ...] = UNNAMED  # their names, where they have some
+    own: str | Sequence[str] | None  # columns of scores
+    classifiers: tuple[str, ...] = UNNAMED  # their names, if any
 
     @property
     def predicted(self) -> Bools:
         """The predicted labels."""
         return np.asarray(self.columns[SAID], dtype=np.bool_)
 
-    def cut(self, by: Floats, method: str, bins: int) -> tuple[Ints, Strata]:
-        """Return the stratum of every item, and the strata."""
+    @property
+    def codes(self) -> Ints:
+        """Code of each item's predicted labels, as in the strata."""
+        return np.asarray(self.columns[SAID], dtype=np.int64)
+
+    def cut(
+        self, design: Design, goal: Goal, log_odds: Floats | None = None
+    ) -> tuple[Ints, Strata]:
+        """Return the stratum of every item, and the strata: by the score, or by a model's log odds.
+
+        With several targets the strata are of cells, and scores are mean ranks.
+        """
+        by, by_model = (self.score, False) if log_odds is None else (log_odds, True)
+        if not goal.single:
+            scale: Scale = "margin" if by_model else "probability"
+            cells = _ItemCells(self.classifiers, by, self.codes, scale)
+            strata = cell_strata(cells, goal, design, by_model=by_model)
+            return strata.assign(by, self.codes), strata
         predicted = self.predicted
         profiles: dict[Side, Profile] = {
             side: profile_of(by[predicted == side])
             for side in (True, False)
             if (predicted == side).any()
         }
-        strata = stratify(profiles, variable="score", method=method, bins=bins)
+        method = "spread" if by_model else design.strata
+        strata = stratify(profiles, variable="score", method=method, bins=design.bins)
         return strata.assign(by, predicted), strata
-
-    def cut_cells(
-        self, by: Floats, goal: Goal, design: Design, *, by_model: bool
-    ) -> tuple[Ints, Strata]:
-        """Return the stratum of every item, and the strata, of several targets.
-
-        `by`, (N,): what the cells are cut by: mean ranks, or log odds.
-        """
-        codes = np.asarray(self.columns[SAID], dtype=np.int64)
-        scale: Scale = "margin" if by_model else "probability"
-        cells = _ItemCells(self.classifiers, by, codes, scale)
-        strata = cell_strata(cells, goal, design, by_model=by_model)
-        return strata.assign(by, codes), strata
 
 
 @dataclass(frozen=True, eq=False)
 class _ItemCells:
-    """Items in the cells of what several classifiers say, as `cell_strata` takes them."""
+    """Items in the cells of several classifiers' predicted labels, as input of `cell_strata`."""
 
     classifiers: tuple[str, ...]
     by: Floats
@@ -76,7 +80,7 @@ class _ItemCells:
         return count_cells(self.codes)
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
-        """Return the distribution of what they are cut by in each heap."""
+        """Distribution of the variable that each heap is cut by."""
         return profile_heaps(self.by, self.codes, heaps, scale=self.scale)
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:

@@ -1,22 +1,27 @@
-"""Oracles: who answers in a simulation, as the truth is known.
+"""Oracles: the source of answers in a simulation, from the known truth.
 
 The number of outcomes among m cards of a stratum is one hypergeometric variate (binomial with
-replacement), so a run costs the same for a thousand items and for a billion. Where every card
-counts, a round's are put into a random order: given the counts, every order is equally likely. Of
-several targets, a stratum's cards fall into its parts by chance.
+replacement), so a run costs the same for a thousand items and for a billion. If every card counts,
+a round's cards are put into a random order: given the counts, every order is equally likely. With
+several targets, a stratum's cards fall into its parts at random.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.engine import State
-from assay.core.forms import Ratio
+from assay.core.evaluation import procedure_of
+from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts, View
 from assay.core.procedures import Procedure, Several, Single
+from assay.core.state import State
+from assay.core.strata import Strata
+from assay.core.stratify import parts_of
+from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 
 _Told = tuple[Ints, dict[str, Floats]]
@@ -24,12 +29,12 @@ NO_CARDS = np.zeros(0, dtype=np.int64)
 
 
 class Oracle(Protocol):
-    """Who deals and answers rounds of many evaluations side by side."""
+    """Interface: deals and answers rounds of many parallel evaluations."""
 
     def label(
         self, state: State, counts: Ints, running: Ints, rng: np.random.Generator
     ) -> tuple[State, Ints]:
-        """Return the state after a round, and its cards as `engine.fold` takes them.
+        """Return the state after a round, and its cards as in `engine.fold`.
 
         `counts`, (..., H): cards of each stratum; `running`: the evaluations' numbers.
         """
@@ -39,17 +44,17 @@ class Oracle(Protocol):
 class StrataOracle:
     """Answers by stratum, for one metric."""
 
-    # (H,): the items in each stratum that have the outcome, and can be judged; each replication may
-    # have a truth of its own.
+    # (H,): judgeable items in each stratum that have the outcome; each replication may have its own
+    # truth.
     outcomes: Floats
-    unjudged: Floats | None = None  # (H,): those that nobody can judge; otherwise there are none
+    unjudged: Floats | None = None  # (H,): unjudgeable items; default: none
     replacement: bool = False
-    reads_cards: bool = False  # whether their order is asked for
+    reads_cards: bool = False  # whether their order is needed
 
     def label(
         self, state: State, counts: Ints, running: Ints, rng: np.random.Generator
     ) -> tuple[State, Ints]:
-        """Return the state after a round, and its cards as `engine.fold` takes them."""
+        """Return the state after a round, and its cards as in `engine.fold`."""
         outcomes = self.outcomes if self.outcomes.ndim == 1 else self.outcomes[running]
         tallies, unjudged, judged = state.tallies, self.unjudged, counts
         judgeable = tallies.N if unjudged is None else tallies.N - unjudged
@@ -71,26 +76,31 @@ class StrataOracle:
 
 @dataclass(frozen=True, eq=False)
 class SetCounts:
-    """The truth where a label is counted by more than one class: how many items have which set."""
+    """The truth if several classes count a label: number of items with each set."""
 
-    # (U,): what is right to say of each set's items: the number of a class, or of a set of them.
+    # (U,): the correct label for each set's items: the number of a class, or of a set of classes.
     numbers: Ints
     counts: Floats  # (C, U): the items of each part that have each set
-    # (U, K + 1): what an item of each set is counted by: its classes, or last that of none.
+    # (U, K + 1): classes that count an item of each set; last, none.
     members: Floats
     in_top: Floats  # (U, M): the outcomes of top-k accuracy that it has (`core.ranking`)
 
+    @cached_property
+    def outcomes(self) -> Floats:
+        """Columns that count an item of each set, (U, K + 1 + M): see `State.outcomes`."""
+        return np.column_stack((self.members, self.in_top))
+
     def right(self, drawn: Ints, said: Ints) -> Ints:
-        """Return how many of the drawn items (..., C, U) have the very set that is said of them."""
+        """Return the number of drawn items (..., C, U) whose set is exactly the predicted one."""
         return np.asarray((drawn * (self.numbers == said[:, None])).sum(axis=-1))
 
 
 class PartsOracle:
     """Answers by part, for several targets.
 
-    `outcomes`: (C,): the positives of each part; or, where there are more classes than yes and no,
-    its items of each class, and last those of none; or, where an item may have several, or top-k
-    accuracy is a target, of each set.
+    `outcomes`: (C,): the positives of each part; with more than two classes, its items of each
+    class, and last those of none; with several classes per item, or a target of top-k accuracy, its
+    items of each set.
     """
 
     def __init__(self, parts: Parts, outcomes: Floats | SetCounts) -> None:
@@ -102,7 +112,7 @@ class PartsOracle:
     def label(
         self, state: State, counts: Ints, running: Ints, rng: np.random.Generator
     ) -> tuple[State, Ints]:
-        """Return the state after a round, and no cards: no target is of every one."""
+        """Return the state after a round, and no cards: no target needs every card."""
         left = state.tallies.N - state.tallies.n
         drawn = _fall(self._parts, left, counts, rng)
         found, told = self._told(state, drawn, left, running, rng)
@@ -112,16 +122,16 @@ class PartsOracle:
     def _told(
         self, state: State, drawn: Ints, left: Floats, running: Ints, rng: np.random.Generator
     ) -> _Told:
-        """Return the outcomes that are found, and what else is counted of labels, by its name."""
+        """Outcomes that are found, and other counts of labels by name."""
         if self._sets is not None:
             return self._told_of_sets(self._sets, state, drawn, running, rng)
-        if state.by_class is None:
+        if state.outcomes is None:
             good = self._truth - state.tallies.x
             return _drawn(good, left - good, drawn, rng), {}
-        named = _classes_of(self._truth - state.by_class, drawn, rng)
+        named = _classes_of(self._truth - state.outcomes, drawn, rng)
         own = np.broadcast_to(self._parts.says(0)[:, None], (*drawn.shape, 1))
         found = np.take_along_axis(named, own, axis=-1)[..., 0]
-        return found, {"by_class": state.by_class + named}
+        return found, {"outcomes": state.outcomes + named}
 
     def _told_of_sets(
         self,
@@ -138,10 +148,7 @@ class PartsOracle:
         new = _classes_of(self._truth - before, drawn, rng)
         every = before + new
         self._drawn = dict(zip(running.tolist(), every, strict=True))
-        told = {"by_class": every @ sets.members}
-        if state.in_top is not None:
-            told["in_top"] = every @ sets.in_top
-        return sets.right(new, self._parts.says(0)), told
+        return sets.right(new, self._parts.says(0)), {"outcomes": every @ sets.outcomes}
 
 
 def of_one(
@@ -153,7 +160,7 @@ def of_one(
     *,
     unjudged: Floats | None = None,
 ) -> tuple[Procedure, Oracle]:
-    """Return one metric's procedure, and who answers; `outcomes` are those of `StrataOracle`."""
+    """One metric's procedure, and its oracle; `outcomes` as in `StrataOracle`."""
     every = np.arange(sizes.size)
     view = View(goal.metric, goal, metric, every, every, every, np.ones(sizes.size), is_whole=True)
     oracle = StrataOracle(outcomes, unjudged, design.replacement, design.bets)
@@ -161,14 +168,45 @@ def of_one(
 
 
 def of_several(joint: Joint, outcomes: Floats | SetCounts) -> tuple[Procedure, Oracle]:
-    """Return several targets' procedure, and who answers; `outcomes` are those of `PartsOracle`."""
+    """Several targets' procedure, and its oracle; `outcomes` as in `PartsOracle`."""
     return Several(joint.views, joint.parts.size, joint), PartsOracle(joint.parts, outcomes)
 
 
-def _classes_of(left: Floats, drawn: Ints, rng: np.random.Generator) -> Ints:
-    """Return of which classes drawn cards are, given what is left of each, one after another.
+def of_strata(
+    design: Design, goal: Goal, strata: Strata, outcomes: Floats | SetCounts
+) -> tuple[Procedure, Oracle]:
+    """Return a goal's procedure over strata, and its oracle.
 
-    Most parts have no card in a round: only the others are looked at.
+    `outcomes` as in `StrataOracle` for one metric, and as in `PartsOracle` for several targets.
+    """
+    procedure = procedure_of(design, goal, strata, None, 0)
+    if isinstance(outcomes, SetCounts) or not goal.single:
+        return procedure, PartsOracle(parts_of(strata), outcomes)
+    return procedure, StrataOracle(outcomes, None, design.replacement, design.bets)
+
+
+def all_labelled(
+    procedure: Procedure, outcomes: Floats, in_top: Floats | None = None
+) -> tuple[Tallies, Metric]:
+    """Return the first target's tallies with every item labelled, and its metric.
+
+    `outcomes`: as in `StrataOracle` or `PartsOracle`; `in_top`, (C, M): the items of each part that
+    have the outcomes of top-k accuracy, if requested.
+    """
+    start, size = procedure.begin(), procedure.sizes
+    if start.outcomes is None:
+        whole = start.changed(tallies=Tallies(size, size, outcomes))
+    else:
+        told = outcomes if in_top is None else np.column_stack((outcomes, in_top))
+        whole = start.changed(tallies=Tallies(size, size, 0), outcomes=told)
+    mine, metric = procedure.views[0].seen(whole)
+    return mine.tallies, metric
+
+
+def _classes_of(left: Floats, drawn: Ints, rng: np.random.Generator) -> Ints:
+    """Classes of drawn cards, given the remaining items of each class.
+
+    Most parts have no card in a round: only the others are processed.
     """
     named = np.zeros(left.shape, dtype=np.int64)
     dealt = np.nonzero(drawn)
@@ -188,10 +226,10 @@ def _classes_of(left: Floats, drawn: Ints, rng: np.random.Generator) -> Ints:
 
 
 def _fall(parts: Parts, left: Floats, counts: Ints, rng: np.random.Generator) -> Ints:
-    """Return into which parts the cards of each stratum fall, given what is left of each part.
+    """Parts of the cards drawn from each stratum, given the remaining items of each part.
 
-    One part of every stratum after the other: the first of each, then the second of those that
-    have two, and so on; the last one gets the rest.
+    Parts are processed by their position in the stratum: the first of each, then the second of
+    those that have two, and so on; the last one gets the rest.
     """
     begin = parts.starts
     length = np.diff(begin, append=parts.stratum.size)
@@ -213,10 +251,10 @@ def _drawn(good: Floats, bad: Floats, cards: Ints, rng: np.random.Generator) -> 
 
 
 def shuffled_kinds(counts: Ints, judged: Ints, found: Ints, rng: np.random.Generator) -> Ints:
-    """Return every run's cards in a random order, as `fold` takes them, of shape (..., cards).
+    """Every run's cards in a random order, as input of `fold`, shape (..., cards).
 
-    `counts`, `judged`, `found`, (..., H): cards of each stratum, those that could be judged, and
-    those with the outcome.
+    `counts`, `judged`, `found`, (..., H): cards of each stratum, judgeable ones, and those with the
+    outcome.
     """
     ends = counts.cumsum(axis=-1)
     place = np.arange(ends[..., -1].max())

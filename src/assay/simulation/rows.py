@@ -1,4 +1,4 @@
-"""Rows of a simulation: how each design fared, with each target."""
+"""Rows of a simulation: the results of each design for each target."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
@@ -9,7 +9,7 @@ import numpy as np
 from assay.core.forecast import labels_needed
 from assay.core.goal import Goal
 from assay.core.limits import LabelLimit
-from assay.core.recycling.sizes import Sizes
+from assay.core.recycling.samples import Sizes
 from assay.core.stopping import Reason
 from assay.results import Block, Column, Document, Notes, Pairs, Paragraph, Shown, Table, headed
 from assay.simulation.runs import Runs
@@ -18,31 +18,31 @@ from assay.simulation.thresholds import ThresholdRuns
 
 @dataclass(frozen=True)
 class TargetRow:
-    """How one design fared with one target."""
+    """Results of one design for one target."""
 
     metric: str  # the target's name
     value: float  # its true value
-    labels: float  # the labelled items that it was read off, on average
-    # The share of runs whose estimate lies within delta of the truth (paper 1's InConf)
+    labels: float  # mean number of labelled items behind its estimate
+    # Share of runs whose estimate is within delta of the truth (paper 1's InConf)
     within: float | None
-    # The share of runs whose interval holds the truth; None where a design gives no interval.
+    # Share of runs whose interval holds the truth; None if a design has no interval.
     coverage: float | None
     # bias, rmse, mae: of the estimates.
     bias: float
     rmse: float
     mae: float
-    # Labels against those of an experimenter who knew every stratum's rate beforehand (paper 1), in
-    # percent.
+    # Labels relative to those of an experimenter who knew every stratum's rate beforehand (paper
+    # 1), in percent.
     oracle_pct: float | None = None
-    # The mean estimated variance over that of simple random sampling at the same number of labels
+    # Mean estimated variance over that of simple random sampling with the same number of labels
     # (paper 2's mean variance ratio)
     mvr: float | None = None
-    # yes, no: the share of runs that ended sure that the metric is at least what was asked about,
-    # and sure that it is below.
+    # yes, no: share of runs that ended certain that the metric is at least the limit, and certain
+    # that it is below.
     yes: float | None = None
     no: float | None = None
-    # Labels over what any design by score takes at least: the larger of the limit of designs and of
-    # the floor of seeing that clean mass is clean (`core.limits`)
+    # Labels over the minimum of any design by score: the larger of the limit of designs and the
+    # floor for clean mass (`core.limits`)
     of_limit: float | None = None
 
 
@@ -51,18 +51,18 @@ _OF_A_TARGET = frozenset(field.name for field in fields(TargetRow))
 
 @dataclass(frozen=True)
 class ThresholdShares:
-    """How one design fared with the question for a threshold."""
+    """Results of one design for the question for a threshold."""
 
     budget: int
-    certified: float  # the share of runs in which a threshold was certified
-    # The share of runs in which a threshold was shown to keep the floors that does not.
+    certified: float  # share of runs with a certified threshold
+    # Share of runs that wrongly showed a threshold to keep the floors.
     wrong: float
-    # The recall at the certified threshold, or the precision where that is wanted, over what the
-    # best of all distinct scores has: the mean of all runs, 0 where nothing was certified. None
-    # where no threshold keeps the floors.
+    # Recall at the certified threshold, or precision if that is wanted, over the best of all
+    # distinct scores: the mean of all runs, 0 where nothing was certified. None if no threshold
+    # keeps the floors.
     share_of_best: float | None
-    # precision_covers, recall_covers: the share of runs whose interval at the certified threshold
-    # holds the truth: of a tenth of the runs, as intervals take longest.
+    # precision_covers, recall_covers: share of runs whose interval at the certified threshold holds
+    # the truth: from a tenth of the runs, as intervals take longest.
     precision_covers: float | None
     recall_covers: float | None
 
@@ -72,20 +72,20 @@ _OF_A_THRESHOLD = frozenset(field.name for field in fields(ThresholdShares))
 
 @dataclass(frozen=True)
 class Row:
-    """How one design fared. With one target, the fields of its `TargetRow` are the row's, too."""
+    """Results of one design. With one target, the fields of its `TargetRow` are the row's, too."""
 
     design: str
     # labels_mean, labels_se: distinct items labelled for all targets until the stop: their mean,
     # and its standard error.
     labels_mean: float
     labels_se: float
-    # Labels against simple random sampling to the same goal, with or without replacement as the
-    # design is; for several targets against ``independent``. In percent; below 0 is a saving.
+    # Labels relative to simple random sampling for the same goal, with or without replacement as in
+    # the design; for several targets relative to ``independent``. In percent; below 0 is a saving.
     change_pct: float | None
-    # The sizes of the samples, where they are fixed beforehand; items may repeat.
+    # Sizes of the samples, if fixed beforehand; items may repeat.
     sizes: Sizes | None
     metrics: tuple[TargetRow, ...]
-    # In place of metrics, where the question is for a threshold; its fields are the row's, too.
+    # In place of metrics, if the question is for a threshold; its fields are the row's, too.
     threshold: ThresholdShares | None = None
 
     def __getattr__(self, name: str) -> Any:
@@ -96,7 +96,7 @@ class Row:
         raise AttributeError(f"a row of {len(self.metrics)} metrics has no {name!r}: see metrics")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain values; with one target, its own beside the row's."""
+        """Return the row as plain values; with one target, its values beside the row's."""
         values = asdict(self)
         shares = values.pop("threshold")
         if shares is not None:
@@ -109,10 +109,10 @@ _SHARED = ("design", "labels_mean", "labels_se", "change_pct")
 
 @dataclass(frozen=True)
 class Simulation(Shown):
-    """What `simulate` found: facts about the population, and one row a design and budget.
+    """Result of `simulate`: facts about the population, and one row per design and budget.
 
-    `goal` is what was asked for, with the first of several budgets; `interrupted` tells that Ctrl-C
-    ended it: the rows are of the runs that were finished.
+    `goal` is the goal with the first of several budgets; `interrupted` is set if Ctrl-C ended the
+    simulation: the rows are then of the finished runs.
     """
 
     population: Mapping[str, Any]
@@ -128,23 +128,23 @@ class Simulation(Shown):
             "rows": [row.to_dict() for row in self.rows],
         }
         if not self.goal.single:
-            found["ensemble"] = found["population"]  # the name that it had
+            found["ensemble"] = found["population"]  # its former name
         return found
 
     @property
     def tables(self) -> tuple[Block, ...]:
-        """The designs, and how near each metric came; with what the columns mean."""
+        """Tables of the designs and the errors of each metric, with the meaning of the columns."""
         return tables_of(self.rows, self.goal, of_classes="classes" in self.population)
 
     def document(self) -> Document:
         """Return the tables; `to_dict` has all figures."""
-        read = Paragraph(f"{self.population['rows']:,} items whose truth is known")
+        read = Paragraph(f"{self.population['rows']:,} labelled items")
         missing = ("interrupted: runs are missing",) if self.interrupted else ()
         return Document.of("Simulation", read, *self.tables, Notes(missing))
 
     @property
     def flat_rows(self) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
-        """The columns of a table, and a row for each design and metric."""
+        """Columns of a table, and a row for each design and metric."""
         kind = TargetRow if self.goal.threshold_for is None else ThresholdShares
         rows = [
             {**{name: getattr(row, name) for name in _SHARED}, **asdict(each)}
@@ -156,7 +156,7 @@ class Simulation(Shown):
 
 @dataclass(frozen=True)
 class Wanted:
-    """A target that was run for, and what is known of it beforehand."""
+    """A target of a run, with quantities that are known beforehand."""
 
     metric: str  # its name
     value: float  # its true value
@@ -164,11 +164,11 @@ class Wanted:
     random_variance: float | None = None  # n times its variance under simple random sampling
     # N times its variance under the best allocation to the design's strata.
     least_variance: float | None = None
-    limit: LabelLimit | None = None  # the labels that any design by score takes at least
+    limit: LabelLimit | None = None  # minimum labels of any design by score
 
     @property
     def oracle(self) -> float | None:
-        """Labels that an experimenter needs who knows every stratum's rate."""
+        """Labels for an experimenter who knows every stratum's rate."""
         if self.goal.within is None or self.least_variance is None:
             return None
         least = np.array(self.least_variance)
@@ -177,11 +177,11 @@ class Wanted:
 
 def summarise(
     design: str,  # its name
-    runs: Runs,  # how each replication ended
-    wanted: Sequence[Wanted],  # one a target
+    runs: Runs,  # result of each replication
+    wanted: Sequence[Wanted],  # one per target
     *,
-    baseline: float | None,  # labels that the design is compared with, on average
-    sizes: Sizes | None = None,  # of the samples, where they are fixed beforehand
+    baseline: float | None,  # mean labels of the reference design
+    sizes: Sizes | None = None,  # of the samples, if fixed beforehand
 ) -> Row:
     """Return a row from the runs of a design."""
     labels = float(runs.labels.mean())
@@ -239,40 +239,41 @@ def summarise_thresholds(
 # As tables.
 
 _OF_A_WIDTH = {
-    "change": "labels against random sampling's",
-    "of limit": "labels over what any design by score takes at least",
-    "within": "share of runs whose estimate is that near to the truth",
+    "change": "labels relative to random sampling",
+    "of limit": "labels relative to the lower limit of designs by score",
+    "within": "share of runs whose estimate is within the goal of the truth",
 }
 _OF_A_QUESTION = {
     "change": _OF_A_WIDTH["change"],
-    "yes": "share of runs that were sure that it is at least that",
-    "no": "share of runs that were sure that it is below",
+    "yes": "share of runs that decided: at least",
+    "no": "share of runs that decided: below",
 }
 _OF_ALL = {
-    "covers": "share of runs whose interval holds the truth",
+    "covers": "share of runs whose interval covers the truth",
     "bias": "",
     "rmse": "",
-    "mvr": "estimated variance over random sampling's, at as many labels",
+    "mvr": "estimated variance relative to random sampling with as many labels",
     "mae": "",
 }
 _OF_SEVERAL = {
-    "labels": "distinct items labelled; of a metric, those that it was read off",
-    "change": "labels against those of independent samples",
-    "within": "share of runs whose estimate is that near to the truth; in total, the worst's",
+    "labels": "distinct items labelled; for a metric, those it uses",
+    "change": "labels relative to independent samples",
+    "within": "share of runs whose estimate is within the goal of the truth; in total, of the "
+    "worst metric",
     "covers": _OF_ALL["covers"],
 }
-_OF_CLASSES = {"change": "labels against those of items that are drawn at random"}
+_OF_CLASSES = {"change": "labels relative to random sampling"}
 _AT_A_THRESHOLD = {
     "certified": "share of runs in which a threshold was certified",
-    "wrong": "share of runs in which one was, or was shown on the way, that fails a floor",
-    "of best": "what is wanted at it, over what the best threshold of all has; 0 without one",
-    "precision": "share of runs (of a tenth) whose interval of precision at it holds the truth",
-    "recall": "the same of recall",
+    "wrong": "share of runs that certified or showed a threshold that fails a floor",
+    "of best": "result at it relative to the best threshold; 0 without one",
+    "precision": "share of runs (of a tenth) whose interval of precision there covers the truth",
+    "recall": "the same for recall",
 }
 
 
 def tables_of(rows: Sequence[Row], goal: Goal, *, of_classes: bool) -> tuple[Block, ...]:
-    """Return the tables: one of one metric; of several, one of the totals and one each."""
+    """Tables: one for one metric; for several, one of the totals and one per metric."""
     if goal.threshold_for is not None:
         return _table_of_thresholds(rows, goal.threshold_for), _explained(_AT_A_THRESHOLD)
     if goal.single and not of_classes:
@@ -292,9 +293,9 @@ def _explained(meanings: Mapping[str, str]) -> Pairs:
 
 
 def _meanings(goal: Goal) -> dict[str, str]:
-    """Return the columns that say something about the goal, and what they mean.
+    """Columns that depend on the goal, and their meaning.
 
-    With a budget alone all designs take the same labels and hit nothing.
+    With a budget alone all designs take the same labels and have no target width.
     """
     if goal.at_least is not None:
         return {**_OF_A_QUESTION, **_OF_ALL}
@@ -304,7 +305,7 @@ def _meanings(goal: Goal) -> dict[str, str]:
 def _table(
     caption: str, rows: Sequence[Row], columns: Sequence[str], place: int | None = None
 ) -> Table:
-    """Return a row a design: of the target at a place, or in total."""
+    """Return a row per design: for the target at a place, or in total."""
     cells = [_cells(row, place) for row in rows]
     return Table(
         caption,
@@ -314,7 +315,7 @@ def _table(
 
 
 def _cells(row: Row, place: int | None) -> dict[str, str]:
-    """Return a row's cells by column; in total, of the target that was hit least often."""
+    """Return a row's cells by column; in total, those of the target with the fewest hits."""
     error = f" ±{row.labels_se:.2g}" if row.labels_se else ""
     each = _worst(row) if place is None else row.metrics[place]
     return {

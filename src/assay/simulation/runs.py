@@ -1,16 +1,17 @@
 """Runs of an evaluation, replayed many times on a population whose truth is known.
 
-The procedure is the campaign's own (`core.procedures`); only the people are replaced, by an oracle.
+The procedure is the campaign's own (`core.procedures`); an oracle replaces the reviewers.
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from typing import Self
+from zlib import crc32
 
 import numpy as np
 
-from assay.core.engine import Look, State
 from assay.core.procedures import Answered, Procedure, Wanted
+from assay.core.state import Look, State
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats, Ints
 from assay.simulation.oracle import Oracle
@@ -21,29 +22,29 @@ Ended = Callable[[Ints, State], None]
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """How each replication ended."""
+    """Result of each replication."""
 
-    labels: Ints  # (runs,): distinct items that were labelled
+    labels: Ints  # (runs,): distinct labelled items
     reason: Ints  # (runs,): why it stopped
     # value, variance, low, high, (runs, targets): the estimates, and the ends of their intervals;
-    # NaN where a design gives none.
+    # NaN if a design has none.
     value: Floats
     variance: Floats
     low: Floats
     high: Floats
-    counted: Floats  # (runs, targets): the labelled items that each target was read off
+    counted: Floats  # (runs, targets): the labelled items behind each target's estimate
 
     @classmethod
     def start(cls, replications: int, targets: int = 1) -> Self:
-        """Return runs that have not ended."""
+        """Return the runs that have not ended."""
         whole = np.zeros(replications, dtype=np.int64)
         none = [np.full((replications, targets), np.nan) for _ in range(5)]
         return cls(whole, whole.copy(), *none)
 
     def end(self, which: Ints, state: State, looks: Sequence[Look], over: Bools) -> None:
-        """Write down how some of them ended: at the states and looks that are over.
+        """Record how some of them ended: the states and looks that are over.
 
-        `looks`: one a target, of those that `over` is about.
+        `looks`: one per target, of the evaluations in `over`.
         """
         self.labels[which] = state.tallies.answers
         self.counted[which] = state.tallies.answers[:, None]
@@ -54,23 +55,29 @@ class Runs:
 
     @classmethod
     def joined(cls, parts: Sequence["Runs"]) -> Self:
-        """Return the runs of several replays, one after the other."""
+        """Return the runs of several replays, concatenated."""
         names = [field.name for field in fields(cls)]
         return cls(**{name: np.concatenate([vars(part)[name] for part in parts]) for name in names})
+
+
+def stream_of(name: str, key: Sequence[int], *more: int) -> list[int]:
+    """Return the random stream of a task: `key` is a seed and what is replayed, such as a block."""
+    seed, *rest = key
+    return [seed, crc32(name.encode()), *more, *rest]
 
 
 def replay(
     procedure: Procedure,
     oracle: Oracle,
     *,
-    # Independent evaluations; they run side by side as the leading axis of every array.
+    # Independent evaluations, in parallel along the leading axis of every array.
     replications: int,
-    rng: np.random.Generator,  # where all randomness comes from
-    asked: int = 20,  # cards asked for at a time, where the procedure leaves it open
-    # Called at every look with the state and the look of the evaluations that still run.
+    rng: np.random.Generator,  # source of all randomness
+    asked: int = 20,  # cards per request, if the procedure leaves it open
+    # Called at every look with the state and the look of the running evaluations.
     watch: Watch | None = None,
     ended: Ended | None = None,  # called where evaluations end, with their numbers and states
-    until: int | None = None,  # labels after which nobody waits any longer
+    until: int | None = None,  # labels after which replications are cut off
 ) -> Runs:
     """Run an evaluation to its stop, `replications` times.
 
@@ -90,11 +97,12 @@ def replay(
     state, middle = procedure.begin((replications,)), np.full(replications, np.nan)
     while running.size:
         there = state.at_budget(procedure.budget)
-        now = procedure.decide(there, middle, every=watch is not None)
+        now = procedure.decide(there, procedure.budget, middle, every=watch is not None)
         over = now.reason != Reason.GO_ON
         if until is not None:
             over |= state.tallies.answers >= until
-        wanted = Wanted(asked, procedure.budget, rng, now.look)
+        cards = max(asked, procedure.at_once(state))
+        wanted = Wanted(cards, procedure.budget, rng, now.look)
         counts = None
         if procedure.plans_ended and not over.all():
             counts = procedure.plan(there, wanted)

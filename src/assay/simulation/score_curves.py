@@ -1,8 +1,8 @@
-"""Simulation of score curves: how often their bands hold everywhere, and how wide they are.
+"""Simulation of score curves: simultaneous coverage and width of their bands.
 
-A campaign is replayed to its stop. Which items of a stratum have labels is then a matter of chance:
-given its counts, any of its positives and any of its negatives are equally likely. Beside it the
-same band is made from a random sample of as many labels.
+A campaign is replayed to its stop. The labelled items of a stratum are then random: given its
+counts, any of its positives and any of its negatives are equally likely. For comparison the same
+band is made from a random sample of as many labels.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,12 +23,12 @@ from assay.simulation.population import Population
 from assay.simulation.runs import replay
 
 _RANDOM, _DEFAULT = "random", "default"
-_QUANTILES = np.linspace(0.02, 0.98, 25)  # thresholds that are followed from run to run
+_QUANTILES = np.linspace(0.02, 0.98, 25)  # thresholds that are compared between runs
 
 
 @dataclass(frozen=True)
 class CurveRow:
-    """How the curves of one design came out."""
+    """Results for the curves of one design."""
 
     design: str
     labels_mean: float
@@ -37,10 +37,10 @@ class CurveRow:
     coverage: dict[str, float]
     # The mean share of these thresholds whose own interval holds the truth.
     pointwise: dict[str, float]
-    # The share of runs in which the interval of one threshold does, at its lowest: of 25 that are
+    # Share of runs in which the interval of one threshold holds it, at the worst: of 25 that are
     # even in items.
     least: dict[str, float]
-    # The share of runs in which all of these intervals do: what the band is for.
+    # Share of runs in which all of these intervals hold it, for comparison with the band.
     everywhere: dict[str, float]
     width: dict[str, float]  # the band's mean width, over items
     # The share of runs whose interval of average precision, or of the area under the ROC curve,
@@ -50,7 +50,7 @@ class CurveRow:
 
 @dataclass(frozen=True)
 class CurveSimulation(Shown):
-    """What `simulate_curves` found; `ratio` is the band's width over that of a random sample."""
+    """Result of `simulate_curves`; `ratio` is the band's width over that of a random sample."""
 
     population: dict[str, Any]
     replications: int
@@ -58,11 +58,11 @@ class CurveSimulation(Shown):
     ratio: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values."""
+        """Return the result as plain values."""
         return asdict(self)
 
     def document(self) -> Document:
-        """Return how the bands came out, and the areas below the curves."""
+        """Tables of the bands, and of the areas under the curves."""
         bands, areas = [], []
         for name in self.ratio:
             for row in self.rows:
@@ -128,12 +128,12 @@ class _Truth:
         )
 
     def bins(self, labels: Floats, positives: Floats, stratum: Ints) -> ScoreBins:
-        """Return the bins with so many labels."""
+        """Return the bins with these labels."""
         same = np.zeros(self.score.size, dtype=np.int64)
         return ScoreBins(self.score, self.items, labels, positives, stratum, same, same > 0)
 
     def stratified(self, n: Floats, x: Floats, rng: np.random.Generator) -> ScoreBins:
-        """Return labels of each stratum, so many of them positive."""
+        """Labels of each stratum, with this number of positives."""
         labels, positives = np.zeros(self.score.size), np.zeros(self.score.size)
         for h in np.unique(self.stratum):
             inside = np.flatnonzero(self.stratum == h)
@@ -145,7 +145,7 @@ class _Truth:
         return self.bins(labels, positives, self.stratum)
 
     def random(self, labels: int, rng: np.random.Generator) -> ScoreBins:
-        """Return labels of a simple random sample."""
+        """Labels of a simple random sample."""
         drawn = _spread(self.items.astype(np.int64), labels, rng)
         yes = self.positives.astype(np.int64)
         found = rng.hypergeometric(yes, self.items.astype(np.int64) - yes, drawn)
@@ -159,7 +159,7 @@ class _Truth:
 
 
 def _spread(counts: Ints, number: int, rng: np.random.Generator) -> Ints:
-    """Return how many of so many items, drawn at random, lie in each bin."""
+    """Return the number of randomly drawn items in each bin."""
     return np.asarray(rng.multivariate_hypergeometric(counts, number, method="marginals"))
 
 
@@ -177,7 +177,7 @@ def simulate_curves(
     draws: int = DRAWS,  # populations to draw for each curve
     thresholds: int = THRESHOLDS,  # of each curve, at most
     random: bool = True,  # whether to make the curves of random samples, too
-    progress: Callable[[float], None] | None = None,  # told the share that is done
+    progress: Callable[[float], None] | None = None,  # called with the share that is done
 ) -> CurveSimulation:
     """Replay campaigns of a population whose truth is known, and make the curve of each.
 
@@ -225,7 +225,7 @@ def simulate_curves(
 
 @dataclass(frozen=True)
 class _Seen:
-    """One curve beside the truth."""
+    """One curve and the truth."""
 
     labels: float
     coverage: dict[str, float]

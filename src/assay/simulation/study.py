@@ -1,24 +1,25 @@
-"""Simulation of designs: what each costs in labels, and how often it is right: `simulate`."""
+"""Simulation of designs: the labels and the coverage of each: `simulate`."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 from warnings import warn
 
-from assay.core.asked import Asked
 from assay.core.design import Design, check_together, fitted
-from assay.core.goal import Goal
+from assay.core.goal import Asked, Goal
 from assay.core.limits import LabelLimit
 from assay.core.recycling.procedure import recycle_of
 from assay.core.recycling.route import Route, choose_parent
-from assay.core.recycling.sizes import Sizes, plan_sizes
+from assay.core.recycling.samples import Sizes, plan_sizes
 from assay.core.rules import refuse
-from assay.core.stratify import cell_strata, joint_of, random_strata
+from assay.core.stratify import cell_strata, random_strata
 from assay.core.targets import Target, parse_targets
 from assay.core.types import between, one_of, whole
 from assay.errors import DesignError, InputError
 from assay.simulation.named_designs import (
     SEVERAL_DESIGNS,
+    RecycleTask,
+    SharedSamples,
     design_of_several,
     named_design,
     names_of,
@@ -28,12 +29,11 @@ from assay.simulation.oracle import StrataOracle
 from assay.simulation.population import Population
 from assay.simulation.rows import Simulation, Wanted, summarise
 from assay.simulation.second_opinion import AUX, RecutTask
-from assay.simulation.shared_samples import RecycleTask, SharedSamples
 from assay.simulation.threshold_study import simulate_thresholds
 from assay.simulation.workers import Replayed, Task, run_tasks
 
-# Designs that leave out the finite population correction, as the papers' do, are compared with
-# random sampling that does so too; that row is not shown.
+# Designs without finite population correction, as in the papers, are compared with random sampling
+# without it; that row is not shown.
 _RANDOM, _WITH_REPLACEMENT = _BASELINES = ("random", "random, with replacement")
 _INDEPENDENT = "independent"
 _BLOCK_OF_SEVERAL = 200  # replications
@@ -153,51 +153,39 @@ def simulate(
             workers=workers,
             progress=progress,
         )
-    one_class = population.of_classes and not population.multilabel
     named = Asked(metric, metrics)
-    default = "accuracy" if one_class else "precision"
     targets = parse_targets(
-        [named.name or default] if named.metrics is None else named.metrics,
+        [named.name or population.vocabulary.default_metric]
+        if named.metrics is None
+        else named.metrics,
         population.classifiers,
         within=within,
-        classes=population.classes,
-        multilabel=population.multilabel,
+        classes=population.vocabulary,
     )
     facts: dict[str, Any] = {"rows": population.size, "positives": population.positives}
     # Paper 3's designs are for any number of targets, and are compared with independent samples.
     shared = set(names_of(designs or ())) & set(SEVERAL_DESIGNS)
     if population.of_classes:
         refuse({"at_least": at_least, "parent": parent}, {"several": True, "classes": parent})
-        of_all = [
-            Goal(targets=targets, budget=size, confidence=confidence, simultaneous=simultaneous)
-            for size in budgets
-        ]
-        goal: Goal = of_all[0]
-        entries = list(_of_classes(population, of_all, designs, bins, batch))
+        goals = _goals(targets, budgets, confidence, simultaneous=simultaneous)
+        chosen = _designs_of_classes(designs, bins)
+        entries = list(_of_cells(population, goals, chosen, batch))
         facts |= {"classes": list(population.classes)}
     elif len(targets) == len(population.classifiers) == 1 and not shared:
         (target,) = targets
-        one = [Goal(target.metric, target.within, size, confidence, at_least) for size in budgets]
-        goal = one[0]
-        entries = list(_of_one(population, one, designs, bins, batch))
-        facts |= _facts_of_one(population, goal)
+        goals = [Goal(target.metric, target.within, size, confidence, at_least) for size in budgets]
+        entries = list(_of_one(population, goals, designs, bins, batch))
+        facts |= _facts_of_one(population, goals[0])
     else:
         refuse({"at_least": at_least, "several": True})
-        several = [
-            Goal(
-                targets=targets,
-                budget=each,
-                confidence=confidence,
-                simultaneous=simultaneous,
-            )
-            for each in budgets
-        ]
-        goal = several[0]
+        goals = _goals(targets, budgets, confidence, simultaneous=simultaneous)
+        goal = goals[0]
         parent = choose_parent(population.by_cell, goal) if parent is None else parent
         one_of("parent", parent, population.classifiers)
         between("assume", assume, 0.0, 1.0, hint="0.9 says that every precision is at least 0.9")
         samples = _Samples(population, goal, Route.of(population.by_cell, goal, parent), assume)
-        entries = list(_of_several(samples, several, designs, bins, batch))
+        chosen = _designs_of_several(designs, targets, bins)
+        entries = list(_of_cells(population, goals, chosen, batch, samples))
         said = {name: int(population.says_yes(name).sum()) for name in population.classifiers}
         facts |= {"predicted_positives": said, "parent": parent}
     found = run_tasks(
@@ -222,18 +210,32 @@ def simulate(
         and (entry.against is None or labels[entry.against] is not None)
     ]
     complete = all(runs is not None and runs.labels.size == replications for runs in found)
-    return Simulation(facts, goal, tuple(rows), interrupted=not complete)
+    return Simulation(facts, goals[0], tuple(rows), interrupted=not complete)
 
 
 def simulate_several(population: Population, **asked: Any) -> Simulation:
-    """Return `simulate` in this process alone: the name that it had for several classifiers."""
+    """Run `simulate` in this process alone: its former name for several classifiers."""
     warn("simulate_several is now simulate; the old name goes away", DeprecationWarning, 2)
     return simulate(population, **{"workers": 1, **asked})
 
 
+def _goals(
+    targets: Sequence[Target],
+    budgets: Sequence[int | None],
+    confidence: float,
+    *,
+    simultaneous: bool,
+) -> list[Goal]:
+    """Return the goal of named targets with each budget."""
+    first = Goal(
+        targets=targets, budget=budgets[0], confidence=confidence, simultaneous=simultaneous
+    )
+    return [replace(first, budget=budget) for budget in budgets]
+
+
 @dataclass(frozen=True, eq=False)
 class _Entry:
-    """What is run, what for, and beside which entry; None: beside none."""
+    """A task, its goal, and the entry it is compared with (None: with none)."""
 
     name: str
     task: Replayed
@@ -292,7 +294,7 @@ def _of_one(
 
 
 def _takes_opinions(label: str, design: Design) -> bool:
-    """Tell whether a campaign with this design cuts its strata anew by second opinions."""
+    """Whether a campaign with this design recuts its strata by second opinions."""
     fit = design.variable == "score" and not design.replacement
     return fit and label not in _BASELINES
 
@@ -300,7 +302,7 @@ def _takes_opinions(label: str, design: Design) -> bool:
 def _designs_of_one(
     designs: Sequence[str] | Mapping[str, Design] | None, bins: int | None, goal: Goal
 ) -> dict[str, Design]:
-    """Return the designs by name, simple random sampling first."""
+    """Designs by name, simple random sampling first."""
     bets = goal.at_least is not None
     if designs is None:
         designs = usual_designs(budget=goal.budget is not None, at_least=bets)
@@ -332,7 +334,7 @@ def _facts_of_one(population: Population, goal: Goal) -> dict[str, Any]:
 
 
 def _honest_limit(population: Population, goal: Goal) -> LabelLimit | None:
-    """Return the labels that a goal takes at least; None where no width is wanted."""
+    """Minimum number of labels for a goal; None without a target width."""
     if goal.within is None:
         return None
     return population.honest_limit(goal.metric, goal.within, goal.confidence)
@@ -348,100 +350,82 @@ class _Samples:
     assume: float
 
     def of(self, design: str) -> tuple[SharedSamples, Sizes]:
-        """Return a design, ready to be drawn, and the sizes of its samples."""
+        """Return a design, prepared for draws, and the sizes of its samples."""
         sizes = plan_sizes(
             self.population.by_cell, self.goal, self.route, design, assume=self.assume
         )
         return SharedSamples(self.population, self.route, design, sizes), sizes
 
 
-def _of_several(
-    samples: _Samples,
+def _of_cells(
+    population: Population,
     goals: Sequence[Goal],
-    designs: Sequence[str] | Mapping[str, Design] | None,
-    bins: int | None,
+    chosen: Mapping[str, Design | None],
     batch: int,
+    samples: _Samples | None = None,
 ) -> Iterator[_Entry]:
-    """Yield several targets' designs, independent samples first; budgets are of the joint ones."""
-    population, targets = samples.population, goals[0].targets
+    """Yield designs that draw from cells of predicted labels, the reference design first.
+
+    `samples`: for classifiers of yes and no; designs of fixed sizes use them for any budget.
+    """
+    targets = goals[0].targets
     truth = [population.value(target) for target in targets]
-    chosen = _designs_of_several(designs, targets, bins)
-    against = 0 if _INDEPENDENT in chosen else None
-    opined = population.opined_cells()
+    opined = None if samples is None else population.opined_cells()
     if opined is not None and not any(chosen.values()):
         raise DesignError(
             f"none of the designs {', '.join(chosen)} can use second opinions",
             details="strata of cells that are cut anew can: joint",
             hint="name the design joint, or leave out aux",
         )
-    for goal in goals:
+    against = 0 if samples is None or _INDEPENDENT in chosen else None
+    for number, goal in enumerate(goals):
         wanted = tuple(
             Wanted(target.name, value, each)
             for target, value, each in zip(targets, truth, goal.goals, strict=True)
         )
+        if samples is None:  # each budget has a row of random items
+            against = number * len(chosen)
         for name, design in chosen.items():
-            if design is not None and design.recycles:
-                strata = cell_strata(population, goal, design)
-                recycled = recycle_of(design, goal, strata, 0)
-                oracle = StrataOracle(population.outcomes(strata), reads_cards=True)
-                alone = RecycleTask(name, recycled, oracle, batch)
-                yield _Entry(name, alone, wanted, against)
-            elif design is not None:
-                strata = cell_strata(population, goal, design)
-                joint = joint_of(design, goal, strata)
-                outcomes = population.outcomes(strata)
-                task = Task.of_several(name, joint, outcomes, batch, _BLOCK_OF_SEVERAL)
-                yield _Entry(name, task, wanted, against)
-                if opined is not None:
-                    recut = RecutTask(name + AUX, opined, design, goal, batch)
-                    yield _Entry(recut.name, recut, wanted, against)
-            elif goal is goals[0]:
-                drawn, sizes = samples.of(name)
-                yield _Entry(name, drawn, wanted, against, sizes)
+            if design is None:
+                if samples is not None and number == 0:
+                    drawn, sizes = samples.of(name)
+                    yield _Entry(name, drawn, wanted, against, sizes)
+                continue
+            at_random = samples is None and name == _RANDOM
+            cut = random_strata(population) if at_random else cell_strata(population, goal, design)
+            if design.recycles and samples is not None:
+                recycled = recycle_of(design, goal, cut, 0)
+                oracle = StrataOracle(population.outcomes(cut), reads_cards=True)
+                yield _Entry(name, RecycleTask(name, recycled, oracle, batch), wanted, against)
+                continue
+            told = (design, goal, cut, population.truth_in(cut, goal))
+            task = Task.of_strata(name, *told, asked=batch, block=_BLOCK_OF_SEVERAL)
+            yield _Entry(name, task, wanted, against)
+            if opined is not None:
+                recut = RecutTask(name + AUX, opined, design, goal, batch)
+                yield _Entry(recut.name, recut, wanted, against)
 
 
-def _of_classes(
-    population: Population,
-    goals: Sequence[Goal],
-    designs: Sequence[str] | Mapping[str, Design] | None,
-    bins: int | None,
-    batch: int,
-) -> Iterator[_Entry]:
-    """Yield designs for more classes than yes and no: items at random, then what is asked for."""
-    given = designs if isinstance(designs, Mapping) else {}
+def _designs_of_classes(
+    designs: Sequence[str] | Mapping[str, Design] | None, bins: int | None
+) -> dict[str, Design | None]:
+    """Designs for more classes than yes and no by name, random items first."""
     names = [name for name in names_of(designs or ["joint"]) if name != _RANDOM]
-    chosen: dict[str, Design | None] = {_RANDOM: Design()}
-    for name in names:
-        chosen[name] = given[name] if name in given else design_of_several(name, bins=bins)
+    chosen = {_RANDOM: Design(), **_by_name(names, designs, bins)}
     if fixed := [name for name, design in chosen.items() if design is None]:
         raise DesignError(
             f"the design {fixed[0]} is for several classifiers of yes and no",
             details="of more classes: joint, random",
         )
-    truth = {target.name: population.value(target) for target in goals[0].targets}
-    place = 0
-    for goal in goals:
-        wanted = tuple(
-            Wanted(name, value, each)
-            for (name, value), each in zip(truth.items(), goal.goals, strict=True)
-        )
-        against = place
-        for name, design in chosen.items():
-            cut = random_strata(population) if name == _RANDOM else None
-            strata = cut or cell_strata(population, goal, design or Design())
-            joint = joint_of(design or Design(), goal, strata)
-            outcomes = (
-                population.sets(strata, joint.tops)
-                if population.multilabel or joint.tops
-                else population.outcomes(strata)
-            )
-            place += 1
-            yield _Entry(
-                name,
-                Task.of_several(name, joint, outcomes, batch, _BLOCK_OF_SEVERAL),
-                wanted,
-                against,
-            )
+    return chosen
+
+
+def _by_name(names: Sequence[str], designs: object, bins: int | None) -> dict[str, Design | None]:
+    """Designs by name, or as given; None for those of a fixed size."""
+    given = designs if isinstance(designs, Mapping) else {}
+    return {
+        name: given[name] if name in given else design_of_several(name, bins=bins) for name in names
+    }
 
 
 def _designs_of_several(
@@ -449,17 +433,14 @@ def _designs_of_several(
     targets: Sequence[Target],
     bins: int | None,
 ) -> dict[str, Design | None]:
-    """Return the designs by name, independent samples first; None for those of a fixed size."""
+    """Designs by name, independent samples first; None for those of a fixed size."""
     budget_alone = [target.name for target in targets if target.within is None]
     if designs is None:
         designs = ["joint"] if budget_alone else list(SEVERAL_DESIGNS)
     names = names_of(designs)
     if not names:
         raise DesignError("no design is named", details=f"designs: {', '.join(SEVERAL_DESIGNS)}")
-    given = designs if isinstance(designs, Mapping) else {}
-    chosen = {
-        name: given[name] if name in given else design_of_several(name, bins=bins) for name in names
-    }
+    chosen = _by_name(names, designs, bins)
     fixed = [name for name, design in chosen.items() if design is None]
     if fixed and budget_alone:
         raise DesignError(

@@ -1,4 +1,4 @@
-"""A simulation asked again in other circumstances: other thresholds, budgets, numbers of strata."""
+"""Repeated simulations with other thresholds, budgets, or numbers of strata."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from math import ceil
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.engine import Look, State
 from assay.core.forms import ratio
 from assay.core.goal import Goal
+from assay.core.state import Look, State
 from assay.core.targets import parse_targets
 from assay.core.types import Floats
 from assay.errors import PredictionsError
@@ -19,9 +19,9 @@ from assay.simulation.rows import Row, Simulation
 from assay.simulation.study import simulate
 from assay.simulation.workers import Task
 
-# How an interval narrows while labels come in.
+# Narrowing of an interval with the number of labels.
 
-_BAND = (5, 95)  # per cent: nine runs in ten lie between
+_BAND = (5, 95)  # percent: nine runs in ten lie between
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class Trajectory:
 
 
 def half_widths(task: Task, *, replications: int, seed: int, goes_on: bool = False) -> Trajectory:
-    """Follow the half-width from the first round to the budget.
+    """Half-widths from the first round to the budget.
 
     >>> from assay.core.design import Design
     >>> from assay.core.goal import Goal
@@ -67,7 +67,7 @@ def half_widths(task: Task, *, replications: int, seed: int, goes_on: bool = Fal
     return Trajectory(np.array(labels), np.mean(widths, axis=1), low, high)
 
 
-LIMIT, FLOOR = "limit", "floor"  # of designs, and of seeing that clean mass is clean
+LIMIT, FLOOR = "limit", "floor"  # of designs, and for clean mass
 _RUNS = 300  # a point of a curve needs fewer than a row of the table
 _THRESHOLDS = 8
 _GRID = 6
@@ -86,7 +86,7 @@ class Curves:
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """What is simulated."""
+    """Arguments of a simulation."""
 
     population: Population
     names: tuple[str, ...] | None  # the designs, as in `simulate`
@@ -107,7 +107,7 @@ class Question:
     def answer(
         self, *, workers: int | None, progress: Callable[[float], None] | None
     ) -> Simulation:
-        """Simulate what is asked."""
+        """Run the simulation."""
         return simulate(
             self.population,
             designs=self.names,
@@ -134,7 +134,7 @@ class Question:
     def metric(self) -> str:
         """The name of the first metric."""
         found = self.population
-        return parse_targets(self.metrics, found.classifiers, classes=found.classes)[0].metric
+        return parse_targets(self.metrics, found.classifiers, classes=found.vocabulary)[0].metric
 
     @property
     def designs(self) -> dict[str, Design]:
@@ -143,7 +143,7 @@ class Question:
 
     @property
     def runs(self) -> int:
-        """The replications for a point of a curve."""
+        """Number of replications for a point of a curve."""
         return min(self.replications, _RUNS)
 
     def designs_of(self, bins: int | None) -> dict[str, Design]:
@@ -160,7 +160,7 @@ class Question:
         within: float | None = None,
         budget: Sequence[int] | None = None,
     ) -> tuple[Row, ...]:
-        """Simulate; Ctrl-C ends it, as half a curve is none."""
+        """Simulate; re-raise Ctrl-C, as half a curve is useless."""
         found = simulate(
             population,
             designs=designs,
@@ -177,13 +177,13 @@ class Question:
         return found.rows
 
     def fits(self, design: Design, budget: int) -> bool:
-        """Tell whether the budget covers the design's first round."""
+        """Whether the budget covers the design's first round."""
         strata = self.population.frame(design, self.metric).strata.n_strata
         return (design.first_per_stratum or 0) * strata <= budget
 
 
 def labels_by_value(question: Question, at_threshold: AtThreshold) -> Curves:
-    """Return mean labels against the metric's true value, with those of the limit and the floor.
+    """Mean labels against the metric's true value, with those of the limit and the floor.
 
     The value is varied by the threshold, over the same items and scores.
     """
@@ -193,7 +193,7 @@ def labels_by_value(question: Question, at_threshold: AtThreshold) -> Curves:
         population = at_threshold(threshold)
         try:
             value = population.value(question.metric)
-        except PredictionsError:  # all items on one side, and no such metric
+        except PredictionsError:  # all items on one side, and the metric is undefined
             continue
         if population.random_variance(question.metric) > 0:
             rows = question.ask(population, question.designs, within=within)
@@ -210,10 +210,10 @@ def labels_by_value(question: Question, at_threshold: AtThreshold) -> Curves:
 
 
 def _thresholds(question: Question) -> list[float]:
-    """Return thresholds at which the metric's values are about evenly spaced."""
+    """Thresholds at which the metric's values are about evenly spaced."""
     frame = question.population.frame(Design(bins=40), "prevalence")
     points = {heap.side: list(heap.cuts.points) for heap in frame.strata.heaps}
-    beginning = max(points.get(False, []), default=-np.inf)  # of what was called yes
+    beginning = max(points.get(False, []), default=-np.inf)  # of the items predicted yes
     lower = np.concatenate(
         [[beginning if side else -np.inf, *cuts] for side, cuts in points.items()]
     )
@@ -230,7 +230,7 @@ def _thresholds(question: Question) -> list[float]:
 
 
 def budget_grid(question: Question, result: Simulation) -> list[int]:
-    """Return budgets to follow the designs over: those given, or up to random sampling's labels."""
+    """Budgets for the curves: those given, or up to random sampling's labels."""
     if question.budgets is not None and len(question.budgets) >= 3:
         return list(question.budgets)
     most = question.budgets[-1] if question.budgets else ceil(result.rows[0].labels_mean)
@@ -241,19 +241,19 @@ def budget_grid(question: Question, result: Simulation) -> list[int]:
 
 
 def variance_by_labels(question: Question, grid: Sequence[int]) -> Curves:
-    """Return paper 2's mean variance ratio of each design against the budget."""
+    """Paper 2's mean variance ratio of each design against the budget."""
     return _variances(question, grid, [(question.designs, budget) for budget in grid])
 
 
 def variance_by_bins(question: Question, budget: int) -> Curves:
-    """Return paper 2's mean variance ratio of each design against the strata a predicted label."""
+    """Paper 2's mean variance ratio of each design against the strata per predicted label."""
     return _variances(question, _BINS, [(question.designs_of(bins), budget) for bins in _BINS])
 
 
 def _variances(
     question: Question, x: Sequence[int], asked: Sequence[tuple[Mapping[str, Design], int]]
 ) -> Curves:
-    """Return the ratios of each design at every x, which is run with the designs and the budget."""
+    """Ratios of each design at every x, which is run with the designs and the budget."""
     found: dict[str, list[float]] = {name: [] for name in question.designs}
     for designs, budget in asked:
         fitting = {name: each for name, each in designs.items() if question.fits(each, budget)}
@@ -268,7 +268,7 @@ def _variances(
 
 
 def widths_by_labels(question: Question, budget: int) -> dict[str, Trajectory]:
-    """Return how the half-widths narrow.
+    """Half-widths by number of labels.
 
     OPT-A1 is left out: it looks twice, and is another design for every budget.
     """
@@ -285,11 +285,11 @@ def widths_by_labels(question: Question, budget: int) -> dict[str, Trajectory]:
 
 
 def share_of_limit(question: Question, result: Simulation) -> dict[str, float]:
-    """Return how much of what is to be gained over random sampling each design gained.
+    """Each design's share of the possible gain over random sampling.
 
-    0 is simple random sampling, 1 the limit of designs by score. What counts is the error that was
-    made, labels * rmse^2 against random sampling's variance: a design that stops too early looks
-    cheap and gains nothing. The last budget counts, where there are several.
+    0 is simple random sampling, 1 the limit of designs by score. The measure is the actual error,
+    labels * rmse^2 against random sampling's variance: a design that stops too early looks cheap
+    and gains nothing. With several budgets, the last one is used.
     """
     random = question.population.random_variance(question.metric)
     room = 1 - float(result.population["limit"])

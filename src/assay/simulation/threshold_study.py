@@ -15,15 +15,15 @@ from assay.simulation.thresholds import RandomRun, ThresholdRuns, Thresholds, Th
 from assay.simulation.workers import run_tasks
 
 _DEFAULT, _RANDOM = THRESHOLD_DESIGNS = ("default", "random")
-"""For a threshold: what a campaign does, and the same bets on items drawn at random."""
+"""For a threshold: a campaign's design, and the same bets on items drawn at random."""
 
 
 def simulate_thresholds(
-    # Predictions with scores and the truth; what the classifier says is left aside.
+    # Predictions with scores and the truth; predicted labels are ignored.
     population: Population,
     threshold_for: str,
     *,
-    budgets: Sequence[int | None],  # each gives a row a design
+    budgets: Sequence[int | None],  # each gives a row per design
     designs: Sequence[str] | Mapping[str, Design] | None = None,
     bins: int | None = None,
     confidence: float = 0.95,
@@ -34,7 +34,7 @@ def simulate_thresholds(
     workers: int | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Simulation:
-    """Replay campaigns for a threshold; `simulate` with `threshold_for` is this."""
+    """Replay campaigns for a threshold: `simulate` with `threshold_for`."""
     question = ThresholdQuestion.parse(threshold_for)
     goals = [
         Goal(None, None, _needed(budget), confidence, threshold_for=threshold_for, gain=gain)
@@ -87,7 +87,7 @@ def _needed(budget: int | None) -> int:
 def _designs(
     designs: Sequence[str] | Mapping[str, Design] | None, bins: int | None
 ) -> dict[str, Design]:
-    """Return the designs by name, random sampling first."""
+    """Designs by name, random sampling first."""
     ladder = Design.ladder() if bins is None else replace(Design.ladder(), bins=bins)
     if isinstance(designs, Mapping):
         return {_RANDOM: ladder, **designs}

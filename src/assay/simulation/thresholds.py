@@ -1,4 +1,4 @@
-"""Evaluations for a threshold where the truth is known, thousands of them side by side.
+"""Evaluations for a threshold with a known truth, thousands of them in parallel.
 
 They are those of a campaign (`core.thresholds`); cards of a stratum are drawn without replacement.
 """
@@ -7,37 +7,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
-from zlib import crc32
 
 import numpy as np
 
-from assay.core.engine import State
 from assay.core.goal import ThresholdQuestion
 from assay.core.procedures import ThresholdSearch
 from assay.core.rungs import Rungs
+from assay.core.state import State
 from assay.core.tallies import Tallies
 from assay.core.thresholds import ThresholdRun
 from assay.core.types import Bools, Floats, Ints
 from assay.simulation.oracle import StrataOracle
-from assay.simulation.runs import Runs, replay
+from assay.simulation.runs import Runs, replay, stream_of
 
 TOLD = ("precision", "recall")  # of the certified threshold, with an interval each
 _INTERVALS = 20
-_BLOCK = 200  # replications, each with some arrays of a number a threshold
+_BLOCK = 200  # replications, each with some arrays of one number per threshold
 _ROUNDING = 1e-7  # of sums over millions of items
 
 
 @dataclass(frozen=True, eq=False)
 class Thresholds:
-    """What is true at thresholds, highest first."""
+    """True metrics at thresholds, highest first."""
 
     sizes: Floats  # (H,): items between two thresholds
-    # (..., H): how many of them are positive; a row for each truth that is thought possible.
+    # (..., H): positives among them; a row for each possible truth.
     positives: Floats
 
     @classmethod
     def of_scores(cls, score: Floats, positive: Bools) -> Self:
-        """Return those of all distinct scores.
+        """Return the true metrics at all distinct scores.
 
         `score`: (N,); `positive`: (N,).
         """
@@ -47,21 +46,21 @@ class Thresholds:
 
     @cached_property
     def precision(self) -> Floats:
-        """Of what is above each threshold, (..., H)."""
+        """Precision above each threshold, (..., H)."""
         return np.asarray(np.cumsum(self.positives, axis=-1) / np.cumsum(self.sizes))
 
     @cached_property
     def recall(self) -> Floats:
-        """Of what is above each threshold, (..., H)."""
+        """Recall above each threshold, (..., H)."""
         every = np.maximum(self.positives.sum(axis=-1, keepdims=True), 1.0)
         return np.asarray(np.cumsum(self.positives, axis=-1) / every)
 
     def take(self, which: Ints) -> "Thresholds":
-        """Return the truths of some evaluations, where each has its own."""
+        """Return the truths of some evaluations, if each has its own."""
         return self if self.positives.ndim == 1 else replace(self, positives=self.positives[which])
 
     def keep(self, question: ThresholdQuestion) -> Bools:
-        """Tell which thresholds keep all floors, (..., H)."""
+        """Thresholds that keep all floors, (..., H)."""
         found = []
         for metric, floor in question.floors:
             rungs = Rungs(metric, floor, self.sizes, 0.05)
@@ -69,11 +68,11 @@ class Thresholds:
         return np.asarray(np.logical_and.reduce(found))
 
     def worth(self, question: ThresholdQuestion) -> Floats:
-        """Return what is wanted most at every threshold, (..., H)."""
+        """Return the wanted metric at every threshold, (..., H)."""
         return self.recall if question.most == "recall" else self.precision
 
     def best(self, question: ThresholdQuestion) -> float | None:
-        """Return the most of it where all floors are kept; None where they are nowhere.
+        """Maximum of the wanted metric where all floors are kept; None if they never are.
 
         Of one truth.
 
@@ -88,7 +87,7 @@ class Thresholds:
 
 
 class RandomRun(ThresholdRun):
-    """The same bets on cards that are drawn from all items alike."""
+    """The same bets on cards that are drawn from all items equally."""
 
     def _chances(self, state: State, size: Floats) -> Floats:
         room = np.where(state.room >= size[..., None], state.room, 0.0)
@@ -97,18 +96,18 @@ class RandomRun(ThresholdRun):
 
 @dataclass(frozen=True, eq=False)
 class ThresholdRuns(Runs):
-    """How each replication ended: the estimates are those of `TOLD` at the certified threshold."""
+    """Result of each replication: the estimates of `TOLD` at the certified threshold."""
 
-    certified: Bools  # (runs,): whether a threshold was
-    wrong: Bools  # (runs,): whether one was shown to keep the floors that does not
-    # (runs,): what the certified one has of what is wanted, in truth; 0 where there is none.
+    certified: Bools  # (runs,): whether a threshold was certified
+    wrong: Bools  # (runs,): whether a threshold was wrongly shown to keep the floors
+    # (runs,): true value of the wanted metric at the certified one; 0 if there is none.
     worth: Floats
     truth: Floats  # (runs, 2): the true values of `TOLD` at it
-    place: Ints  # (runs,): the certified one, highest first; -1 where there is none
+    place: Ints  # (runs,): the certified one, highest first; -1 if there is none
 
     @classmethod
     def start(cls, replications: int, targets: int = len(TOLD)) -> Self:
-        """Return runs that have not ended."""
+        """Return the runs that have not ended."""
         no = np.zeros(replications, dtype=np.bool_)
         known = vars(Runs.start(replications, targets))
         truth = np.full((replications, targets), np.nan)
@@ -122,7 +121,7 @@ class ThresholdRuns(Runs):
         )
 
     def covers(self, metric: str) -> float | None:
-        """Return the share of the intervals that hold a metric's true value; None without any."""
+        """Share of the intervals that hold a metric's true value; None without any."""
         t = TOLD.index(metric)
         there = ~np.isnan(self.low[:, t])
         low, high, truth = (each[there, t] for each in (self.low, self.high, self.truth))
@@ -136,18 +135,17 @@ class ThresholdTask:
     name: str  # chooses the random stream, with the budget
     run: ThresholdRun
     question: ThresholdQuestion
-    truth: Thresholds  # of the strata's edges; one, or one for each replication
-    # That of the run; of a run without one, the labels after which nobody waits any longer.
+    truth: Thresholds  # at the strata's edges; one, or one for each replication
+    # That of the run; without one, the labels after which replications are cut off.
     budget: int
-    asked: int = 20  # cards asked for at a time
+    asked: int = 20  # cards per request
     block: int = _BLOCK
-    # Replications of each block whose intervals are looked at: they take longest.
+    # Replications of each block whose intervals are computed: they take longest.
     intervals: int = _INTERVALS
 
     def replay(self, replications: int, *, key: Sequence[int]) -> ThresholdRuns:
-        """Run the task so many times on the random stream of `key` and its own."""
-        seed, *rest = key
-        rng = np.random.default_rng([seed, crc32(self.name.encode()), self.budget, *rest])
+        """Run the task this many times on the random stream of `key` and its own."""
+        rng = np.random.default_rng(stream_of(self.name, key, self.budget))
         runs = ThresholdRuns.start(replications)
         found = replay(
             ThresholdSearch((), self.truth.sizes, self.run),
@@ -161,7 +159,7 @@ class ThresholdTask:
         return replace(runs, reason=found.reason, labels=found.labels)
 
     def _end(self, runs: ThresholdRuns, which: Ints, state: State) -> None:
-        """Write down how some of them ended."""
+        """Record how some of them ended."""
         runs.counted[which] = state.tallies.answers[:, None]
         truth = self.truth.take(which)
         runs.wrong[which] = (self.run.shown(state) & ~truth.keep(self.question)).any(axis=-1)
@@ -183,7 +181,7 @@ class ThresholdTask:
 
 
 def _only(state: State, number: int) -> State:
-    """Return one of the evaluations side by side, without their axis."""
+    """One of the parallel evaluations, without their axis."""
     told = state.tallies
     one = Tallies.trusted(*(each[number] for each in (told.N, told.n, told.x, told.u)))
     return replace(state, tallies=one, climb=None)

@@ -1,4 +1,4 @@
-"""Workers: many replications on all cores, with the same numbers however many there are.
+"""Workers: many replications on all cores, with results independent of their number.
 
 Replications are split into blocks of a fixed size, each with a random stream of its own that
 depends on the seed, the task and the block alone.
@@ -16,35 +16,34 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from numbers import Integral
 from typing import Protocol, Self
-from zlib import crc32
 
 import numpy as np
 
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.core.joint import Joint
 from assay.core.procedures import Procedure
+from assay.core.strata import Strata
 from assay.core.types import Floats
 from assay.errors import InputError
 from assay.simulation.frames import Frame
-from assay.simulation.oracle import Oracle, SetCounts, of_one, of_several
-from assay.simulation.runs import Runs, Watch, replay
+from assay.simulation.oracle import Oracle, SetCounts, of_one, of_strata
+from assay.simulation.runs import Runs, Watch, replay, stream_of
 
 BLOCK = 1000  # replications; large enough for numpy, small enough to share out
 
 
 class Replayed(Protocol):
-    """What can be run many times: a `Task`, or something else that ends in `Runs`.
+    """Interface of replayable objects: a `Task`, or something else that ends in `Runs`.
 
-    Its replications are run in blocks of so many, each with a random stream of its own.
+    Its replications are run in blocks of fixed size, each with a random stream of its own.
     """
 
     @property
     def block(self) -> int:
-        """The replications of a block."""
+        """Number of replications in a block."""
 
     def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
-        """Run it so many times on the random stream of `key` and its own."""
+        """Run it this many times on the random stream of `key` and its own."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,30 +63,33 @@ class Task:
 
     @classmethod
     def of_one(cls, name: str, frame: Frame, design: Design, goal: Goal, asked: int = 20) -> Self:
-        """Return one design for one metric."""
+        """One design for one metric."""
         told = (design, goal, frame.metric, frame.sizes, frame.outcomes)
         return cls(name, *of_one(*told), (goal.budget or 0,), asked)
 
     @classmethod
-    def of_several(
+    def of_strata(
         cls,
         name: str,
-        joint: Joint,
+        design: Design,
+        goal: Goal,
+        strata: Strata,
         outcomes: Floats | SetCounts,
+        *,
         asked: int = 20,
         block: int = BLOCK,
     ) -> Self:
-        """Return one design for several targets; `outcomes` are those of `PartsOracle`."""
-        return cls(name, *of_several(joint, outcomes), asked=asked, block=block)
+        """Return a design for a goal on strata; `outcomes` as in `oracle.of_strata`."""
+        stream = (goal.budget or 0,) if goal.single else ()
+        return cls(name, *of_strata(design, goal, strata, outcomes), stream, asked, block)
 
     def replay(self, replications: int, *, key: Sequence[int], watch: Watch | None = None) -> Runs:
-        """Run the task so many times on the random stream of `key` and its own."""
-        seed, *rest = key
+        """Run the task this many times on the random stream of `key` and its own."""
         return replay(
             self.procedure,
             self.oracle,
             replications=replications,
-            rng=np.random.default_rng([seed, crc32(self.name.encode()), *self.stream, *rest]),
+            rng=np.random.default_rng(stream_of(self.name, key, *self.stream)),
             asked=self.asked,
             watch=watch,
         )
@@ -98,14 +100,14 @@ def run_tasks(
     *,
     replications: int,  # evaluations a task
     seed: int,  # fixes all numbers
-    # Processes; otherwise one a core, for which a script needs the usual ``if __name__ ==
+    # Processes; default: one per core, for which a script needs the usual ``if __name__ ==
     # "__main__":``. 1 works in this process.
     workers: int | None = None,
-    progress: Callable[[float], None] | None = None,  # told the share that is done
+    progress: Callable[[float], None] | None = None,  # called with the share that is done
 ) -> list[Runs | None]:
-    """Replay every task; None for a task of which nothing was finished before an interruption.
+    """Replay every task; None for a task without finished blocks at an interruption.
 
-    Ctrl-C ends the work and leaves what was finished.
+    Ctrl-C ends the work and keeps the finished blocks.
     """
     for name, number, least in (
         ("replications", replications, 1),
@@ -145,7 +147,7 @@ def _results(
         for job in jobs:
             yield _run(tasks[job[0]], job, seed)
         return
-    # Processes that are started afresh inherit no threads or locks of a notebook's.
+    # Fresh processes do not inherit threads or locks of a notebook.
     afresh = get_context("spawn")
     wanted, want = afresh.Pipe(duplex=False)
     pool = ProcessPoolExecutor(
@@ -172,10 +174,10 @@ def _results(
 
 
 def _work_while(wanted: Connection) -> None:
-    """End this worker as soon as nobody wants what it computes.
+    """End this worker as soon as its result is no longer wanted.
 
-    A block may take a minute. After Ctrl-C the other end of the pipe is closed. It is closed, too,
-    where the process that asked is killed: its workers would otherwise wait for it forever.
+    A block may take a minute. After Ctrl-C the other end of the pipe is closed. It is also closed
+    if the parent process is killed: its workers would otherwise wait for it forever.
     """
 
     def wait() -> None:
@@ -190,7 +192,7 @@ def _work_while(wanted: Connection) -> None:
 def _ctrl_c_left_to_this_process() -> Iterator[None]:
     """Let processes that are started meanwhile ignore Ctrl-C, which they inherit."""
     if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may say how signals are handled
+        yield  # only the main thread may set signal handlers
         return
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

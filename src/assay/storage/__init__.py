@@ -1,4 +1,4 @@
-"""Storage of campaigns, their items, and every label ever given, in SQLite or PostgreSQL."""
+"""Storage of campaigns, their items, and all labels, in SQLite or PostgreSQL."""
 
 from assay.lazy import on_demand
 

@@ -1,4 +1,4 @@
-"""Files of backups: opened as copies, written beside their place, and named when they are whole."""
+"""Backup files: opened as copies, written beside their target, and renamed when complete."""
 
 import os
 from collections.abc import Iterator
@@ -13,12 +13,12 @@ from assay.storage.store import Store, in_one_file, open_store
 
 _COPY = "copy.db"
 _PREFIX = "sqlite:///"
-_LOG = "-wal"  # what SQLite keeps the last labels of a live file in
+_LOG = "-wal"  # SQLite's log, with the last labels of a live file
 
 
 @contextmanager
 def open_backup(backup: str | PathLike[str]) -> Iterator[Store]:
-    """Open a backup, or a storage at a URL; a file is copied first, and stays as it is."""
+    """Open a backup, or a storage at a URL; a file is copied first, and is not changed."""
     if "://" in str(backup):
         yield open_store(str(backup))
         return
@@ -32,7 +32,7 @@ def open_backup(backup: str | PathLike[str]) -> Iterator[Store]:
 
 
 def copy_backup(path: str | PathLike[str], target: Path) -> None:
-    """Copy a file that nobody writes to, and the log that may lie beside it."""
+    """Copy a file that nobody writes to, and its log if there is one."""
     source = Path(path)
     if not source.is_file():
         raise InputError(f"there is no backup {str(source)!r}", hint="`assay backup` makes one")
@@ -43,7 +43,7 @@ def copy_backup(path: str | PathLike[str], target: Path) -> None:
 
 
 def place_of(storage: str | None) -> Path:
-    """Return the file that a storage is to be in; raise where there is something."""
+    """File for a new storage; raise if the URL is not that of a file."""
     url = storage or os.environ.get("ASSAY_STORAGE") or ""
     if not url.startswith(_PREFIX) or not url.removeprefix(_PREFIX):
         raise InputError(
@@ -56,9 +56,9 @@ def place_of(storage: str | None) -> Path:
 
 @contextmanager
 def new_database(target: Path) -> Iterator[Path]:
-    """Give a place for a database; when the block has ended, it is there under its own name.
+    """Path for a new database; at the end of the block it is renamed to its target.
 
-    Nothing is there under that name before it is whole, and nothing is ever replaced.
+    An incomplete file never has that name, and no file is ever replaced.
     """
     _refuse_to_replace(target)
     try:
@@ -80,7 +80,7 @@ def _refuse_to_replace(target: Path) -> None:
 
 
 def _settle(copy: Path, target: Path) -> None:
-    """Give a whole copy its name, on disk, unless somebody has taken the name meanwhile."""
+    """Rename a complete copy, and flush it to disk; raise if the name has been taken meanwhile."""
     with copy.open("rb+") as file:
         os.fsync(file.fileno())
     try:

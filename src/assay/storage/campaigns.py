@@ -18,8 +18,8 @@ from assay.storage import schema
 _UNIX_EPOCH = 2440587.5  # as a Julian day
 _SECONDS_A_DAY = 86_400.0
 
-# Statements are made once, here and in every part of a session: to make one takes SQLAlchemy ten
-# times as long as to send it.
+# Statements are built once, here and in every part of a session: building one takes SQLAlchemy ten
+# times as long as sending it.
 _TIME = {
     "sqlite": (sa.func.julianday("now") - _UNIX_EPOCH) * _SECONDS_A_DAY,
     "postgresql": sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Double),
@@ -32,14 +32,14 @@ class Connected:
 
     def __init__(self, connection: sa.Connection) -> None:
         self._connection = connection
-        # The links that the next labels of campaigns follow, as far as this transaction knows.
+        # Chain links that the next labels of campaigns follow, as known in this transaction.
         self._last_links: dict[int, str] = {}
 
     @cached_property
     def now(self) -> float:
-        """The database's time when it was first asked for in this transaction.
+        """Database time at its first use in this transaction.
 
-        Seconds since 1970. Reviewers' and servers' own clocks are never asked: they differ.
+        Seconds since 1970. Clocks of reviewers and servers are never used: they differ.
         """
         return float(self._connection.scalar(_CLOCKS[self._connection.dialect.name]) or 0.0)
 
@@ -56,7 +56,7 @@ _CREATED = sa.select(schema.campaign.c.created_at).where(
 
 @dataclass(frozen=True)
 class News:
-    """What tells whether anything of a campaign is new: its name, its rounds, its last label."""
+    """State that changes with a campaign: its name, its number of rounds, its last label."""
 
     name: str
     rounds: int
@@ -89,10 +89,10 @@ class Campaigns(Connected):
     """Campaigns by name."""
 
     def news(self, campaign: int) -> News:
-        """Return what tells whether anything is new.
+        """Return the current state of a campaign, to detect changes.
 
-        Every turn of a reviewer begins with it. So the same statement asks for the time, and for
-        the link that the next label follows.
+        Every request of a reviewer starts with it. So the same statement reads the time, and the
+        link that the next label follows.
         """
         query = _NEWS[self._connection.dialect.name]
         row = self._connection.execute(query, {"campaign": campaign}).one()
@@ -102,7 +102,7 @@ class Campaigns(Connected):
         return News(str(row.name), int(row.rounds), int(row.id or 0))
 
     def storage_uid(self) -> str:
-        """Return what tells this storage from all others."""
+        """Return the unique id of this storage."""
         return str(self._connection.scalars(sa.select(schema.storage.c.uid)).one())
 
     def create(self, name: str, settings: dict[str, Any]) -> int:
@@ -119,7 +119,7 @@ class Campaigns(Connected):
         return int(key[0]) if key else 0
 
     def find(self, name: str) -> tuple[int, dict[str, Any]]:
-        """Return a campaign's number and settings."""
+        """Return the number and settings of a campaign."""
         query = sa.select(schema.campaign).where(schema.campaign.c.name == name)
         row = self._connection.execute(query).one_or_none()
         if row is None:
@@ -133,7 +133,7 @@ class Campaigns(Connected):
         return int(row.id), json.loads(row.settings)
 
     def retire(self, name: str) -> str:
-        """Give a campaign another name, so that a new one can have its own; return that name."""
+        """Rename a campaign, so that a new one can have its name; return the new name."""
         until = f"{name} until {self._timestamp[:19].replace('T', ' ')}"
         taken = set(self.names())
         names = chain([until], (f"{until} ({number})" for number in count(2)))
@@ -143,17 +143,17 @@ class Campaigns(Connected):
         return free
 
     def name_of(self, campaign: int) -> str:
-        """Return what a campaign is called now."""
+        """Return the current name of a campaign."""
         return str(self._connection.scalars(_NAME, {"campaign": campaign}).one())
 
     def created_at(self, campaign: int) -> str:
-        """Return when a campaign was made."""
+        """Creation time of a campaign."""
         return str(self._connection.scalars(_CREATED, {"campaign": campaign}).one())
 
     def lost_campaigns(self) -> list[int] | None:
-        """Return the numbers of campaigns that are missing below the last; None as for labels.
+        """Numbers of campaigns missing below the last; None for PostgreSQL, as for labels.
 
-        SQLite gives the number of a last one that was deleted to the next.
+        SQLite reuses the number of a deleted last campaign.
         """
         if self._connection.dialect.name != "sqlite":
             return None
@@ -161,7 +161,7 @@ class Campaigns(Connected):
         return [number for number in range(1, max(there, default=0)) if number not in there]
 
     def names(self) -> list[str]:
-        """Return the names of all campaigns, oldest first."""
+        """Names of all campaigns, oldest first."""
         query = sa.select(schema.campaign.c.name).order_by(schema.campaign.c.id)
         return list(self._connection.scalars(query))
 
@@ -171,7 +171,7 @@ class Campaigns(Connected):
 
 @dataclass(frozen=True)
 class CardRow:
-    """A card as it is kept."""
+    """A card as stored."""
 
     stratum: int
     position: int
@@ -203,7 +203,7 @@ class Decks(Connected):
     """Strata, cards and rounds."""
 
     def add_strata(self, campaign: int, sizes: Sequence[int]) -> None:
-        """Record how many items each stratum has."""
+        """Store the number of items of each stratum."""
         rows = [
             {"campaign_id": campaign, "number": number, "size": size}
             for number, size in enumerate(sizes)
@@ -218,18 +218,18 @@ class Decks(Connected):
             rows = [{"campaign_id": campaign, **vars(card)} for card in cards]
             self._connection.execute(_ADD_CARDS, rows)
             return
-        # As text that the driver takes: SQLAlchemy alone would take as long as the database.
+        # As text for the driver: SQLAlchemy alone would take as long as the database.
         statement = str(_ADD_CARDS.compile(dialect=self._connection.dialect))
         told = [(campaign, *_in_row(card)) for card in cards]
         self._connection.exec_driver_sql(statement, told)
 
     def cards(self, campaign: int, stratum: int, start: int, stop: int) -> list[CardRow]:
-        """Return a stratum's cards at the positions start <= position < stop."""
+        """Cards of a stratum at the positions start <= position < stop."""
         span = {"campaign": campaign, "stratum": stratum, "start": start, "stop": stop}
         return [CardRow(*row) for row in self._connection.execute(_CARDS, span).all()]
 
     def reserve(self, campaign: int, n_strata: int) -> list[int]:
-        """Return how many cards of each stratum are in the reserve."""
+        """Return the number of cards of each stratum in the reserve."""
         table = schema.item.c
         query = (
             sa.select(table.stratum, sa.func.max(table.position))
@@ -240,7 +240,7 @@ class Decks(Connected):
         return [last.get(stratum, -1) + 1 for stratum in range(n_strata)]
 
     def add_round(self, campaign: int, number: int, counts: Sequence[int]) -> None:
-        """Record that so many cards of each stratum went out."""
+        """Store the number of cards of each stratum in a round."""
         row = {"campaign_id": campaign, "number": number, "counts": json.dumps(list(counts))}
         self._connection.execute(schema.round_.insert(), row)
 
@@ -250,14 +250,14 @@ class Decks(Connected):
         return [json.loads(counts) for counts in found]
 
 
-# Rows as they are kept, for those who check the books.
+# Rows as stored, for audits.
 
 
 class Rows(Connected):
-    """Whole tables, without a word of interpretation."""
+    """Whole tables, without interpretation."""
 
     def rows(self, table: str, campaign: int) -> list[dict[str, Any]]:
-        """Return all of a campaign's rows in a table, by their keys."""
+        """All rows of a campaign in a table, by their keys."""
         found = schema.metadata.tables[table]
         query = (
             sa.select(*(column.label(column.key) for column in found.c))
@@ -267,12 +267,12 @@ class Rows(Connected):
         return [dict(row) for row in self._connection.execute(query).mappings()]
 
     def damage(self) -> list[str]:
-        """Return what SQLite finds wrong with its own file; of PostgreSQL nothing is asked."""
+        """Problems that SQLite finds in its own file; PostgreSQL is not checked."""
         if self._connection.dialect.name != "sqlite":
             return []
         run = self._connection.exec_driver_sql
         told = [str(text) for (text,) in run("PRAGMA integrity_check(20)")]
-        # One with no parent is not whole either, though SQLite takes its pages for sound.
+        # A row without its parent is damage, too, although SQLite finds its pages sound.
         orphans = [
             f"row {row} of table {table} belongs to no row of {parent}"
             for table, row, parent, _ in run("PRAGMA foreign_key_check").fetchmany(20)
@@ -280,10 +280,10 @@ class Rows(Connected):
         return [text for text in told if text != "ok"] + orphans
 
     def lost_labels(self) -> list[int] | None:
-        """Return the numbers of labels of any campaign that were stored and are not there any more.
+        """Numbers of labels of any campaign that were stored and are missing.
 
-        None where that cannot be told: PostgreSQL's numbers have gaps where a writer failed.
-        SQLite gives a number that was never committed to the next writer.
+        None if unknown: PostgreSQL's numbers have gaps after failed writes. SQLite reuses a number
+        that was never committed.
         """
         if self._connection.dialect.name != "sqlite":
             return None

@@ -1,8 +1,8 @@
-"""Claims and tokens in a store: who has which item before them, and who may use a page.
+"""Claims and tokens in a store: reviewers' current items, and access to pages.
 
-A claim is live from `since` until just before `until`, by the database's clock. Should that clock
-be set back, claims from its future are over, and nobody waits a day for them. Only a token's digest
-is kept: whoever reads the database cannot log in with it.
+A claim is live from `since` until just before `until`, by the database's clock. If that clock is
+set back, claims from its future have ended, and nobody waits a day for them. Only a token's digest
+is stored: a reader of the database cannot log in with it.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +19,7 @@ from assay.storage.campaigns import Connected
 
 @dataclass(frozen=True)
 class Claim:
-    """An item before a reviewer."""
+    """An item claimed by a reviewer."""
 
     item_id: str
     reviewer: str
@@ -43,7 +43,7 @@ _SPAN = ("since", "until")
 
 @cache
 def _claim_in(dialect: str) -> sa.Insert:
-    """Return the statement that claims an item, or goes on with a claim; both dialects have it."""
+    """Statement that claims an item, or renews a claim, in either dialect."""
     insert: Callable[[sa.Table], Any] = sqlite.insert
     if dialect == "postgresql":
         from sqlalchemy.dialects import postgresql  # few need it
@@ -70,17 +70,17 @@ class Claims(Connected):
     """Claims on items."""
 
     def live_claims(self, campaign: int) -> list[Claim]:
-        """Return the claims that have not run out."""
+        """Claims that have not expired."""
         found = self._connection.execute(_LIVE, {"campaign": campaign, "now": self.now})
         return [Claim(*row) for row in found]
 
     def claimed(self, campaign: int, reviewer: str, item_ids: Sequence[str]) -> set[str]:
-        """Return those of the items that a reviewer ever claimed, be it live or not."""
+        """Items that a reviewer ever claimed, among these; live or not."""
         these = {"campaign": campaign, "who": reviewer, "which": list(item_ids)}
         return set(self._connection.scalars(_CLAIMED, these))
 
     def claim(self, campaign: int, claims: Iterable[Claim], lease: float) -> None:
-        """Give items to reviewers for so many seconds from now; again: renew it."""
+        """Claim items for reviewers for `lease` seconds from now, or renew the claims."""
         span = dict(zip(_SPAN, (self.now, self.now + lease), strict=True))
         rows = [{"campaign_id": campaign, **vars(claim), **span} for claim in claims]
         if rows:
@@ -96,7 +96,7 @@ class Claims(Connected):
             self._connection.execute(_END, rows)
 
     def copy_claims(self, campaign: int, to: int) -> None:
-        """Let claims on a campaign's items be claims on another's."""
+        """Copy the claims on a campaign's items to another campaign."""
         table = schema.claim.c
         same = [column for column in table if column.name != "campaign_id"]
         query = sa.select(sa.literal(to), *same).where(table.campaign_id == campaign)
@@ -106,7 +106,7 @@ class Claims(Connected):
 
 @dataclass(frozen=True)
 class TokenRow:
-    """A token as it is kept, without its digest."""
+    """A token as stored, without its digest."""
 
     id: int
     role: str
@@ -127,7 +127,7 @@ class Tokens(Connected):
     """Tokens of campaigns."""
 
     def add_token(self, campaign: str, role: str, name: str, digest: str) -> int:
-        """Keep a token's digest, and return the token's number."""
+        """Store a token's digest, and return the token's number."""
         row = {
             "campaign": campaign,
             "role": role,
@@ -139,19 +139,19 @@ class Tokens(Connected):
         return int(key[0]) if key else 0
 
     def tokens(self, campaign: str) -> list[TokenRow]:
-        """Return a campaign's tokens, oldest first, revoked ones too."""
+        """Tokens of a campaign, oldest first, including revoked ones."""
         table = schema.token.c
         query = sa.select(*_SHOWN).where(table.campaign == campaign).order_by(table.id)
         return [TokenRow(*row) for row in self._connection.execute(query)]
 
     def tokens_with(self, campaign: str, digests: Iterable[str]) -> dict[str, TokenRow]:
-        """Return the campaign's tokens with these digests, by them, even if they were revoked."""
+        """Tokens of the campaign with these digests, by digest, including revoked ones."""
         which = {"campaign": campaign, "digests": sorted(set(digests))}
         found = self._connection.execute(_WITH_DIGESTS, which)
         return {digest: TokenRow(*row) for digest, *row in found}
 
     def revoke_token(self, campaign: str, number: int) -> bool:
-        """Let a token open nothing from now on; False where there is none that does."""
+        """Revoke a token; False if there is no valid one."""
         table = schema.token
         result = self._connection.execute(
             table.update()

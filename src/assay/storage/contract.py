@@ -1,4 +1,4 @@
-"""Checks of a store that one process uses: each a thing that any store must do."""
+"""Checks of a store used by one process: each is a requirement on any store."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -18,23 +18,23 @@ Fresh = Callable[[], Opener]
 
 
 class Check(Protocol):
-    """One thing that a store must do."""
+    """A requirement on a store."""
 
     __name__: str
 
     def __call__(self, opened: Opener, /) -> None:
-        """Raise `AssertionError` where it does not."""
+        """Raise `AssertionError` if the store fails."""
 
 
 def expect(what: str, found: object, right: object) -> None:
-    """Raise where something was found that is not right."""
+    """Raise unless the value found is the expected one."""
     if found != right:
         raise AssertionError(f"{what}: found {found!r}, and {right!r} is right")
 
 
 @contextmanager
 def refusing(what: str) -> Iterator[None]:
-    """Raise where something is not refused with a `StorageError`."""
+    """Raise unless the block raises a `StorageError`."""
     try:
         yield
     except StorageError:
@@ -59,12 +59,12 @@ _CLASS = "a class: 漢字 😀 '; --" + 150 * "x"  # answers are texts, of any c
 def label_of(
     item_id: str, answer: str = "yes", reviewer: str = "ann", key: str | None = None
 ) -> Label:
-    """Label of an item, as checks need it."""
+    """Label of an item, for checks."""
     return Label(item_id, answer, reviewer, key=key)
 
 
 def campaigns_are_found_by_name(opened: Opener) -> None:
-    """See that names are unique, and tell campaigns apart; settings come back as they were."""
+    """Check that campaign names are unique, and settings are returned unchanged."""
     store = opened()
     settings = {"seed": 2**62, "share": 0.1, "none": None, "list": ["007", {"a": True}]}
     with store.write() as session:
@@ -81,7 +81,7 @@ def campaigns_are_found_by_name(opened: Opener) -> None:
 
 
 def a_retired_campaign_keeps_all_but_its_name(opened: Opener) -> None:
-    """See that its name is free again, and its labels are still its own."""
+    """Check that the name of a retired campaign is free again, and its labels are kept."""
     store = opened()
     kept = []
     for _ in range(3):  # within a second, so that the times in their new names are the same
@@ -96,7 +96,7 @@ def a_retired_campaign_keeps_all_but_its_name(opened: Opener) -> None:
 
 
 def cards_lie_where_they_were_put(opened: Opener) -> None:
-    """See that strata, sizes and cards come back by stratum and position."""
+    """Check that strata, sizes and cards are returned by stratum and position."""
     store = opened()
     cards = [CardRow(1, place, f"{place:03d}", 2**61 + place, "{}") for place in range(5)]
     with store.write() as session:
@@ -119,7 +119,7 @@ def cards_lie_where_they_were_put(opened: Opener) -> None:
 
 
 def rounds_are_numbered(opened: Opener) -> None:
-    """See that rounds come back in order, and none is dealt twice."""
+    """Check that rounds are returned in order, and none is dealt twice."""
     store = opened()
     with store.write() as session:
         key = session.create("spam", {})
@@ -132,7 +132,7 @@ def rounds_are_numbered(opened: Opener) -> None:
 
 
 def labels_are_only_appended(opened: Opener) -> None:
-    """See that numbers grow; what stands in the log stays as it was."""
+    """Check that label numbers grow, and the log is never changed."""
     store = opened()
     with store.write() as session:
         key, other = session.create("spam", {}), session.create("ham", {})
@@ -162,7 +162,7 @@ def labels_are_only_appended(opened: Opener) -> None:
 
 
 def labels_are_chained(opened: Opener) -> None:
-    """See that each label's link is made of the one before it, and no two are the same."""
+    """Check that each label's link follows from the one before it, and all links differ."""
     store = opened()
     with store.write() as session:
         key, other = session.create("spam", {}), session.create("ham", {})
@@ -180,7 +180,7 @@ def labels_are_chained(opened: Opener) -> None:
 
 
 def submit_keys_are_unique(opened: Opener) -> None:
-    """See that a key is there once in a campaign; what has none may be there often."""
+    """Check that a key occurs once in a campaign; labels without a key may repeat."""
     store = opened()
     with store.write() as session:
         key, other = session.create("spam", {}), session.create("ham", {})
@@ -193,7 +193,7 @@ def submit_keys_are_unique(opened: Opener) -> None:
 
 
 def a_transaction_is_all_or_nothing(opened: Opener) -> None:
-    """See that nothing is left of a transaction that ended with an error, whatever the error."""
+    """Check that a transaction that ends with any error leaves nothing behind."""
     store = opened()
     with store.write() as session:
         key = session.create("spam", {})
@@ -227,7 +227,7 @@ def _write_everything(session: Session, key: int) -> None:
 
 
 def claims_are_leases(opened: Opener) -> None:
-    """See that a claim is live for its time, can be renewed and given back."""
+    """Check that a claim is live for its time, and can be renewed and given back."""
     store = opened()
     with store.write() as session:
         key, other = session.create("spam", {}), session.create("ham", {})
@@ -255,7 +255,7 @@ def _claims(*texts: str) -> set[Claim]:
 
 
 def the_clock_goes_on(opened: Opener) -> None:
-    """See that time is the database's, the same throughout a transaction, and in seconds."""
+    """Check that time is the database's, in seconds, and constant within a transaction."""
     store = opened()
     with store.read() as session:
         first = session.now
@@ -266,7 +266,7 @@ def the_clock_goes_on(opened: Opener) -> None:
 
 
 def successors_get_copies(opened: Opener) -> None:
-    """See that labels and claims are copied in order, with all that is known of them."""
+    """Check that labels and claims are copied in order, with all their fields."""
     store = opened()
     with store.write() as session:
         key, other = session.create("spam", {}), session.create("ham", {})
@@ -288,7 +288,7 @@ def successors_get_copies(opened: Opener) -> None:
 
 
 def tokens_can_be_revoked(opened: Opener) -> None:
-    """See that a token opens its own campaign, and is still known when it is revoked."""
+    """Check that a token opens its own campaign, and is still known after it is revoked."""
     store = opened()
     with store.write() as session:
         one = session.add_token("spam", "owner", "ann", "a" * 64)
@@ -310,7 +310,7 @@ def tokens_can_be_revoked(opened: Opener) -> None:
 
 
 def texts_come_back_as_they_were(opened: Opener) -> None:
-    """See that it keeps whatever people write: quotes, other alphabets, nothing, a great deal."""
+    """Check that the store keeps any text: quotes, other alphabets, empty and very long texts."""
     store = opened()
     cards = [CardRow(0, place, text, 0, text) for place, text in enumerate(_TEXTS)]
     said = [replace(label_of(text, text, text, text[:2000]), comment=text) for text in _TEXTS]

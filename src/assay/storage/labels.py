@@ -1,4 +1,4 @@
-"""Labels in a store: events that are only ever appended, in a chain of digests."""
+"""Labels in a store: append-only events, in a chain of digests."""
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -42,7 +42,7 @@ _LATEST = (
 
 
 def _stored_label(values: dict[str, Any]) -> StoredLabel:
-    """Return a label as it is stored, of the right types: it need not be looked at again."""
+    """Return a stored label, without validation: its types are right."""
     label = object.__new__(StoredLabel)
     object.__setattr__(label, "__dict__", values)
     return label
@@ -52,15 +52,15 @@ _FEW = 1_000  # labels that are inserted as any other row
 
 
 class NewLabel(NamedTuple):
-    """A label that is to be appended: its row, but for its campaign and link, and its content."""
+    """A label to append: its row without campaign and link, and its content."""
 
     label: Label
     row: dict[str, Any]
     content: bytes
 
 
-# Where labels of a file wait in SQLite. It belongs to a connection and is in another file, so the
-# rows are written there without the lock, and vanish with the process.
+# Staging table for labels of a file in SQLite. It belongs to a connection and is in another file,
+# so rows are written there without the lock, and vanish with the process.
 _waiting = sa.Table(
     "waiting_label",
     sa.MetaData(),
@@ -71,9 +71,9 @@ _waiting = sa.Table(
 
 
 def put_aside(connection: sa.Connection, labels: Sequence[NewLabel]) -> None:
-    """Let labels wait until a transaction has the lock; only SQLite has to be helped so."""
+    """Stage labels before a transaction takes the lock; only SQLite needs it."""
     if connection.dialect.name == "sqlite" and len(labels) > _FEW:
-        clear_away(connection)  # what is left of a transaction that failed
+        clear_away(connection)  # left by a failed transaction
         connection.exec_driver_sql("BEGIN")
         connection.execute(CreateTable(_waiting))
         rows = [{"place": place, **each.row} for place, each in enumerate(labels)]
@@ -82,7 +82,7 @@ def put_aside(connection: sa.Connection, labels: Sequence[NewLabel]) -> None:
 
 
 def clear_away(connection: sa.Connection) -> None:
-    """Forget labels that have waited."""
+    """Delete staged labels."""
     if connection.dialect.name == "sqlite":
         connection.execute(DropTable(_waiting, if_exists=True))
 
@@ -91,10 +91,10 @@ class Labels(Connected):
     """The log of labels."""
 
     def add_labels(self, campaign: int, labels: Sequence[Label]) -> list[StoredLabel]:
-        """Append to the log, and return what stands there now.
+        """Append to the log, and return the labels as stored.
 
-        Whoever writes has the store's lock, so numbers grow in the order of commits: a reader who
-        has seen one number has missed none below it.
+        Writers hold the store's lock, so numbers grow in the order of commits: a reader who has
+        seen one number has missed none below it.
         """
         if not labels:
             return []
@@ -107,7 +107,7 @@ class Labels(Connected):
         ]
 
     def prepare(self, labels: Sequence[Label]) -> list[NewLabel]:
-        """Return labels as they can be appended, now or in a later transaction."""
+        """Labels in a form to append, now or in a later transaction."""
         told = {"told_at": self._timestamp}
         rows = [told | label.content() for label in labels]
         return [
@@ -116,13 +116,13 @@ class Labels(Connected):
         ]
 
     def put_labels(self, campaign: int, labels: Iterable[NewLabel]) -> None:
-        """Append to the log what was prepared: nobody else can write meanwhile, so it is fast."""
+        """Append prepared labels to the log; fast, because all other writers wait."""
         self._put_rows(campaign, ((each.row, each.content) for each in labels))
 
     def put_waiting(
         self, campaign: int, labels: Sequence[NewLabel], left_out: Collection[int]
     ) -> None:
-        """Append to the log what was put aside before this transaction, but for some places."""
+        """Append staged labels to the log, except some places."""
         if self._connection.dialect.name != "sqlite" or len(labels) <= _FEW:
             some = (each for place, each in enumerate(labels) if place not in left_out)
             self.put_labels(campaign, some)
@@ -140,7 +140,7 @@ class Labels(Connected):
         driver: Any = self._connection.connection.driver_connection
         driver.create_function("next_link", 1, next_link)  # in the order of the places
         names = (*LABEL_FIELDS, "told_at")
-        # One statement: SQLite takes a third of the time that it takes for one after the other.
+        # One statement: SQLite takes a third of the time of separate ones.
         rows = sa.select(
             sa.literal(campaign),
             *(_waiting.c[name] for name in names),
@@ -154,10 +154,10 @@ class Labels(Connected):
         self._last_links[campaign] = link
 
     def copy_labels(self, campaigns: Sequence[int], to: int, *, keys: bool = True) -> None:
-        """Append all labels of campaigns to those of another, by whom and when they were told.
+        """Append all labels of campaigns to those of another, with their reviewers and times.
 
-        Of several, in the order in which they were told. With the keys they were sent under where
-        the other one takes its place: what is sent again goes there.
+        Labels of several campaigns are ordered by time. The submit keys are copied if the other
+        campaign replaces this one: repeated submits go there.
         """
         table = schema.label_event.c
         query = (
@@ -170,18 +170,18 @@ class Labels(Connected):
         self._put_rows(to, ((row, label_content(row)) for row in rows))
 
     def labels(self, campaign: int, after: int = 0) -> list[StoredLabel]:
-        """Return the label events with a number above `after`, oldest first."""
+        """Label events with a number above `after`, oldest first."""
         found = self._connection.execute(_AFTER, {"campaign": campaign, "after": after})
         return [_stored_label(dict(zip(_STORED, row, strict=True))) for row in found.all()]
 
     def first_link(self, campaign: int) -> str:
-        """Return what a campaign's first label follows."""
+        """Link before a campaign's first label."""
         return first_link(*self._connection.execute(_FIXED, {"campaign": campaign}).one())
 
     def put_rows(self, table: str, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Put rows into a table as they are: those of a campaign that was kept elsewhere.
+        """Insert rows into a table unchanged: those of a campaign from another storage.
 
-        But for the links of labels, which follow what stands before them here.
+        Except the links of labels, which follow from the labels before them here.
         """
         if table == schema.label_event.name:
             for campaign in dict.fromkeys(row["campaign_id"] for row in rows):
@@ -191,7 +191,7 @@ class Labels(Connected):
             self._connection.execute(schema.metadata.tables[table].insert(), list(rows))
 
     def _put_rows(self, campaign: int, rows: Iterable[tuple[Mapping[str, Any], bytes]]) -> None:
-        """Append rows to a campaign's log, each with what its link is a digest of."""
+        """Append rows to a campaign's log, each with the content that its link hashes."""
         link = self._last_link(campaign)
         chained = []
         for row, content in rows:
@@ -204,7 +204,7 @@ class Labels(Connected):
             self._connection.execute(schema.label_event.insert(), chained)
 
     def _last_link(self, campaign: int) -> str:
-        """Return what the next label of a campaign follows."""
+        """Link that the next label of a campaign follows."""
         link = self._last_links.get(campaign)
         if link is None:
             link = self._connection.scalar(_LAST_LINK, {"campaign": campaign})
@@ -214,7 +214,7 @@ class Labels(Connected):
 def _insert_many(
     connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Insert rows of the same columns, as the driver takes them: several times as fast."""
+    """Insert rows with the same columns through the driver: several times as fast."""
     if connection.dialect.name == "sqlite":
         made = table.insert().compile(dialect=connection.dialect, column_keys=list(rows[0]))
         values = map(itemgetter(*(made.positiontup or ())), rows)
@@ -235,16 +235,16 @@ def _insert_many(
 
 # Chain of a log of labels: every label has a digest of itself and of the digest before it.
 #
-# What is changed, left out or put in later no longer follows from what stands before it. Whoever
-# writes every link again from that place on is not found out, unless somebody has kept a later
-# link: that of a backup, say.
+# A changed, removed or inserted label no longer follows from the one before it. Rewriting every
+# link from that place on is undetected, unless somebody has kept a later link, for example in a
+# backup.
 
-# All that a label says, and when it was told; not its number, which is another in a copy of a log.
+# All fields of a label, and its time; not its number, which differs in a copy of a log.
 _CHAINED = ("item_id", "answer", "reviewer", "told_at", "key", "late", "ruling", "comment")
 
 
 def next_link(before: str, told: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of the link before it and of what is told, in hexadecimal digits.
+    """SHA-256 of the link before it and of a label's fields, in hexadecimal digits.
 
     >>> next_link("", {"item": 7})[:8]
     '29d77365'
@@ -253,26 +253,26 @@ def next_link(before: str, told: Mapping[str, Any]) -> str:
 
 
 def follow(before: str, content: bytes) -> str:
-    """Return the link that a content has after another link."""
+    """Link of a content after another link."""
     return sha256(before.encode() + content).hexdigest()
 
 
 def first_link(campaign: int, created_at: str, settings: str) -> str:
-    """Return what the first label of a campaign follows: a digest of all that is fixed of it."""
+    """Link before the first label of a campaign: a digest of its fixed data."""
     fixed = {"campaign": campaign, "created_at": created_at, "settings": settings}
     return next_link("", fixed)
 
 
 def label_link(before: str, row: Mapping[str, Any]) -> str:
-    """Return the link of a label in a storage, given its row and the link before it."""
+    """Link of a stored label, from its row and the link before it."""
     return follow(before, label_content(row))
 
 
 def label_content(row: Mapping[str, Any]) -> bytes:
-    """Return what of a label's row its link is a digest of.
+    """Content of a label's row that its link hashes.
 
-    It is JSON. Labels of a file say nearly the same of one item after the other, so all but the
-    item is written once for many.
+    It is JSON. Labels of a file differ in little but the item, so the JSON of all other fields is
+    cached.
 
     >>> label_content(dict.fromkeys(_CHAINED, "x"))[:32]
     b'{"item_id": "x", "answer": "x", '
@@ -280,7 +280,7 @@ def label_content(row: Mapping[str, Any]) -> bytes:
     _, *further = _CHAINED
     said = _all_but_the_item(*[row[name] for name in further])
     item_id = row["item_id"]
-    # In a damaged storage it may be anything.
+    # In a damaged storage it may be of any type.
     quoted = encode_basestring_ascii(item_id) if type(item_id) is str else json.dumps(item_id)
     return f'{{"item_id": {quoted}, {said}'.encode()
 

@@ -1,9 +1,9 @@
-"""Tables, the label that one of them keeps, and the schema of a database.
+"""Tables, the label that one of them stores, and the schema of a database.
 
-Nothing in the tables is ever deleted, and labels and rounds are only appended.
+Rows are never deleted, and labels and rounds are only appended.
 
-Updated are only: the name of a campaign whose place a new one takes, which is kept under another
-name; a claim's time, when it is renewed or given back; and a token, when it is revoked.
+The only updates are: the name of a campaign that a new one replaces; the time of a claim that is
+renewed or given back; and a token that is revoked.
 """
 
 from dataclasses import KW_ONLY, dataclass, fields
@@ -41,7 +41,7 @@ version = Table(
     Column("version", Integer, primary_key=True, autoincrement=False),
 )
 
-# One row: a random text that tells this storage from others with campaigns of the same names.
+# One row: a random id that distinguishes this storage from others with equal campaign names.
 storage = Table("storage", metadata, Column("uid", String, primary_key=True))
 
 campaign = Table(
@@ -54,7 +54,7 @@ campaign = Table(
     Column("settings", Text, nullable=False),
 )
 
-# Sizes, so that SQL alone can weigh the labels of the log; what they are cut by is in the settings.
+# Sizes, so that SQL alone can weight the labels of the log; the cuts are in the settings.
 stratum = Table(
     "stratum",
     metadata,
@@ -63,8 +63,8 @@ stratum = Table(
     Column("size", BigInteger, nullable=False),
 )
 
-# The reserve: the first cards of every stratum's deck, with what reviewers see. A card is on the
-# table once a round has dealt it; until then nobody is shown it.
+# The reserve: the first cards of every stratum's deck, with what reviewers see. Reviewers see a
+# card only after a round has dealt it.
 item = Table(
     "item",
     metadata,
@@ -72,17 +72,17 @@ item = Table(
     Column("stratum", Integer, primary_key=True),
     Column("position", Integer, primary_key=True),
     Column("item_id", String, nullable=False),
-    # 1 where the classifier says yes; of several classifiers, bit k where the k-th does.
+    # 1 if the classifier says yes; of several classifiers, bit k if the k-th does.
     Column("predicted", BigInteger, nullable=False),
     Column("shown", Text, nullable=False),
-    # The impressions that it counts for; NULL where every item counts once.
+    # Impressions of the item; NULL if every item counts once.
     Column("weight", BigInteger),
     UniqueConstraint("campaign_id", "item_id"),
 )
 
-# What was dealt when: the counts per stratum, as a JSON list. With the decks' fixed order this
-# tells every card that was ever asked for. Where items have weights it counts arrivals, and an item
-# may be among them again (assay.core.weights).
+# Cards dealt in each round: the counts per stratum, as a JSON list. With the fixed order of the
+# decks, this determines every card ever dealt. If items have weights, arrivals are counted, and an
+# item may arrive again (assay.core.weights).
 round_ = Table(
     "round",
     metadata,
@@ -91,7 +91,7 @@ round_ = Table(
     Column("counts", Text, nullable=False),
 )
 
-# Who has an item before them, from when until when: seconds since 1970 by the database's clock.
+# Items claimed by reviewers, from when until when: seconds since 1970 by the database's clock.
 claim = Table(
     "claim",
     metadata,
@@ -103,7 +103,7 @@ claim = Table(
     Index("claim_of_campaign", "campaign_id", "until"),
 )
 
-# The log of labels: a row is a `StoredLabel`.
+# The log of labels: each row is a `StoredLabel`.
 label_event = Table(
     "label_event",
     metadata,
@@ -113,20 +113,20 @@ label_event = Table(
     Column("answer", String, nullable=False),
     Column("reviewer", String, nullable=False),
     Column("told_at", String, nullable=False),
-    # What a client calls this submit, so that sending it again changes nothing.
+    # A client's name for this submit, so that sending it again changes nothing.
     Column("submit_key", String, key="key"),
     Column("late", Boolean, nullable=False, server_default=false()),
     Column("ruling", Boolean, nullable=False, server_default=false()),
     Column("comment", Text, nullable=False, server_default=""),
-    # The link of the log's chain (assay.storage.labels). It has no default: an Assay that does not
-    # know of it, and still runs after an upgrade, is refused instead of leaving a gap.
+    # Link of the log's chain (assay.storage.labels). It has no default: an older Assay that still
+    # runs after an upgrade is rejected instead of leaving a gap.
     Column("chain", String, nullable=False),
     Index("label_event_of_campaign", "campaign_id", "id"),
     Index("label_event_of_submit", "campaign_id", "key", unique=True),
     sqlite_autoincrement=True,
 )
 
-# Who may use the page of a campaign. By name, because a rebased campaign has a new number.
+# Access to the page of a campaign. By name, because a rebased campaign has a new number.
 token = Table(
     "token",
     metadata,
@@ -142,7 +142,7 @@ token = Table(
 
 @dataclass(frozen=True)
 class Label:
-    """What a reviewer says of an item: from a page, a file or a program.
+    """A reviewer's label of an item: from a page, a file or a program.
 
     Attributes
     ----------
@@ -178,48 +178,48 @@ class Label:
     comment: str = ""
 
     def __post_init__(self) -> None:
-        # An answer may be of a type of its own, which databases do not know.
+        # An answer may be of its own type, which databases do not support.
         if type(self.item_id) is not str:
             object.__setattr__(self, "item_id", str(self.item_id))
         if type(self.answer) is not str:
             object.__setattr__(self, "answer", str(self.answer))
 
     def content(self) -> dict[str, Any]:
-        """Return what is said, without where it stands, be it in the log or in a file."""
+        """Fields of the label, the same in the log and in a file."""
         return dict(zip(LABEL_FIELDS, _values_of(self), strict=True))
 
 
 LABEL_FIELDS = tuple(field.name for field in fields(Label))
-"""What a label consists of. Tables, files and bundles have their columns from it."""
+"""Fields of a label. Tables, files and bundles derive their columns from them."""
 
 _values_of = attrgetter(*LABEL_FIELDS)
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredLabel(Label):
-    """A label in the log: its number there, and when it was told."""
+    """A label in the log, with its number and its time."""
 
     id: int
     told_at: str
 
 
-# The schema of a storage: made in a new database, and checked in one that is there.
+# Schema of a storage: created in a new database, and checked in an existing one.
 #
-# Schema 5 is the oldest that is opened. A later one brings a step that leads to it, in one
-# transaction with its record.
+# Schema 5 is the oldest supported. Each later schema adds a migration step, in one transaction with
+# its record.
 
 _NEWEST = sa.select(sa.func.max(version.c.version))
 
 
 def is_current(connection: sa.Connection, namespace: str | None) -> bool:
-    """Tell whether the tables are there, as this version knows them."""
+    """Whether the tables exist in the current version."""
     if not sa.inspect(connection).has_table(version.name, schema=namespace):
         return False
     return _found(connection) == SCHEMA_VERSION
 
 
 def prepare(connection: sa.Connection, namespace: str | None, uid: str | None = None) -> None:
-    """Make the tables in a new database; refuse one of somebody else or of another schema."""
+    """Create the tables in a new database; reject other databases and other schemas."""
     tables = sa.inspect(connection).get_table_names(schema=namespace)
     if not tables:
         _create_all(connection)
@@ -242,7 +242,7 @@ def prepare(connection: sa.Connection, namespace: str | None, uid: str | None = 
 
 
 def _create_all(connection: sa.Connection) -> None:
-    """Make tables and indexes, always in the same order: files with the same rows are the same."""
+    """Create tables and indexes, always in the same order, so that equal rows give equal files."""
     for table in metadata.sorted_tables:
         connection.execute(CreateTable(table))
         for index in sorted(table.indexes, key=lambda each: str(each.name)):
@@ -250,7 +250,7 @@ def _create_all(connection: sa.Connection) -> None:
 
 
 def refuse_newer(connection: sa.Connection) -> None:
-    """Raise where a newer Assay has upgraded the database, perhaps since it was opened."""
+    """Raise if a newer Assay has upgraded the database, perhaps since it was opened."""
     found = _found(connection)
     if found > SCHEMA_VERSION:
         raise StorageError(

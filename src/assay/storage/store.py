@@ -1,4 +1,4 @@
-"""The store over SQLAlchemy Core: SQLite in a file or in memory, or PostgreSQL.
+"""The store on SQLAlchemy Core: SQLite in a file or in memory, or PostgreSQL.
 
 An acknowledged label is on disk: `write` commits before it returns.
 """
@@ -27,19 +27,19 @@ from assay.storage.claims import Claims, Tokens
 from assay.storage.labels import Labels, NewLabel, clear_away, put_aside
 from assay.storage.schema import is_current, prepare, refuse_newer
 
-# One transaction on the store: the few questions that are ever asked of it, by subject.
+# One transaction on the store: its few queries, by subject.
 
 
 class Session(Campaigns, Decks, Labels, Claims, Tokens, Rows):
-    """One transaction: all that was read and written in it happened at one moment."""
+    """One transaction: all its reads and writes happen at one moment."""
 
 
-# The databases that can hold a store, and what each is told so that an acknowledged label stays.
+# Databases for a store, and the settings that make acknowledged labels durable.
 #
 # SQLite: a write-ahead log that is flushed at every commit (synchronous=FULL), and writers that
-# take the database's lock when they begin (BEGIN IMMEDIATE). PostgreSQL: commits that wait for the
-# disk, and one advisory lock that writers take when they begin. With either, what a writer has
-# read is still true when it writes.
+# take the database's lock at the start (BEGIN IMMEDIATE). PostgreSQL: commits that wait for the
+# disk, and one advisory lock that writers take at the start. With either, data that a writer has
+# read is still valid when it writes.
 
 BUSY_SECONDS = 30.0  # how long a writer waits for another one
 IN_MEMORY = "sqlite://"
@@ -49,21 +49,21 @@ _MOMENT = 0.05  # seconds
 _WRITTEN_BY = slice(92, 100)  # in the header of a file: which SQLite wrote it
 
 _NAMESPACE = "assay"  # a team's PostgreSQL may hold other tables called "campaign" or "item"
-_LOCK = 0x617373_6179  # "assay": what writers agree on
+_LOCK = 0x617373_6179  # "assay": key of the writers' lock
 _SETTINGS = sa.select(
     sa.func.set_config("synchronous_commit", "on", True),
     sa.func.set_config("lock_timeout", sa.bindparam("busy"), True),
-    # A machine that vanishes while it writes must not keep everybody else from it.
+    # A machine that vanishes while it writes must not block all others.
     sa.func.set_config("idle_in_transaction_session_timeout", "60s", True),
 )
-# One statement for both: the waiting time holds for the lock that is taken after it.
+# One statement for both: the timeout applies to the lock taken after it.
 _SETTINGS_AND_LOCK = _SETTINGS.add_columns(sa.func.pg_advisory_xact_lock(_LOCK))
-# The isolation is never left to the server's default.
+# The isolation level never depends on the server's default.
 #
-# A writer's is READ COMMITTED. The statement that takes the lock takes a snapshot before it waits:
-# under REPEATABLE READ or SERIALIZABLE that one would be the transaction's, and the writer would
-# not see what was committed while it waited. Here every later statement takes a new snapshot, and
-# nobody else writes until the lock is free again. A reader sees one moment, as SQLite has it.
+# Writers use READ COMMITTED. The statement that takes the lock takes a snapshot before it waits:
+# under REPEATABLE READ or SERIALIZABLE that snapshot would be the transaction's, and the writer
+# would miss commits made while it waited. Here every later statement takes a new snapshot, and
+# nobody else writes until the lock is free again. A reader sees one moment, as in SQLite.
 _WRITING = {"isolation_level": "READ COMMITTED", "postgresql_readonly": False}
 _READING = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
 _PATIENCE = {"connect_timeout": "10", "tcp_user_timeout": "60000"}  # s and ms, unless the URL says
@@ -72,11 +72,11 @@ _DISCREET: dict[str, Any] = {"hide_parameters": True}  # no error quotes what an
 
 @dataclass(frozen=True)
 class Backend:
-    """A database, ready to be asked.
+    """A database, ready for queries.
 
-    `name` is its URL without a password; `namespace` is where the tables are, if not where the
-    database puts them itself; `begin` begins a transaction on a connection, which has the options
-    `reading` or `writing`; `only_read` says why it cannot be written to, if it cannot.
+    `name` is its URL without a password; `namespace` is the schema of the tables, if not the
+    database's default; `begin` starts a transaction on a connection, which has the options
+    `reading` or `writing`; `only_read` is the reason why it cannot be written to, if any.
     """
 
     name: str
@@ -89,7 +89,7 @@ class Backend:
 
 
 def backend_of(url: str) -> Backend:
-    """Return the database at a URL, without asking it anything."""
+    """Database at a URL, without a connection."""
     try:
         parsed = sa.make_url(url)
         kind = parsed.get_backend_name()
@@ -124,10 +124,10 @@ def _sqlite(url: sa.URL) -> Backend:
 
 
 def _cannot_be_written(file: Path) -> str:
-    """Return why a file cannot be written to, as far as it is there: it can be read all the same.
+    """Reason why an existing file cannot be written to; it can still be read.
 
-    SQLite writes two files beside it. Where these are there already, and can be written, somebody
-    else has made them, and the folder need not be writable.
+    SQLite writes two files beside it. If these exist already and are writable, the folder need not
+    be writable.
     """
     if not file.is_file():
         return ""
@@ -140,12 +140,12 @@ def _cannot_be_written(file: Path) -> str:
 
 
 def _read_only(url: sa.URL) -> sa.URL:
-    """Return a URL by which a file is only read.
+    """URL that opens a file read-only.
 
-    Where others have it open, SQLite reads the write-ahead log with them, by the two files beside
-    the storage. Where nobody has, and there is no such log or an empty one, the file alone is all
-    that there is, and nothing need be written to read it. A log that cannot be read is never left
-    out: what was committed last would be missing without a word.
+    If other processes have it open, SQLite reads the write-ahead log through the two files beside
+    the storage. If none has, and the log is missing or empty, the file alone is complete, and can
+    be read without writing. A log that cannot be read is never ignored: the last commits would be
+    missing silently.
     """
     file = Path(url.database or "").absolute()
     log, index = (file.with_name(file.name + suffix) for suffix in _BESIDE)
@@ -168,17 +168,17 @@ def _on_connect_to_read(connection: Any, _record: object) -> None:
 
 
 def _on_sqlite_connect(connection: Any, _record: object) -> None:
-    connection.isolation_level = None  # transactions begin in _begin_sqlite, not where it guesses
+    connection.isolation_level = None  # transactions start in _begin_sqlite, not implicitly
     _write_ahead(connection)
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
 
 
 def _write_ahead(connection: Any) -> None:
-    """Let a file be read while it is written to.
+    """Allow reading a file while it is being written.
 
-    Where two processes open a file for the first time at once, one of them is refused on the spot:
-    SQLite does not wait for this lock as it does for others.
+    If two processes open a new file at the same time, one of them fails immediately: SQLite does
+    not wait for this lock as it does for others.
     """
     give_up = monotonic() + BUSY_SECONDS
     while True:
@@ -221,19 +221,19 @@ def _begin_postgresql(connection: sa.Connection, writes: bool) -> None:
 
 
 class Store:
-    """A database that holds campaigns.
+    """A database with campaigns.
 
-    `uid`: what tells a new one from others; otherwise a random text.
+    `uid`: unique id of a new storage; default: random.
     """
 
     def __init__(self, url: str, uid: str | None = None) -> None:
         self._backend = backend_of(url)
-        # What is in memory has one connection for all threads.
+        # An in-memory database has one connection for all threads.
         one_for_all = isinstance(self._backend.engine.pool, StaticPool)
         self._alone: AbstractContextManager[Any] = RLock() if one_for_all else nullcontext()
-        weakref.finalize(self, self._backend.engine.dispose)  # nobody need remember to close it
+        weakref.finalize(self, self._backend.engine.dispose)  # closing it is optional
         namespace = self._backend.namespace
-        # Whoever only looks need not wait for somebody who writes.
+        # A reader need not wait for a writer.
         with self._transaction(writes=False) as connection:
             ready = is_current(connection, namespace)
         if not ready and self._backend.only_read:
@@ -246,30 +246,30 @@ class Store:
 
     @property
     def name(self) -> str:
-        """Its URL, without a password."""
+        """URL without the password."""
         return self._backend.name
 
     @cached_property
     def uid(self) -> str:
-        """A random text that no other storage has."""
+        """Unique id of the storage."""
         with self.read() as session:
             return session.storage_uid()
 
     @contextmanager
     def read(self) -> Iterator[Session]:
-        """Open a transaction that reads."""
+        """Open a read transaction."""
         with self._transaction(writes=False) as connection:
             yield Session(connection)
 
     @contextmanager
     def write(self, waiting: Sequence[NewLabel] = ()) -> Iterator[Session]:
-        """Open a transaction that may write; it is on disk when the block has ended.
+        """Open a write transaction; it is on disk when the block has ended.
 
-        Somebody may have upgraded the database since it was opened here: what this version would
-        write then, nobody knows.
+        Raises if the database has been upgraded since it was opened: this version could write
+        invalid data.
 
-        Labels that are given can be put into the log by `Session.put_waiting`. What can be done
-        with them without the lock is done before it is taken.
+        `Session.put_waiting` can append the labels given here. As much as possible is done with
+        them before the lock is taken.
         """
         if self._backend.only_read:
             raise self._refusal("this would change it")
@@ -278,13 +278,13 @@ class Store:
             yield Session(connection)
 
     def close(self) -> None:
-        """Let go of the database."""
+        """Close the database."""
         self._backend.engine.dispose()
 
     def copy_to(self, file: Path) -> None:
-        """Copy all that is committed into a new file of SQLite, while others may write.
+        """Copy all committed data into a new SQLite file; others may write meanwhile.
 
-        Raises StorageError: where it is no SQLite; it says how PostgreSQL is copied.
+        Raises StorageError: if it is not SQLite; the error explains how to copy PostgreSQL.
         """
         if self._backend.engine.dialect.name != "sqlite":
             raise StorageError(
@@ -297,7 +297,7 @@ class Store:
             with self._transaction(writes=False) as connection:
                 target = sqlite3.connect(file)
                 try:
-                    # All pages in one step: a snapshot, for which no writer has to wait.
+                    # All pages in one step: a snapshot that does not block writers.
                     source: Any = connection.connection.driver_connection
                     source.backup(target)
                 finally:
@@ -307,7 +307,7 @@ class Store:
             raise _told(self.name, error) from error
 
     def content(self) -> bytes:
-        """Bytes of the database as a file of SQLite; the same rows give the same bytes."""
+        """Bytes of the database as a SQLite file; equal rows give equal bytes."""
         with self._transaction(writes=False) as connection:
             source: Any = connection.connection.driver_connection
             content = bytearray(source.serialize())
@@ -336,12 +336,12 @@ class Store:
                 if waiting:
                     clear_away(connection)
         except (SQLAlchemyError, engine.dialect.loaded_dbapi.Error, UnicodeDecodeError) as error:
-            # SQLite may quote bytes of a damaged file that are no text, which Python then reports.
+            # SQLite may quote bytes of a damaged file that are not text; Python then raises this.
             raise _told(self.name, error) from error
 
 
 def in_one_file(file: Path) -> None:
-    """Let a database that nobody has open be one file: a log beside it could be forgotten."""
+    """Turn a database that nobody has open into one file: a log beside it could be forgotten."""
     connection = sqlite3.connect(file)
     try:
         connection.execute("PRAGMA journal_mode=DELETE")
@@ -356,7 +356,7 @@ def open_store(url: str | None, uid: str | None = None) -> Store:
 
 @contextmanager
 def reading_stored(what: str) -> Iterator[None]:
-    """Tell what a storage holds, and nobody can have written, as a `StorageError`."""
+    """Raise `StorageError` if stored data is not as Assay writes it."""
     try:
         yield
     except AssayError:
@@ -368,7 +368,7 @@ def reading_stored(what: str) -> Iterator[None]:
         ) from error
 
 
-# What values lead to that no Assay has written, beside errors of our own.
+# Errors caused by values that no Assay has written, other than our own errors.
 _NOT_AS_WRITTEN = (
     *(ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
     *(RecursionError, MemoryError),
@@ -381,11 +381,11 @@ _DAMAGED = ("malformed", "not a database", "corrupt", "no such table", "no such 
 
 
 _FULL = ("disk is full", "No space left")
-_FULL_AT_THE_OPENING = "SQLITE_IOERR_SHMSIZE"  # told as an input/output error
+_FULL_AT_THE_OPENING = "SQLITE_IOERR_SHMSIZE"  # reported as an input/output error
 
 
 def _told(name: str, error: Exception) -> StorageError:
-    """Return in words what is the matter, by what a database says, and what helps."""
+    """Error for a database's message, with a hint."""
     cause = str(getattr(error, "orig", None) or error).strip()
     problem, safe = (
         f"the storage {name} did not do its work",

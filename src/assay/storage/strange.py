@@ -1,8 +1,8 @@
-"""Storages of strangers: rows of a SQLite file that somebody else made, read by column.
+"""Untrusted storages: rows of a SQLite file from somebody else, read by column.
 
-A database runs what its schema says: triggers, views, expressions of indexes and constraints. So a
-file is taken only if its schema is ours, word for word. It is copied into memory, and no value is
-taken that is not of its column's type.
+A database runs code in its schema: triggers, views, expressions of indexes and constraints. So a
+file is accepted only if its schema equals ours, word for word. It is copied into memory, and every
+value must have its column's type.
 """
 
 import sqlite3
@@ -16,7 +16,7 @@ from assay.errors import InputError
 from assay.storage import schema
 
 _SCHEMA = "SELECT type, name, sql FROM sqlite_schema ORDER BY type, name"
-# Functions that a schema names are not called, and nothing is written. SQLite checks what it reads.
+# Schema functions are not called, and nothing is written. SQLite checks what it reads.
 _CAREFUL = ("PRAGMA trusted_schema=OFF", "PRAGMA cell_size_check=ON", "PRAGMA query_only=ON")
 _KINDS = {sa.Boolean: bool, sa.Integer: int, sa.Double: float, sa.String: str}
 
@@ -24,8 +24,8 @@ _KINDS = {sa.Boolean: bool, sa.Integer: int, sa.Double: float, sa.String: str}
 def stored_rows(content: bytes, name: str) -> dict[str, list[dict[str, Any]]]:
     """Rows of every table of a storage, by the tables' names.
 
-    Raises InputError where it is no storage of this version, or not one that Assay has written;
-    `name` is what it calls the file.
+    Raises InputError if it is not a storage of this version, or not written by Assay; `name` is the
+    file's name in errors.
     """
     connection = sqlite3.connect(":memory:")
     try:
@@ -66,7 +66,7 @@ def _own_schema() -> dict[tuple[str, str], list[str]]:
 
 
 def _as_words(rows: Any) -> dict[tuple[str, str], list[str]]:
-    """Statements that made tables and indexes, without their white space: SQLAlchemy's choice."""
+    """CREATE statements, split into words: SQLAlchemy chooses the white space."""
     return {(str(kind), str(name)): str(sql).split() for kind, name, sql in rows}
 
 
@@ -82,7 +82,7 @@ def _rows(connection: sqlite3.Connection, table: sa.Table, name: str) -> Iterato
 
 
 def _value(column: sa.Column[Any], value: object, where: str) -> object:
-    """Value as the storage has it, of the type of its column."""
+    """Return the stored value, of the type of its column."""
     if value is None and column.nullable:
         return None
     kind = next(kind for each, kind in _KINDS.items() if isinstance(column.type, each))

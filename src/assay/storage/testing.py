@@ -1,8 +1,8 @@
-"""Contract of a store, as checks that anybody can run on their own.
+"""Contract of a store, as checks that anybody can run.
 
-A check takes a function that opens one database, empty at first, and raises `AssertionError` where
-the store falls short. `ALONE` are for every store; `TOGETHER` are for those that several processes
-may open at once, and call the function more than once.
+A check takes a function that opens one database, empty at first, and raises `AssertionError` if the
+store fails. `ALONE` are for every store; `TOGETHER` are for those that several processes may open
+at once, and call the function more than once.
 """
 
 import threading
@@ -12,10 +12,10 @@ from concurrent.futures import ThreadPoolExecutor
 from assay.storage.contract import ALONE, Check, Fresh, Opener, expect, label_of
 from assay.storage.store import Store
 
-# Checks for processes that use a store at once: threads with stores of their own here.
+# Checks for concurrent processes: here, threads with their own stores.
 
 _WRITERS, _TURNS = 4, 15
-_A_WHILE = 0.5  # seconds; what another one does meanwhile without waiting is done
+_A_WHILE = 0.5  # seconds; enough for another thread that does not wait
 _PATIENCE = 60.0
 
 
@@ -30,7 +30,7 @@ def _begin(store: Store) -> int:
 
 
 class _Poller:
-    """A reader who only ever asks for what came after the last number that it has seen."""
+    """A reader who only polls for labels after the last number seen."""
 
     def __init__(self, store: Store, key: int) -> None:
         self._store, self._key, self._last = store, key, 0
@@ -44,7 +44,7 @@ class _Poller:
 
 
 def what_is_written_outlives_the_store(opened: Opener) -> None:
-    """See that another process finds what one has written, and had ended."""
+    """Check that data written by one process is found by another after the first has ended."""
     store = opened()
     key = _begin(store)
     _say(store, key, "007")
@@ -55,7 +55,7 @@ def what_is_written_outlives_the_store(opened: Opener) -> None:
 
 
 def numbers_grow_in_the_order_of_commits(opened: Opener) -> None:
-    """See that a reader misses no label of a writer that another one has overtaken."""
+    """Check that a reader misses no label of a writer that another one has overtaken."""
     store = opened()
     key = _begin(store)
     poller = _Poller(store, key)
@@ -71,7 +71,7 @@ def numbers_grow_in_the_order_of_commits(opened: Opener) -> None:
 
 
 def many_writers_lose_nothing(opened: Opener) -> None:
-    """See that what a writer has read is still true when it writes; readers see all."""
+    """Check that what a writer has read stays valid until it writes, and readers see all."""
     store = opened()
     key = _begin(store)
     poller = _Poller(store, key)
@@ -104,7 +104,7 @@ def many_writers_lose_nothing(opened: Opener) -> None:
 
 
 def a_reader_sees_one_moment(opened: Opener) -> None:
-    """See that what is committed while a reader reads is not there for it, in part or in whole."""
+    """Check that a reader sees nothing that is committed while it reads, in part or in whole."""
     store = opened()
     key = _begin(store)
     with store.read() as session:
@@ -120,7 +120,7 @@ def a_reader_sees_one_moment(opened: Opener) -> None:
 
 
 def what_is_not_committed_is_not_seen(opened: Opener) -> None:
-    """See that readers neither wait for a writer nor see what it has not committed."""
+    """Check that readers neither wait for a writer nor see its uncommitted data."""
     store = opened()
     key = _begin(store)
     reader = opened()
@@ -131,7 +131,7 @@ def what_is_not_committed_is_not_seen(opened: Opener) -> None:
 
 
 def one_of_many_gets_the_name(opened: Opener) -> None:
-    """See that of campaigns of one name that are made at once, there is one."""
+    """Check that of several campaigns created at once with the same name, one succeeds."""
     stores = [opened() for _ in range(_WRITERS)]
 
     def create(store: Store) -> bool:
@@ -156,7 +156,7 @@ TOGETHER: tuple[Check, ...] = (
 
 
 def check_store(fresh: Fresh, *, together: bool = True) -> list[str]:
-    """Run every check, each on a database of its own, and return their names.
+    """Run every check, each on its own database, and return their names.
 
     `fresh`: makes an empty database, and returns a function that opens it: a `Store` each time.
 

@@ -1,6 +1,6 @@
-"""The web page: reviewers judge items in a browser, and the owner watches the estimate.
+"""Web page: reviewers judge items in a browser, and the owner watches the estimate.
 
-Nothing here is imported by the library; it needs the packages of the extra ``web``.
+The library imports nothing from here; this package needs the extra ``web``.
 """
 
 from collections.abc import Mapping
@@ -28,26 +28,26 @@ LOOPBACK_HOSTS = frozenset({"127.0.0.1", "localhost", "::1"})
 
 @dataclass(frozen=True)
 class Options:
-    """How a campaign is served."""
+    """Options of the server."""
 
-    # The names by which browsers may call the server, in lower case and without a port. A page
-    # elsewhere that lets its own name point here (DNS rebinding) is refused by this.
+    # Names by which browsers may call the server, in lower case and without a port. This refuses a
+    # page elsewhere that lets its own name point here (DNS rebinding).
     hosts: frozenset[str] = LOOPBACK_HOSTS
-    guidelines: str = ""  # how to judge, shown beside every item
-    # links, images: columns whose https addresses are shown as links or images; all else is shown
-    # as text.
+    guidelines: str = ""  # instructions, shown beside every item
+    # links, images: columns whose https addresses are shown as links or images; others are shown as
+    # text.
     links: tuple[str, ...] = ()
     images: tuple[str, ...] = ()
-    # The hosts that images may come from; where none is named, any.
+    # Hosts that images may come from; default: any.
     image_hosts: tuple[str, ...] = ()
-    # Where the files are that columns of images name by their paths.
+    # Folder of the image files that columns name by their paths.
     image_folder: Path | None = None
-    # How columns are shown, of `KINDS`. What is not named is shown as a conversation or as JSON
-    # where it is one, and otherwise as text.
+    # Display kinds of columns, of `KINDS`. Default: a conversation or JSON is shown as such,
+    # everything else as text.
     kinds: Mapping[str, str] = field(default_factory=dict)
     lease: float = 600.0  # seconds for which an item is kept for the reviewer who was shown it
-    all_campaigns: bool = False  # owners see the other campaigns of the storage, too
-    # The token of an owner that this run has made for itself. It is kept nowhere else.
+    all_campaigns: bool = False  # owners also see the other campaigns of the storage
+    # Token of an owner, made for this run only. It is stored nowhere else.
     local_token: str | None = field(default=None, repr=False)
 
     @property

@@ -1,4 +1,4 @@
-"""Authentication: who is asking, and whether they may. `needs` guards every handler."""
+"""Authentication and authorisation. `needs` guards every handler."""
 
 import time
 from collections.abc import Awaitable, Callable
@@ -15,20 +15,20 @@ from assay.web import Options, digest_of, is_same
 from assay.web.http import read_document, render, text_in
 from assay.web.middleware import cookie_name
 
-# Requests that a page elsewhere made the browser send: they must change nothing.
+# Requests that another site can make a browser send: they must change nothing.
 
 SAFE_METHODS = frozenset({"GET", "HEAD"})
 
 
 def refuse_other_sites(request: Request) -> None:
-    """Raise where a request that may change something does not show that our own page sent it."""
+    """Raise if a request that may change something was not sent by our own page."""
     if request.method not in SAFE_METHODS and not _is_ours(request):
         raise HTTPException(403, "this was sent by a page of another site, and changed nothing")
 
 
 def _is_ours(request: Request) -> bool:
-    # Browsers set these two headers themselves; the first only where the address is one that they
-    # trust (https, or this machine). A proxy may have changed the scheme that the second names.
+    # Browsers set these two headers themselves; the first only for addresses that they trust
+    # (https, or this machine). A proxy may have changed the scheme that the second names.
     site = request.headers.get("sec-fetch-site")
     if site is not None:
         return site == "same-origin"
@@ -36,7 +36,7 @@ def _is_ours(request: Request) -> bool:
     return request.headers.get("origin", "").lower() == own.lower()
 
 
-LOCAL_OWNER = "owner"  # the name under which whoever started the server reviews
+LOCAL_OWNER = "owner"  # name under which the starter of the server reviews
 
 Role = Literal["owner", "reviewer"]
 Handler = Callable[[Request], Awaitable[Response]]
@@ -46,19 +46,19 @@ _needed: dict[Handler, Role] = {}
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody with a valid token."""
+    """Person with a valid token."""
 
     name: str
     role: Role
 
 
-_A_MOMENT = 0.5  # seconds for which a look at a token is good
+_A_MOMENT = 0.5  # seconds for which a check of a token is valid
 
 
 def needs(role: Role) -> Callable[[Handler], Handler]:
-    """Let only people with this role call a handler; an owner may do all that a reviewer may.
+    """Let only people with this role call a handler; an owner has all rights of a reviewer.
 
-    Inside, ``request.state.person`` is who asks.
+    The handler finds the person in ``request.state.person``.
     """
 
     def guard(handler: Handler) -> Handler:
@@ -70,7 +70,7 @@ def needs(role: Role) -> Callable[[Handler], Handler]:
                 raise HTTPException(403, f"only the {role} may do this")
             if request.method not in SAFE_METHODS:
                 await request.body()
-                if time.monotonic() - began > _A_MOMENT:  # their token may be revoked since
+                if time.monotonic() - began > _A_MOMENT:  # their token may have been revoked since
                     person = await _person_asking(request)
             request.state.person = person
             return await handler(request)
@@ -82,17 +82,17 @@ def needs(role: Role) -> Callable[[Handler], Handler]:
 
 
 def role_needed(handler: Handler) -> Role | None:
-    """Return the role that a handler needs; None where it was not guarded."""
+    """Role that a handler needs; None if it is not guarded."""
     return _needed.get(handler)
 
 
 def cookie_of(request: Request) -> str:
-    """Return what the cookie is called that holds the token."""
+    """Name of the cookie that holds the token."""
     return cookie_name(request.headers.get("host", ""))
 
 
 async def find_person(request: Request, token: str) -> Person | None:
-    """Return whose token it is, unless it is nobody's or was revoked."""
+    """Owner of a token; None if it is unknown or was revoked."""
     options: Options = request.app.state.options
     if options.local_token is not None and is_same(token, options.local_token):
         return Person(LOCAL_OWNER, "owner")
@@ -104,8 +104,8 @@ async def find_person(request: Request, token: str) -> Person | None:
 
 async def _person_asking(request: Request) -> Person:
     scheme, _, token = request.headers.get("authorization", "").partition(" ")
-    # Only a program can send this header: no page elsewhere makes a browser do it. Other schemes
-    # are the business of a proxy with passwords of its own, which browsers then send to us, too.
+    # Only a program can send this header: no other site makes a browser do it. Other schemes belong
+    # to a proxy with passwords of its own, which browsers then send to us, too.
     by_header = scheme.lower() == "bearer"
     token = token.strip() if by_header else request.cookies.get(cookie_of(request), "")
     person = await find_person(request, token) if token else None
@@ -122,16 +122,16 @@ async def _person_asking(request: Request) -> Person:
 
 _SEE_OTHER = 303
 _LONGEST_TOKEN = 200
-_A_MONTH = 30 * 86_400  # seconds; a token that is revoked opens nothing from then on, cookie or not
+_A_MONTH = 30 * 86_400  # seconds; a revoked token opens nothing from then on, cookie or not
 
 
 async def show(request: Request) -> Response:
-    """Show the form; a script also sends what stands behind # in the address."""
+    """Show the form; a script also sends the fragment (#) of the address."""
     return render(request, "login.html")
 
 
 async def log_in(request: Request) -> Response:
-    """Set the cookie, where the token is valid."""
+    """Set the cookie, if the token is valid."""
     refuse_other_sites(request)
     token = text_in(await read_document(request), "token", at_most=_LONGEST_TOKEN)
     person = await find_person(request, token)
@@ -160,7 +160,7 @@ async def log_out(request: Request) -> Response:
 
 @needs("reviewer")
 async def home(request: Request) -> Response:
-    """Go where this person works."""
+    """Redirect to the person's own page."""
     return RedirectResponse(_home(request.state.person), _SEE_OTHER)
 
 

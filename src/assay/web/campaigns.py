@@ -1,4 +1,4 @@
-"""All campaigns of a storage on one page, for owners where the server lets them see it."""
+"""All campaigns of a storage on one page, for owners if the server allows it."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,15 @@ from starlette.routing import Route
 from assay.campaign import Campaign
 from assay.errors import AssayError
 from assay.labelling import find_campaign, listed_names
-from assay.results import Estimate, ends_text, metric_name, printable, state_text, value_text
+from assay.results import (
+    Estimate,
+    done_words,
+    ends_text,
+    metric_name,
+    printable,
+    state_text,
+    value_text,
+)
 from assay.storage import Store
 from assay.web import Options
 from assay.web.auth import needs
@@ -21,7 +29,7 @@ _MOST = 100  # the newest; `assay status` lists all
 
 @dataclass(frozen=True)
 class Metric:
-    """A metric of a campaign as it is read."""
+    """Metric of a campaign, for people."""
 
     name: str
     value: str
@@ -31,7 +39,7 @@ class Metric:
 
 @dataclass(frozen=True)
 class Row:
-    """A campaign as it stands; `problem` says why that cannot be told."""
+    """State of a campaign; `problem` is the reason if it is unknown."""
 
     name: str
     question: str = ""
@@ -43,7 +51,7 @@ class Row:
 
 @needs("owner")
 async def show_campaigns(request: Request) -> Response:
-    """Return the page: with this campaign alone, where the server does not show others."""
+    """Page of the campaigns; only this one if the server does not show others."""
     options: Options = request.app.state.options
     counter: Counter = request.app.state.counter
     only = None if options.sees_all else counter.name
@@ -65,7 +73,7 @@ def _row(store: Store, name: str) -> Row:
         answers = len(campaign.answers())
     except AssayError as error:
         return Row(printable(name), problem=printable(error.problem))
-    stopped = next(iter(estimates.values())).stopped or ""
+    stopped = done_words(estimates.values())
     metrics = tuple(_metric(each) for each in estimates.values())
     question = printable(campaign.settings.question)
     return Row(printable(name), question, answers, stopped, metrics)

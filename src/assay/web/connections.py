@@ -1,7 +1,7 @@
-"""Connections of a server: how many there may be, and how long each may keep it waiting.
+"""Connections of a server: their number, and how long each may keep it waiting.
 
-Uvicorn counts and times requests. A client that never finishes one is in none of its limits, and
-keeps a file of the process open: with enough of them the process has no file left, for anybody.
+Uvicorn counts and times requests. A client that never finishes one is outside its limits, and keeps
+a file of the process open: enough of them leave the process without files.
 """
 
 import asyncio
@@ -23,34 +23,33 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 log = logging.getLogger("assay.web")
 
-_USUAL_FILES = 1024  # where the system does not say how many a process may have open
+_USUAL_FILES = 1024  # if the system does not tell how many a process may have open
 _OWN_FILES = 192  # for SQLite, threads that read static files, predictions, and closing connections
 _MOST_CONNECTIONS = 2000
-_BURST = 16  # connections that may come, go, or be told that there is no room, at a time
+_BURST = 16  # connections that may come, go, or be refused at a time
 _SWEEP_SECONDS = 1.0
-_NEW_SECONDS = 1.0  # in which a client has not yet kept anybody waiting
+_NEW_SECONDS = 1.0  # for which a client has not yet kept anybody waiting
 _PIECE = 16 * 1024  # bytes
 
-# A client is waited for while it sends headers or a body, or does not read its answer. While the
+# The server waits for a client that sends headers or a body, or does not read its answer. While the
 # server works it is `busy`; between requests it is `idle`, for as long as uvicorn's keep-alive.
 Phase = Literal["headers", "body", "reading", "idle", "busy"]
 
 
 @dataclass(frozen=True)
 class Limits:
-    """What a server grants to clients."""
+    """Limits of a server for its clients."""
 
-    connections: int  # how many may be open at a time
-    # header_seconds, body_seconds: in which the headers and the body of a request must have
-    # arrived.
+    connections: int  # that may be open at a time
+    # header_seconds, body_seconds: time limits for the headers and the body of a request.
     header_seconds: float = 10.0
     body_seconds: float = 20.0
-    # Bytes of a body that give it a further second: a large file may take longer.
+    # Bytes of a body that add a further second: a large file may take longer.
     body_rate: float = 4096.0
     reading_seconds: float = 30.0  # for which a client may leave an answer unread
 
     def seconds(self, phase: Phase, received: int) -> float:
-        """Return how long a phase may take, of which so many bytes have arrived."""
+        """Seconds that a phase may take after `received` bytes."""
         match phase:
             case "headers":
                 return self.header_seconds
@@ -62,7 +61,7 @@ class Limits:
 
 
 def most_connections(files: int) -> int:
-    """Return how many connections a process may hold that may have so many files open.
+    """Return the number of connections for a process that may have so many files open.
 
     >>> [most_connections(files) for files in (128, 1024, 1_048_576)]
     [64, 832, 2000]
@@ -71,7 +70,7 @@ def most_connections(files: int) -> int:
 
 
 def files_allowed() -> int:
-    """Return how many files this process may have open (``ulimit -n``)."""
+    """Return the number of files that this process may have open (``ulimit -n``)."""
     if sys.platform == "win32":
         return _USUAL_FILES
     import resource
@@ -86,7 +85,7 @@ class Connections:
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
         self._protocols: set[LimitedProtocol] = set()
-        self._coming = 0  # accepted, and not among the protocols yet
+        self._coming = 0  # accepted, and not yet among the protocols
         self._closing: set[LimitedProtocol] = set()
         self._refused: deque[socket.socket] = deque()
         self._told: Counter[str] = Counter()
@@ -94,14 +93,14 @@ class Connections:
 
     @property
     def can_accept(self) -> bool:
-        """Whether to take the next one now, or when those that come and go have done so."""
+        """Whether to accept the next one now, or after those that come and go."""
         return len(self._closing) < _BURST and self._coming < _BURST
 
     def admit(self, accepted: socket.socket) -> bool:
-        """Tell whether there is room for a connection; else it is answered, and closed.
+        """Whether there is room for a connection; otherwise it is answered, and closed.
 
-        Where there is none, the client that has kept the server waiting for longest makes it;
-        those in the middle of a request go before those between two, but for the newest.
+        If the server is full, the client that has kept it waiting for longest makes room. Those in
+        the middle of a request are closed first, unless they are new.
         """
         if len(self._protocols) + self._coming >= self.limits.connections:
             waiting = [each for each in self._protocols - self._closing if each.phase != "busy"]
@@ -117,10 +116,10 @@ class Connections:
         return True
 
     def refuse(self, accepted: socket.socket, *, at_once: bool = False) -> None:
-        """Answer a connection that there is no room for.
+        """Answer a connection without room for it.
 
-        Unless it must be at once, it is closed a moment later: a client that is still sending
-        would otherwise see an error, and not the answer.
+        Unless `at_once`, it is closed a moment later: a client that is still sending would
+        otherwise see an error, and not the answer.
         """
         self._told["refused"] += 1
         accepted.setblocking(False)
@@ -132,7 +131,7 @@ class Connections:
         self._begin_to_sweep()
 
     def let_go(self, but: int = 0) -> None:
-        """Close all that were refused but the newest."""
+        """Close all refused connections except the newest."""
         while len(self._refused) > but:
             self._refused.popleft().close()
 
@@ -147,7 +146,7 @@ class Connections:
         self._closing.discard(protocol)
 
     def end(self, protocol: "LimitedProtocol", status: HTTPStatus, why: str) -> None:
-        """Close a connection, with an answer where a request waits for one."""
+        """Close a connection, with an answer if a request waits for one."""
         self._told[why] += 1
         self._closing.add(protocol)
         protocol.answer_and_abort(status)
@@ -167,17 +166,17 @@ class Connections:
             told = ", ".join(f"{count:,} {what}" for what, count in sorted(self._told.items()))
             log.warning("connections: %s (at most %d)", told, self.limits.connections)
             self._told.clear()
-        self._coming = 0  # if one was lost on its way, it is not waited for
+        self._coming = 0  # a lost connection is not waited for
         self._sweeping = False
         if self._protocols:
             self._begin_to_sweep()
 
 
 class Listener(socket.socket):
-    """A listening socket that takes no more connections than the process can hold.
+    """Listening socket that accepts no more connections than the process can hold.
 
-    Asyncio takes as many as have come, all at once, before it tells a protocol of the first; and
-    where the process has no file left, it logs as many tracebacks, every second.
+    Asyncio accepts all waiting connections at once, before it tells a protocol of the first. If the
+    process has no file left, it logs as many tracebacks, every second.
     """
 
     connections: Connections
@@ -185,7 +184,7 @@ class Listener(socket.socket):
 
     @classmethod
     def of(cls, listening: socket.socket, limits: Limits | None = None) -> "Listener":
-        """Return a socket in place of one that listens, within the limits of this process."""
+        """Replace a listening socket by one within the limits of this process."""
         listener = cls(fileno=listening.detach())
         limits = limits or Limits(most_connections(files_allowed()))
         listener.connections = Connections(limits)
@@ -193,7 +192,7 @@ class Listener(socket.socket):
         return listener
 
     def accept(self) -> tuple[socket.socket, Any]:
-        """Return the next connection; raise BlockingIOError where there is none to take now."""
+        """Accept the next connection; raise BlockingIOError if there is none to take now."""
         if not self.connections.can_accept:
             raise BlockingIOError
         try:
@@ -216,9 +215,9 @@ class Listener(socket.socket):
             self._spare = -1
 
     def _refuse_with_spare(self) -> None:
-        """Answer a connection by the file that was kept back for it.
+        """Answer a connection with the file that was reserved for it.
 
-        Left where it is, it would wake the server again and again.
+        Left waiting, it would wake the server again and again.
         """
         os.close(self._spare)
         self._spare = -1
@@ -240,15 +239,15 @@ class LimitedProtocol(H11Protocol):
         self.limited_by.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Make room."""
+        """Release the connection's place."""
         self.limited_by.remove(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Take what a client sends.
+        """Take a client's data.
 
-        In pieces, as h11 limits only headers that are not whole yet: what comes at once could
-        hold a hundred thousand of them.
+        In pieces, because h11 limits only incomplete headers: a single chunk could hold a hundred
+        thousand of them.
         """
         for start in range(0, len(data), _PIECE):
             super().data_received(data[start : start + _PIECE])
@@ -263,27 +262,27 @@ class LimitedProtocol(H11Protocol):
         self._note_phase()
 
     def is_overdue(self, now: float) -> bool:
-        """Tell whether a client has kept the server waiting for too long."""
+        """Whether a client has kept the server waiting for too long."""
         self._note_phase()
         allowed = self.limited_by.limits.seconds(self.phase, self._received)
         return now - self.since > allowed
 
     def answer_and_abort(self, status: HTTPStatus) -> None:
-        """Close the connection now; say why where an answer is due and none has begun."""
+        """Close the connection now; send an answer if one is due and none has begun."""
         begun = self.cycle is not None and self.cycle.response_started
         if self.phase == "headers" or (self.phase == "body" and not begun):
             self.transport.write(_response(status))
         self.transport.abort()
 
     def send_400_response(self, msg: str) -> None:
-        """Refuse what is not HTTP; where an answer has begun, close the connection."""
+        """Refuse requests that are not HTTP; if an answer has begun, close the connection."""
         try:
             super().send_400_response(msg)
         except h11.LocalProtocolError:
             self.transport.close()
 
     def _unsupported_upgrade_warning(self) -> None:
-        """Log nothing: a request to speak WebSocket is answered as any other, and is no fault."""
+        """Log nothing: a WebSocket request is answered as any other, and is no fault."""
 
     def _note_phase(self) -> None:
         phase = self._find_phase()
@@ -301,7 +300,7 @@ class LimitedProtocol(H11Protocol):
 
 
 def protocol_of(connections: Connections) -> type[LimitedProtocol]:
-    """Return the protocol of one server's connections, as uvicorn wants it: a class."""
+    """Protocol of one server's connections, as uvicorn wants it: a class."""
     return type("Protocol", (LimitedProtocol,), {"limited_by": connections})
 
 
@@ -313,7 +312,7 @@ _WORDS = {
 
 
 def _response(status: HTTPStatus) -> bytes:
-    """Return a whole answer, for a connection that is closed after it."""
+    """Complete response for a connection that is closed after it."""
     words = json.dumps({"error": _WORDS[status], "details": "", "hint": ""})
     lines = (
         f"HTTP/1.1 {status.value} {status.phrase}",

@@ -1,4 +1,4 @@
-"""Dashboard: what the owner sees of a campaign, as values for a template."""
+"""Dashboard: the owner's view of a campaign, as values for a template."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,6 +23,7 @@ from assay.results import (
     Paragraph,
     ReviewerRow,
     Table,
+    done_words,
     ends_text,
     goal_words,
     metric_name,
@@ -34,16 +35,16 @@ from assay.results import (
     value_text,
 )
 
-# Elements of a page that another module has written, for a template to write again.
+# Elements of a page written by another module, for a template to write again.
 #
-# Templates escape every name and text of them, as of anything else.
+# Templates escape all their names and texts, like any others.
 
-_EMPTY = "input"  # the only element here that has no end
+_EMPTY = "input"  # the only element here without an end tag
 
 
 @dataclass(frozen=True)
 class Node:
-    """An element of a page, which a template writes again with everything in it escaped."""
+    """Element of a page, which a template writes again with everything in it escaped."""
 
     tag: str
     attributes: dict[str, str]
@@ -51,7 +52,7 @@ class Node:
 
 
 class _Reader(HTMLParser):
-    """Reads the elements of a part of a page."""
+    """Parser of the elements of a page's part."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -75,7 +76,7 @@ class _Reader(HTMLParser):
 
 
 def nodes_of(part: str) -> Node:
-    """Return the elements of a part of a page, under one without a name."""
+    """Elements of a page's part, under one without a name."""
     reader = _Reader()
     reader.feed(part)
     reader.close()
@@ -84,12 +85,12 @@ def nodes_of(part: str) -> Node:
 
 # Looks at rounds that wait for answers, whenever somebody has answered; shared by all metrics.
 _LOOKS = 30
-_PICTURES = 6  # at most; of more metrics, those that are farthest from their goals
+_PICTURES = 6  # at most; the metrics that are farthest from their goals
 
 
 @dataclass(frozen=True)
 class Heading:
-    """What the campaign is about: this does not change while people label."""
+    """Subject of the campaign, which does not change while people label."""
 
     title: str
     source: str
@@ -100,7 +101,7 @@ class Heading:
 
 @dataclass(frozen=True)
 class MetricView:
-    """One metric as it is read."""
+    """Metric, for people."""
 
     name: str
     value: str
@@ -109,14 +110,14 @@ class MetricView:
 
     @classmethod
     def of(cls, estimate: Estimate) -> Self:
-        """Return an estimate as it is read."""
+        """View of an estimate."""
         ends = "[{}, {}]".format(*ends_text(estimate))
         return cls(printable(estimate.name), value_text(estimate), ends, estimate)
 
 
 @dataclass(frozen=True)
 class Part:
-    """A section of the page: a title, and a document as elements."""
+    """Section of the page: a title, and a document as elements."""
 
     title: str
     node: Node
@@ -124,23 +125,23 @@ class Part:
 
 @dataclass(frozen=True)
 class Dashboard:
-    """How a campaign stands."""
+    """State of a campaign."""
 
-    sentence: str  # what is known, for people who want no details
+    sentence: str  # summary for people who want no details
     metrics: Sequence[MetricView]
-    stopped: str | None  # why no more labels are needed
-    met: bool  # whether that is what was wanted, and not only the end of the budget
-    # Items that have an answer; `unjudged` counts those that could not be judged, by why.
+    stopped: str | None  # reason why no more labels are needed
+    met: bool  # whether the goal is met, and not only the budget spent
+    # Number of items with an answer; `unjudged` counts those that could not be judged, by reason.
     answers: int
     budget: int | None
     outlook: Outlook
-    pace: Pace | None  # how fast people label; None where too few labels tell
+    pace: Pace | None  # pace of labelling; None if there are too few labels
     unjudged: Mapping[str, int]
     disputes: int
-    begun: int | None  # items that wait for a further reviewer; None where every item is for one
-    trouble: str  # why reviewers can get no more items, where that is so
+    begun: int | None  # items that wait for a further reviewer; None if every item wants one
+    trouble: str  # reason why reviewers can get no more items, if so
     figures: Node  # the estimates of several metrics
-    curves: Node  # how the intervals of some metrics narrowed
+    curves: Node  # histories of some intervals
     parts: Sequence[Part]  # strata, confusion matrices, slices, second opinions
     confidence: float
     reviewers: Sequence[ReviewerRow]
@@ -149,7 +150,7 @@ class Dashboard:
 
 
 def heading_of(campaign: Campaign) -> Heading:
-    """Return what the campaign is about."""
+    """Subject of a campaign."""
     settings, goal = campaign.settings, campaign.settings.goal
     if not goal.single:
         first, *others = goal.targets
@@ -166,7 +167,7 @@ def heading_of(campaign: Campaign) -> Heading:
 
 
 def dashboard_of(campaign: Campaign) -> Dashboard:
-    """Return how a campaign stands."""
+    """State of a campaign."""
     settings, estimates = campaign.settings, campaign.estimates()
     labelling = campaign.desk.labelling
     answers = Counter(campaign.answers().values())
@@ -176,7 +177,7 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
     return Dashboard(
         sentence=" ".join((*_answer(campaign), plain_words(estimates))),
         metrics=[MetricView.of(each) for each in estimates.rows],
-        stopped=stopped,
+        stopped=done_words(estimates.values()) or None,
         met=stopped is not None and all(_is_met(each, at_least) for each in estimates.values()),
         answers=answers.total(),
         budget=budget,
@@ -197,23 +198,23 @@ def dashboard_of(campaign: Campaign) -> Dashboard:
 
 
 def _answer(campaign: Campaign) -> list[str]:
-    """Return the answer of a campaign for a threshold, in words."""
+    """Answer of a campaign for a threshold, in words."""
     if campaign.settings.goal.threshold_for is None:
         return []
     return [f"{campaign.threshold()}."]
 
 
 def _nodes(blocks: Iterable[Block]) -> Node:
-    """Return blocks as elements; matrices are for the report, which is wider."""
+    """Blocks as elements; matrices are for the report, which is wider."""
     read = [each for each in blocks if not (isinstance(each, Table) and each.is_picture)]
     return nodes_of(blocks_of(read, "dashboard"))
 
 
 def _documents(campaign: Campaign) -> Iterator[Document]:
-    """Yield what is shown below the estimates."""
+    """Yield the documents below the estimates."""
     settings = campaign.settings
     yield _strata(campaign)
-    if not (settings.is_binary or settings.classes.multilabel):
+    if settings.classes.has_matrix:
         for name in whose_classes(settings.strata):
             yield campaign.confusion(name).document()
     yield from _slices(campaign)
@@ -240,19 +241,19 @@ def _strata(campaign: Campaign) -> Document:
 def _slices(campaign: Campaign) -> Iterator[Document]:
     """Yield the metric by every column that was named for slices."""
     if all(target.minus is not None for target in campaign.settings.goal.targets):
-        return  # of differences there are no slices
+        return  # differences have no slices
     for column in campaign.settings.source.slices:
         try:
             found = campaign.slices(column)
         except DesignError:
             continue
-        # What a note says after ";" is how a program would ask otherwise.
+        # The part of a note after ";" is advice for programs.
         notes = tuple(note.partition(";")[0] for note in found.notes)
         yield replace(found, notes=notes).document()
 
 
 def _curves(campaign: Campaign, estimates: Estimates) -> Iterator[Figure]:
-    """Yield how intervals narrowed, of the metrics that are farthest from their goals."""
+    """Yield the histories of the intervals farthest from their goals."""
     history = history_in(campaign.desk.labelling, unfinished=_LOOKS // len(estimates))
     farthest = sorted(estimates.rows, key=attrgetter("distance"), reverse=True)[:_PICTURES]
     for each in estimates.rows:

@@ -1,4 +1,4 @@
-"""Requests and responses: JSON checked, pages and errors."""
+"""Requests and responses: checked JSON, pages and errors."""
 
 import logging
 import sqlite3
@@ -20,7 +20,7 @@ from assay.labelling import LONGEST_COMMENT, Settings
 from assay.storage import Label
 from assay.web import Options
 
-# JSON requests, checked before anything else sees them.
+# JSON requests, checked before anything else reads them.
 
 _MOST_SUBMITS = 100
 _LONGEST_KEY = 100
@@ -29,7 +29,7 @@ _LISTED = 12  # words in an error
 
 
 async def read_document(request: Request) -> Mapping[str, Any]:
-    """Return the JSON object that a request holds, in texts that every storage can keep."""
+    """Read a request's JSON object; its texts can be stored everywhere."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise HTTPException(415, "send JSON, with the header Content-Type: application/json")
@@ -46,12 +46,12 @@ async def read_document(request: Request) -> Mapping[str, Any]:
 
 
 def refuse(problem: str) -> NoReturn:
-    """Say what is wrong with what a request holds."""
+    """Refuse a request, naming the problem."""
     raise HTTPException(422, problem)
 
 
 def text_in(document: Mapping[str, Any], name: str, *, at_most: int = _LONGEST_KEY) -> str:
-    """Return a text of the document that is not empty."""
+    """Non-empty text of the document."""
     value = document.get(name)
     if not isinstance(value, str) or not 1 <= len(value) <= at_most:
         refuse(f"{name!r} must be a text of 1 to {at_most:,} characters")
@@ -61,7 +61,7 @@ def text_in(document: Mapping[str, Any], name: str, *, at_most: int = _LONGEST_K
 def number_in(
     document: Mapping[str, Any], name: str, *, default: int, at_least: int, at_most: int
 ) -> int:
-    """Return a whole number of the document, or the default where there is none.
+    """Whole number of the document; default: `default`.
 
     `document`: the request's JSON.
     """
@@ -72,7 +72,7 @@ def number_in(
 
 
 def word_in(document: Mapping[str, Any], name: str, words: Collection[str]) -> str:
-    """Return one of the known words."""
+    """One of the known words."""
     value = document.get(name)
     if not isinstance(value, str) or value not in words:
         more = ", ..." if len(words) > _LISTED else ""
@@ -81,19 +81,19 @@ def word_in(document: Mapping[str, Any], name: str, words: Collection[str]) -> s
 
 
 def item_in(document: Mapping[str, Any], settings: Settings) -> Id:
-    """Return the id of the item that the document is about."""
+    """Id of the document's item."""
     text = text_in(document, "item", at_most=_LONGEST_ID)
     try:
         item = settings.item_id(text)
     except ValueError:
         refuse("'item' must be the id of an item, as it was sent")
-    if str(item) != text:  # "07" and "7" are different items, even where ids are integers
+    if str(item) != text:  # "07" and "7" are different items, even if ids are integers
         refuse("'item' must be the id of an item, as it was sent")
     return item
 
 
 def comment_in(document: Mapping[str, Any]) -> str:
-    """Return what was written beside an answer; empty where nothing."""
+    """Comment on an answer; empty if there is none."""
     value = document.get("comment", "")
     if not isinstance(value, str) or len(value) > LONGEST_COMMENT:
         refuse(f"'comment' must be a text of at most {LONGEST_COMMENT:,} characters")
@@ -101,7 +101,7 @@ def comment_in(document: Mapping[str, Any]) -> str:
 
 
 def labels_in(document: Mapping[str, Any], settings: Settings) -> list[Label]:
-    """Return the answers that a page has sent."""
+    """Answers sent by a page."""
     given = document.get("submits", [])
     if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
         refuse("'submits' must be a list of objects with key, item, answer and perhaps comment")
@@ -126,17 +126,17 @@ def _no_number(name: str) -> NoReturn:
 
 
 def make_templates() -> Environment:
-    """Return the templates. What a template forgets to be given is an error, not an empty text."""
+    """Templates; a missing value is an error, not an empty text."""
     return Environment(
         loader=PackageLoader("assay.web"), autoescape=True, undefined=StrictUndefined
     )
 
 
 def render(request: Request, template: str, *, status: int = 200, **values: object) -> Response:
-    """Return a page.
+    """Response with a page.
 
-    Every template has `request`, `person` (None before logging in) and `campaign_name` (None
-    before logging in, too: a name may tell what a campaign is about).
+    Every template has `request`, `person` (None before logging in) and `campaign_name` (also None
+    before logging in: a name may tell what a campaign is about).
     """
     person = getattr(request.state, "person", None)
     request.state.person = person
@@ -168,9 +168,9 @@ _WORDS = {
 def respond(
     request: Request, status: int, problem: str, *, details: str = "", hint: str = ""
 ) -> Response:
-    """Return an error as whoever asks can read it; without a valid token, where to log in."""
+    """Error as JSON or page; without a valid token, a link to the login."""
     told = {"error": problem, "details": details, "hint": hint}
-    # A file's text that is quoted may hold half a surrogate pair, which cannot be sent.
+    # Quoted text of a file may contain half a surrogate pair, which cannot be sent.
     told = {name: text.encode("utf-8", "backslashreplace").decode() for name, text in told.items()}
     if _wants_json(request):
         response: Response = JSONResponse(told, status)
@@ -207,7 +207,7 @@ async def _assay_error(request: Request, error: Exception) -> Response:
 
 
 async def _storage_error(request: Request, error: Exception) -> Response:
-    # What a database says may quote what it was given, so only SQLite's fixed words are logged.
+    # A database's message may quote its input, so only SQLite's fixed words are logged.
     cause = getattr(error.__cause__, "orig", None) or error.__cause__ or error
     words = f": {cause}" if isinstance(cause, sqlite3.Error) else ""
     log.error("storage trouble: %s%s", type(cause).__name__, words)
@@ -224,7 +224,7 @@ async def _crash(request: Request, _error: Exception) -> Response:
 
 
 async def _hung_up(_request: Request, _error: Exception) -> Response:
-    return Response(status_code=400)  # nobody will read it; it is for the log
+    return Response(status_code=400)  # not read by anybody; it is for the log
 
 
 EXCEPTION_HANDLERS: dict[type[Exception], ExceptionHandler] = {

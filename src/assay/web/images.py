@@ -1,7 +1,7 @@
 """Images in items: from hosts that the owner names, in the value itself, or from a folder here.
 
-A browser that loads an image from elsewhere tells that place who looks at which item, and when. So
-nothing is loaded but from where the owner has said, and the page's policy says the same.
+A browser that loads an image from elsewhere tells that host who looks at which item, and when. So
+images are loaded only from places named by the owner, and the page's policy says the same.
 """
 
 import re
@@ -31,12 +31,12 @@ _KINDS = {
     b"GIF89a": "image/gif",
 }
 
-# Of this process: a reviewer can ask for the files of items that they were shown, and for no other.
+# Key of this process: a reviewer can request only the files of items that they were shown.
 _KEY = secrets.token_bytes(32)
 
 
 def image_address(text: str, options: Options) -> str | None:
-    """Return where a page loads an image from; None where a text is none that may be shown.
+    """Address of an image for a page; None if it may not be shown.
 
     >>> image_address("https://a.example/1.png", Options())
     'https://a.example/1.png'
@@ -54,7 +54,7 @@ def image_address(text: str, options: Options) -> str | None:
 
 
 def is_https(text: str) -> bool:
-    """Tell whether a text is an https address, written so that nobody can take it for another.
+    """Whether a text is an unambiguous https address.
 
     >>> [is_https(text) for text in ("https://a.example/x", "http://a.example", "https://u@a.b")]
     [True, False, False]
@@ -73,7 +73,7 @@ def _proof(text: str) -> str:
 
 
 def _file(folder: Path, text: str) -> Path | None:
-    """Return the file that a text names, if it lies in the folder, links followed."""
+    """File that a text names, if it is in the folder after following links."""
     if not text or "\x00" in text:
         return None
     try:
@@ -85,7 +85,7 @@ def _file(folder: Path, text: str) -> Path | None:
 
 
 def _read(folder: Path, text: str) -> tuple[bytes, str] | None:
-    """Return an image's bytes and what they are; None where they are no image."""
+    """Bytes and media type of an image; None if the file is not one."""
     path = _file(folder, text)
     if path is None:
         return None
@@ -104,7 +104,7 @@ def _read(folder: Path, text: str) -> tuple[bytes, str] | None:
 
 @needs("reviewer")
 async def show_image(request: Request) -> Response:
-    """Return an image of the folder, to whoever was given its address with an item."""
+    """Image of the folder, for holders of an address that came with an item."""
     options: Options = request.app.state.options
     text, proof = (request.query_params.get(name, "") for name in ("file", "proof"))
     if not text or not proof:

@@ -12,7 +12,7 @@ from assay.web.auth import needs
 from assay.web.http import read_document, text_in
 from assay.web.queue import Counter
 
-_QUIET = 4  # modules of nothing around a code, by its standard
+_QUIET = 4  # modules of empty margin around a code, by its standard
 
 
 @needs("owner")
@@ -26,7 +26,7 @@ async def invite(request: Request) -> Response:
         return make_token(campaign.desk.store, campaign.name, "reviewer", who)
 
     made = await counter.call(make)
-    # The name that the owner's browser calls the server by is one that it answers to.
+    # The server answers to the name by which the owner's browser calls it.
     address = f"{request.url.scheme}://{request.headers['host']}"
     link = f"{address}/login#{made.token}"
     return JSONResponse(
@@ -41,9 +41,9 @@ async def invite(request: Request) -> Response:
 
 
 def qr_of(text: str) -> dict[str, Any] | None:
-    """Return a text as a QR code: its width in modules, and its dark ones as the path of an SVG.
+    """QR code of a text: its width in modules, and the dark ones as an SVG path.
 
-    None where the package for it is not installed.
+    None if the package for it is not installed.
 
     >>> code = qr_of("https://labels.example/login#abc")
     >>> code["size"], code["path"][:8]

@@ -1,4 +1,4 @@
-"""Items as the pages get them: every value is a text, and how to show it."""
+"""Items as the pages get them: every value is a text, with a way to show it."""
 
 import json
 from collections.abc import Mapping
@@ -10,12 +10,12 @@ from assay.results import Item
 from assay.web import Options
 from assay.web.images import image_address, is_https
 
-_LONGEST_RICH = 200_000  # characters; what is longer is shown as it is
+_LONGEST_RICH = 200_000  # characters; longer texts are shown unchanged
 _TURN_KEYS = (("role", "content"), ("from", "value"))
 
 
 def item_json(item: Item, campaign: Campaign, options: Options) -> dict[str, Any]:
-    """Return an item for a page: nothing of it that would sway a reviewer."""
+    """Item for a page, without anything that would sway a reviewer."""
     return {
         "id": str(item.id),
         "fields": [
@@ -35,7 +35,7 @@ def _field(name: str, shown: Mapping[str, Any], options: Options) -> dict[str, s
 
 
 def kind_of(name: str, text: str, options: Options) -> str:
-    """Return how a text of a column is shown: by what the owner said of it, or by what it is.
+    """Display kind of a column's text: the owner's choice, or inferred from the text.
 
     >>> kind_of("log", '[{"role": "user", "content": "Hi"}]', Options())
     'conversation'
@@ -58,7 +58,7 @@ def kind_of(name: str, text: str, options: Options) -> str:
 
 
 def _read(text: str) -> object:
-    """Return the object or list that a text is in JSON; None where it is neither."""
+    """JSON object or list in a text; None if it is neither."""
     if not text.lstrip().startswith(("{", "[")) or len(text) > _LONGEST_RICH:
         return None
     try:
@@ -69,7 +69,7 @@ def _read(text: str) -> object:
 
 
 def is_conversation(found: object) -> bool:
-    """Tell whether a value is a list of turns: who speaks, and what they say.
+    """Whether a value is a list of turns, each with a role and content.
 
     >>> is_conversation([{"role": "user", "content": "Hi"}]), is_conversation([{"role": "user"}])
     (True, False)

@@ -31,9 +31,9 @@ _HEADERS = {
 
 
 def content_policy(*, images: bool, hosts: Sequence[str] = ()) -> str:
-    """Return what a page may load: nothing but our own files, and images where they are wanted.
+    """Content policy of a page: only our own files, and images where they are wanted.
 
-    `hosts`: where these may be; without, anywhere.
+    `hosts`: allowed hosts of images; default: any.
 
     >>> "img-src 'self' data: https:;" in content_policy(images=True)
     True
@@ -56,7 +56,7 @@ def content_policy(*, images: bool, hosts: Sequence[str] = ()) -> str:
 
 
 class SecurityHeaders:
-    """The outermost layer: whatever answers, the headers are there."""
+    """Outermost layer: adds the headers to every response."""
 
     def __init__(self, app: ASGIApp, *, images: bool, hosts: Sequence[str] = ()) -> None:
         self._app = app
@@ -68,7 +68,7 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        # Our own files hold nothing of a campaign; "no-cache" is "ask whether it has changed".
+        # Our own files contain no campaign data; "no-cache" means "ask for changes".
         is_static = scope["path"].startswith(f"{STATIC}/")
 
         async def send_with_headers(message: Message) -> None:
@@ -82,13 +82,13 @@ class SecurityHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
-# The names by which the server may be called.
+# Names by which the server may be called.
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]@/]+)(:[0-9]{1,5})?", re.ASCII)
 
 
 def host_name(header: str) -> str:
-    """Return the name in a ``Host`` header, without its port; nothing where it is not one.
+    """Name in a ``Host`` header, without its port; empty if invalid.
 
     >>> host_name("LocalHost:8000"), host_name("[::1]:8000"), host_name("a@b")
     ('localhost', '::1', '')
@@ -98,9 +98,9 @@ def host_name(header: str) -> str:
 
 
 def cookie_name(header: str) -> str:
-    """Return what the cookie is called on a server that is called by a ``Host`` header.
+    """Name of the cookie on a server with a ``Host`` header.
 
-    Browsers keep one cookie of a name for all ports of a host: without the port in the name, two
+    Browsers keep one cookie of a name for all ports of a host. Without the port in the name, two
     servers on one machine would log each other's people out.
 
     >>> cookie_name("localhost:8000"), cookie_name("labels.example.org")
@@ -112,10 +112,10 @@ def cookie_name(header: str) -> str:
 
 
 class HostList:
-    """Refuse requests for other names.
+    """Refuse requests for other host names.
 
-    Otherwise a page elsewhere could let its own name point to this address (DNS rebinding), and
-    the browser would take what we serve for that page's own.
+    Otherwise a page elsewhere could let its own name point to this address (DNS rebinding), and the
+    browser would treat our responses as that page's own.
     """
 
     def __init__(self, app: ASGIApp, hosts: frozenset[str]) -> None:
@@ -134,7 +134,7 @@ class HostList:
         await self._app(scope, receive, send)
 
 
-# What a request may hold: how much is counted while it arrives, whatever its headers claim.
+# Size limits of requests, counted while they arrive, whatever the headers claim.
 
 _USUAL = 64 * 1024
 _MOST_HEADERS = 100
@@ -142,12 +142,12 @@ _UNUSUAL = {"/api/import": 10 * 1024 * 1024}
 
 
 def limit_of(path: str) -> int:
-    """Return how many bytes a request to this path may send."""
+    """Largest request body for a path, in bytes."""
     return _UNUSUAL.get(path, _USUAL)
 
 
 class BodyLimit:
-    """Refuse requests that are too large, before more of them than allowed is in memory.
+    """Refuse requests that are too large, before more than allowed is in memory.
 
     Addresses that no server should let through are refused, too: no library expects them.
     """
@@ -176,7 +176,7 @@ class BodyLimit:
             told = f"the request has {len(headers):,} headers; {_MOST_HEADERS} are allowed"
             await _refuse(scope, receive, send, 431, told)
         elif "content-length" in headers and "transfer-encoding" in headers:
-            # A proxy may have gone by the other one, and taken another's request for the rest.
+            # A proxy may have used the other header, and taken another's request for the rest.
             told = "the request gives its length in two ways: by Content-Length and in chunks"
             await _refuse(scope, receive, send, 400, told)
         elif _is_over(headers.get("content-length", "0"), at_most):
@@ -189,7 +189,7 @@ class BodyLimit:
 
 
 async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, told: str) -> None:
-    """Answer, and read nothing more from this connection."""
+    """Send an error, and read nothing more from this connection."""
     refusal = respond(Request(scope), status, told)
     refusal.headers["Connection"] = "close"
     await refusal(scope, receive, send)
@@ -200,7 +200,7 @@ def _is_over(claimed: str, at_most: int) -> bool:
     return len(digits) > len(str(at_most)) or (digits.isdecimal() and int(digits) > at_most)
 
 
-# What is logged: method, route, status and time. Never a token, an address or an item's text.
+# The log has method, route, status and time. Never a token, an address or an item's text.
 
 log = logging.getLogger("assay.web")
 
@@ -208,7 +208,7 @@ _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
 class RequestLog:
-    """Log each request by its route's template, and crashes by where they happened."""
+    """Log each request by its route's template, and crashes by their location."""
 
     def __init__(self, app: ASGIApp, templates: Mapping[Callable[..., Any], str]) -> None:
         self._app, self._templates = app, templates
@@ -238,10 +238,10 @@ class RequestLog:
 
 
 class _Crash:
-    """Tell where a crash happened, and no more.
+    """Location of a crash, and nothing more.
 
-    An exception's text may quote an item or a token, so it ends here: the server that runs us
-    would log it whole.
+    An exception's text may quote an item or a token, so it ends here: otherwise the server would
+    log all of it.
     """
 
     def __enter__(self) -> None:
@@ -266,9 +266,9 @@ _WARNINGS_A_SECOND = 5
 
 
 class LimitedHandler(logging.StreamHandler[TextIO]):
-    """Writes so many lines a second of each logger and level, and counts the others.
+    """Writes a limited number of lines a second of each logger and level, and counts the others.
 
-    Clients decide how often something is logged: whoever has no token must not fill a disk.
+    Clients decide how often something is logged: without a token, nobody should fill a disk.
     """
 
     def __init__(
@@ -290,7 +290,7 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
             super().emit(record)
 
     def close(self) -> None:
-        """Tell what was counted last."""
+        """Write the last counts."""
         self._tell_counts()
         super().close()
 

@@ -20,32 +20,32 @@ from assay.web.queue import Counter
 _A_PAGE = 50  # mistakes on one page
 _MOST_VALUES = 100  # of a slice, to choose from
 _FEW = 12  # kinds in an error
-_LONGEST = 2_000  # characters of what an item shows
+_LONGEST = 2_000  # characters of a shown value
 
 
 @dataclass(frozen=True)
 class Filters:
-    """What a page was asked for."""
+    """Filters of a page."""
 
     kind: str
     classifier: str
     slices: Mapping[str, str]
 
     def query(self, **more: object) -> str:
-        """Return the part of an address that asks for the same."""
+        """Query string with the same filters."""
         asked: list[tuple[str, object]] = [("kind", self.kind), ("classifier", self.classifier)]
         asked += [("slice", f"{column}={value}") for column, value in self.slices.items()]
         return urlencode([(name, value) for name, value in (*asked, *more.items()) if value])
 
     def mistakes(self, campaign: Campaign) -> Mistakes:
-        """Return the mistakes that pass them."""
+        """Mistakes that pass the filters."""
         return campaign.errors(
             kind=self.kind or None, where=self.slices, classifier=self.classifier or None
         )
 
 
 def _filters(request: Request, campaign: Campaign) -> Filters:
-    """Return what is asked for; only what is kept in the storage, as no page reads predictions."""
+    """Parse the filters of a request; stored columns only: pages do not read predictions."""
     names, columns = campaign.settings.strata.classifiers, campaign.settings.source.slices
     kind = request.query_params.get("kind", "")
     if kind and kind not in _kinds(campaign):
@@ -65,7 +65,7 @@ def _filters(request: Request, campaign: Campaign) -> Filters:
 
 @needs("owner")
 async def show_mistakes(request: Request) -> Response:
-    """Return the page with some of the mistakes, from the place that is asked for."""
+    """Page with some of the mistakes, from the requested place."""
     counter: Counter = request.app.state.counter
     asked = request.query_params.get("from", "")
     first = int(asked) if asked.isascii() and asked.isdecimal() and len(asked) < 9 else 1
@@ -100,7 +100,7 @@ async def show_mistakes(request: Request) -> Response:
 
 @needs("owner")
 async def export_mistakes(request: Request) -> Response:
-    """Return the mistakes as a file."""
+    """Mistakes as a file."""
     counter: Counter = request.app.state.counter
     format = request.query_params.get("format", "csv")
     if format not in MISTAKE_FORMATS:
@@ -114,14 +114,14 @@ async def export_mistakes(request: Request) -> Response:
 
 
 def _kinds(campaign: Campaign) -> dict[str, str]:
-    """Return the kinds of mistakes, as they are asked for and as people read them."""
+    """Kinds of mistakes: query values and words for people."""
     if campaign.settings.is_binary:
         return {"fp": "false positives", "fn": "false negatives"}
     return {name: printable(name) for name in campaign.settings.classes.names}
 
 
 def _choices(campaign: Campaign, filters: Filters) -> dict[str, list[str]]:
-    """Return the values of every slice that some mistake has."""
+    """Values of every slice that some mistake has."""
     every = campaign.errors(classifier=filters.classifier or None)
     columns = campaign.settings.source.slices
     return {
@@ -131,7 +131,7 @@ def _choices(campaign: Campaign, filters: Filters) -> dict[str, list[str]]:
 
 
 def _values(row: Mistake) -> dict[str, Any]:
-    """Return a mistake as the page has it: texts that UTF-8 can carry, and no book."""
+    """Values of a mistake for the page: short texts that UTF-8 can encode."""
     return {
         "id": printable(str(row.id)),
         "kind": row.kind,

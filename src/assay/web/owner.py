@@ -1,4 +1,4 @@
-"""The owner's pages: how the campaign stands, disputes that wait for a ruling, files of labels."""
+"""Owner's pages: state of the campaign, disputes that wait for a ruling, label files."""
 
 import io
 import json
@@ -42,7 +42,7 @@ from assay.web.review import BROKEN, chosen_among
 
 @needs("owner")
 async def show_dashboard(request: Request) -> Response:
-    """Return the page; what changes on it is also at /owner/live."""
+    """Dashboard page; its live part is also at /owner/live."""
     counter: Counter = request.app.state.counter
     heading, version, now = await counter.call(
         lambda campaign: (heading_of(campaign), _version(campaign), dashboard_of(campaign))
@@ -60,16 +60,16 @@ async def show_dashboard(request: Request) -> Response:
 
 
 def _version(campaign: Campaign) -> str:
-    """Return a text that changes whenever the dashboard does."""
+    """Text that changes whenever the dashboard does."""
     trouble = campaign.desk.labelling.trouble.encode("utf-8", "surrogatepass")
     return f"{campaign.desk.version}-{crc32(trouble):08x}"
 
 
 @needs("owner")
 async def show_live(request: Request) -> Response:
-    """Return what changes; or nothing, where nothing has changed since the version that is named.
+    """Live part of the dashboard; empty if unchanged since the named version.
 
-    The page asks every few seconds: while nobody answers, that costs next to nothing.
+    The page asks every few seconds: without new answers, that costs next to nothing.
     """
     counter: Counter = request.app.state.counter
     known = request.headers.get("if-none-match", "").removeprefix("W/").strip('"')
@@ -89,7 +89,7 @@ async def show_live(request: Request) -> Response:
 
 @needs("owner")
 async def show_disputes(request: Request) -> Response:
-    """Return the page with one dispute: the first, or the one at the place that is asked for."""
+    """Page with one dispute: the first, or the one at the requested place."""
     counter: Counter = request.app.state.counter
     options: Options = request.app.state.options
     asked = request.query_params.get("at", "")
@@ -111,7 +111,7 @@ async def show_disputes(request: Request) -> Response:
 
     values = await counter.call(look)
     values |= {"choices": [*values["choices"], BROKEN], "longest_comment": LONGEST_COMMENT}
-    if request.query_params.get("part") == "case":  # the page has the classes already
+    if request.query_params.get("part") == "case":  # the page already has the classes
         values["typed"] = ""
     return render(request, "disputes.html", **values)
 
@@ -129,14 +129,14 @@ def _dispute_values(dispute: Dispute, campaign: Campaign, options: Options) -> M
 
 
 def _place(settings: Settings) -> Callable[[Answer], tuple[int, str]]:
-    """Return where an answer stands among others: as on the page, and then by its text."""
+    """Sort key of answers: their order on the page, then their text."""
     known = {answer: place for place, answer in enumerate(settings.answers)}
     return lambda answer: (known.get(answer, len(known)), answer)
 
 
 @needs("owner")
 async def take_ruling(request: Request) -> Response:
-    """Record how a dispute is decided."""
+    """Record the ruling of a dispute."""
     counter: Counter = request.app.state.counter
     person: Person = request.state.person
     document = await read_document(request)
@@ -166,7 +166,7 @@ _REPORTS = {
 
 @needs("owner")
 async def export_labels(request: Request) -> Response:
-    """Return the labels as a file."""
+    """Labels as a file."""
     counter: Counter = request.app.state.counter
     chosen = _known_format(request.query_params.get("format", "csv"))
     written = await counter.aside(lambda campaign: write_labels(campaign, format=chosen))
@@ -175,7 +175,7 @@ async def export_labels(request: Request) -> Response:
 
 @needs("owner")
 async def export_report(request: Request) -> Response:
-    """Return the report as a file; reviewers are numbered in it, as it is made to be sent on."""
+    """Report as a file; reviewers are numbered in it, because it may be sent on."""
     counter: Counter = request.app.state.counter
     suffix = f".{request.query_params.get('format', 'html')}"
     if suffix not in _REPORTS:
@@ -187,7 +187,7 @@ async def export_report(request: Request) -> Response:
 
 @needs("owner")
 async def export_batch(request: Request) -> Response:
-    """Return the next items as a file; no GET, because new items may be dealt for it."""
+    """Next items as a file; not by GET, because new items may be dealt for it."""
     counter: Counter = request.app.state.counter
     form = _Form(await request.body())
     chosen = _known_format(form.text("format", "csv"))
@@ -223,7 +223,7 @@ async def take_answers(request: Request) -> Response:
 
 
 class _Form:
-    """What a form of the page has sent."""
+    """Fields of a form of the page."""
 
     def __init__(self, body: bytes) -> None:
         try:
@@ -256,7 +256,7 @@ def _known_format(name: str) -> str:
 
 
 def file_response(written: Written, name: str) -> Response:
-    """Return a file for the browser to save; what another tool needs beside it goes with it."""
+    """File for the browser to save, zipped with its configuration if it has one."""
     if written.config is None:
         response = _download(written.content, name, written.suffix, written.media_type)
     else:
@@ -272,7 +272,7 @@ def _download(content: bytes, name: str, suffix: str, media_type: str) -> Respon
 
 
 def _safe(name: str) -> str:
-    """Return a name that any disk takes, and that cannot break out of a header."""
+    """File name that is valid on any disk, and safe in a header."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_CHARACTERS].strip("-.") or "assay"
 
 
@@ -289,9 +289,9 @@ def _zip(name: str, written: Written, config: bytes) -> bytes:
 
 @needs("owner")
 async def show_curve(request: Request) -> Response:
-    """Return the page; where there is no curve, it says why.
+    """Page of the curve; without a curve, it gives the reason.
 
-    All scores are counted for it, so that it is kept until the next label.
+    All scores are counted for it, so it is kept until the next label.
     """
     counter: Counter = request.app.state.counter
     kept: dict[str, dict[str, Any]] = request.app.state.curves
@@ -308,7 +308,7 @@ async def show_curve(request: Request) -> Response:
 
 
 def _page(campaign: Campaign) -> dict[str, Any]:
-    """Return what the page shows."""
+    """Values for the page."""
     try:
         curve = campaign.curve()
     except AssayError as error:

@@ -1,7 +1,7 @@
-"""Queue of the requests for a campaign: one at a time, but what reviewers send is taken together.
+"""Queue of the requests for a campaign: one at a time, but reviewers' turns are grouped.
 
-To wait for the disk takes longer than all else that a reviewer's turn does. So all turns that wait
-are done in one transaction, and each is answered when that is on disk (group commit).
+Waiting for the disk takes longer than all other work of a reviewer's turn. So all waiting turns are
+done in one transaction, and each is answered when that is on disk (group commit).
 """
 
 import asyncio
@@ -24,14 +24,13 @@ B = TypeVar("B")
 T = TypeVar("T")
 
 _MOST = 100  # turns in a transaction: other programs wait for it, too
-_SOON = 1.0  # seconds; what fails later has waited for the storage, and would do so again
+_SOON = 1.0  # seconds; a later failure has waited for the storage, and would do so again
 
 
 class Together(Generic[A, B]):
-    """Work on all that waits at once, in a worker's thread.
+    """Work on all waiting calls at once, in a worker's thread.
 
-    `work`: takes a list, and returns a result for each; an exception is raised where it was asked
-    for.
+    `work`: takes a list, and returns a result for each; an exception is raised in its own call.
     """
 
     def __init__(
@@ -41,7 +40,7 @@ class Together(Generic[A, B]):
         self._waiting: deque[tuple[A, Future[B]]] = deque()
 
     async def call(self, given: A) -> B:
-        """Return what comes of something, when the worker has come to it."""
+        """Return the result of a call, once the worker has processed it."""
         future: Future[B] = Future()
         self._waiting.append((given, future))
         self.worker.submit(self._take)
@@ -54,7 +53,7 @@ class Together(Generic[A, B]):
             if future.set_running_or_notify_cancel():
                 taken.append((given, future))
         if not taken:
-            return  # an earlier call has taken it along
+            return  # taken along by an earlier call
         results = _result_of(self._work, [given for given, _ in taken])
         if isinstance(results, Exception):
             results = [results] * len(taken)
@@ -67,17 +66,17 @@ class Together(Generic[A, B]):
 
 @dataclass(frozen=True)
 class _Asked:
-    """A turn: what makes the request, and what is made of the answer, with the campaign."""
+    """Turn: the callables that make the request and process the answer, with the campaign."""
 
     request: Callable[[Campaign], TurnRequest]
     finish: Callable[[Campaign, Turn], Any]
 
 
 class Counter:
-    """A campaign behind one worker thread.
+    """Campaign behind one worker thread.
 
-    A campaign keeps what it has read of the storage, and is not made for several threads. Requests
-    that wait for their turn hold no thread, so that logging in never has to wait for them.
+    A campaign caches the storage, and is not thread-safe. Waiting requests hold no thread, so that
+    logging in never has to wait for them.
     """
 
     def __init__(self, campaign: Campaign) -> None:
@@ -93,36 +92,36 @@ class Counter:
 
     @property
     def name(self) -> str:
-        """The campaign's name, which a rebase does not change."""
+        """Name of the campaign, which a rebase does not change."""
         return self._campaign.name
 
     @property
     def has_curve(self) -> bool:
-        """Whether there is a threshold to move: of yes and no alone."""
+        """Whether there is a threshold to move: for yes and no only."""
         return self._campaign.settings.classes.is_yes_or_no
 
     @property
     def identity(self) -> str:
-        """What tells the campaign from others of its name, which a rebase does not change."""
+        """Identifier among campaigns of the same name, which a rebase does not change."""
         return self._campaign.desk.identity
 
     @property
     def store(self) -> Store:
-        """Where the campaign is kept; unlike the campaign, it can be used from any thread."""
+        """Store of the campaign; unlike the campaign, it can be used from any thread."""
         return self._campaign.desk.store
 
     async def find_token(self, digest: str) -> TokenRow | None:
-        """Return the token with this digest, as it is stored now: nobody has to wait for a turn."""
+        """Token with this digest, as it is stored now; without waiting for a turn."""
         return (await self._tokens.call(digest))[0]
 
     async def call(self, function: Callable[[Campaign], T]) -> T:
-        """Return what a function makes of the campaign as it stands now."""
+        """Call a function with the campaign in its current state."""
         return await asyncio.get_running_loop().run_in_executor(self._worker, self._call, function)
 
     async def aside(self, function: Callable[[Campaign], T]) -> T:
-        """Return what a function makes of another reading of the campaign: nobody waits for it.
+        """Call a function with a separate copy of the campaign, so that nobody waits.
 
-        It is for what takes long: files of labels, and reports.
+        For slow work: label files and reports.
         """
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._files, lambda: function(self._read_anew()))
@@ -130,9 +129,9 @@ class Counter:
     async def turn(
         self, request: Callable[[Campaign], TurnRequest], finish: Callable[[Campaign, Turn], T]
     ) -> T:
-        """Return what is made of a reviewer's turn, which is on disk then.
+        """Process a reviewer's turn; it is on disk afterwards.
 
-        Nobody waits for predictions that are read but a reviewer who has nothing else to do.
+        Only a reviewer who has nothing else to do waits while predictions are read.
         """
         asked = _Asked(request, finish)
         while True:
@@ -142,7 +141,7 @@ class Counter:
             await asyncio.wrap_future(self._growing)
 
     def close(self) -> None:
-        """Let the workers end when they have done what they were given."""
+        """Let the workers end after their current work."""
         for worker in (self._worker, self._tokens.worker, self._files, self._grower):
             worker.shutdown()
 
@@ -167,7 +166,7 @@ class Counter:
         except ReplacedError:
             if self._campaign.desk.is_current:
                 raise
-            self._campaign = self._read_anew()  # what took its place has its labels
+            self._campaign = self._read_anew()  # the replacement has its labels
             results = self._do(asked)
         self._grow([each[1] for each in results if not isinstance(each, Exception)])
         return results
@@ -186,9 +185,9 @@ class Counter:
         return results
 
     def _review(self, requests: list[TurnRequest]) -> list[TurnReply | Exception]:
-        """Do what is asked for, in one transaction; where that fails, each by itself.
+        """Handle requests in one transaction; if that fails, each by itself.
 
-        Nobody's request is to fail for what another one holds.
+        An invalid request must not fail the others.
         """
         if not requests:
             return []
@@ -207,7 +206,7 @@ class Counter:
         return results
 
     def _grow(self, replies: Sequence[TurnReply]) -> None:
-        """Have the predictions read, in another thread, where cards are missing or soon will be."""
+        """Read predictions in another thread, if cards are missing or soon will be."""
         if self._growing.done():
             desk = self._campaign.desk
             missing = next((reply.short for reply in replies if reply.short is not None), None)
@@ -216,14 +215,14 @@ class Counter:
             elif desk.labelling.soon_short is not None:
                 self._growing = self._grower.submit(desk.labelling.grow_early)
             elif desk.hold_for_recut():
-                # By another reading of the campaign: reviewers go on with this one until the new
-                # one has taken its place, or wait for that where the campaign bets.
+                # With a separate copy of the campaign: reviewers go on with this one until the new
+                # one has replaced it, or wait for that if the campaign bets.
                 if not desk.settings.design.bets:
                     desk.put_off_recut()
                 self._growing = self._grower.submit(self._recut, desk)
 
     def _recut(self, desk: Desk) -> None:
-        """Cut the strata anew, if the labels say so; what fails is tried again with more labels."""
+        """Cut the strata anew, if the labels say so; a failure is retried with more labels."""
         try:
             with suppress(AssayError):
                 self._read_anew().desk.recut()
@@ -233,7 +232,7 @@ class Counter:
 
 
 def _result_of(function: Callable[..., T], *given: object) -> T | Exception:
-    """Return what a function returns, or what it raises: it is raised where it was asked for."""
+    """Return the result of a function, or the exception that it raises, for the caller to raise."""
     future: Future[T] = Future()
     with _Raised(future):
         future.set_result(function(*given))
@@ -242,7 +241,7 @@ def _result_of(function: Callable[..., T], *given: object) -> T | Exception:
 
 
 class _Raised:
-    """Let a future have what is raised in the block."""
+    """Set a future's exception to the one raised in the block."""
 
     def __init__(self, future: "Future[Any]") -> None:
         self._future = future

@@ -1,4 +1,4 @@
-"""The reviewer's page, and what it sends and gets."""
+"""The reviewer's page, and its requests and replies."""
 
 import json
 import re
@@ -23,7 +23,7 @@ from assay.web.http import labels_in, number_in, read_document, render
 from assay.web.items import item_json
 from assay.web.queue import Counter
 
-# How to judge, as the owner wrote it: headings, paragraphs and lists, and no other markup.
+# Guidelines, as the owner wrote them: headings, paragraphs and lists, and no other markup.
 
 _HEADING = re.compile(r"#{1,6}\s+(.*)")
 _LISTED = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(.*)")
@@ -31,14 +31,14 @@ _LISTED = re.compile(r"\s*(?:[-*•]|\d{1,3}[.)])\s+(.*)")
 
 @dataclass(frozen=True)
 class Block:
-    """A part of the guidelines; its lines are plain text, which the template escapes."""
+    """Part of the guidelines; its lines are plain text, which the template escapes."""
 
     kind: Literal["heading", "paragraph", "list"]
     lines: tuple[str, ...]
 
 
 def guideline_blocks(text: str) -> list[Block]:
-    r"""Return the parts of a text.
+    r"""Parts of the guidelines.
 
     >>> for block in guideline_blocks("# Spam\nUnwanted\nmail.\n\n- sells\n- begs"):
     ...     print(block.kind, block.lines)
@@ -66,16 +66,16 @@ def _read(line: str) -> tuple[Literal["heading", "paragraph", "list"], str]:
     return "paragraph", line.strip()
 
 
-# What people choose among.
+# Choices of a reviewer.
 
-_MOST_BUTTONS = 9  # classes that have a button and a key each, 1 to 9; of more, a name is typed
+_MOST_BUTTONS = 9  # classes with a button and a key each, 1 to 9; with more, a name is typed
 
 
 @dataclass(frozen=True)
 class Choice:
-    """An answer that has a button, and a key.
+    """Answer with a button and a key.
 
-    `of_item` is whether it says what the item is.
+    `of_item`: whether it describes the item.
     """
 
     key: str
@@ -94,9 +94,9 @@ BROKEN = Choice("b", "Broken item", Answer.BROKEN, "it cannot be seen", False)
 
 
 def choices_of(settings: Settings) -> list[Choice]:
-    """Return the answers that have buttons, in the order in which they stand.
+    """Answers with buttons, in their order.
 
-    It is the vocabulary's, whatever a classifier says of an item.
+    The order is the vocabulary's, whatever a classifier says of an item.
     """
     classes = settings.classes
     if classes.is_yes_or_no:
@@ -116,7 +116,7 @@ def choices_of(settings: Settings) -> list[Choice]:
 
 
 def chosen_among(settings: Settings, guidelines: str) -> dict[str, Any]:
-    """Return what a page needs to let people choose, for its templates."""
+    """Values for the templates of a page with choices."""
     classes, blocks = settings.classes, guideline_blocks(guidelines)
     typed = len(classes) > _MOST_BUTTONS
     if not typed:
@@ -137,7 +137,7 @@ def chosen_among(settings: Settings, guidelines: str) -> dict[str, Any]:
 
 
 def _meaning(classes: Vocabulary, name: str) -> str:
-    """Return what is said of a class beside its key."""
+    """Text about a class, beside its key."""
     return _first_line(classes.guidelines.get(name, "")) or (_CHOSEN if classes.multilabel else "")
 
 
@@ -151,7 +151,7 @@ _NO_MORE_ITEMS = "there are no more items just now; the owner has been told"
 
 @needs("reviewer")
 async def show_page(request: Request) -> Response:
-    """Return the page. It holds no item yet: to give one out is a change, which a GET never is."""
+    """Review page. It holds no item yet: giving one out is a change, which a GET never makes."""
     counter: Counter = request.app.state.counter
     options: Options = request.app.state.options
     settings = await counter.call(lambda campaign: campaign.settings)
@@ -169,7 +169,7 @@ async def show_page(request: Request) -> Response:
 
 @needs("reviewer")
 async def take_turn(request: Request) -> Response:
-    """Record answers, renew what the page holds, and give out what to show next."""
+    """Record answers, renew the page's items, and give out the next ones."""
     counter: Counter = request.app.state.counter
     options: Options = request.app.state.options
     person: Person = request.state.person
@@ -196,17 +196,17 @@ async def take_turn(request: Request) -> Response:
     try:
         content = await counter.turn(asked, told)
     except PredictionsError:
-        # Its words tell of the predictions; the owner's page has them (`Labelling.trouble`).
+        # Its words describe the predictions; the owner's page shows them (`Labelling.trouble`).
         raise HTTPException(503, _NO_MORE_ITEMS) from None
     # Escaped to ASCII: an item may hold half a surrogate pair, which UTF-8 cannot.
     return Response(json.dumps(content), media_type="application/json")
 
 
 def _refuse_mistaken(document: Mapping[str, Any], counter: Counter, person: Person) -> None:
-    """Raise where a page speaks for somebody else, or to another campaign, than it thinks.
+    """Raise if a page was opened by another person, or for another campaign.
 
-    A page stays open when another person logs in beside it, and when another campaign is served
-    at the same address, perhaps of the same name; what waits in it must not be taken for theirs.
+    A page stays open when another person logs in beside it, and when another campaign is served at
+    the same address, perhaps with the same name; its unsent answers must not be recorded there.
     """
     for name, value, what in (
         ("campaign", counter.name, "campaign"),

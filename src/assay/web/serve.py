@@ -1,4 +1,4 @@
-"""Application of a campaign, and serving it: by which address, under which names, and to whom."""
+"""Application of a campaign, and its server: address, host names, and access."""
 
 import errno
 import html
@@ -45,9 +45,9 @@ from assay.web.middleware import (
 )
 from assay.web.queue import Counter
 
-# The application: every route, behind the layers that guard all of them.
+# Application: every route, behind the layers that guard all of them.
 
-PUBLIC = frozenset({"/login", STATIC})  # what answers without a token
+PUBLIC = frozenset({"/login", STATIC})  # paths that need no token
 
 ROUTES: tuple[Route | Mount, ...] = (
     *auth.routes,
@@ -69,7 +69,7 @@ ROUTES: tuple[Route | Mount, ...] = (
 def make_app(
     campaign: Campaign, options: Options, routes: Sequence[Route | Mount] = ROUTES
 ) -> ASGIApp:
-    """Return the page of a campaign as an ASGI application."""
+    """ASGI application of a campaign."""
     refuse_unguarded(routes)
 
     @asynccontextmanager
@@ -97,7 +97,7 @@ def make_app(
 
 
 def refuse_unguarded(routes: Sequence[Route | Mount]) -> None:
-    """Raise where somebody has added a route and forgotten to say who may use it."""
+    """Raise if a route has no access rule."""
     for route in routes:
         guarded = isinstance(route, Route) and auth.role_needed(route.endpoint) is not None
         if not guarded and route.path not in PUBLIC:
@@ -116,7 +116,7 @@ _TROUBLE = {
 
 
 def is_loopback(host: str) -> bool:
-    """Tell whether an address can be reached from this machine only.
+    """Whether an address can be reached from this machine only.
 
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("localhost")
     (True, True, True)
@@ -128,7 +128,7 @@ def is_loopback(host: str) -> bool:
 
 
 def allowed_hosts(host: str, also: Sequence[str]) -> frozenset[str]:
-    """Return the names by which browsers may call a server at an address.
+    """Names by which browsers may call a server at an address.
 
     >>> sorted(allowed_hosts("10.0.0.7", ["Labels.example.org:8000"]))
     ['10.0.0.7', 'labels.example.org']
@@ -144,7 +144,7 @@ def allowed_hosts(host: str, also: Sequence[str]) -> frozenset[str]:
 
 
 def listen(host: str, port: int, limits: Limits | None = None) -> Listener:
-    """Return a socket that listens; port 0 is any that is free."""
+    """Return the listening socket; port 0 is any that is free."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.create_server((host, port), family=family)
@@ -155,18 +155,18 @@ def listen(host: str, port: int, limits: Limits | None = None) -> Listener:
     except OSError as error:
         what, hint = _TROUBLE.get(error.errno or 0, (f"cannot be used: {error.strerror}", ""))
         raise InputError(f"{host}, port {port}, {what}", hint=hint) from None
-    # Connections inherit it. asyncio sets it only on sockets that say they are TCP, and those of
-    # `create_server` do not; without it every answer waits some 40 ms for the browser's ACK.
+    # Connections inherit it. asyncio sets it only on sockets known as TCP, and those of
+    # `create_server` are not; without it every answer waits some 40 ms for the browser's ACK.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if sys.platform == "linux":
-        # Who connects and sends nothing is left to the system, which needs no file for them; and
-        # whoever is taken has their request with them, before others can take their place.
+        # The system holds clients that connect and send nothing, which costs no file. Accepted
+        # clients have sent their request, before others can take their place.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, _DEFER_SECONDS)
     return Listener.of(listening, limits)
 
 
 def address_of(listening: socket.socket, host: str, also: Sequence[str] = ()) -> str:
-    """Return the address to type into a browser; by the first other name where `host` is none."""
+    """Address to type into a browser; if `host` is unspecified, by the first other name."""
     address = _address(host)
     called = _name(also[0]) if also and address is not None and address.is_unspecified else host
     name = f"[{called}]" if ":" in called else called
@@ -174,7 +174,7 @@ def address_of(listening: socket.socket, host: str, also: Sequence[str] = ()) ->
 
 
 def hears_proxy(host: str, proxy: str | None) -> bool:
-    """Tell whether a proxy in front of an address would be believed, as far as one can tell.
+    """Whether a proxy in front of an address would be trusted, as far as can be known.
 
     >>> hears_proxy("127.0.0.1", "127.0.0.1"), hears_proxy("0.0.0.0", "10.0.0.7")
     (True, True)
@@ -182,7 +182,7 @@ def hears_proxy(host: str, proxy: str | None) -> bool:
     (False, False)
     """
     named = [] if proxy is None else [each.strip() for each in proxy.split(",")]
-    if is_loopback(host):  # which only a proxy on this machine can reach
+    if is_loopback(host):  # only a proxy on this machine can reach it
         return any(each == "*" or is_loopback(each) for each in named)
     return bool(named)
 
@@ -190,7 +190,7 @@ def hears_proxy(host: str, proxy: str | None) -> bool:
 def run(
     campaign: Campaign, options: Options, listening: Listener, *, proxy: str | None = None
 ) -> None:
-    """Serve until somebody stops it, and log to the terminal."""
+    """Serve until interrupted, and log to the terminal."""
     log_to_terminal()
     make_server(campaign, options, listening, proxy=proxy).run(sockets=[listening])
 
@@ -198,11 +198,11 @@ def run(
 def make_server(
     campaign: Campaign, options: Options, listening: Listener, *, proxy: str | None
 ) -> uvicorn.Server:
-    """Return a server for a socket that listens."""
+    """Server for a listening socket."""
     config = uvicorn.Config(
         make_app(campaign, options),
         http=protocol_of(listening.connections),
-        loop="asyncio",  # it takes connections by `Listener.accept`
+        loop="asyncio",  # it accepts connections through `Listener.accept`
         log_config=None,
         access_log=False,
         server_header=False,
@@ -219,8 +219,8 @@ def make_server(
 def in_browser(link: str) -> Iterator[None]:
     """Open a link in the browser.
 
-    By way of a file that only its owner can read: a command line, and the token in it, can be
-    seen by everybody on this machine.
+    By way of a file that only its owner can read: a command line, and the token in it, is visible
+    to everybody on this machine.
     """
     with tempfile.TemporaryDirectory(prefix="assay-") as folder:
         page = Path(folder) / "open.html"
@@ -231,7 +231,7 @@ def in_browser(link: str) -> Iterator[None]:
 
 
 def _name(given: str) -> str:
-    """Return a name without its port, as `HostList` compares it."""
+    """Host name without its port, as `HostList` compares it."""
     if _address(given) is not None:
         return given.lower()
     name = host_name(given.strip())

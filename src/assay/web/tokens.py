@@ -1,7 +1,7 @@
-"""Tokens for people: random texts that open a campaign's page, under names that nobody mistakes.
+"""Tokens for people: random texts that open a campaign's page, under unmistakable names.
 
-Of a token only a digest is ever stored. It has 256 random bits, so that nobody guesses one, and no
-salt or slow hash is needed.
+Only a digest of a token is ever stored. A token has 256 random bits, so that nobody guesses one,
+and no salt or slow hash is needed.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ _LONGEST_NAME = 100
 
 
 def new_token() -> str:
-    """Return a new token.
+    """Return the new token.
 
     >>> len(new_token()), new_token() == new_token()
     (43, False)
@@ -30,7 +30,7 @@ def new_token() -> str:
 
 
 def digest_of(token: str) -> str:
-    """Return what is stored of a token.
+    """Return the stored digest of a token.
 
     >>> digest_of("abc")[:16]
     'ba7816bf8f01cfea'
@@ -39,13 +39,13 @@ def digest_of(token: str) -> str:
 
 
 def is_same(token: str, other: str) -> bool:
-    """Tell whether two tokens are the same, in a time that does not tell how alike they are."""
+    """Whether two tokens are equal, in constant time."""
     return compare_digest(digest_of(token), digest_of(other))
 
 
 @dataclass(frozen=True)
 class MadeToken:
-    """A token that was just made: its number, whose it is, and itself, for this once."""
+    """New token: its number, its owner, and its text, which is shown once."""
 
     number: int
     who: str
@@ -53,7 +53,7 @@ class MadeToken:
 
 
 def make_token(store: Store, campaign: str, role: str, who: str, *, option: str = "") -> MadeToken:
-    """Make a token for somebody; refuse names that could be taken for another's."""
+    """Make a token for somebody; refuse names that could be confused with another's."""
     if not who.strip() or len(who) > _LONGEST_NAME or not _is_visible(who):
         raise InputError(
             f"{who!r} is not a name",
@@ -68,9 +68,9 @@ def make_token(store: Store, campaign: str, role: str, who: str, *, option: str 
 
 
 def _refuse_mistakable(who: str, role: str, known: Mapping[str, str], option: str) -> None:
-    """Raise where a name would be taken for another's, or for no person's.
+    """Raise if a name could be taken for another's, or for no person's.
 
-    `known`: the roles of those who have a valid token, by their names.
+    `known`: roles of people with a valid token, by their names.
     """
     if _sound(who) == FROM_BEFORE:
         raise InputError(
@@ -104,7 +104,7 @@ def _refuse_mistakable(who: str, role: str, known: Mapping[str, str], option: st
         )
 
 
-# Names of roles, of programs, and of what the pages and the log call people without a name.
+# Reserved names: roles, programs, and names for unnamed people on pages and in the log.
 _RESERVED = frozenset(
     {
         *("admin", "administrator", "anonymous", "assay", "everybody", "nobody", "none", "owner"),
@@ -118,12 +118,12 @@ _INVISIBLE = re.compile(
 
 
 def _is_visible(name: str) -> bool:
-    """Tell whether every sign of a name can be seen: some letters and marks have no shape."""
+    """Whether every character of a name is visible: some letters and marks have no shape."""
     return name.isprintable() and _INVISIBLE.search(name) is None
 
 
 def _scripts(name: str) -> list[str]:
-    """Return which of three scripts that share many shapes a name has letters of.
+    """Which of three scripts with similar letters a name has letters of.
 
     >>> _scripts("Zoë"), _scripts("\u0430nn")
     (['LATIN'], ['CYRILLIC', 'LATIN'])
@@ -133,5 +133,5 @@ def _scripts(name: str) -> list[str]:
 
 
 def _sound(name: str) -> str:
-    """Return what is left of a name when it is read aloud."""
+    """Normalised form of a name, without spaces and case."""
     return "".join(unicodedata.normalize("NFKC", name).casefold().split())

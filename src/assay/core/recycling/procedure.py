@@ -1,9 +1,9 @@
 """Recycle: paper 3 as a procedure, the same in a campaign and in a simulation [1]_.
 
 The parent's yes-set is sampled first, with replacement; every other classifier's sample uses its
-labels again, and is topped up (Algorithm 1). Where a target is more than a precision, a sample of
-the parent's no-set follows for its false omission rate (section 6), which grows until the targets
-are near enough. All draws follow from the seed and the sizes of the cells, before any answer: they
+labels again, and is topped up (Algorithm 1). If a target is more than a precision, a sample of the
+parent's no-set follows for its false omission rate (section 6), which grows until the targets are
+precise enough. All draws follow from the seed and the sizes of the cells, before any answer: they
 are of places within cells, and the first place of a cell to be drawn is the first card of its deck.
 
 What the paper leaves open, and what is done here
@@ -27,34 +27,39 @@ from functools import cached_property
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.engine import Look, State
 from assay.core.estimate import Moments
 from assay.core.goal import Goal
 from assay.core.joint import JointLook
 from assay.core.metrics import METRICS
 from assay.core.procedures import Answered, Procedure, Wanted
 from assay.core.recycling.route import Route, Venn, choose_parent
-from assay.core.recycling.samples import Items, Option, Overlap, recycle
-from assay.core.recycling.sizes import covariance_of_hits, published_sizes
+from assay.core.recycling.samples import (
+    Items,
+    Option,
+    Overlap,
+    covariance_of_hits,
+    published_sizes,
+    recycle,
+)
 from assay.core.special import z_of
+from assay.core.state import Look, State
 from assay.core.stopping import Reason, hold_back
 from assay.core.strata import Strata
 from assay.core.stratify import parts_of
-from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints, one_of
 from assay.core.unjudged import movement
 from assay.core.views import views_of
 from assay.errors import DesignError
 
-_BLOCK = 1000  # draws of the no-set that are made at a time
-_FIRST = 100  # of them before their rate is believed
-_AGAIN = 10  # draws an item of the no-set, at most: hardly one is left out
-_ADDED = 2.0  # answers of each kind, in an interval's spread
+_BLOCK = 1000  # draws of the no-set at a time
+_FIRST = 100  # of them before their rate is used
+_AGAIN = 10  # draws per item of the no-set, at most: hardly one is left out
+_ADDED = 2.0  # answers of each kind added for an interval's variance
 
 
 @dataclass(frozen=True, eq=False)
 class Queue:
-    """Cards in the order in which they are dealt, and the draws that they are of."""
+    """Cards in the order in which they are dealt, and the draws that they belong to."""
 
     cells: Ints  # (cards,): the cell that each is from
     samples: tuple[Ints, ...]  # of each classifier, the parent first: the card of every draw
@@ -64,11 +69,11 @@ class Queue:
 
 @dataclass(frozen=True, eq=False)
 class Recycle(Procedure):
-    """Paper 3: samples of fixed sizes, each used again for the classifiers that follow."""
+    """Paper 3: samples of fixed sizes, each reused for the classifiers that follow."""
 
     design: Design
     goal: Goal
-    cells: Venn  # one a stratum
+    cells: Venn  # one per stratum
     seed: int
     _queues: dict[int, Queue] = field(default_factory=dict, init=False, repr=False)
 
@@ -76,7 +81,7 @@ class Recycle(Procedure):
 
     @cached_property
     def route(self) -> Route:
-        """How targets are read off the hits of every classifier and what the parent misses."""
+        """Targets as functions of the hits of every classifier and the parent's misses."""
         parent = self.design.parent or choose_parent(self.cells, self.goal)
         return Route.of(self.cells, self.goal, parent)
 
@@ -89,18 +94,17 @@ class Recycle(Procedure):
 
     @property
     def budget(self) -> int | None:
-        """The labels that there can be."""
+        """Maximum number of labels."""
         return self.goal.budget
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round; of one evaluation: each has its own draws."""
-        del shape
-        none = np.zeros_like(self.sizes)
-        start, tallies = np.zeros((), dtype=np.int64), Tallies.start(self.sizes)
-        return State(tallies, none, self.sizes, 0, start, cards=np.zeros(0, dtype=np.int64))
+        sizes = np.broadcast_to(self.sizes, (*shape, self.sizes.size))
+        state = State.start(sizes, replacement=False)
+        return replace(state, cards=np.zeros((*shape, 0), dtype=np.int64))
 
     def plan(self, state: State, wanted: Wanted) -> Ints:
-        """Return how many cards of each stratum the next round deals."""
+        """Return the number of cards of each stratum in the next round."""
         dealt = int(state.dealt.sum())
         cards = wanted.cards if wanted.budget is None else min(wanted.cards, wanted.budget - dealt)
         queue = self.queue(0)
@@ -108,41 +112,48 @@ class Recycle(Procedure):
             cells = queue.cells[: queue.hits]
         else:
             cells = self.longer_than(dealt + cards).cells
-        return np.bincount(cells[dealt : dealt + max(cards, 0)], minlength=self.sizes.size)
+        counts = np.bincount(cells[dealt : dealt + max(cards, 0)], minlength=self.sizes.size)
+        return counts.reshape(state.dealt.shape)
+
+    def at_once(self, state: State, /) -> int:
+        """Return the number of remaining cards for hits: no answer affects them."""
+        return self.queue(0).hits - int(state.dealt.sum())
 
     def fold(self, round: Answered) -> State:
-        """Return the state after a round, with its cards behind those before."""
+        """Return the state after a round, with its cards appended."""
         before = np.zeros(0, dtype=np.int64) if round.before.cards is None else round.before.cards
-        return replace(round.after, cards=np.concatenate([before, round.kinds]))
+        return replace(round.after, cards=np.concatenate([before, round.kinds], axis=-1))
 
     def look(self, state: State, budget: int | None) -> JointLook:
-        """Estimate every target, and decide whether there is a reason to stop."""
+        """Estimate every target, and decide whether to stop."""
         known = _Known.of(self, state)
         looks = tuple(self._look(t, known, state) for t in range(len(self.views)))
-        near = all(each.reason != Reason.GO_ON for each in looks)
-        reason = max((int(each.reason) for each in looks), default=0) if near else Reason.GO_ON
+        near = all((each.reason != Reason.GO_ON).all() for each in looks)
+        reason = (
+            max((int(each.reason.max()) for each in looks), default=0) if near else Reason.GO_ON
+        )
         if not near and budget is not None and state.tallies.answers >= budget:
             reason = Reason.BUDGET_SPENT
         elif not near and known.is_all:
             reason = Reason.EXHAUSTED
-        return JointLook(looks, np.asarray(int(reason)))
+        return JointLook(looks, np.full_like(state.streak, int(reason)))
 
     def streak(self, state: State, _: JointLook, /) -> Ints:
-        """Return the streak as it was: one look decides."""
+        """Return the unchanged streak: one look decides."""
         return state.streak
 
     def deals_ahead(self, _: int, /) -> bool:
-        """Tell that a round may always be dealt before the last is answered."""
+        """Return the true: a round may always be dealt before the last is answered."""
         return True
 
     def queue(self, blocks: int) -> Queue:
-        """Return the cards of all samples, with so many blocks of the no-set's."""
+        """Cards of all samples, with this many blocks of the no-set's sample."""
         if blocks not in self._queues:
             self._queues[blocks] = self._queue(blocks)
         return self._queues[blocks]
 
     def longer_than(self, cards: int) -> Queue:
-        """Return the cards with as much of the no-set's as so many take, or all there is."""
+        """Cards with as much of the no-set's sample as this many cards include, or all of it."""
         blocks = 0
         most = -(-_AGAIN * int(self.route.no) // _BLOCK) if self._misses_count else 0
         while (queue := self.queue(blocks)).cells.size <= cards and blocks < most:
@@ -185,7 +196,7 @@ class Recycle(Procedure):
         return found
 
     def _items(self, which: Bools) -> Items:
-        """Return the items of some cells: those of a cell follow on each other."""
+        """Items of some cells: those of a cell are consecutive."""
         lengths = self.cells.sizes.astype(np.int64)
         return Items((self._ends - lengths)[which], lengths[which])
 
@@ -195,7 +206,7 @@ class Recycle(Procedure):
 
     @cached_property
     def _misses_count(self) -> bool:
-        """Whether some target depends on what the parent misses."""
+        """Whether some target depends on the parent's misses."""
         return bool(self.route.needs[:, -1].any()) and self.route.no > 0
 
     def _look(self, t: int, known: "_Known", state: State) -> Look:
@@ -216,31 +227,32 @@ class Recycle(Procedure):
         low, high = max(value - reach, least), min(value + reach, most)
         is_met = (high - low) / 2 <= (goal.within or 0.0)
         met = Reason.GOAL_MET if is_met else Reason.SAMPLED
-        reason = np.asarray(int(met if is_near else Reason.GO_ON))
+        reason = np.full_like(state.streak, int(met if is_near else Reason.GO_ON))
         mine, form = self.views[t].seen(state)
         if mine.tallies.u.any():
             moved = movement(mine.tallies, form)
             reason = hold_back(reason, could_move=moved, within=goal.within, unsettled=None)
-        told = (np.asarray(value), np.asarray(min(variance, 1e9)), np.asarray(defined))
-        bounded = np.zeros(mine.tallies.N.shape, dtype=np.bool_)
-        ends = np.asarray(low), np.asarray(high)
-        return Look(Moments(*told, bounded), *ends, state.streak, reason, told[0])
+        shape, bounded = state.streak.shape, np.zeros(mine.tallies.N.shape, dtype=np.bool_)
+        told = (np.full(shape, each) for each in (value, min(variance, 1e9), defined, low, high))
+        centre, spread, is_defined, from_, to = told
+        moments = Moments(centre, spread, is_defined, bounded)
+        return Look(moments, from_, to, state.streak, reason, centre)
 
 
 @dataclass(frozen=True, eq=False)
 class _Known:
-    """What the complete rounds tell of the samples."""
+    """Estimates from the complete rounds."""
 
-    totals: Floats  # (K + 1,): the hits of every classifier, and last what the parent misses
-    complete: Bools  # (K + 1,): which of them a whole sample tells
+    totals: Floats  # (K + 1,): the hits of every classifier, and last the parent's misses
+    complete: Bools  # (K + 1,): which of them have a complete sample
     hits: Floats  # (K, K): their covariance
-    misses: float  # the variance of what the parent misses
+    misses: float  # the variance of the parent's misses
     is_all: bool  # whether there is nothing more to draw
 
     @classmethod
     def of(cls, recycled: Recycle, state: State) -> "_Known":
-        """Return it; answers of cards that could not be judged are left out of their samples."""
-        kinds = np.zeros(0, dtype=np.int64) if state.cards is None else state.cards
+        """Return the estimates; unjudgeable cards are left out of their samples."""
+        kinds = np.zeros(0, dtype=np.int64) if state.cards is None else state.cards.ravel()
         queue, route = recycled.longer_than(kinds.size), recycled.route
         answer = _by_card(queue.cells[: kinds.size], kinds)
         shares, labels = np.zeros((2, route.yes.size + 1))
@@ -262,10 +274,10 @@ class _Known:
 
 
 def _by_card(cells: Ints, kinds: Ints) -> Floats:
-    """Return the answer of every card of the queue: 1 or 0, NaN where it could not be judged.
+    """Answer of every card of the queue: 1 or 0, NaN if it could not be judged.
 
-    `kinds`, as `engine.fold` takes them, have the cards of each round in another order: the first
-    of a cell is its first card in the queue.
+    `kinds`, as in `engine.fold`, have the cards of each round in another order: the first of a cell
+    is its first card in the queue.
     """
     stratum = np.where(kinds < 0, -2 - kinds, kinds // 2)
     said = np.where(kinds < 0, np.nan, kinds % 2)
@@ -275,14 +287,14 @@ def _by_card(cells: Ints, kinds: Ints) -> Floats:
 
 
 def _share(answer: Floats, draws: Ints) -> tuple[float, int]:
-    """Return the share of yes among draws that could be judged, and how many these are."""
+    """Share of yes among judgeable draws, and their number."""
     told = answer[draws]
     told = told[~np.isnan(told)]
     return (float(told.mean()), told.size) if told.size else (0.0, 0)
 
 
 def _hits(recycled: Recycle, state: State, spread: Floats) -> Floats:
-    """Return the covariance of hits whose standard deviations are these, by the labels they share.
+    """Covariance of hits with these standard deviations, by the labels they share.
 
     The correlations are those of the cells' own rates. With ``sample`` a child's places show the
     same draw again, with the variance of half as many.
@@ -292,7 +304,7 @@ def _hits(recycled: Recycle, state: State, spread: Floats) -> Floats:
     if not taken.size:
         return found
     known, cells = state.tallies, recycled.cells
-    rates = (known.x + 0.5) / (known.n + 1.0)
+    rates = ((known.x + 0.5) / (known.n + 1.0)).ravel()
     names = tuple(recycled.route.names[k] for k in taken)
     told = replace(cells, positives=rates * cells.sizes)
     shared = covariance_of_hits(told, "recycle", names, recycled.n[taken].astype(np.float64))
@@ -304,7 +316,7 @@ def _hits(recycled: Recycle, state: State, spread: Floats) -> Floats:
 
 
 def recycle_of(design: Design, goal: Goal, strata: Strata, seed: int) -> Recycle:
-    """Return what paper 3 does for a goal, with a stratum for every cell of what is said."""
+    """Paper 3's procedure for a goal, with a stratum for every cell of predicted labels."""
     _refuse_unfit(goal, strata)
     parts = parts_of(strata)
     cells = Venn(strata.classifiers, strata.part_code, parts.size, np.zeros_like(parts.size))
@@ -315,7 +327,7 @@ def recycle_of(design: Design, goal: Goal, strata: Strata, seed: int) -> Recycle
 
 
 def _refuse_unfit(goal: Goal, strata: Strata) -> None:
-    """Raise where something is asked for that paper 3 has no samples for."""
+    """Raise for options that paper 3 has no samples for."""
     unfit = {
         "one classifier without a name": goal.single,
         "more classes than yes and no": strata.of_classes,

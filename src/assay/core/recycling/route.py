@@ -2,7 +2,7 @@
 
 Section 6 of [1]_ reduces the recalls of several classifiers to their precisions p_k and the false
 omission rate f_1 of the first, the parent. It gives no variance; here it follows by the delta
-method. Let A_k and B_k be the items that classifier k calls yes and no, T_k = p_k A_k its hits,
+method. Let A_k and B_k be the items that classifier k predicts yes and no, T_k = p_k A_k its hits,
 M = f_1 B_1 the misses of the first, and P = T_1 + M the positives among N items. Then
 
 | metric of k         | is                    |
@@ -37,16 +37,16 @@ from assay.core.types import Bools, Floats, Ints
 
 
 def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
-    """Return the metric of classifier k as a ratio in the totals (T_1, ..., T_K, M).
+    """Metric of classifier k as a ratio in the totals (T_1, ..., T_K, M).
 
-    Among what k calls yes there are T_k positives, and among what it calls no T_1 + M - T_k.
+    Among its items predicted yes there are T_k positives, among those predicted no T_1 + M - T_k.
 
-    `yes`, (K,): items that each calls yes.
+    `yes`, (K,): items that each predicts yes.
 
     >>> route_ratio("recall", 1, np.array([1000.0, 1050.0]), 11_000).b
     array([1., 0., 1.])
     """
-    called = np.zeros((2, yes.size + 1))  # the positives it calls yes, and no
+    called = np.zeros((2, yes.size + 1))  # positives among its items predicted yes, and no
     called[0, k] = 1.0
     called[1, [0, -1]] = 1.0
     called[1, k] -= 1.0
@@ -57,21 +57,21 @@ def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
 
 @dataclass(frozen=True, eq=False)
 class Venn:
-    """The cells of what classifiers say that occur, ascending; arrays of shape (C,)."""
+    """Cells of predicted labels that occur, ascending; arrays of shape (C,)."""
 
     classifiers: tuple[str, ...]
     codes: Ints  # bit k is set where classifier k says yes
     sizes: Floats
-    positives: Floats  # as far as they are known
+    positives: Floats  # as far as known
 
     def yes(self, names: Sequence[str]) -> Floats:
-        """Return 1 where a classifier says yes to a cell's items, else 0; shape (K, C)."""
+        """Return 1 where a classifier predicts yes for a cell's items, else 0; shape (K, C)."""
         bits = np.array([self.classifiers.index(name) for name in names], dtype=np.int64)
         return (self.codes >> bits[:, None] & 1).astype(np.float64)
 
 
 def choose_parent(cells: Venn, goal: Goal) -> str:
-    """Return the classifier of the goal whose yes-set has most in common with the others'.
+    """Return the classifier of the goal whose yes-set overlaps most with the others'.
 
     >>> codes, sizes = np.array([0b011, 0b100, 0b110]), np.array([1.0, 1.0, 2.0])
     >>> goal = Goal(targets=(Target("prevalence", ""),), budget=1)
@@ -83,15 +83,15 @@ def choose_parent(cells: Venn, goal: Goal) -> str:
     yes = cells.yes(names)
     both = (yes * cells.sizes) @ yes.T
     own = np.diag(both)
-    # Of sets that have nothing in common the largest: it is not empty, unless all are.
+    # Among sets without overlap the largest: it is not empty, unless all are.
     return names[max(range(len(names)), key=lambda k: (both[k].sum() - own[k], own[k]))]
 
 
 @dataclass(frozen=True, eq=False)
 class Route:
-    """How a goal's targets are read off x.
+    """A goal's targets as functions of x.
 
-    The recall of the second, from the hits of both and what the first misses.
+    The recall of the second, from the hits of both and the misses of the first.
 
     >>> recall = Target("recall", "old")
     >>> route = Route(("new", "old"), np.array([1000.0, 1050.0]), 11_000, (recall,))
@@ -100,7 +100,7 @@ class Route:
     """
 
     names: tuple[str, ...]  # the classifiers, the parent first
-    yes: Floats  # (K,): how many items each says yes to
+    yes: Floats  # (K,): number of items that each predicts yes
     N: int  # all items
     targets: tuple[Target, ...]
 
@@ -112,7 +112,7 @@ class Route:
 
     @property
     def no(self) -> float:
-        """How many items the parent says no to."""
+        """Number of items that the parent predicts no."""
         return float(self.N - self.yes[0])
 
     @property
@@ -122,13 +122,13 @@ class Route:
 
     @property
     def needs(self) -> Bools:
-        """Which entries of x each target depends on, shape (T, K + 1)."""
+        """Entries of x that each target depends on, shape (T, K + 1)."""
         return np.array([metric.counts for metric in self.metrics])
 
     def values(self, x: Floats) -> Floats:
         """Return the targets at x, (..., T).
 
-        Cut to what they can be: nothing keeps the estimate of T_k below that of P.
+        Clipped to their range: the estimate of T_k may exceed that of P.
         """
         values = np.stack([metric.value(x) for metric in self.metrics], axis=-1)
         lowest = [METRICS[target.metric].lowest for target in self.targets]

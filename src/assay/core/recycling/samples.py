@@ -1,7 +1,7 @@
 """Paper 3's samples, a parent's labels used again for a child, and their sizes and savings [1]_.
 
-A_P and A_C are the sets that parent and child call yes. Algorithm 1 turns S_P, a random sample of
-A_P, into S_C, one of A_C: S+ is what of S_P lies in A_C, S- a sample of A_C - A_P of matching
+A_P and A_C are the sets that parent and child predict yes. Algorithm 1 turns S_P, a random sample
+of A_P, into S_C, one of A_C: S+ is the part of S_P in A_C, S- a sample of A_C - A_P of matching
 size; both are mixed (Algorithm 2), filled up from the whole of A_C, and cut at n_C. A child is the
 parent of its own children: give its S_C as their S_P.
 
@@ -32,15 +32,19 @@ References
 """
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import ceil, inf
 from typing import Literal, Self, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from assay.core.goal import Goal
+from assay.core.recycling.route import Route, Venn
 from assay.core.special import z_of
-from assay.core.types import Bools, Ints, Words
+from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import DesignError, InputError, PredictionsError, did_you_mean
 
 Option = Literal["UniformSample", "UniformShuffle"]
@@ -62,7 +66,7 @@ def mix_sequence(S: Ints, option: Option, rng: np.random.Generator) -> Ints:
 
 
 def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Ints:
-    """Return that many random ids of the population, with replacement.
+    """Return the that many random ids of the population, with replacement.
 
     >>> uniform_sample(np.array([5, 6, 7]), 4, np.random.default_rng(1))
     array([6, 6, 7, 7])
@@ -71,7 +75,7 @@ def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Int
 
 
 def _places(items: int, size: int, rng: np.random.Generator) -> Ints:
-    """Return where that many draws of so many items fall, with replacement."""
+    """Places of that many draws from so many items, with replacement."""
     size = whole_number("size", size, least=0)
     if size == 0:
         return np.zeros(0, dtype=np.int64)
@@ -81,7 +85,7 @@ def _places(items: int, size: int, rng: np.random.Generator) -> Ints:
 
 
 def unknown_option(option: object) -> DesignError:
-    """Return the error that names the options there are."""
+    """Return the error that lists the valid options."""
     known = get_args(Option)
     return DesignError(
         f"unknown option {option!r}",
@@ -91,7 +95,7 @@ def unknown_option(option: object) -> DesignError:
 
 
 def whole_number(name: str, value: int, *, least: int) -> int:
-    """Return the number, or raise."""
+    """Return the validated whole number; raise if it is none."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
         raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
     return int(value)
@@ -99,14 +103,14 @@ def whole_number(name: str, value: int, *, least: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """A set of ids as ranges of them, ascending: billions take as little room as a few cells."""
+    """A set of ids as ascending ranges: billions take as little memory as a few cells."""
 
     starts: Ints
     lengths: Ints
 
     @classmethod
     def of(cls, ids: Ints) -> Self:
-        """Return the set of these ids, which ascend."""
+        """Return the set of these ascending ids."""
         return cls(ids, np.ones_like(ids))
 
     @cached_property
@@ -115,11 +119,11 @@ class Items:
 
     @property
     def size(self) -> int:
-        """How many there are."""
+        """Number of ids."""
         return int(self._ends[-1]) if self.lengths.size else 0
 
     def draw(self, size: int, rng: np.random.Generator) -> Ints:
-        """Return that many of them at random, with replacement.
+        """Return the that many ids at random, with replacement.
 
         >>> Items(np.array([5, 20]), np.array([2, 1])).draw(4, np.random.default_rng(1))
         array([ 6,  6, 20, 20])
@@ -129,7 +133,7 @@ class Items:
         return np.asarray(self.starts[which] + places - self._ends[which] + self.lengths[which])
 
     def hold(self, ids: Ints) -> Bools:
-        """Tell which ids are in the set."""
+        """Whether each id is in the set."""
         if self.starts.size == 0:
             return np.zeros(ids.size, dtype=np.bool_)
         which = np.maximum(np.searchsorted(self.starts, ids, side="right") - 1, 0)
@@ -139,7 +143,7 @@ class Items:
 
 @dataclass(frozen=True, eq=False)
 class Overlap:
-    """Two sets of ids and where they meet: made once, used for many samples."""
+    """Two sets of ids and their intersection: computed once, used for many samples."""
 
     parent: Items
     child: Items
@@ -159,14 +163,14 @@ class Overlap:
 
 @dataclass(frozen=True, eq=False)
 class Recycled:
-    """S_C, with repetitions, and the labels of it that need not be bought (Lemma 3, b and c)."""
+    """S_C, with repetitions, and its labels that need not be bought (Lemma 3, b and c)."""
 
     sample: Ints
     savings: int
 
 
 def overlap(parent: Ints, child: Ints) -> Overlap:
-    """Return where two sets of ids meet.
+    """Two sets of ids with their intersection and differences.
 
     A_P and A_C hold distinct ids in any order, at least one each.
 
@@ -182,7 +186,7 @@ def overlap(parent: Ints, child: Ints) -> Overlap:
 def recycle(
     S_P: Ints, sets: Overlap, n_C: int, *, option: Option, rng: np.random.Generator
 ) -> Recycled:
-    """Return a sample of the child that uses the parent's sample again: Algorithm 1.
+    """Return a sample of the child that reuses the parent's sample: Algorithm 1.
 
     Line 8, the precision, is the share of positives in ``sample`` once it is labelled.
 
@@ -305,7 +309,7 @@ def coordinated_sample(members: Ints, numbers: Words, n: int) -> Ints:
 
 
 def sample_size(epsilon: float, delta: float, p0: float = 0.5) -> int:
-    """Return the labels that put the precision within +-epsilon with chance 1 - delta: Eq. 1.
+    """Labels that put the precision within +-epsilon with chance 1 - delta: Eq. 1.
 
     The least n with epsilon >= z_(1 - delta) sqrt(p (1 - p) / n) for every p of at least p0.
 
@@ -337,3 +341,142 @@ def expected_savings(n_P: int, n_C: int, pir: float, cir: float) -> float:
     choose = gammaln(n_P + 1) - gammaln(X + 1) - gammaln(n_P - X + 1)
     chance = np.exp(choose + xlogy(X, pir) + xlog1py(n_P - X, -pir))
     return float((chance * np.minimum(X, n_C * cir)).sum())
+
+
+# Sizes of paper 3's samples, and how estimates from shared labels vary together [1]_.
+#
+# Section 3.2 of [1]_ gives the size for a precision. The paper names none for section 6, so here
+# they are chosen kindly to it: by the delta method at the *true* rates, which nobody knows
+# beforehand, and with what shared labels do to the variance.
+#
+# - Classifier k gets the size of section 3.2 for the tightest `within` of the targets that depend
+#   on its hits. For precisions that is all.
+# - The variance of every other target must come down to (within / z)^2. The labels for the false
+#   omission rate see to that. Where they alone cannot do it, or would be too many, the samples of
+#   the classifiers in such targets grow in steps of 10%. The cheapest sizes are taken.
+#
+# References
+# ----------
+# .. [1] RecycleSamplesForPrecision (``papers/recycle-samples-for-precision.txt``).
+
+
+_GROWTH = 1.1
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Labels of each sample: by classifier, the parent first, and of the parent's no-set."""
+
+    samples: Mapping[str, int]
+    omission: int
+
+
+def plan_sizes(cells: Venn, goal: Goal, route: Route, design: str, *, assume: float) -> Sizes:
+    """Sizes of a design's samples.
+
+    >>> from assay.core.targets import parse_targets
+    >>> sizes, positives = np.array([12e3, 2e3, 2e3, 4e3]), np.array([60.0, 540.0, 540.0, 3900.0])
+    >>> cells = Venn(("new", "old"), np.arange(4), sizes, positives)
+    >>> targets = parse_targets(["precision:old", "recall:new"], ["new", "old"], within=0.03)
+    >>> goal = Goal(targets=targets)
+    >>> route = Route.of(cells, goal, parent="new")
+    >>> plan_sizes(cells, goal, route, "independent", assume=0.5)
+    Sizes(samples={'new': 1068, 'old': 1068}, omission=1065)
+    """
+    start = published_sizes(goal, route, assume, recycles=design.startswith("recycle"))
+    others = np.array([t.metric != "precision" or t.minus is not None for t in goal.targets])
+    grows = route.needs[others, :-1].any(axis=0)
+    names = tuple(name for name, n in zip(route.names, start, strict=True) if n)
+    best, cheapest, factor = Sizes({}, 0), inf, 1.0
+    while True:
+        n = np.ceil(np.where(grows, factor * start, start))
+        hits = np.zeros((n.size, n.size))
+        taken = np.flatnonzero(n)
+        hits[np.ix_(taken, taken)] = covariance_of_hits(cells, design, names, n[taken])
+        omission = _omission(cells, goal, route, others, hits)
+        if n.sum() + omission < cheapest:
+            cheapest = n.sum() + omission
+            samples = dict(zip(names, n[taken].astype(int).tolist(), strict=True))
+            best = Sizes(samples, int(omission))
+        elif cheapest < inf:
+            return best
+        factor *= _GROWTH
+
+
+def published_sizes(goal: Goal, route: Route, assume: float, *, recycles: bool) -> Floats:
+    """Sizes of section 3.2, shape (K,); 0 for a classifier that no target needs."""
+    widths = np.array([target.within for target in goal.targets], dtype=np.float64)
+    needed = route.needs[:, :-1] & (route.yes > 0)
+    n = np.zeros(route.yes.size)
+    for k in np.flatnonzero(needed.any(axis=0)):
+        n[k] = sample_size(widths[needed[:, k]].min(), _delta(goal), assume)
+    if recycles and n.any() and not route.yes[0]:
+        raise DesignError(
+            f"{route.names[0]} says yes to no item, so there is no sample of it to recycle",
+            hint="let another classifier be the parent",
+        )
+    if recycles and n.any() and not n[0]:
+        n[0] = n.max()  # no target needs the parent itself, but its sample is reused
+    return n
+
+
+def _omission(cells: Venn, goal: Goal, route: Route, which: Bools, hits: Floats) -> float:
+    """Labels of the parent's no-set that these targets take; inf if no number is enough."""
+    x = _true_totals(cells, route)
+    missed = x[-1] / max(route.no, 1.0)
+    spread = route.no**2 * missed * (1 - missed)
+    z = z_of(goal.goals[0].confidence)
+    most = 0.0
+    for t in np.flatnonzero(which):
+        slope = route.metrics[t].gradient(x)
+        left = (goal.targets[t].within or 0.0) ** 2 / z**2 - slope[:-1] @ hits @ slope[:-1]
+        by_misses = slope[-1] ** 2 * spread
+        if left <= 0:
+            return inf
+        if route.needs[t, -1] and route.no:
+            most = max(most, 1.0, ceil(by_misses / left))
+    return most
+
+
+def covariance_of_hits(cells: Venn, design: str, names: tuple[str, ...], n: Floats) -> Floats:
+    """Covariance of the estimated hits of classifiers that share labels, (K, K).
+
+    `names`: the classifiers that are sampled, the parent first; `n`, (K,): their sample sizes.
+
+    With f_k = n_k / |A_k|, an item of both sets is in the samples of i and j with chance min(f_i,
+    f_j) in coordinated samples, and, if it is the parent's too, min(f_1, f_i) min(f_1, f_j) / f_1
+    in recycled ones: the parent has it, and neither child is full without it. As in the paper, its
+    samples count as independent ones. ``UniformSample`` is worse, and ``UniformShuffle`` a little
+    better where a child is more precise within the parent's set than outside, as it holds both
+    parts in proportion.
+    """
+    if not names:
+        return np.zeros((0, 0))
+    yes = cells.yes(names)
+    size = yes @ cells.sizes
+    p, f = (yes @ cells.positives / size)[:, None], n / size
+    hit, miss = yes * (1 - p), yes * p
+
+    def products(weight: Floats) -> Floats:
+        """Sum over items of (y - p_i)(y - p_j), where both predict yes."""
+        of_positives = (hit * cells.positives * weight) @ hit.T
+        return of_positives + (miss * (cells.sizes - cells.positives) * weight) @ miss.T
+
+    everywhere = products(np.ones(cells.sizes.size))
+    shared = np.zeros_like(everywhere)
+    if design == "coordinated":
+        shared = np.minimum.outer(f, f) * everywhere
+    elif design.startswith("recycle"):
+        from_parent = np.minimum(f, f[0])
+        shared = np.outer(from_parent, from_parent) / f[0] * products(yes[0])
+    np.fill_diagonal(shared, f * np.diag(everywhere))
+    return np.asarray(shared / np.outer(f, f))
+
+
+def _true_totals(cells: Venn, route: Route) -> Floats:
+    yes = cells.yes(route.names)
+    return np.append(yes @ cells.positives, (1 - yes[0]) @ cells.positives)
+
+
+def _delta(goal: Goal) -> float:
+    return 1 - goal.goals[0].confidence

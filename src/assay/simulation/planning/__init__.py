@@ -1,1 +1,1 @@
-"""Plan: what an evaluation is likely to cost, before anybody labels."""
+"""Plan: the likely cost of an evaluation, before any labelling."""

@@ -1,27 +1,46 @@
-"""Advice of a plan in sentences, and the costs that it rests on."""
+"""Advice of a plan in sentences, and the costs behind it."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from math import ceil, isfinite, sqrt
+from numbers import Real
 
 import numpy as np
 
 from assay.core.betting import grid
 from assay.core.design import Design, price_of_peeking
+from assay.core.double_sampling import (
+    Effort,
+    Question,
+    double_sampling,
+    judged_strata,
+    part_of_variance,
+)
 from assay.core.forecast import two_digits
 from assay.core.goal import Goal
+from assay.core.learning import FIRST
 from assay.core.limits import LabelLimit
 from assay.core.metrics import METRICS
 from assay.core.types import Floats, Ints
-from assay.errors import DesignError
+from assay.errors import DesignError, InputError
 from assay.simulation.planning.assumed import Assumed, Supposed, Trial
-from assay.simulation.planning.result import BudgetRow, CheaperRow, Cost, Reading, WithinRow
+from assay.simulation.planning.result import (
+    BudgetRow,
+    CheaperRow,
+    Cost,
+    JudgeRow,
+    Judging,
+    Reading,
+    Way,
+    WithinRow,
+)
 from assay.simulation.runs import Runs
 
 _CLEARLY, _A_LITTLE = 0.15, 0.05  # of random sampling's labels
 
 
 def about_strata(readings: Sequence[Reading]) -> list[str]:
-    """Say whether stratifying pays, under each reading of the truth."""
+    """Sentences on whether stratifying pays, under each reading of the truth."""
     return [
         f"{_supposing(reading, readings)}{_pays(reading.labels, reading.random)}"
         for reading in readings
@@ -44,44 +63,40 @@ def _pays(ours: Cost, random: Cost) -> str:
     if round(saved, 2) == 0:
         more = "about as many"
     return (
-        f"stratifying by score does not pay: {numbers}, {more}; "
-        "the scores tell too little about where the errors are"
+        f"stratifying by score does not pay: {numbers}, {more}; the scores say too little about "
+        "where the errors are"
     )
 
 
 def about_worst_case(most: int, hardest: str) -> str:
-    """Say what it takes at most; `hardest` is the truth that takes so much."""
-    return (
-        f"whatever the truth, it takes no more than about {most:,} labels: "
-        f"with {hardest} at every score, nothing is harder"
-    )
+    """Sentence on the most labels it takes; `hardest` is the truth that takes them."""
+    return f"worst case: about {most:,} labels, with {hardest} at every score"
 
 
 def about_limit(limit: LabelLimit) -> str:
-    """Say what no honest interval can do with less.
+    """Sentence on the limit of any honest interval.
 
     >>> about_limit(LabelLimit(42.4, 176.2))
-    'no honest interval takes fewer than about 180 labels: with every rate known the best design \
-takes 42, and to see that what is clean is clean takes 180'
+    'lower limit: about 180 labels. With every rate known, the best design needs 42; confirming \
+that clean strata are clean needs 180'
     """
     design, clean = two_digits(limit.design), two_digits(limit.clean)
     return (
-        f"no honest interval takes fewer than about {max(design, clean):,} labels: with every rate "
-        f"known the best design takes {design:,}, and to see that what is clean is clean takes "
-        f"{clean:,}"
+        f"lower limit: about {max(design, clean):,} labels. With every rate known, the best "
+        f"design needs {design:,}; confirming that clean strata are clean needs {clean:,}"
     )
 
 
 def about_no_worst_case(metric: str, items: int, depends_on: str) -> str:
-    """Say why there is no most that it takes."""
+    """Sentence on why there is no worst case."""
     return (
-        f"there is no worst case short of all {items:,} items: how much a label tells about "
-        f"{_name(metric)} depends on {depends_on}"
+        f"the worst case is all {items:,} items: how much a label says about {_name(metric)} "
+        f"depends on {depends_on}"
     )
 
 
 def about_budget(goal: Goal, budgets: Sequence[BudgetRow]) -> list[str]:
-    """Say whether the budget is enough."""
+    """Sentences on whether the budget is enough."""
     if goal.budget is None or goal.within is None:
         return []
     width = budgets[0].half_width.mean
@@ -99,7 +114,7 @@ def about_misses(
     cheaper: Sequence[CheaperRow],
     withins: Sequence[WithinRow],
 ) -> list[str]:
-    """Say what recall or F1 costs and why, and what could be asked instead."""
+    """Sentences on the cost of recall or F1 and its reasons, and on alternatives."""
     said_no, missed = supposed.said(False), supposed.positives(False)
     if not METRICS[goal.metric].counts_misses or said_no == 0:
         return []
@@ -127,7 +142,7 @@ def about_misses(
 
 
 def about_paper_1(goal: Goal) -> str:
-    """Say why paper 1's design is no bargain."""
+    """Sentence on why paper 1's design is no bargain."""
     return f"bennett-carvalho: {price_of_peeking(Design.bennett_carvalho(), goal)}"
 
 
@@ -151,7 +166,7 @@ _SMALL_ROUNDS = 200  # of a design that says how many labels a round has
 
 @dataclass(eq=False)
 class Costs:
-    """Replays evaluations, and tells how much of the work is done."""
+    """Replays evaluations, and reports progress."""
 
     # replications, seed: evaluations a design, and what fixes them.
     replications: int
@@ -161,13 +176,11 @@ class Costs:
     _done: int = field(default=0, init=False)
 
     def labels(self, supposed: Assumed, design: Design, goal: Goal) -> Cost:
-        """Return the labels until the stop.
+        """Mean and range of the labels until the stop.
 
-        Where more than 800 are expected, rounds are larger, which adds half a round to the labels
-        (about 1%), and fewer evaluations of a design that bets are replayed, which then differ
-        less.
-
-        Raises DesignError: where the replay would take minutes.
+        If more than 800 are expected, rounds are larger, which adds half a round to the labels
+        (about 1%), and fewer evaluations of a design that bets are replayed, as they vary less.
+        Raises DesignError: if the replay would take minutes.
         """
         runs, design = self.replications, supposed.fitted(design, goal)
         trial = supposed.trial(design, goal)
@@ -185,7 +198,7 @@ class Costs:
         return cost_of(found.labels, most)
 
     def half_width(self, supposed: Assumed, design: Design, goal: Goal) -> Cost:
-        """Return the half-width at the end of the budget."""
+        """Mean and range of the half-width at the end of the budget."""
         trial = supposed.trial(design, goal)
         runs = self._replay(trial, design, goal, self.replications, goal.worst_case)
         return cost_of((runs.high - runs.low) / 2)
@@ -200,14 +213,18 @@ class Costs:
         # One random stream for all: designs and half-widths are compared on the same luck.
         task = trial.task(design, goal, asked, runs)
         found = task.replay(runs, key=[self.seed])
+        self.advance(self.steps)
+        return found
+
+    def advance(self, steps: int) -> None:
+        """Report one more replay, of this many, as done."""
         self._done += 1
         if self.progress is not None:
-            self.progress(min(self._done / self.steps, 1.0))
-        return found
+            self.progress(min(self._done / steps, 1.0))
 
 
 def _bettors(goal: Goal, expected: float) -> int:
-    """Return how many evaluations of a design that bets can be replayed in a few seconds."""
+    """Return the number of replays of a betting design that fit into a few seconds."""
     runs = int(_BETS_IN_ALL / (expected * grid(goal.within).size))
     if runs < _FEWEST_BETTORS:
         raise DesignError(
@@ -218,7 +235,162 @@ def _bettors(goal: Goal, expected: float) -> int:
 
 
 def cost_of(values: Floats | Ints, most: int | None = None) -> Cost:
-    """Return the mean, and where nine evaluations in ten lie; no value was followed past `most`."""
+    """Mean, and range of nine evaluations in ten; evaluations end at `most`."""
     low, high = np.percentile(values, _BAND)
     beyond = 0.0 if most is None else float(np.mean(values >= most))
     return Cost(float(values.mean()), float(low), float(high), beyond)
+
+
+_RHOS = (0.5, 0.7, 0.9)
+_WORTH_IT = 0.05  # of the cost: less is within what a plan does not know
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Costs of a judgement and a label, and the assumed correlation of judge and outcome."""
+
+    name: str
+    judge_cost: float
+    label_cost: float
+    rhos: tuple[float, ...]
+
+    def judging(self, goal: Goal, labels: float, at_random: float, items: int) -> Judging:
+        """Return the savings by the judge."""
+        within = goal.within or 0.0
+        question = Question(labels, items, at_random, FIRST)
+        rows = [self._row(None, "none", Effort(0, labels), within)]
+        for rho in self.rhos if labels < items else ():
+            prices = {"judge_cost": self.judge_cost, "label_cost": self.label_cost}
+            strata = judged_strata(question, rho, **prices)
+            rows.append(self._row(rho, "all items", strata, within))
+            part = double_sampling(question, rho, **prices)
+            if part.judgements < items:
+                tighter = within * sqrt(part_of_variance(question, rho, part))
+                rows.append(self._row(rho, "judged items", part, tighter))
+            elif strata.judgements < items:
+                rows.append(self._row(rho, "all items", part, within))
+        return Judging(self.name, self.judge_cost, self.label_cost, items, tuple(rows))
+
+    def _row(self, rho: float | None, way: Way, effort: Effort, within: float) -> JudgeRow:
+        whole = Effort(ceil(effort.judgements - 1e-6), ceil(effort.labels - 1e-6))
+        return JudgeRow(
+            rho,
+            way,
+            int(whole.judgements),
+            int(whole.labels),
+            whole.cost(self.judge_cost, self.label_cost),
+            within,
+        )
+
+
+def prices_of(
+    aux: Sequence[str],  # the judge's column
+    judge_cost: float | None,
+    label_cost: float | None,
+    rho: float | None,
+    *,
+    within: float | None,  # of the goal
+) -> Prices | None:
+    """Return the prices that were given, or None."""
+    if judge_cost is None or label_cost is None:
+        _refuse_half(aux, {"judge_cost": judge_cost, "label_cost": label_cost, "rho": rho})
+        return None
+    if within is None:
+        raise InputError(
+            f"judge_cost={judge_cost!r} is given without within=",
+            details="what a judge saves is told by the labels that a half-width takes",
+            hint="say within=0.02, or another half-width that is wanted",
+        )
+    _check_price("judge_cost", judge_cost)
+    _check_price("label_cost", label_cost)
+    if rho is not None and not (_is_number(rho) and 0 < rho < 1):
+        raise InputError(
+            f"rho={rho!r} cannot be planned with",
+            details="rho is a correlation, a number between 0 and 1 (exclusive)",
+            hint="leave it out for a table of 0.5, 0.7 and 0.9",
+        )
+    names = [aux] if isinstance(aux, str) else list(aux)
+    rhos = _RHOS if rho is None else (float(rho),)
+    return Prices(" and ".join(names) or "a judge", float(judge_cost), float(label_cost), rhos)
+
+
+def _refuse_half(aux: Sequence[str], given: dict[str, float | None]) -> None:
+    """Raise if arguments about a judge lack its cost."""
+    known = [f"{name}={value!r}" for name, value in given.items() if value is not None]
+    if known or aux:
+        names = [aux] if isinstance(aux, str) else list(aux)
+        missing = [name for name in ("judge_cost", "label_cost") if given[name] is None]
+        raise InputError(
+            f"{(known or [f'aux={names!r}'])[0]} is given without "
+            f"{' and '.join(f'{name}=' for name in missing)}",
+            details="whether a judge pays depends on what a judgement and a label cost",
+            hint="say both, such as judge_cost=0.02 and label_cost=1.5; 'assay simulate' with "
+            "aux= tells what a column saves where the truth is known",
+        )
+
+
+def _check_price(name: str, value: object) -> None:
+    if not (_is_number(value) and isinstance(value, Real) and float(value) > 0):
+        raise InputError(
+            f"{name}={value!r} is no price",
+            details="a price is a number above 0; judgements and labels in the same currency",
+            hint="of a judge that costs nothing judge all items: no plan is needed",
+        )
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool) and isfinite(value)
+
+
+def about_judge(judging: Judging) -> list[str]:
+    """Sentences on the cheapest way for each rho."""
+    none = judging.rows[0]
+    if len(judging.rows) == 1:
+        return [f"{judging.name} is of no use: all {judging.items:,} items are labelled anyway"]
+    lines = []
+    for rho, row in judging.cheapest.items():
+        saved = 1 - row.cost / none.cost
+        start = f"{judging.name} with rho {rho:g}"
+        if saved < _WORTH_IT:
+            lines.append(
+                f"{start} is not worth its money: {none.labels:,} labels without it cost "
+                f"{_money(none.cost)}, and with it at least {_money(_least(judging, rho))}"
+            )
+            continue
+        part = row.campaign == "judged items"
+        how = (
+            f"have {row.judgements:,} random items judged, and make the campaign of these alone, "
+            f"as a sample of {judging.items:,} (sample_of)"
+            if part
+            else f"have {row.judgements:,} of {judging.items:,} items judged, and go on with all"
+        )
+        lines.append(
+            f"{start} pays: {how}; about {row.labels:,} labels, {_money(row.cost)} in all instead "
+            f"of {_money(none.cost)}, {saved:.0%} less"
+        )
+    return lines
+
+
+def _least(judging: Judging, rho: float) -> float:
+    return min(row.cost for row in judging.rows if row.rho == rho and row.judgements)
+
+
+def judge_cautions(judging: Judging) -> list[str]:
+    """Cautions about these figures."""
+    notes = [
+        "rho is the correlation of the judge's verdict with the outcome among items of one score; "
+        "nobody knows it before there are labels. 'assay judge' tells an earlier campaign's kappa, "
+        "which is about rho over all scores, and so more than within one",
+        f"the first {FIRST} labels are drawn without the judge, to learn what it is worth",
+    ]
+    if any(row.campaign == "judged items" for row in judging.rows):
+        notes.append(
+            "a campaign of judged items that is told of how many they are a sample (sample_of) has "
+            "an interval for all items: labels have to reach the tighter half-width of the last "
+            "column, and the rest is the sample's own"
+        )
+    return notes
+
+
+def _money(cost: float) -> str:
+    return f"{cost:,.0f}" if cost >= 100 else f"{cost:.2f}"

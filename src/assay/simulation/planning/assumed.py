@@ -1,103 +1,136 @@
-"""Assumed populations: scores that are known, and truth that is supposed."""
+"""Assumed populations: known scores, and an assumed truth.
 
+With more than two classes, an item predicted as c with a score of s is assumed to be of c with
+probability s, and otherwise of another class: by the probabilities of all classes, or, if only the
+score of the predicted class is known, in proportion to the frequencies of the other predicted
+classes.
+"""
+
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
 from assay.core.bins import Scale
+from assay.core.cells import Heap, assign_strata
+from assay.core.cuts import rank
 from assay.core.design import Design, fitted
+from assay.core.evaluation import procedure_of
 from assay.core.forecast import labels_needed, random_variance
-from assay.core.forms import ratio
+from assay.core.forms import Metric, ratio
 from assay.core.goal import Goal
 from assay.core.limits import LabelLimit, honest_limit
 from assay.core.metrics import canonical_metric
 from assay.core.metrics import sides as sides_of
-from assay.core.profile import Profile
+from assay.core.profile import Profile, ScoreCells
 from assay.core.special import expit
-from assay.core.strata import Side
-from assay.core.stratify import sides_to_cut
-from assay.core.types import Floats
-from assay.predictions import Predictions
+from assay.core.strata import Side, Strata
+from assay.core.stratify import cell_strata, random_strata, sides_to_cut
+from assay.core.tallies import Tallies
+from assay.core.types import Floats, Ints
+from assay.core.vocabulary import Vocabulary
+from assay.predictions import ClassScores, Predictions
 from assay.simulation.frames import Frame, Truth, frame_of
-from assay.simulation.workers import Replayed, Task
+from assay.simulation.oracle import all_labelled
+from assay.simulation.workers import Task
 
 PLAN = "plan"
-"""The random stream of all replays of plans: they are compared on the same luck."""
+"""Random stream of all replays of plans: they are compared on the same luck."""
+RANDOM_DESIGN = Design(bins=1)
+"""With classes: a random sample of items is one stratum."""
+_DOUBT = 0.1  # share of items that are independent of their predicted label
+_DIGITS = 9  # of shares: engines add in another order
+_TRUTH = 2  # the random stream of the classes of errors
 
 
-class Trial(Protocol):
-    """A population cut as a design does, with the truth that is supposed in each stratum."""
+@dataclass(frozen=True, eq=False)
+class Trial:
+    """A population cut by a design, with the assumed truth in each part."""
+
+    strata: Strata
+    # (..., C): the items of each part that have the outcome, with a row for each possible truth;
+    # or, with classes, (C, K + 1): those of each class, and last those of none.
+    outcomes: Floats
+    goal: Goal  # of one target
 
     @property
     def items(self) -> int:
-        """Those that labels are drawn from."""
+        """Number of items that labels are drawn from."""
+        return int(self.strata.part_size.sum())
 
     @property
     def value(self) -> Floats:
-        """The metric's supposed value; one for each truth that is thought possible."""
+        """The metric's assumed value; one for each possible truth."""
+        known, metric = self._labelled()
+        return np.atleast_1d(metric.value(known.x))
 
-    def task(self, design: Design, goal: Goal, asked: int, runs: int) -> Replayed:
-        """Return what is replayed."""
+    @property
+    def random_variance(self) -> float:
+        """About n times the metric's variance under proportional allocation."""
+        known, metric = self._labelled()
+        spread = metric.gradient(known.x) ** 2 * known.x * (known.N - known.x) / known.N
+        return float(spread.sum() * self.items)
+
+    def _labelled(self) -> tuple[Tallies, Metric]:
+        procedure = procedure_of(Design(), self.goal, self.strata, None, 0)
+        return all_labelled(procedure, self.outcomes)
+
+    def task(self, design: Design, goal: Goal, asked: int, runs: int) -> Task:
+        """Return the task to replay."""
+        rows = None if self.strata.of_classes else runs  # there may be a truth for each replication
+        outcomes = self.outcomes if self.outcomes.ndim == 1 else self.outcomes[:rows]
+        return Task.of_strata(PLAN, design, goal, self.strata, outcomes, asked=asked)
 
     def at_one_half(self) -> Self:
-        """Return it with the truth at which a share is hardest to tell."""
+        """Return the trial with half of the items of every part positive, or predicted right."""
+        half, own = np.floor(self.strata.part_size / 2), self.strata.part_code
+        if not self.strata.of_classes:
+            return replace(self, outcomes=half)
+        outcomes = np.zeros_like(self.outcomes)
+        outcomes[np.arange(own.size), own] = half
+        outcomes[:, -1] = self.strata.part_size - half
+        return replace(self, outcomes=outcomes)
 
 
-class Assumed(Protocol):
-    """Scores that are known, and truth that is supposed: of yes and no, or of more classes."""
+@dataclass(frozen=True, eq=False)
+class Assumed(ABC):
+    """Known scores, and an assumed truth: of yes and no, or of more classes."""
+
+    source: str  # where the predictions come from, for people
+    scale: Scale  # what the scores are
 
     @property
-    def source(self) -> str:
-        """Where the predictions come from, for people."""
-
-    @property
+    @abstractmethod
     def size(self) -> int:
         """The number of items."""
 
     def fitted(self, design: Design, goal: Goal) -> Design:
         """Return the design with as many strata as a campaign for the goal would have."""
+        return fitted(design, goal) if goal.single else design
 
+    @abstractmethod
     def trial(self, design: Design, goal: Goal) -> Trial:
-        """Cut the population as the design does, and count the supposed truth in each stratum."""
+        """Cut the population as the design does, and count the assumed truth in each part."""
 
+    @abstractmethod
+    def doubted(self) -> Self:
+        """Return the population if one item in ten were independent of its predicted label."""
+
+    @abstractmethod
     def at_random(self, goal: Goal) -> float:
-        """Return about how many labels of a random sample the goal takes, by a formula."""
+        """Approximate labels of a random sample for the goal, by a formula."""
+
+    def likely(self, score: Floats) -> Floats:
+        """Probabilities by score; a margin is read as log-odds, 1/(1 + exp(-score))."""
+        return score if self.scale == "probability" else np.asarray(expit(score))
 
 
 @dataclass(frozen=True, eq=False)
-class OfLabels:
-    """A `Trial` of yes and no."""
-
-    frame: Frame
-
-    @property
-    def items(self) -> int:
-        """Those that labels are drawn from."""
-        return int(self.frame.sizes.sum())
-
-    @property
-    def value(self) -> Floats:
-        """The metric's supposed value; one for each truth that is thought possible."""
-        return np.atleast_1d(self.frame.metric.value(self.frame.outcomes))
-
-    def task(self, design: Design, goal: Goal, asked: int, runs: int) -> Task:
-        """Return what is replayed."""
-        frame = self.frame
-        if frame.outcomes.ndim > 1:  # a truth for each replication
-            frame = replace(frame, outcomes=frame.outcomes[:runs])
-        return Task.of_one(PLAN, frame, design, goal, asked)
-
-    def at_one_half(self) -> Self:
-        """Return it with half of the items positive in every stratum."""
-        return replace(self, frame=replace(self.frame, outcomes=np.floor(self.frame.sizes / 2)))
-
-
-@dataclass(frozen=True, eq=False)
-class Supposed:
-    """Profiles of the scores, and how often items are thought to be positive at each.
+class Supposed(Assumed):
+    """Profiles of the scores, and the assumed share of positives at each.
 
     >>> from assay.predictions import from_arrays
     >>> found = from_arrays(y_score=[0.9, 0.8, 0.2], threshold=0.5)
@@ -107,17 +140,14 @@ class Supposed:
     array([2.])
     """
 
-    source: str  # where the predictions come from, for people
-    scale: Scale  # what the scores are
     # The scores of the items with each predicted label that occurs.
     profiles: Mapping[bool, Profile]
-    # (M,): the share of positives in each cell of a profile; a row for each truth that is thought
-    # possible.
+    # (M,): the share of positives in each cell of a profile; a row for each possible truth.
     rates: Mapping[bool, Floats]
 
     @classmethod
     def of(cls, found: Predictions, scale: Scale) -> Self:
-        """Profile predictions; nothing is supposed yet."""
+        """Profile predictions, without any assumption yet."""
         there = {True: found.positives > 0, False: found.positives < found.size}
         sides: list[Side] = [side for side, any_ in there.items() if any_]
         profiles = found.profile("score", scale, sides)
@@ -126,7 +156,7 @@ class Supposed:
         return cls(found.source, scale, known, none)
 
     def with_rates(self, rates: Mapping[bool, Floats]) -> Self:
-        """Return the same population with another truth supposed."""
+        """Return the same population with another assumed truth."""
         return replace(self, rates=rates)
 
     @property
@@ -136,7 +166,7 @@ class Supposed:
 
     @property
     def predicted_positives(self) -> int:
-        """The number of items that the classifier says yes to."""
+        """Number of items that the classifier predicts yes."""
         return self.said(True)
 
     def said(self, side: bool) -> int:
@@ -144,13 +174,13 @@ class Supposed:
         return self.profiles[side].total if side in self.profiles else 0
 
     def positives(self, side: bool) -> float:
-        """Return how many items with a predicted label are positive, on average over the truths."""
+        """Mean number of positives with a predicted label, over the truths."""
         if side not in self.profiles:
             return 0.0
         return float(np.mean(self.rates[side] @ self.profiles[side].count))
 
     def frame(self, design: Design, metric: str) -> Frame:
-        """Cut the population as the design does, and count the supposed truth in each stratum."""
+        """Cut the population as the design does, and count the assumed truth in each stratum."""
         sides = sides_to_cut(
             design,
             canonical_metric(metric),
@@ -161,16 +191,45 @@ class Supposed:
         frame = frame_of({side: self._truth(side) for side in sides}, design, metric)
         return replace(frame, outcomes=np.rint(frame.outcomes))
 
-    def fitted(self, design: Design, goal: Goal) -> Design:
-        """Return the design with as many strata as a campaign for the goal would have."""
-        return fitted(design, goal)
+    def calibrated(self) -> Self:
+        """Return the population with calibrated scores: of items at 0.9, nine in ten are positive.
 
-    def trial(self, design: Design, goal: Goal) -> OfLabels:
-        """Cut the population as the design does, and count the supposed truth in each stratum."""
-        return OfLabels(self.frame(design, goal.metric))
+        >>> from assay.predictions import from_arrays
+        >>> supposed = Supposed.of(from_arrays(y_score=[2.0, -2.0], threshold=0.0), "margin")
+        >>> {side: rate.round(2) for side, rate in supposed.calibrated().rates.items()}
+        {True: array([0.88]), False: array([0.12])}
+        """
+        told = {side: self.likely(profile.mean) for side, profile in self.profiles.items()}
+        return self.with_rates(told)
+
+    def doubted(self) -> Self:
+        """Return the population if one item in ten were independent of its score.
+
+        A tenth of the way from what the scores say to the mean of all items, so that the share of
+        positives in all stays the same. It matters most where a classifier is most confident: with
+        half of all items positive, one in twenty of those at 0.999 is then an error. On real
+        populations it compensates for overconfident scores (docs/plan.md); half of the way would
+        take several times the labels.
+
+        >>> from assay.predictions import from_arrays
+        >>> found = from_arrays(y_score=[0.9, 0.1], threshold=0.5)
+        >>> doubted = Supposed.of(found, "probability").calibrated().doubted()
+        >>> {side: rate.round(2) for side, rate in doubted.rates.items()}
+        {True: array([0.86]), False: array([0.14])}
+        """
+        rates = self.rates.items()
+        mean = sum(float(each @ self.profiles[side].count) for side, each in rates) / self.size
+        return self.with_rates(
+            {side: np.asarray(each + _DOUBT * (mean - each)) for side, each in rates}
+        )
+
+    def trial(self, design: Design, goal: Goal) -> Trial:
+        """Cut the population as the design does, and count the assumed truth in each stratum."""
+        frame = self.frame(design, goal.metric)
+        return Trial(frame.strata, frame.outcomes, goal)
 
     def at_random(self, goal: Goal) -> float:
-        """Return about how many labels simple random sampling takes."""
+        """Approximate labels of simple random sampling."""
         said = np.array([True, False])
         sizes = np.array([self.said(True), self.said(False)], dtype=np.float64)
         hits = np.array([self.positives(True), self.positives(False)])
@@ -178,7 +237,7 @@ class Supposed:
         return float(labels_needed(variance, goal.within or 1.0, goal.confidence))
 
     def honest_limit(self, goal: Goal) -> LabelLimit:
-        """Return the labels that the goal takes at least, on average over the truths."""
+        """Minimum number of labels for the goal, averaged over the truths."""
         asked = sides_of(goal.metric)
         profiles = {side: each for side, each in self.profiles.items() if side in asked}
         rate = [np.mean(np.atleast_2d(self.rates[side]), axis=0) for side in profiles]
@@ -190,10 +249,10 @@ class Supposed:
 
     @cached_property
     def by_score(self) -> Truth:
-        """All items by score, whatever is said of them.
+        """All items by score, for any predicted label.
 
-        Cells of the two predicted labels that overlap become one, which is positive as often as
-        their items are on average.
+        Overlapping cells of the two predicted labels become one, with their items' mean share of
+        positives.
         """
         sides = list(self.profiles)
         low, high, mean, count = (
@@ -217,7 +276,7 @@ class Supposed:
         return Truth(profile, np.add.reduceat(outcomes[..., order], first, axis=-1))
 
     def ladder(self, design: Design) -> Frame:
-        """Cut all items as a campaign for a threshold does, and count the supposed truth."""
+        """Cut all items as a campaign for a threshold does, and count the assumed truth."""
         frame = frame_of({True: self.by_score}, design, "precision")
         return replace(frame, outcomes=np.rint(frame.outcomes))
 
@@ -228,9 +287,9 @@ class Supposed:
         return Truth(profile, self.rates[side] * profile.count)
 
     def _both(self) -> Truth:
-        """Return all items in one cell, of which so many are predicted correctly.
+        """All items in one cell, with this number of correct predictions.
 
-        That is all that a design needs which draws from one heap.
+        This is enough for designs that draw from one heap.
         """
         right = [
             (rates if side else 1 - rates) @ self.profiles[side].count
@@ -247,98 +306,169 @@ class Supposed:
         return Truth(cell, np.asarray(sum(right))[..., None])
 
 
-# The share of positives along the score, from a few labels.
-#
-# Each stratum's own share is too noisy to plan with: 0 of 5 is no promise of 0. Shares are
-# therefore drawn to a curve that rises or falls with the score, as far as the labels themselves
-# say that they follow one.
-
-_SLOPE_SD = 5.0  # of the log-odds from the middle of the scores to their end
-_STRENGTH, _STRENGTH_SD = np.log(30.0), 1.5  # what k is before the labels are seen
-_EDGE = 1e-6
-
-
-def rate_curve(position: Floats, labels: Floats, positives: Floats) -> tuple[Floats, Floats]:
-    """Return what is thought of each stratum's share of positives: Beta(a_h, b_h).
-
-    `position` is where each stratum stands among the items by score, from 0 to 1.
-
-    Beta-binomial regression with an empirical Bayes fit [1]_: shares are Beta(k m_h, k (1 - m_h))
-    about a logistic curve, logit m_h = c + s (2 position_h - 1), and c, s and k are where the
-    labels' likelihood, with a weak prior on each, is greatest. Where the curve fits, k is large and
-    strata learn from each other; where it does not, each keeps its own share. Given c, s and k,
-    the labels make it Beta(k m_h + x_h, k (1 - m_h) + n_h - x_h).
-
-    References
-    ----------
-    .. [1] Griffiths, Maximum likelihood estimation for the beta-binomial distribution,
-       Biometrics 29 (1973).
-
-    >>> at = np.linspace(0, 1, 5)
-    >>> a, b = rate_curve(at, np.full(5, 20.0), np.array([10.0, 13, 16, 18, 20]))
-    >>> (a / (a + b)).round(2)
-    array([0.47, 0.66, 0.82, 0.91, 0.97])
-    """
-    line = 2 * position - 1
-
-    def parameters(point: Floats) -> tuple[Floats, Floats]:
-        middle = np.clip(expit(point[0] + point[1] * line), _EDGE, 1 - _EDGE)
-        strength = np.exp(point[2])
-        return strength * middle, strength * (1 - middle)
-
-    from scipy.optimize import minimize  # takes long to load, and few commands need it
-    from scipy.special import betaln, logit
-
-    def loss(point: Floats) -> float:
-        a, b = parameters(point)
-        likelihood = (betaln(a + positives, b + labels - positives) - betaln(a, b)).sum()
-        # Half a label of either kind, so that labels of one kind do not make it certain.
-        likelihood += (np.log(a.sum()) + np.log(b.sum())) / 2 - np.log((a + b).sum())
-        slope, strength = point[1] / _SLOPE_SD, (point[2] - _STRENGTH) / _STRENGTH_SD
-        return float(-likelihood + (slope**2 + strength**2) / 2)
-
-    share = (positives.sum() + 0.5) / (labels.sum() + 1)
-    start = np.array([logit(share), 0.0, _STRENGTH])
-    bounds = [(-15, 15), (-30, 30), (np.log(0.5), np.log(1e4))]
-    a, b = parameters(minimize(loss, start, method="L-BFGS-B", bounds=bounds).x)
-    return a + positives, b + labels - positives
-
-
-# What is supposed about the truth where there is nothing but scores.
-
-_DOUBT = 0.1  # the share of items that have nothing to do with their scores
-
-
-def calibrated(supposed: Supposed) -> dict[bool, Floats]:
-    """Return the rates of scores that are true: of items at 0.9, nine in ten are positive.
-
-    A margin is read as log-odds, 1/(1 + exp(-score)).
+@dataclass(frozen=True, eq=False)
+class SupposedClasses(Assumed):
+    """Predictions of several classes, and the assumed classes of items.
 
     >>> from assay.predictions import from_arrays
-    >>> found = from_arrays(y_score=[2.0, -2.0], threshold=0.0)
-    >>> {side: rate.round(2) for side, rate in calibrated(Supposed.of(found, "margin")).items()}
-    {True: array([0.88]), False: array([0.12])}
+    >>> found = from_arrays(y_pred=list("aaab" * 50 + "c"), y_score=[0.9, 0.9, 0.9, 0.5] * 50 + [1])
+    >>> supposed = SupposedClasses("", "probability", found, found.class_scores())
+    >>> supposed.expected.round(1)
+    array([[135. ,  14.7,   0.3],
+           [ 24.8,  25. ,   0.2],
+           [  0. ,   0. ,   1. ]])
     """
-    return {
-        side: profile.mean if supposed.scale == "probability" else expit(profile.mean)
-        for side, profile in supposed.profiles.items()
-    }
+
+    found: Predictions  # of one classifier
+    scores: ClassScores  # its scores
+    seed: int = 0  # fixes which class each error is of
+    # Share of items that have the overall class frequencies, for any predicted label.
+    doubt: float = 0.0
+
+    @property
+    def size(self) -> int:
+        """The number of items."""
+        return self.found.size
+
+    def doubted(self) -> Self:
+        """Return the population if one item in ten were independent of its predicted label.
+
+        These have the class frequencies of all items, so that no class gains or loses items.
+        """
+        return replace(self, doubt=_DOUBT)
+
+    @property
+    def by_probabilities(self) -> bool:
+        """Whether the probabilities of all classes determine the classes of errors."""
+        return self.scores.probabilities is not None and self.scale == "probability"
+
+    @cached_property
+    def called(self) -> Floats:
+        """Number of items predicted as each class, (K,)."""
+        return _sums(self._said, self._cells.count, len(self.found.classes))
+
+    @cached_property
+    def shares(self) -> Floats:
+        """Class shares of errors, by predicted class, (K, K): rows sum to 1, except for a 0."""
+        others = np.broadcast_to(self.called, (self.called.size, self.called.size))
+        known = self.scores.probabilities if self.by_probabilities else None
+        found = np.zeros(others.shape) if known is None else known.copy()
+        np.fill_diagonal(found, 0.0)
+        nothing = found.sum(axis=1, keepdims=True) <= 0  # if all predictions are certain
+        found = np.where(nothing & ~np.eye(len(found), dtype=np.bool_), others, found)
+        total = found.sum(axis=1, keepdims=True)
+        return np.round(found / np.where(total > 0, total, 1.0), _DIGITS)
+
+    @cached_property
+    def expected(self) -> Floats:
+        """Items predicted as each class, by assumed class, (K, K)."""
+        right = _sums(self._said, self._right, self.called.size)
+        return np.diag(right) + (self.called - right)[:, None] * self.shares
+
+    @cached_property
+    def mix(self) -> Floats:
+        """Share of each class among all items, (K,)."""
+        total = self.expected.sum(axis=0)
+        return np.asarray(total / total.sum())
+
+    def trial(self, design: Design, goal: Goal) -> Trial:
+        """Cut the population as the design does, and draw the class of each item, once.
+
+        The number of correct predictions in a part is the expected one, rounded so that sums over
+        neighbours are right; the classes of the others are drawn. Accuracy only needs correct or
+        not, and a metric of one class only that class or not: then nothing is drawn, and many
+        classes take no longer than two.
+        """
+        alone = design.bins == RANDOM_DESIGN.bins
+        strata = random_strata(self.found) if alone else cell_strata(self.found, goal, design)
+        target = goal.targets[0]
+        if target.label or target.metric == "accuracy":
+            return self._of_two(strata, goal)
+        size, own = strata.part_size.astype(np.float64), strata.part_code
+        right = self._in_parts(strata, self._right)
+        wrong = (size - right)[:, None] * self.shares[own]
+        right = (1 - self.doubt) * right + self.doubt * size * self.mix[own]
+        wrong = (1 - self.doubt) * wrong + self.doubt * size[:, None] * self.mix
+        place = np.arange(own.size)
+        wrong[place, own] = 0.0
+        whole = _rounded(right, size)
+        total = wrong.sum(axis=1)
+        whole = np.where(total > 0, whole, size)  # there is no other class
+        wrong[total == 0, 0], total[total == 0] = 1.0, 1.0
+        rng = np.random.default_rng([self.seed, _TRUTH])
+        outcomes = np.zeros((own.size, len(self.found.classes) + 1))
+        errors = (size - whole).astype(np.int64)
+        outcomes[:, :-1] = rng.multinomial(errors, wrong / total[:, None])
+        outcomes[place, own] += whole
+        return Trial(strata, outcomes, goal)
+
+    def _of_two(self, strata: Strata, goal: Goal) -> Trial:
+        """Reduce the items to two classes: the one in question against all others.
+
+        For accuracy all items then have one predicted label, and are correct or not; otherwise they
+        are predicted as the class or not.
+        """
+        target, own = goal.targets[0], strata.part_code
+        size, right = strata.part_size.astype(np.float64), self._in_parts(strata, self._right)
+        others = np.zeros_like(own)
+        names, number, asked = ("right", "wrong"), own, right
+        if target.label:
+            only = self.found.classes.index(target.label)
+            names, number = (target.label, f"not {target.label}"), np.full_like(own, only)
+            others = (own != only).astype(np.int64)
+            asked = np.where(others, (size - right) * self.shares[own, only], right)
+        asked = (1 - self.doubt) * asked + self.doubt * size * self.mix[number]
+        key, part = np.unique(2 * strata.part_stratum + others, return_inverse=True)
+        sizes, expected = _sums(part, size, key.size), _sums(part, asked, key.size)
+        kind = dict(zip(own.tolist(), others.tolist(), strict=True))
+        rest = sum(items for _, items in strata.rest)
+        two = Strata(
+            strata.classifiers,
+            tuple(
+                Heap(tuple(sorted({kind[code] for code in heap.codes})), heap.cuts)
+                for heap in strata.heaps
+            ),
+            tuple(zip((key // 2).tolist(), (key % 2).tolist(), map(int, sizes), strict=True)),
+            items=strata.items,
+            rest=((1, rest),) if rest else (),
+            vocabulary=Vocabulary(names),
+        )
+        whole = _rounded(expected, sizes)
+        return Trial(two, np.column_stack([whole, sizes - whole, np.zeros_like(sizes)]), goal)
+
+    def at_random(self, goal: Goal) -> float:
+        """Approximate labels of a random sample for the goal."""
+        variance = np.array(self.trial(RANDOM_DESIGN, goal).random_variance)
+        return float(labels_needed(variance, goal.within or 1.0, goal.confidence))
+
+    @property
+    def _cells(self) -> ScoreCells:
+        return self.scores.cells
+
+    @cached_property
+    def _said(self) -> Ints:
+        return self._cells.said.astype(np.int64)
+
+    @cached_property
+    def _right(self) -> Floats:
+        """Number of correct predictions in each cell, if scores are calibrated."""
+        return self._cells.count * self.likely(self._cells.middle)
+
+    def _in_parts(self, strata: Strata, amount: Floats) -> Floats:
+        """Return an amount of each cell as sums over the parts of strata, which are by rank."""
+        ranks = rank(self._cells.low, self._cells.profile(None))
+        stratum = assign_strata(ranks, self._said, strata.heaps)
+        inside = stratum >= 0
+        key = stratum[inside] * len(self.found.classes) + self._said[inside]
+        parts = strata.part_stratum * len(self.found.classes) + strata.part_code
+        return _sums(np.searchsorted(parts, key), amount[inside], parts.size)
 
 
-def doubtful(supposed: Supposed, rates: Mapping[bool, Floats]) -> dict[bool, Floats]:
-    """Return the rates if one item in ten had nothing to do with its score.
+def _rounded(expected: Floats, size: Floats) -> Floats:
+    """Whole numbers, at most the size, whose cumulated sums are nearest."""
+    return np.clip(np.diff(np.floor(np.cumsum(expected) + 0.5), prepend=0.0), 0.0, size)
 
-    A tenth of the way from what the scores say to the mean of all items, so that the share of
-    positives in all stays the same. It matters most where a classifier is surest of itself: with
-    half of all items positive, one in twenty of those at 0.999 is then not what it says. On real
-    populations it makes up for what overconfident scores hide (docs/plan.md); half of the way
-    would ask for several times the labels.
 
-    >>> from assay.predictions import from_arrays
-    >>> supposed = Supposed.of(from_arrays(y_score=[0.9, 0.1], threshold=0.5), "probability")
-    >>> {side: rate.round(2) for side, rate in doubtful(supposed, calibrated(supposed)).items()}
-    {True: array([0.86]), False: array([0.14])}
-    """
-    positives = sum(float(rates[side] @ each.count) for side, each in supposed.profiles.items())
-    mean = positives / supposed.size
-    return {side: np.asarray(each + _DOUBT * (mean - each)) for side, each in rates.items()}
+def _sums(place: Ints, amount: Floats | Ints, size: int) -> Floats:
+    """Return the sums of amounts by their places."""
+    return np.asarray(np.bincount(place, amount, minlength=size), dtype=np.float64)

@@ -11,12 +11,13 @@ from assay.core.bins import Scale
 from assay.core.cuts import Variable, confidence
 from assay.core.design import Design
 from assay.core.profile import Profile
+from assay.core.special import expit
 from assay.core.strata import Side, Strata
 from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import InputError
 from assay.predictions import Predictions
-from assay.simulation.planning.assumed import Supposed, rate_curve
+from assay.simulation.planning.assumed import Supposed
 
 if TYPE_CHECKING:
     from assay.campaign import Campaign
@@ -24,21 +25,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """Labels by stratum, whatever the population that the strata were cut from."""
+    """Labels by stratum, for any population that the strata were cut from."""
 
     strata: Strata
-    # labels, positives, (H,): labels in each, and how many of them say yes.
+    # labels, positives, (H,): labels in each, and those with a yes.
     labels: Ints
     positives: Ints
-    words: str  # what they are, for people
+    words: str  # description of the labels, for people
     threshold: float = 0.0  # where the predicted label changed, for strata by the distance from it
-    doubts: tuple[str, ...] = ()  # why they may not be what they should
+    doubts: tuple[str, ...] = ()  # reasons to doubt them
 
     @classmethod
     def from_labels(
         cls, labels: object, found: Predictions, supposed: Supposed, *, id_column: str | None
     ) -> Self:
-        """Take labels of items that were drawn at random, as `assay.estimate` does."""
+        """Use labels of items that were drawn at random, as in `assay.estimate`."""
         from assay.campaign import find_prior_labels  # takes long to load, and few need it
 
         design = Design()
@@ -66,7 +67,7 @@ class Evidence:
 
     @classmethod
     def from_campaign(cls, campaign: "Campaign", strata: Strata, scale: Scale) -> Self:
-        """Take the labels of a campaign, by its strata; within each they were drawn at random."""
+        """Use the labels of a campaign by its strata; within each they were drawn at random."""
         settings, named = campaign.settings, f"campaign {campaign.name!r}"
         if strata.straddles:
             raise InputError(
@@ -95,11 +96,11 @@ class Evidence:
         )
 
     def knows(self, side: bool) -> bool:
-        """Tell whether there is any label of a predicted label's items."""
+        """Whether there is any label among items with a predicted label."""
         return bool(self.labels[self._of(side)].sum() > 0)
 
     def draw(self, side: bool, supposed: Supposed, truths: int, rng: np.random.Generator) -> Floats:
-        """Return possible shares of positives in the cells of a side, shape (truths, M)."""
+        """Draws of the shares of positives in the cells of a side, shape (truths, M)."""
         here = np.flatnonzero(self._of(side))
         sizes = self.strata.sizes[here]
         position = (np.cumsum(sizes) - sizes / 2) / sizes.sum()
@@ -118,28 +119,28 @@ class Evidence:
         return np.asarray(self.strata.part_code == int(side))
 
 
-# What the labels of a period, a comparison or several metrics say about the share of positives.
+# Share of positives from the labels of a period, a comparison or several metrics.
 #
-# Such campaigns are cut by rank and not by score, and into the cells of what the classifiers say
-# of an item, so a stratum is known by the ranks that it holds. Ranks carry over to other items of
-# the same classifier: the tenth that scores highest is as good then as now.
+# Such campaigns are cut by rank and not by score, and into cells of predicted labels, so a stratum
+# is identified by its ranks. Ranks carry over to other items of the same classifier: the tenth that
+# scores highest is as good then as now.
 
 _SIDES = (True, False)
-_ENOUGH = 0.9  # of a predicted label's items, in strata that labels are drawn from
-_EDGE = 1e-9  # so that every piece of the ranks has a length
+_ENOUGH = 0.9  # of a predicted label's items, in sampled strata
+_EDGE = 1e-9  # minimum length of every piece of the ranks
 
 
 @dataclass(frozen=True, eq=False)
 class RankEvidence:
     """Labels of the newest classifier's items, by stratum, for each predicted label."""
 
-    sides: Mapping[bool, "SideByRank"]  # the predicted labels that enough is known of
-    words: str  # what the labels are, for people
-    doubts: tuple[str, ...] = ()  # why they may not be what they should
+    sides: Mapping[bool, "SideByRank"]  # the predicted labels with enough labels
+    words: str  # description of the labels, for people
+    doubts: tuple[str, ...] = ()  # reasons to doubt them
 
     @classmethod
     def from_campaign(cls, campaign: "Campaign", strata: Strata) -> Self:
-        """Take the labels of a campaign with strata by cell; within each they are random."""
+        """Use the labels of a campaign with strata by cell; within each they are random."""
         named = f"campaign {campaign.name!r}"
         if len(strata.classifiers) > 1 and not strata.groups.among:
             raise InputError(
@@ -162,19 +163,19 @@ class RankEvidence:
         return cls(sides, f"{total:,} labels of {named}")
 
     def knows(self, side: bool) -> bool:
-        """Tell whether there is any label of a predicted label's items."""
+        """Whether there is any label among items with a predicted label."""
         return side in self.sides
 
     def draw(self, side: bool, supposed: Supposed, truths: int, rng: np.random.Generator) -> Floats:
-        """Return possible shares of positives in the cells of a side, shape (truths, M)."""
+        """Draws of the shares of positives in the cells of a side, shape (truths, M)."""
         return self.sides[side].draw(supposed.profiles[side], truths, rng)
 
 
 @dataclass(frozen=True, eq=False)
 class SideByRank:
-    """Labels of the items with one predicted label, by stratum, and where their ranks lie."""
+    """Labels of the items with one predicted label, by stratum, and the ranges of their ranks."""
 
-    # labels, positives, (H,): labels in each stratum, and how many of them say yes.
+    # labels, positives, (H,): labels in each stratum, and those with a yes.
     labels: Ints
     positives: Ints
     # (H, S): each stratum's items in each piece of the ranks. Strata of different cells overlap: in
@@ -183,7 +184,7 @@ class SideByRank:
     items: Floats
 
     def draw(self, profile: Profile, truths: int, rng: np.random.Generator) -> Floats:
-        """Return possible shares of positives in the cells of a profile, shape (truths, M)."""
+        """Draws of the shares of positives in the cells of a profile, shape (truths, M)."""
         pieces = self.items.sum(axis=0)
         ends = np.cumsum(pieces) / pieces.sum()
         middle = ends - pieces / pieces.sum() / 2
@@ -195,11 +196,11 @@ class SideByRank:
 
 
 def _side_of(side: bool, strata: Strata, labels: Ints, positives: Ints) -> SideByRank | None:
-    """Return what is known of a predicted label; None where most of its items are in no stratum."""
+    """Labels of items with a predicted label; None if most of them are in no stratum."""
     sizes = {each: _items(each, strata) for each in _SIDES}
     pure, first = [], 0
     for heap in strata.heaps:
-        # A few small cells may share a heap, and not be of one predicted label.
+        # A few small cells may share a heap with mixed predicted labels.
         if all(_is_of(side, code, strata) for code in heap.codes):
             pure += [(heap.cuts, own, first + own) for own in range(heap.cuts.n_strata)]
         first += heap.cuts.n_strata
@@ -219,16 +220,72 @@ def _side_of(side: bool, strata: Strata, labels: Ints, positives: Ints) -> SideB
 
 
 def _is_of(side: bool, code: int, strata: Strata) -> bool:
-    """Tell whether a code is of items that the newest classifier judged, and so."""
+    """Whether the newest classifier gave a code's items this predicted label."""
     newest = len(strata.classifiers) - 1
     among = strata.groups.within(strata.unit, strata.classifiers[newest], None)
     return among.holds(code) and bool(code >> newest & 1) == side
 
 
 def _items(side: bool, strata: Strata) -> int:
-    """Return how many items the newest classifier judged so."""
+    """Return the number of items with this predicted label by the newest classifier."""
     if strata.groups or strata.items is None or strata.yes_items is None:
         every = [*((code, items) for _, code, items in strata.parts), *strata.rest]
         return sum(items for code, items in every if _is_of(side, code, strata))
     yes = strata.yes_items[-1]
     return yes if side else strata.items - yes
+
+
+# The share of positives along the score, from a few labels.
+#
+# Each stratum's own share is too noisy to plan with: 0 of 5 does not mean 0. So shares are shrunk
+# towards a curve that rises or falls with the score, as far as the labels support it.
+
+_SLOPE_SD = 5.0  # of the log-odds from the middle of the scores to their end
+_STRENGTH, _STRENGTH_SD = np.log(30.0), 1.5  # prior of k
+_EDGE = 1e-6
+
+
+def rate_curve(position: Floats, labels: Floats, positives: Floats) -> tuple[Floats, Floats]:
+    """Posterior of each stratum's share of positives: Beta(a_h, b_h).
+
+    `position` is each stratum's position among the items by score, from 0 to 1.
+
+    Beta-binomial regression with an empirical Bayes fit [1]_: shares are Beta(k m_h, k (1 - m_h))
+    about a logistic curve, logit m_h = c + s (2 position_h - 1), and c, s and k are where the
+    labels' likelihood, with a weak prior on each, is greatest. Where the curve fits, k is large and
+    strata learn from each other; where it does not, each keeps its own share. Given c, s and k,
+    the labels make it Beta(k m_h + x_h, k (1 - m_h) + n_h - x_h).
+
+    References
+    ----------
+    .. [1] Griffiths, Maximum likelihood estimation for the beta-binomial distribution,
+       Biometrics 29 (1973).
+
+    >>> at = np.linspace(0, 1, 5)
+    >>> a, b = rate_curve(at, np.full(5, 20.0), np.array([10.0, 13, 16, 18, 20]))
+    >>> (a / (a + b)).round(2)
+    array([0.47, 0.66, 0.82, 0.91, 0.97])
+    """
+    line = 2 * position - 1
+
+    def parameters(point: Floats) -> tuple[Floats, Floats]:
+        middle = np.clip(expit(point[0] + point[1] * line), _EDGE, 1 - _EDGE)
+        strength = np.exp(point[2])
+        return strength * middle, strength * (1 - middle)
+
+    from scipy.optimize import minimize  # takes long to load, and few commands need it
+    from scipy.special import betaln, logit
+
+    def loss(point: Floats) -> float:
+        a, b = parameters(point)
+        likelihood = (betaln(a + positives, b + labels - positives) - betaln(a, b)).sum()
+        # Half a label of either kind, so that equal labels do not make it certain.
+        likelihood += (np.log(a.sum()) + np.log(b.sum())) / 2 - np.log((a + b).sum())
+        slope, strength = point[1] / _SLOPE_SD, (point[2] - _STRENGTH) / _STRENGTH_SD
+        return float(-likelihood + (slope**2 + strength**2) / 2)
+
+    share = (positives.sum() + 0.5) / (labels.sum() + 1)
+    start = np.array([logit(share), 0.0, _STRENGTH])
+    bounds = [(-15, 15), (-30, 30), (np.log(0.5), np.log(1e4))]
+    a, b = parameters(minimize(loss, start, method="L-BFGS-B", bounds=bounds).x)
+    return a + positives, b + labels - positives

@@ -1,8 +1,8 @@
-"""`plan`: what an evaluation is likely to cost, before anybody labels.
+"""`plan`: the likely cost of an evaluation, before any labelling.
 
-Nothing is forecast by a formula: a truth is supposed, and whole evaluations are replayed on it by
-the loop that runs campaigns (`assay.simulation`). What is uncertain is the truth, and the plan says
-what it takes it for.
+Forecasts are simulations, not formulas: whole evaluations are replayed on an assumed truth by the
+loop that runs campaigns (`assay.simulation`). The truth is the uncertain part, and the plan states
+its assumption.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,15 +14,15 @@ from assay.campaign import read_of_any
 from assay.core.bins import Scale, scale_of
 from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric
 from assay.core.goal import Goal
-from assay.core.metrics import METRICS, canonical_metric
+from assay.core.metrics import METRICS, canonical_metric, top_of
 from assay.core.rules import refuse
+from assay.core.targets import parse_targets
 from assay.core.types import one_of, whole
-from assay.core.vocabulary import YES_OR_NO
+from assay.core.vocabulary import vocabulary_of
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.options import picked
 from assay.predictions import (
     SCORE_SCALES,
-    ClassScored,
     Columns,
     Given,
     IdColumns,
@@ -32,19 +32,16 @@ from assay.predictions import (
     key_name,
     refuse_improbable,
 )
-from assay.simulation.planning.advice import Costs
-from assay.simulation.planning.assumed import Supposed
-from assay.simulation.planning.assumed_classes import SupposedClasses
-from assay.simulation.planning.classes import ClassPlanner, goal_of_classes
+from assay.simulation.planning.advice import Costs, prices_of
+from assay.simulation.planning.assumed import Supposed, SupposedClasses
 from assay.simulation.planning.evidence import Evidence, RankEvidence
-from assay.simulation.planning.judging import prices_of
+from assay.simulation.planning.planner import ClassPlanner, LabelPlanner
 from assay.simulation.planning.result import Planning
 from assay.simulation.planning.thresholds import (
     ThresholdPlanner,
     check_columns,
     reading_threshold,
 )
-from assay.simulation.planning.yes_or_no import LabelPlanner
 
 if TYPE_CHECKING:
     from assay.campaign import Campaign
@@ -84,10 +81,10 @@ def plan(
     seed: int = 0,
     progress: Callable[[float], None] | None = None,
 ) -> Planning:
-    """Tell what an evaluation is likely to cost, before anybody labels.
+    """Estimate the cost of an evaluation before any labelling.
 
-    Whole evaluations are replayed on a truth that is supposed: from labels of an earlier period
-    where there are some, and otherwise from the scores alone.
+    Whole evaluations are replayed on an assumed truth: from labels of an earlier period if there
+    are any, and otherwise from the scores alone.
 
     Parameters
     ----------
@@ -147,8 +144,8 @@ def plan(
     """
     if threshold_for is None and within is None and budget is None:
         raise InputError(
-            "no goal: neither `within` nor `budget` was given",
-            hint="within=0.02 tells the labels that ±2% takes, budget=500 what 500 labels give",
+            "no goal: give `within` or `budget`",
+            hint="within=0.02 forecasts the labels for ±2%, budget=500 the width from 500 labels",
         )
     metric = None if threshold_for else metric
     _refuse_unknown(metric)
@@ -170,19 +167,19 @@ def plan(
     costs = Costs(whole("replications", replications, 1), whole("seed", seed, 0), progress, _STEPS)
     if labels is not None and like is not None:
         raise InputError(
-            "both labels and an earlier campaign were given, and a plan rests on one of them",
+            "give labels or an earlier campaign, not both",
             hint="leave one out",
         )
     id = key_name(id)
     columns = picked(Columns, locals())
     found = read_of_any(
-        predictions, classes=classes, metrics=[metric or ""], id=id, **columns.of_one
+        predictions, classes=classes, metrics=[metric or ""], id=id, top=1, **columns.of_one
     )
     for doubt in found.doubts:
         doubt.refuse()
     _refuse_weights(found)
     _refuse_sets(found)
-    if found.classes != YES_OR_NO.names:
+    if not vocabulary_of(found).is_yes_or_no:
         given = {"threshold_for": threshold_for, "labels": labels, "aux": aux or None, "rho": rho}
         given |= {"judge_cost": judge_cost, "label_cost": label_cost}
         refuse({**given, "like": None if like is None else like.name}, {"classes": True})
@@ -193,17 +190,14 @@ def plan(
             goal = Goal(metric or "precision", within, budget, confidence)
         supposed = Supposed.of(found, _scale(found.score_range, found.source, scale))
         evidence = _evidence(found, supposed, labels, like, id)
-        planner = LabelPlanner(goal, costs, supposed, evidence, prices)
-        if threshold_for is None:
-            planning = planner.planning()
-        else:
-            planning = ThresholdPlanner(goal, planner, progress).planning()
+        planner = LabelPlanner if threshold_for is None else ThresholdPlanner
+        planning = planner(goal, costs, supposed, evidence, prices).planning()
     doubts = tuple(doubt.warning for doubt in found.doubts)
     return replace(planning, cautions=(*doubts, *planning.cautions))
 
 
 def _refuse_unknown(metric: str | None) -> None:
-    """Raise for a metric that there is neither of yes and no nor of classes, before all is read."""
+    """Raise for an unknown metric of two or more classes, before the data are read."""
     word = str(metric or "precision").partition(":")[0]
     with suppress(DesignError):
         canonical_matrix_metric(word)
@@ -220,9 +214,37 @@ def _refuse_unknown(metric: str | None) -> None:
     )
 
 
+def goal_of_classes(
+    found: Predictions,  # of one classifier of several classes
+    metric: str | None,
+    within: float | None,
+    budget: int | None,
+    confidence: float,
+) -> Goal:
+    """Return the goal of a plan: one metric; default: accuracy."""
+    named = metric or "accuracy"
+    targets = parse_targets([named], found.classifiers, within=within, classes=vocabulary_of(found))
+    if len(targets) > 1:
+        raise DesignError(
+            f"{named!r} is one metric for each of {len(found.classes):,} classes",
+            details="a plan is for one",
+            hint=f"name a class, {named}:{found.classes[0]}; or ask for macro_{named}"
+            if f"macro_{named}" in ("macro_precision", "macro_recall", "macro_f1")
+            else f"name a class: {named}:{found.classes[0]}",
+        )
+    if top_of(targets[0].metric) is not None:
+        raise DesignError(
+            f"there is no plan for {targets[0].name}",
+            details="it depends on where the class of each item stands by its probabilities",
+            hint="plan for accuracy; or have assay simulate tell what it takes, on items whose "
+            "class is known",
+        )
+    return Goal(targets=targets, budget=budget, confidence=confidence)
+
+
 def supposed_classes(found: Predictions, scale: ScoreScale | None, seed: int) -> SupposedClasses:
-    """Return the population of which the class of every item is supposed from its score."""
-    scores = found.class_scores() if isinstance(found, ClassScored) else None
+    """Return the population in which the class of every item is assumed from its score."""
+    scores = found.class_scores()
     if scores is None:
         raise InputError(
             f"the predictions of {found.source} are not those of one classifier, as they were read",
@@ -230,13 +252,14 @@ def supposed_classes(found: Predictions, scale: ScoreScale | None, seed: int) ->
         )
     told = scores.cells.score_range
     _refuse_no_scores(told, found.size, _NO_CLASS_SCORES)
-    return SupposedClasses(found, scores, _scale(told, found.source, scale), seed)
+    scale_now = _scale(told, found.source, scale)
+    return SupposedClasses(found.source, scale_now, found, scores, seed)
 
 
 def _evidence(
     found: Predictions, supposed: Supposed, labels: object, like: "Campaign | None", id: str | None
 ) -> Evidence | RankEvidence | None:
-    """Return what labels from before say; None if only scores tell items apart."""
+    """Evidence from earlier labels; None if there are only scores."""
     if labels is not None:
         return Evidence.from_labels(labels, found, supposed, id_column=id)
     if like is None:

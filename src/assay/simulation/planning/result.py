@@ -23,10 +23,10 @@ _FEW = 0.05  # of all evaluations: the others make up the range
 
 @dataclass(frozen=True)
 class Cost:
-    """Labels, or a half-width: the mean, and the ends between which nine evaluations in ten lie.
+    """Labels, or a half-width: the mean, and the range of nine evaluations in ten.
 
     `beyond` is the share of evaluations that were not followed to their end: they take more labels
-    than `high`, and the mean is of the labels that they had then.
+    than `high`, and the mean uses their labels so far.
     """
 
     mean: float
@@ -49,10 +49,10 @@ class Cost:
 
 @dataclass(frozen=True)
 class DesignRow:
-    """What one design is expected to take.
+    """Expected cost of one design.
 
-    `change` is against simple random sampling, -0.4 for 40% fewer labels; `remark` says what is to
-    be known of the design.
+    `change` is relative to simple random sampling, -0.4 for 40% fewer labels; `remark` is a remark
+    on the design.
     """
 
     design: str
@@ -63,11 +63,11 @@ class DesignRow:
 
 @dataclass(frozen=True)
 class Reading:
-    """What is supposed about the truth, and what follows for the metric and for its cost.
+    """An assumption about the truth, and what follows for the metric and for its cost.
 
-    `metric` is the metric's supposed value, with the range where the truth is not fixed; `labels`
-    are those of the design by default and `random` those of simple random sampling, both None
-    where no `within` was given.
+    `metric` is the metric's assumed value, with the range if the truth is not fixed; `labels` are
+    those of the default design and `random` those of simple random sampling, both None without
+    `within`.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class WithinRow:
-    """What another half-width would cost."""
+    """Cost of another half-width."""
 
     within: float
     labels: Cost
@@ -87,7 +87,7 @@ class WithinRow:
 
 @dataclass(frozen=True)
 class BudgetRow:
-    """The half-width that a design is expected to reach with the budget."""
+    """Half-width that a design is expected to reach with the budget."""
 
     design: str
     half_width: Cost
@@ -95,7 +95,7 @@ class BudgetRow:
 
 @dataclass(frozen=True)
 class CheaperRow:
-    """A question that costs less, and its labels."""
+    """A cheaper question, and its labels."""
 
     metric: str
     labels: Cost
@@ -103,20 +103,20 @@ class CheaperRow:
 
 @dataclass(frozen=True)
 class ThresholdRow:
-    """What campaigns for a threshold with one budget are expected to find."""
+    """Expected results of campaigns for a threshold with one budget."""
 
-    supposed: str  # what is supposed about the truth: the name of a reading
-    budget: int | None  # none for campaigns that go on until they are settled
-    labels: Cost  # the labels that they take: fewer than the budget where they are settled before
-    # The share of campaigns that are, because no other threshold could have much more.
+    supposed: str  # the assumption about the truth: the name of a reading
+    budget: int | None  # None for campaigns that continue until they are settled
+    labels: Cost  # their labels: fewer than the budget if they are settled before
+    # Share of settled campaigns: no other threshold could have much more.
     settled: float
     certified: float  # the share that certify some threshold
-    threshold: Cost | None  # the certified thresholds; None where no campaign has one
-    # Of what is wanted, recall or precision, at the certified threshold: the mean.
+    threshold: Cost | None  # the certified thresholds; None if no campaign has one
+    # The wanted metric, recall or precision, at the certified threshold: the mean.
     value: float | None
-    # What it is of the best threshold's, 0 where none is certified: the mean.
+    # Its ratio to the best threshold's, 0 if none is certified: the mean.
     share_of_best: float | None
-    replications: int  # campaigns that were replayed
+    replications: int  # number of replayed campaigns
 
 
 Way = Literal["none", "all items", "judged items"]
@@ -124,33 +124,33 @@ Way = Literal["none", "all items", "judged items"]
 
 @dataclass(frozen=True)
 class JudgeRow:
-    """What an evaluation with a judge is expected to cost."""
+    """Expected cost of an evaluation with a judge."""
 
     # The correlation of the judge's verdict with the outcome; None without a judge.
     rho: float | None
-    campaign: Way  # what labels are drawn from; ``none`` without a judge
+    campaign: Way  # population of the labels; ``none`` without a judge
     judgements: int
     labels: int
-    cost: float  # of both together
-    # The goal of such a campaign. One of judged items only has a tighter one, because these are a
-    # sample themselves.
+    cost: float  # total cost
+    # The goal of such a campaign. One of judged items only has a tighter one, because these are
+    # themselves a sample.
     within: float
 
 
 @dataclass(frozen=True)
 class Judging:
-    """What a judge that costs money would save."""
+    """Savings by a judge that costs money."""
 
     name: str  # the judge's column
     # judge_cost, label_cost: of one judgement, and of one label.
     judge_cost: float
     label_cost: float
-    items: int  # that the metric needs labels of, and that could be judged
+    items: int  # judgeable items that the metric needs labels of
     rows: tuple[JudgeRow, ...]  # without a judge first; then two ways to use one, for each rho
 
     @property
     def cheapest(self) -> dict[float, JudgeRow]:
-        """The cheapest row of each rho; that without a judge where no way costs less."""
+        """The cheapest row of each rho; that without a judge if no other costs less."""
         none, *others = self.rows
         found: dict[float, JudgeRow] = {}
         for row in others:
@@ -161,7 +161,7 @@ class Judging:
 
 @dataclass(frozen=True)
 class Planning(Shown):
-    """What an evaluation is likely to cost. Made by `assay.plan`.
+    """Expected cost of an evaluation. Made by `assay.plan`.
 
     Attributes
     ----------
@@ -228,14 +228,14 @@ class Planning(Shown):
 
     @property
     def labels(self) -> Cost | None:
-        """The labels that the design by default is expected to need; None without `within`.
+        """Expected labels of the default design; None without `within`.
 
-        Of a threshold, those until it is settled; None with a budget.
+        For a threshold, those until it is settled; None with a budget.
         """
         return self.readings[0].labels
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values, without what was not asked about."""
+        """Return the plan as plain values, without fields that were not requested."""
         values = asdict(self)
         if self.judging is None:
             del values["judging"]
@@ -247,7 +247,7 @@ class Planning(Shown):
 
     @property
     def headline(self) -> tuple[str, str]:
-        """What it comes to in a line: the most important words, and what belongs to them."""
+        """The headline: the most important words, and the details that belong to them."""
         name = metric_name(self.metric)
         sure = f"at {100 * self.confidence:.4g}%"
         if self.threshold_for is not None:
@@ -299,10 +299,10 @@ class Planning(Shown):
 
 
 def _tables(plan: Planning) -> list[Table]:
-    most = ("nine in ten",)
+    most = ("90% of runs",)
     return [
         Table(
-            "labels that each design is expected to need",
+            "expected labels by design",
             (*headed("design", "labels", *most, "vs random"), Column("", "remark")),
             tuple(
                 (
@@ -315,7 +315,7 @@ def _tables(plan: Planning) -> list[Table]:
             ),
         ),
         Table(
-            "what is supposed about the truth",
+            "expected labels by assumption about the truth",
             headed("supposed", metric_name(plan.metric), "labels", *most, "at random"),
             tuple(
                 (
@@ -329,12 +329,12 @@ def _tables(plan: Planning) -> list[Table]:
             ),
         ),
         Table(
-            "what another half-width would cost",
+            "expected labels by half-width",
             headed("within", "labels", *most),
             tuple((f"±{row.within:.3g}", *row.labels.as_labels) for row in plan.withins),
         ),
         Table(
-            f"what {plan.budget or 0:,} labels would give",
+            f"expected half-width from {plan.budget or 0:,} labels",
             headed("design", "half-width", *most),
             tuple((row.design, *row.half_width.as_width) for row in plan.budgets),
         ),
@@ -353,11 +353,9 @@ def _tables(plan: Planning) -> list[Table]:
 
 def _table_of_thresholds(plan: Planning, reading: Reading) -> Table:
     rows = [row for row in plan.thresholds if row.supposed == reading.name]
-    numbers = ("labels", "certified", "threshold", "nine in ten", str(plan.wanted))
+    numbers = ("labels", "certified", "threshold", "90% of runs", str(plan.wanted))
     return Table(
-        f"if {reading.name}: what labels are expected to find"
-        if len(plan.readings) > 1
-        else "what labels are expected to find",
+        f"if {reading.name}: expected result" if len(plan.readings) > 1 else "expected result",
         headed("budget", *numbers, "of the best"),
         tuple(
             (

@@ -1,17 +1,16 @@
 """A plan for a threshold that keeps floors: what labels are likely to certify.
 
-Whole campaigns for a threshold (`assay.simulation.thresholds`) are replayed on a truth that is
-supposed, with several budgets.
+Whole campaigns for a threshold (`assay.simulation.thresholds`) are replayed on an assumed truth,
+with several budgets.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.goal import EVERY_SCORE, Goal, ThresholdQuestion
+from assay.core.goal import EVERY_SCORE, ThresholdQuestion
 from assay.core.rules import refuse
 from assay.core.stopping import Reason
 from assay.core.thresholds import ThresholdRun
@@ -20,16 +19,16 @@ from assay.errors import DesignError, InputError
 from assay.predictions import Predictions
 from assay.simulation.frames import Frame
 from assay.simulation.planning.advice import cost_of
-from assay.simulation.planning.assumed import Supposed, doubtful
+from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.planner import LabelPlanner
 from assay.simulation.planning.result import Cost, Planning, Reading, ThresholdRow
-from assay.simulation.planning.yes_or_no import TOO_SURE, LabelPlanner
 from assay.simulation.thresholds import ThresholdRuns, Thresholds, ThresholdTask
 
 if TYPE_CHECKING:
     from assay.campaign import Campaign
 
-_BUDGETS = (300, 1000, 3000)  # where none is given
-_FACTORS = (1 / 3, 1.0, 3.0)  # of one that is
+_BUDGETS = (300, 1000, 3000)  # if none is given
+_FACTORS = (1 / 3, 1.0, 3.0)  # of a given budget
 _LEAST_BUDGET = 20
 _CARDS_IN_ALL, _FEWEST = 40_000, 10  # of a budget's replays; each card is a bet on every threshold
 _ROUND, _ROUNDS = 20, 50  # labels a round, or more where it would take more rounds than this
@@ -39,7 +38,7 @@ _LIKELY = 0.9  # of the campaigns
 def check_columns(
     question: str, predictions: object, score: str | None, given: Mapping[str, object]
 ) -> None:
-    """Raise where something is given that a plan for a threshold cannot use, or no score is.
+    """Raise for arguments that a plan for a threshold cannot use, or without a score.
 
     `given`: arguments by name.
     """
@@ -52,10 +51,10 @@ def check_columns(
 
 
 def reading_threshold(like: "Campaign | None") -> float:
-    """Return the threshold to read predictions with, so that an earlier campaign tells of them.
+    """Return the threshold for reading predictions, so that an earlier campaign's strata fit.
 
-    A campaign has strata on either side of its own threshold. One of predicted labels, of several
-    classifiers or of a comparison does not say how often items at a score are positive.
+    A campaign has strata on either side of its own threshold. A campaign by predicted labels, of
+    several classifiers or of a comparison has no rates of positives by score.
     """
     if like is None:
         return EVERY_SCORE
@@ -71,34 +70,23 @@ def reading_threshold(like: "Campaign | None") -> float:
     return float(threshold)
 
 
-@dataclass(frozen=True, eq=False)
-class ThresholdPlanner:
-    """A question for a threshold, a population without its truth, and what is known about that."""
-
-    goal: Goal  # with `threshold_for`
-    beneath: LabelPlanner  # supposes the truth
-    progress: Callable[[float], None] | None = None  # told the share that is done
-    _done: list[float] = field(default_factory=list, init=False)
+class ThresholdPlanner(LabelPlanner):
+    """A question for a threshold, a population without its truth, and the evidence about that."""
 
     @property
     def question(self) -> ThresholdQuestion:
-        """The floors, and what is wanted most."""
+        """The floors, and the metric to maximise."""
         return ThresholdQuestion.parse(self.goal.threshold_for)
 
     def planning(self) -> Planning:
         """Return the plan."""
-        population, costs = self.beneath.population, self.beneath.costs
-        supposed = population.with_rates(self.beneath.rates())
-        readings = [(self.beneath.supposed_in_words(), supposed)]
-        if self.beneath.evidence is None:
-            doubted = supposed.with_rates(doubtful(supposed, supposed.rates))
-            readings.append((TOO_SURE, doubted))
+        population, costs, suppositions = self.population, self.costs, self.suppositions()
         told, rows = [], list[ThresholdRow]()
-        for words, each in readings:
-            best, found = self._best(each), self._rows(words[0], each, len(readings))
+        for name, words, supposed in suppositions:
+            best, found = self._best(supposed), self._rows(name, supposed, len(suppositions))
             rows += found
             until = next((row.labels for row in found if row.budget is None), None)
-            told.append(Reading(*words, best, until, None))
+            told.append(Reading(name, words, best, until, None))
         return Planning(
             metric=self.goal.metric,
             within=None,
@@ -114,7 +102,7 @@ class ThresholdPlanner:
             budgets=(),
             cheaper=(),
             advice=tuple(self._advice(told, rows)),
-            cautions=tuple(self.beneath.cautions((True, False))),
+            cautions=tuple(self.cautions((True, False))),
             replications=costs.replications,
             seed=costs.seed,
             threshold_for=self.goal.threshold_for,
@@ -123,7 +111,7 @@ class ThresholdPlanner:
         )
 
     def _best(self, supposed: Supposed) -> Cost:
-        """Return the most of what is wanted that a threshold has; 0 where none keeps the floors."""
+        """Maximum of the wanted metric over thresholds; 0 if none keeps the floors."""
         found = [each or 0.0 for each in self._best_of_each(supposed)]
         return cost_of(np.array(found))
 
@@ -135,19 +123,17 @@ class ThresholdPlanner:
     def _rows(self, name: str, supposed: Supposed, readings: int) -> list[ThresholdRow]:
         """Return a row for each budget."""
         frame, best = supposed.ladder(Design.ladder()), self._best_of_each(supposed)
-        budgets = self._budgets(supposed.size)
+        budgets = self._sizes(supposed.size)
         found = []
         for budget in budgets:
             runs = self._replay(frame, budget)
             edges = np.array([supposed.by_score.profile.min, *frame.strata.heaps[0].cuts.points])
             found.append(_row(name, budget, runs, edges=edges, best=best))
-            self._done.append(1.0)
-            if self.progress is not None:
-                self.progress(min(len(self._done) / (len(budgets) * readings), 1.0))
+            self.costs.advance(len(budgets) * readings)
         return found
 
-    def _budgets(self, size: int) -> list[int | None]:
-        """Return the budgets to try; None is a campaign until it is settled."""
+    def _sizes(self, size: int) -> list[int | None]:
+        """Budgets to try; None is a campaign until it is settled."""
         if self.goal.budget is None:
             return [*(each for each in _BUDGETS if each < size), None]
         every = (round(factor * self.goal.budget) for factor in _FACTORS)
@@ -155,7 +141,7 @@ class ThresholdPlanner:
         return [*sorted(some | {self.goal.budget})]
 
     def _replay(self, frame: Frame, budget: int | None) -> ThresholdRuns:
-        costs, goal = self.beneath.costs, self.goal
+        costs, goal = self.costs, self.goal
         most = _BUDGETS[-1] if budget is None else budget
         runs = min(costs.replications, max(_CARDS_IN_ALL // most, _FEWEST))
         outcomes = frame.outcomes if frame.outcomes.ndim == 1 else frame.outcomes[:runs]
@@ -172,7 +158,7 @@ class ThresholdPlanner:
         return task.replay(runs, key=[costs.seed])
 
     def _advice(self, readings: list[Reading], rows: list[ThresholdRow]) -> list[str]:
-        """Say what it comes to, under each reading."""
+        """Advice under each reading of the truth."""
         lines, wanted, floors = [], self.question.most, self.goal.threshold_for
         for reading in readings:
             own = [row for row in rows if row.supposed == reading.name]
@@ -207,10 +193,10 @@ def _row(
     edges: Floats,
     best: list[float | None],
 ) -> ThresholdRow:
-    """Return how campaigns with a budget ended.
+    """Results of campaigns with one budget.
 
-    `edges` are the lowest scores of the strata, and `best` is what the best threshold of each truth
-    has of what is wanted.
+    `edges` are the lowest scores of the strata, and `best` is the wanted metric of the best
+    threshold for each truth.
     """
     there = runs.certified
     thresholds = edges[edges.size - 1 - runs.place[there]]

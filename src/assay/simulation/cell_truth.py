@@ -1,0 +1,138 @@
+"""Labelled items by cells of predicted labels, by mean rank, and in parts of strata."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
+from assay.core.goal import Goal
+from assay.core.profile import Profile
+from assay.core.ranking import InTop, tops_of
+from assay.core.recycling.route import Venn
+from assay.core.strata import Strata
+from assay.core.targets import NO_GROUPS, Groups
+from assay.core.types import Bools, Floats, Ints
+from assay.core.vocabulary import OfClasses, Vocabulary
+from assay.errors import InputError
+from assay.predictions import Labelled
+from assay.simulation.oracle import SetCounts
+
+
+class LabelledCells(OfClasses):
+    """Predicted labels of items, and the truth about each; input of `cell_strata`."""
+
+    _labelled: Labelled
+
+    @property
+    def classifiers(self) -> tuple[str, ...]:
+        """Their names, in the order of the bits of a code."""
+        return self._labelled.classifiers
+
+    @property
+    def groups(self) -> Groups:
+        """Meaning of the bits of a code behind the classifiers': there are none."""
+        return NO_GROUPS
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The classes."""
+        return self._labelled.classes
+
+    @property
+    def truth(self) -> Bools:
+        """Which items are positive, shape (N,)."""
+        return self._labelled.truth
+
+    @property
+    def rank(self) -> Floats:
+        """The items' mean rank by the classifiers' scores, shape (N,)."""
+        return self._labelled.rank
+
+    def says_yes(self, classifier: str) -> Bools:
+        """Items that a classifier predicts yes, shape (N,)."""
+        bit = self.classifiers.index(classifier)
+        return np.asarray(self._labelled.codes >> bit & 1 > 0)
+
+    @cached_property
+    def by_cell(self) -> Venn:
+        """The items and the positives of each cell."""
+        every, positive = self.cells(), count_cells(self._labelled.codes[self.truth])
+        return Venn(
+            self.classifiers,
+            np.array(list(every)),
+            np.array(list(every.values()), dtype=np.float64),
+            np.array([positive.get(code, 0) for code in every], dtype=np.float64),
+        )
+
+    def cells(self) -> dict[int, int]:
+        """Return the number of items with each code that occurs."""
+        return count_cells(self._labelled.codes)
+
+    def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
+        """Distribution of the mean rank among the items with each heap's codes."""
+        return profile_heaps(self.rank, self._labelled.codes, heaps)
+
+    def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
+        """Return the number of items in each part of the strata that the heaps are cut into."""
+        return count_parts(self.rank, self._labelled.codes, heaps)
+
+    def outcomes(self, strata: Strata) -> Floats:
+        """Positives in each part of the strata, shape (C,).
+
+        With more than two classes, the items of each class, and last of none: shape (C, K + 1). In
+        a multilabel population an item counts for each of its classes.
+        """
+        if self.multilabel:
+            sets = self.sets(strata)
+            return sets.counts @ sets.members
+        if (numbers := self._labelled.numbers) is not None:
+            told = np.zeros((len(strata.parts), len(self.classes) + 1))
+            for number in np.unique(numbers).tolist():
+                told[:, number] = self._parts_of(numbers == number, strata)
+            return told
+        return self._parts_of(self.truth, strata)
+
+    def truth_in(self, strata: Strata, goal: Goal) -> Floats | SetCounts:
+        """Return the truth in each part of the strata, as input of `oracle.of_strata`."""
+        tops = tops_of(goal.targets, strata.classifiers)
+        return self.sets(strata, tops) if self.multilabel or tops else self.outcomes(strata)
+
+    def sets(self, strata: Strata, tops: Sequence[InTop] = ()) -> SetCounts:
+        """Return the number of items of each part with each set of classes, for multilabel items.
+
+        Sets also include the outcomes of top-k accuracy, if there are any.
+        """
+        numbers, every = self._labelled.numbers, np.arange(len(self.classes))
+        if numbers is None or not (self.multilabel or tops):
+            raise InputError("each of these items is of one class")
+        kinds = numbers << len(tops)
+        for place, top in enumerate(tops):
+            kinds |= top.among(self._places).astype(np.int64) << place
+        found = np.unique(kinds)
+        each = [self._parts_of(kinds == kind, strata) for kind in found.tolist()]
+        said, in_top = found >> len(tops), found[:, None] >> np.arange(len(tops)) & 1
+        members = [said[:, None] == every, said == every.size]
+        if self.multilabel:
+            members = [said[:, None] >> every & 1, said == 0]
+        counted = np.column_stack(members).astype(np.float64), in_top.astype(np.float64)
+        return SetCounts(said, np.column_stack(each), *counted)
+
+    def _parts_of(self, which: Bools, strata: Strata) -> Floats:
+        """Return the number of the given items in each part, shape (C,)."""
+        there = count_parts(self.rank[which], self._labelled.codes[which], strata.heaps)
+        found = np.zeros(len(strata.parts))
+        for stratum, code, items in there:
+            found[strata.part_of(stratum, code)] = items
+        return found
+
+    @property
+    def _places(self) -> Ints:
+        """Rank of each item's class by the classifiers' probabilities, shape (N, J)."""
+        if self._labelled.places is None:
+            raise InputError(
+                "top-k accuracy is asked for, and the population was read without it",
+                details="it takes the probabilities of all classes",
+                hint="Population.read(..., probabilities='p_*', metrics=['top_5_accuracy'])",
+            )
+        return self._labelled.places
