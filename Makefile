@@ -86,6 +86,7 @@ lint: setup
 # The site, into .site/: open .site/index.html. The tests build it, too, and run every block of it.
 docs: setup
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+	@echo "The site is in $(CURDIR)/.site/index.html"
 
 bench: setup
 	$(BIN)/python benchmarks/campaign_cost.py

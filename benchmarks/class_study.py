@@ -22,7 +22,6 @@ import numpy as np
 import pyarrow as pa
 
 import assay
-from assay.core.metrics import top_of
 from assay.core.types import Floats, Ints
 from assay.simulation import Population
 from benchmarks.classes import SEED, Cell, arrays
@@ -56,39 +55,31 @@ def made_up(name: str, items: int = 100_000) -> tuple[Ints, Floats]:
 
 
 def table(folder: Path, name: str) -> pa.Table:
-    """Items with their class, the predicted one, its score and the probabilities of all."""
+    """Items with their class, and the probabilities of all classes."""
     if name in SYNTHETIC:
         truth, chance = made_up(name)
         names = [f"c{k}" for k in range(chance.shape[1])]
-        y_true, y_pred = np.array(names)[truth], np.array(names)[chance.argmax(axis=1)]
-        score = chance.max(axis=1)
+        y_true = np.array(names)[truth]
     else:
         known = arrays(folder, name)
-        y_true, y_pred, score = (np.asarray(known[key]) for key in ("y_true", "y_pred", "y_score"))
-        chance, names = known["y_prob"], known["names"]
+        y_true, chance, names = np.asarray(known["y_true"]), known["y_prob"], known["names"]
     columns = {f"p_{each}": chance[:, k] for k, each in enumerate(names)}
-    return pa.table({"is": y_true, "said": y_pred, "score": score, **columns})
+    return pa.table({"is": y_true, **columns})
 
 
 def population(items: pa.Table, metric: str) -> Population:
     """Return the items as a population of known truth."""
-    if top_of(metric) is not None:
-        return Population.read(items, label="is", probabilities="p_*", metrics=[metric])
-    return Population(
-        y_true=items["is"].to_numpy(zero_copy_only=False),
-        y_pred=items["said"].to_numpy(zero_copy_only=False),
-        y_score=items["score"].to_numpy(),
-    )
+    return Population.read(items, label="is", probabilities="p_*", metrics=[metric])
 
 
 def live(items: pa.Table, metric: str, within: float, runs: int) -> tuple[float, float]:
     """Mean labels and coverage of campaigns by ask and tell."""
     value = population(items, metric).value(metric)
     truth, labels, held = items["is"].to_pylist(), [], 0
-    shown = items.select(["said", "score"])
+    shown = items.drop_columns("is")
     for seed in range(runs):
         campaign = assay.create_campaign(
-            shown, predicted="said", score="score", metric=metric, within=within, seed=seed
+            shown, probabilities="p_*", metric=metric, within=within, seed=seed
         )
         while not campaign.done:
             batch = campaign.ask(20)

@@ -32,20 +32,20 @@ import pyarrow.parquet as pq
 from scipy.special import expit
 
 from assay.core.design import Design
-from assay.core.engine import State, look
+from assay.core.engine import look
 from assay.core.goal import Goal
-from assay.core.joint import Joint
 from assay.core.limits import LabelLimit, honest_limit
+from assay.core.procedures import Procedure
+from assay.core.state import State
 from assay.core.stratify import cell_strata, joint_of, random_strata
 from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.predictions import Predictions, from_arrays
 from assay.simulation import Population
-from assay.simulation.oracle import of_several
+from assay.simulation.oracle import all_labelled, of_several
 from assay.simulation.planning.advice import Costs
-from assay.simulation.planning.classes import ClassPlanner, goal_of_classes
-from assay.simulation.planning.plan import supposed_classes
-from assay.simulation.population import all_labelled
+from assay.simulation.planning.plan import goal_of_classes, supposed_classes
+from assay.simulation.planning.planner import ClassPlanner
 from assay.simulation.runs import replay
 
 NAMES = ("news20_classes", "cifar10_classes", "arxiv15")
@@ -86,10 +86,10 @@ def _texts(numbers: Ints) -> list[str]:
     return [str(number) for number in numbers.tolist()]
 
 
-def fewest(joint: Joint, truth: Floats) -> LabelLimit:
+def fewest(procedure: Procedure, truth: Floats) -> LabelLimit:
     """Return the labels that one metric takes at least in these strata."""
-    (view,) = joint.views
-    known, metric = all_labelled(joint, truth)
+    (view,) = procedure.views
+    known, metric = all_labelled(procedure, truth)
     goal, rate = view.goal, known.x / known.N
     within = goal.within or 1.0
     return honest_limit(metric, known.N, rate, within=within, confidence=goal.confidence)
@@ -101,7 +101,7 @@ class Cell:
     def __init__(
         self, found: Population, metrics: list[str], within: float, *, random: bool
     ) -> None:
-        targets = parse_targets(metrics, found.classifiers, within=within, classes=found.classes)
+        targets = parse_targets(metrics, found.classifiers, within=within, classes=found.vocabulary)
         goal = Goal(targets=targets)
         strata = random_strata(found) if random else cell_strata(found, goal, Design())
         self.joint = joint_of(Design(), goal, strata)
@@ -109,7 +109,7 @@ class Cell:
         tops = self.joint.tops
         self.truth = found.sets(strata, tops) if tops else self.counts
         self.values = [found.value(target) for target in targets]
-        each = parse_targets(["precision", "recall"], found.classifiers, classes=found.classes)
+        each = parse_targets(["precision", "recall"], found.classifiers, classes=found.vocabulary)
         whole = goal.targets[0].label == "" and not random
         self._classes = Goal(targets=each, budget=1) if whole else None
         views = joint_of(Design(), self._classes, strata).views if self._classes else ()
@@ -161,7 +161,7 @@ def alone(
             ours = Cell(found, [metric], within, random=False)
             told = ours.run(runs, SEED)
             beside = Cell(found, [metric], within, random=True).run(random_runs, SEED)
-            limit = fewest(ours.joint, ours.counts)
+            limit = fewest(of_several(ours.joint, ours.truth)[0], ours.counts)
             cell = f"{name} {metric} ±{within:g}"
             print(
                 f"{cell:38}{told['labels']:8,.0f}{beside['labels']:8,.0f}"

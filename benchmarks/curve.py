@@ -7,6 +7,9 @@ bootstrap's, which is what a random sample is usually given, and which does not 
 ``python benchmarks/curve.py --rare [RUNS] [METRIC]``: made populations with classes of 0.5, 2, 10
 and 50%, a nearly perfect and a poor classifier, 200, 400 and 800 labels. `worst` is the threshold
 whose own interval holds least often.
+
+``python benchmarks/curve.py --live [RUNS] [METRIC]``: the poor classifier of a class of 10% again,
+400 labels, by campaigns that ask and tell.
 """
 
 import sys
@@ -17,6 +20,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+import assay
 from assay.core.bins import CURVES
 from assay.core.curve import simultaneous
 from assay.core.types import Floats
@@ -82,12 +86,51 @@ def rare(runs: int, metric: str) -> None:
         print(f"{share:5.1%} {name:7} {labels:3}  {each}  {areas}", flush=True)
 
 
-def made(share: float, gap: float, size: int = 20_000) -> Population:
+def made(share: float, gap: float) -> Population:
     """Return a population with normal scores in both classes, and so many of them positive."""
+    truth, scores, threshold = normal(share, gap)
+    return Population(y_true=truth, y_score=scores, threshold=threshold)
+
+
+def normal(share: float, gap: float, size: int = 20_000) -> tuple[Any, Floats, float]:
+    """Return the truth, the scores, and the threshold that calls as many positive as are."""
     truth = np.arange(size) < round(share * size)
     scores = np.random.default_rng(0).normal(size=size) + gap * truth
-    threshold = float(np.quantile(scores, 1 - share))  # as many are called positive as are
-    return Population(y_true=truth, y_score=scores, threshold=threshold)
+    return truth, scores, float(np.quantile(scores, 1 - share))
+
+
+def live(runs: int, metric: str, labels: int = 400) -> None:
+    """Print how often curves of campaigns hold, by ask and tell."""
+    truth, scores, threshold = normal(0.1, GAPS["poor"])
+    asked: dict[str, Any] = {"score": "p", "threshold": threshold, "metric": metric}
+    order = np.argsort(scores)
+    hits, yes = truth[order][::-1].cumsum()[::-1], np.arange(truth.size, 0, -1)
+    known = _metrics(hits, yes, truth.sum(), truth.size)
+    one: dict[str, Any] = {"metric": metric, "budget": labels, "replications": 1, "random": False}
+    areas = simulate_curves(made(0.1, GAPS["poor"]), **one).population
+    held: dict[str, list[float]] = {}
+    for seed in range(runs):
+        campaign = assay.create_campaign({"p": scores}, **asked, budget=labels, seed=seed)
+        while not campaign.done:
+            campaign.tell({item.id: bool(truth[int(item.id)]) for item in campaign.ask(20)})
+        curve = campaign.curve()
+        inner = [p for p in curve.points if curve.band_from <= p.threshold <= curve.band_to]
+        at = np.searchsorted(scores[order], [p.threshold for p in inner])
+        items = -np.diff([p.items for p in inner], append=0)
+        for name in CURVES:
+            each, value = [p.metrics[name] for p in inner], known[name][at]
+            own = _inside([v.low for v in each], value, [v.high for v in each])
+            band = _inside([v.band_low for v in each], value, [v.band_high for v in each])
+            held.setdefault(f"{name} pointwise", []).append(float(np.average(own, weights=items)))
+            held.setdefault(f"{name} band", []).append(float(band.all()))
+        for name, area in curve.areas.items():
+            held.setdefault(name, []).append(area.low <= areas[name] <= area.high)
+    print(f"10.0% poor {labels}, {metric}, {runs} live")
+    print("  ".join(f"{name} {np.mean(each):.3f}" for name, each in held.items()))
+
+
+def _inside(low: Any, value: Any, high: Any) -> Any:
+    return (np.array(low) <= value + 1e-9) & (value - 1e-9 <= np.array(high))
 
 
 def bootstrap(score: Floats, truth: Any) -> dict[str, tuple[float, float]]:
@@ -132,8 +175,8 @@ def _metrics(hits: Any, yes: Any, positives: Any, size: int) -> dict[str, Any]:
 if __name__ == "__main__":
     _, where, *more = sys.argv
     runs = int(more[0]) if more else 400
-    if where == "--rare":
-        rare(runs, more[1] if len(more) > 1 else "recall")
+    if where in ("--rare", "--live"):
+        (rare if where == "--rare" else live)(runs, more[1] if len(more) > 1 else "recall")
     else:
         metric = more[1] if len(more) > 1 else "accuracy"
         main(Path(where), runs, metric, more[2:] or list(POPULATIONS))

@@ -19,8 +19,8 @@ from scipy.special import expit
 import assay
 from assay.core.design import Design, fitted
 from assay.core.double_sampling import Question, double_sampling, labels_with
-from assay.core.error_model import FIRST
 from assay.core.goal import Goal
+from assay.core.learning import FIRST
 from assay.core.types import Bools, Floats, Ints
 from assay.simulation import Population
 from assay.simulation.second_opinion import RecutRun, run_together
@@ -86,7 +86,8 @@ class World:
                 part = np.sort(rng.choice(ITEMS, judged, replace=False))
                 items = part if alone else np.arange(ITEMS)
                 some.append(self.campaign(items, part, goal, rng))
-            for campaign, (_, last) in zip(some, run_together(some), strict=True):
+            for campaign, (_, seen) in zip(some, run_together(some), strict=True):
+                (last,) = seen.looks
                 holds = last.low[0] <= value <= last.high[0]
                 found.append((campaign.labels, last.half_width[0], holds))
         return np.array(found, dtype=np.float64)

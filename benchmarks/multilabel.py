@@ -47,8 +47,7 @@ def measured(
         METRICS,
         found.classifiers,
         within=within,
-        classes=found.classes,
-        multilabel=found.multilabel,
+        classes=found.vocabulary,
     )
     goal = Goal(targets=targets)
     strata = random_strata(found) if random else cell_strata(found, goal, Design())

@@ -76,7 +76,7 @@ def study(
 
 def _ended(campaign: RecutRun, *, recut: bool = True) -> tuple[float, float, float]:
     """Run a campaign; return the value and the interval."""
-    _, last = campaign.run(recut=recut)
+    (last,) = campaign.run(recut=recut)[1].looks
     return float(last.moments.value[0]), float(last.low[0]), float(last.high[0])
 
 

@@ -132,7 +132,7 @@ def assay_with(items: Items, _runs: int) -> Run:
 
     def run(number: int) -> Answer:
         campaign = RecutRun(items.opined, design, goal, np.random.default_rng([SEED, number]))
-        _, last = campaign.run()
+        (last,) = campaign.run()[1].looks
         return Answer(last.moments.value[0], last.low[0], last.high[0], campaign.labels)
 
     return run

@@ -15,7 +15,7 @@ the folder choose populations: ``... news20 'arxiv15 cs'``. A population takes h
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,13 +23,13 @@ import numpy as np
 from pyarrow import parquet
 
 from assay.core.design import Design
-from assay.core.engine import Look, State
 from assay.core.goal import Goal
+from assay.core.state import Look, State
 from assay.core.stopping import Reason
 from assay.core.types import Floats, Ints
 from assay.predictions import from_arrays
 from assay.simulation import Frame, Population, Task
-from assay.simulation.planning.assumed import Supposed, calibrated, doubtful
+from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.evidence import Evidence
 
 METRICS = ("precision", "accuracy", "recall")
@@ -46,7 +46,7 @@ class Case:
     name: str
     population: Population
     supposed: Supposed
-    rates: dict[bool, Floats]
+    rates: Mapping[bool, Floats]
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ def errors_of(case: Case, goal: Goal, mean: float) -> Errors:
     """Plan from the truth, from earlier campaigns and from scores."""
     frame = case.population.frame(Design(), goal.metric)
 
-    def expected(rates: dict[bool, Floats], runs: int) -> Ints:
+    def expected(rates: Mapping[bool, Floats], runs: int) -> Ints:
         return labels(case.supposed.with_rates(rates).frame(Design(), goal.metric), goal, runs, 2)
 
     rng = np.random.default_rng(4)
@@ -126,7 +126,7 @@ def errors_of(case: Case, goal: Goal, mean: float) -> Errors:
     plans = expected({**case.rates, **drawn}, CAMPAIGNS * DRAWS)
     errors = plans.reshape(CAMPAIGNS, DRAWS).mean(axis=1) / mean - 1
     own = np.array([n.sum() for n, _ in before]) / mean - 1
-    by_score = calibrated(case.supposed)
+    by_score = case.supposed.calibrated()
     return Errors(
         true_rates=expected(case.rates, TRUTH_RUNS).mean() / mean - 1,
         mean=errors.mean(),
@@ -134,8 +134,8 @@ def errors_of(case: Case, goal: Goal, mean: float) -> Errors:
         worst=errors[np.abs(errors).argmax()],
         close=np.mean(np.abs(errors) <= CLOSE),
         campaigns=np.sqrt((own**2).mean()),
-        scores=expected(by_score, SCORE_RUNS).mean() / mean - 1,
-        doubted=expected(doubtful(case.supposed, by_score), SCORE_RUNS).mean() / mean - 1,
+        scores=expected(by_score.rates, SCORE_RUNS).mean() / mean - 1,
+        doubted=expected(by_score.doubted().rates, SCORE_RUNS).mean() / mean - 1,
     )
 
 

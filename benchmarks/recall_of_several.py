@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from assay.core.goal import Goal
 from assay.core.recycling.route import Route
-from assay.core.recycling.sizes import covariance_of_hits
+from assay.core.recycling.samples import covariance_of_hits
 from assay.core.targets import parse_targets
 from assay.simulation import Population, expected_savings, sample_size, simulate
 

@@ -35,9 +35,10 @@ from typing import NamedTuple
 import numpy as np
 
 from assay.core.design import Design, fitted
-from assay.core.error_model import SAID, fit
+from assay.core.error_model import SAID
 from assay.core.forms import ratio
 from assay.core.goal import Goal
+from assay.core.learning import fit
 from assay.core.types import Floats
 from assay.simulation import Population
 from assay.simulation.opined import OpinedItems
@@ -112,7 +113,8 @@ def study(
             for run in runs[first : first + beside]
         ]
         ended = run_together(some, recut=kind is not None)
-        for campaign, (_, last) in zip(some, ended, strict=True):
+        for campaign, (_, seen) in zip(some, ended, strict=True):
+            (last,) = seen.looks
             holds = last.low[0] - 1e-12 <= truth <= last.high[0] + 1e-12
             yield campaign.labels, bool(holds)
 
@@ -156,20 +158,21 @@ def bound(population: Population, pair: Pair) -> float:
     items = population.opined(pair.metric)
     if items is None:
         raise ValueError(f"{pair.file} was read without a second opinion")
-    design = fitted(Design(), Goal(pair.metric, within=pair.within))
+    goal = Goal(pair.metric, within=pair.within)
+    design = fitted(Design(), goal)
     fold = np.random.default_rng(20261117).random(items.positive.size) < 0.5
     model = fit(items.columns, items.own, items.positive, fold)
     if model is None:
         return 1.0
 
-    def spread(by: Floats, method: str) -> float:
-        stratum, strata = items.cut(by, method, design.bins)
+    def spread(log_odds: Floats | None) -> float:
+        stratum, strata = items.cut(design, goal, log_odds)
         size = strata.sizes.astype(np.float64)
         rate = np.bincount(stratum, items.positive, minlength=size.size) / size
         return float((size * np.sqrt(rate * (1 - rate))).sum()) ** 2
 
-    by_model = spread(model.log_odds(items.columns, fold), "spread")
-    return min(by_model / spread(items.score, design.strata), 1.0)
+    by_model = spread(model.log_odds(items.columns, fold))
+    return min(by_model / spread(None), 1.0)
 
 
 def at_budget(population: Population, pair: Pair, labels: int, runs: int) -> Iterator[str]:
@@ -181,11 +184,11 @@ def at_budget(population: Population, pair: Pair, labels: int, runs: int) -> Ite
     design, truth = fitted(Design(), goal), population.value(pair.metric)
     fold = np.random.default_rng(20261117).random(items.positive.size) < 0.5
     model = fit(items.columns, items.own, items.positive, fold)
-    ways = {"score": (items.score, design.strata)}
+    ways: dict[str, Floats | None] = {"score": None}
     if model is not None:
-        ways["model that knows all"] = (model.log_odds(items.columns, fold), "spread")
-    for way, (by, method) in ways.items():
-        stratum, strata = items.cut(by, method, design.bins)
+        ways["model that knows all"] = model.log_odds(items.columns, fold)
+    for way, log_odds in ways.items():
+        stratum, strata = items.cut(design, goal, log_odds)
         sizes = strata.sizes.astype(np.float64)
         outcomes = np.bincount(stratum, items.positive, minlength=sizes.size).astype(np.float64)
         form = ratio(pair.metric, sizes, strata.says_yes)

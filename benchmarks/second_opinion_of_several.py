@@ -29,7 +29,7 @@ from assay.core.targets import parse_targets
 from assay.core.types import Bools
 from assay.simulation import Population
 from assay.simulation.opined import OpinedItems
-from assay.simulation.second_opinion import JointRecutRun
+from assay.simulation.second_opinion import RecutRun
 
 SECONDS = ("judge", "noise", "early", "scores")
 _NOISE = 0.6
@@ -107,7 +107,7 @@ def study(
     for number in range(runs):
         rng = np.random.default_rng([20261117, number])
         told = opined(items, kind, np.random.default_rng([number, 1]))
-        run = JointRecutRun(told, Design(), goal, rng)
+        run = RecutRun(told, Design(), goal, rng)
         _, last = run.run(recut=kind is not None)
         held = [
             bool(look.low[0] - 1e-12 <= value <= look.high[0] + 1e-12)

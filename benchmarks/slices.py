@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.engine import begin, step
+from assay.core.engine import begin, look, plan
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.stopping import Reason
@@ -165,7 +165,8 @@ def simulate(cut: Cut, goal: Goal, design: Design, runs: int, rng: np.random.Gen
     running = np.arange(runs)
     while running.size:
         asked = max(20, int(state.tallies.answers.max()) // 50)
-        now, counts = step(design, goal, metric, state, rng=rng, asked=asked)
+        now = look(design, goal, metric, state)
+        counts = plan(design, goal, metric, state, rng=rng, asked=asked)
         going = now.reason == Reason.GO_ON
         state = replace(state, streak=now.streak).take(going)
         running, counts = running[going], counts[going]

@@ -36,10 +36,10 @@ from assay.core import deck
 from assay.core.deck import Id
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
+from assay.predictions.predictions import Predictions
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
-from assay.predictions.scanned import ScannedPredictions
-from assay.predictions.spark.several import open_spark
+from assay.predictions.spark.scanner import open_spark
 from tests.predictions.spark import spark_cluster
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def stages(rows: int, folder: Path, *, in_files: bool) -> dict[str, Any]:
         with group("open"):
             scanner = open_spark(Scan(made), {"it": _ROLES}, [])
         with group("survey"):
-            found = ScannedPredictions(scanner, threshold=None, seed=7, check_ids=False)
+            found = Predictions(scanner, threshold=None, seed=7, check_ids=False)
         with group("draw"):
             strata, drawn = spark_cluster.cut_and_deal(found)
         gateway: Any = spark.sparkContext._gateway

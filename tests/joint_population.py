@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.engine import State
 from assay.core.goal import Goal
 from assay.core.joint import Joint, JointLook, Parts
 from assay.core.metrics import METRICS
+from assay.core.state import State
 from assay.core.stopping import Reason
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints

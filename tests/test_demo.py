@@ -34,7 +34,7 @@ def result(diary: Diary) -> DemoResult:
 
 
 def test_it_stops_within_the_goal(result: DemoResult) -> None:
-    assert result.estimate.stopped == "the goal is met"
+    assert result.estimate.stopped == "measured to the requested width"
     assert result.estimate.half_width <= 0.02
 
 

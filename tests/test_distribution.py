@@ -73,7 +73,7 @@ def test_links_and_pictures_of_the_readme_work_on_the_package_page() -> None:
     readme = (ROOT / "README.md").read_text()
     shown = on_the_index(readme)
     links = re.findall(r"(!?)\[[^\[\]]*\]\(([^)]+)\)", shown)
-    assert len(links) == len(re.findall(r"(!?)\[[^\[\]]*\]\(([^)]+)\)", readme)) > 30
+    assert len(links) == len(re.findall(r"(!?)\[[^\[\]]*\]\(([^)]+)\)", readme)) > 15
     source = PROJECT["urls"]["Source"]
     raw = source.replace("https://github.com", "https://raw.githubusercontent.com")
     for picture, target in links:
@@ -103,8 +103,7 @@ def test_the_readme_opens_with_what_it_is_for_and_at_most_five_commands() -> Non
     assert "paper" not in before
 
 
-def test_badges_say_what_is_so() -> None:
+def test_the_readme_says_what_is_so() -> None:
     readme = (ROOT / "README.md").read_text()
-    assert PROJECT["requires-python"] == ">=3.11" and "badge/python-3.11%2B" in readme
-    assert PROJECT["license"] == "Apache-2.0" and "badge/licence-Apache--2.0" in readme
-    assert TOOLS["mypy"]["strict"] is True and "badge/types-mypy%20strict" in readme
+    assert PROJECT["requires-python"] == ">=3.11" and "Python 3.11 or newer" in readme
+    assert PROJECT["license"] == "Apache-2.0" and "[Apache-2.0](LICENSE)" in readme

@@ -56,6 +56,11 @@ STEPS = {
         "'--budget', '50', '--replications', '2')",
         {"typer", "rich.console", "numpy", "pyarrow", "duckdb"},
     ),
+    "assay create": (
+        "run('create', 'p.parquet', '--name', 'new', '--id', 'id', '--score', 'p', "
+        "'--threshold', '0.5', '--within', '0.1', '--show', 'p')",
+        {"typer", "rich.console", "sqlalchemy", "numpy", "pyarrow", "pyarrow.compute", "duckdb"},
+    ),
     "assay status, all": ("run('status')", {"typer", "rich.console", "sqlalchemy", "numpy"}),
 }
 SCRIPT = """

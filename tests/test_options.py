@@ -17,7 +17,7 @@ import assay
 from assay.cli import app
 from assay.cli.output import in_options
 from assay.cli.taking import Typed, but, only, takes
-from assay.core.asked import Asked
+from assay.core.goal import Asked
 from assay.errors import AssayError
 from assay.labelling import Reviewing
 from assay.options import Told, options_of, picked

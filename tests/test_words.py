@@ -62,7 +62,7 @@ def test_a_simulation_prints_as_a_table() -> None:
     known = assay.Population(y_true=table["truth"], y_score=table["p"], threshold=0.5)
     found = assay.simulate(known, designs=["default", "random"], budget=60, replications=5)
     lines = str(found).splitlines()
-    assert lines[0] == "400 items whose truth is known"
+    assert lines[0] == "400 labelled items"
     assert lines[2:3] == ["precision"] and lines[3].split()[:2] == ["design", "labels"]
     assert {line.split()[0] for line in lines[4:6]} == {"default", "random"}
 
@@ -93,8 +93,8 @@ def test_a_sentence_comes_first_wherever_a_result_is_shown() -> None:
     now = campaign.estimate()
     said = plain_words(campaign.estimates())
     assert said.startswith(
-        f"Recall is between {now.low:.3f} and {now.high:.3f}, at 95% confidence; "
-        f"the best single figure is {now.value:.3f}. {now.labels:,} labels; a random sample would"
+        f"Recall is between {now.low:.3f} and {now.high:.3f} (95% confidence); "
+        f"best estimate {now.value:.3f}. {now.labels:,} labels; a random sample would"
     )
     lines = str(campaign).splitlines()
     assert lines[1] == said and lines[2].startswith("recall 0.")
@@ -112,7 +112,7 @@ def test_a_sentence_comes_first_wherever_a_result_is_shown() -> None:
 def test_nothing_is_said_of_a_random_sample_that_is_not_known() -> None:
     table = rows()
     campaign = assay.create_campaign(table, score="p", threshold=0.5, budget=30)
-    assert plain_words(campaign.estimates()) == "Precision is not known yet. 0 labels."
+    assert plain_words(campaign.estimates()) == "No estimate of precision yet. 0 labels."
     campaign.tell({item.id: True for item in campaign.ask(5)})
     assert "random" not in str(campaign) and "So far: precision is between" in str(campaign)
 

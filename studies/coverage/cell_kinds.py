@@ -13,12 +13,13 @@ from zlib import crc32
 import numpy as np
 
 from assay.core.design import Design, fitted
-from assay.core.engine import State, look
+from assay.core.engine import look
 from assay.core.forms import Metric
 from assay.core.goal import Goal
 from assay.core.joint import Joint, Parts
 from assay.core.standing import ends_at_worst
-from assay.core.stratify import cell_strata, joint_of
+from assay.core.state import State
+from assay.core.stratify import cell_strata
 from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.errors import DesignError
@@ -191,10 +192,9 @@ class Several:
         first = self.rows[0]
         design = design_of(first)
         strata = cell_strata(self.population, self.goal, design)
-        joint = joint_of(design, self.goal, strata)
-        return Task.of_several(
-            task_name(first), joint, self.population.outcomes(strata), first.batch
-        )
+        outcomes = self.population.outcomes(strata)
+        name = task_name(first)
+        return Task.of_strata(name, design, self.goal, strata, outcomes, asked=first.batch)
 
 
 def joint_cells(scope: Scope) -> Iterator[Cell | LeftOut]:

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.design import Design
-from assay.core.engine import State
 from assay.core.forecast import labels_needed
 from assay.core.goal import Goal
 from assay.core.joint import Joint as Evaluation
 from assay.core.joint import Parts
 from assay.core.joint_allocation import joint_allocation
+from assay.core.state import State
 from assay.core.targets import Target
 from assay.core.types import Floats, Ints
 from assay.core.views import views_of

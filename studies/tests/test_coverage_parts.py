@@ -11,9 +11,9 @@ import pytest
 from sklearn import metrics as sk
 
 from assay.core.design import Design
-from assay.core.engine import State
 from assay.core.forms import Metric
 from assay.core.goal import Goal
+from assay.core.state import State
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 from assay.core.unjudged import swing

@@ -1,7 +1,8 @@
 """Record how somebody reviews, for the README and the first page of the documentation.
 
 ``python -m tests.browser.recording docs/figures`` writes ``reviewing.gif``: a real campaign, the
-real pages, one picture for every key, and at the end the owner's page when the goal is met.
+real pages, one picture for every key, and at the end the owner's page when the campaign
+is done.
 """
 
 import io
@@ -78,7 +79,7 @@ def record(chromium: Browser, file: Path, storage: str) -> None:
 
 
 def _finish(house: House, truth: Bools) -> None:
-    """Judge until the goal is met."""
+    """Judge until the campaign is done."""
     campaign, number = house.campaign(), 0
     while not campaign.done:
         number += 1

@@ -298,6 +298,6 @@ def test_rulings_among_many_classes(
     page.keyboard.press("Escape")
     page.wait_for_timeout(SETTLED)
     page.keyboard.press("0")
-    expect(page.locator("#case")).to_contain_text("Nothing to settle")
+    expect(page.locator("#case")).to_contain_text("No disputes")
     answers = [answer.value for answer in house.campaign().answers().values()]
     assert sorted(answers) == ["none of these", "Économétrie 9"]

@@ -1,4 +1,4 @@
-"""The curve of the score in a browser: the threshold moves by keyboard and by touch."""
+"""Metrics by threshold in a browser: the threshold moves by keyboard and by touch."""
 
 from collections.abc import Callable
 from pathlib import Path

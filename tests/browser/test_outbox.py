@@ -271,9 +271,7 @@ def test_answers_that_are_not_taken_are_shown_and_keep_nothing_back(
     page.reload()
     notice = page.locator("#aside")
     expect(notice).to_contain_text("2 answers were not taken")
-    expect(notice).to_contain_text(
-        "Item never asked for, “yes”: this item is none that you were given"
-    )
+    expect(notice).to_contain_text("Item never asked for, “yes”: this item was not assigned to you")
     expect(notice).to_contain_text(f"Item {good}, “perhaps”: 'answer' must be one of")
     wait_until_saved(page)
     assert house.said() == [(good, "no")]

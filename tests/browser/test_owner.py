@@ -70,9 +70,9 @@ def test_the_dashboard_follows_and_says_stop(enter: Enter, open_house: Open) -> 
     expect(page.locator("#rests-on li").first).to_be_visible()
     expect(page.locator("#announce")).to_have_text("")
     answer(house, token, "no")
-    expect(page.locator("#announce")).to_have_text("Stop: the budget is spent")
+    expect(page.locator("#announce")).to_have_text("Done: the budget is used up")
     expect(page.locator(".stop")).to_be_visible()
-    expect(page).to_have_title("Stop: the budget is spent · Dashboard · spam · Assay")
+    expect(page).to_have_title("Done: the budget is used up · Dashboard · spam · Assay")
     expect(page.locator("#rests-on li").first).to_be_visible()
     assert page.evaluate("document.activeElement.parentElement.id") == "rests-on"
     now = house.campaign().estimate()
@@ -147,7 +147,7 @@ def test_disputes_are_settled_with_the_keyboard(enter: Enter, open_house: Open) 
     press(page, "b")
     expect(queue).to_have_text("Dispute 1 of 1")
     press(page, "b")
-    expect(page.get_by_role("heading", name="Nothing to settle")).to_be_visible()
+    expect(page.get_by_role("heading", name="No disputes")).to_be_visible()
     expect(page.locator("#rulings")).to_be_hidden()
     campaign = house.campaign()
     assert campaign.disputes() == []
@@ -230,9 +230,9 @@ def test_pages_fit_a_phone_and_have_names(enter: Enter, open_house: Open) -> Non
         said = [Label(str(item.id), "yes", key=next(KEYS)) for item in given]
         disagree_more.review(said, reviewer=who)
     visit, page = owner(enter, house, viewport=PHONE, scheme="dark", touch=True)
-    picture = page.get_by_role("img", name="How the interval of precision narrowed")
+    picture = page.get_by_role("img", name="Interval of precision by number of labels")
     expect(picture).to_be_visible()
-    for name in ("Labels by stratum", "What each reviewer has done"):
+    for name in ("Labels by stratum", "Answers by reviewer"):
         expect(page.get_by_role("table", name=name)).to_be_visible()
     levels = page.locator("h1, h2, h3").evaluate_all("all => all.map(h => Number(h.tagName[1]))")
     assert levels[0] == 1

@@ -51,16 +51,6 @@ def _create(path: Path, engine: Engine, storage: str | None = None) -> assay.Cam
     )
 
 
-def test_the_same_items_are_asked_for_and_the_same_is_answered(path: Path) -> None:
-    memory, duckdb = (_create(path, engine) for engine in ("memory", "duckdb"))
-    assert finish(memory, TRUTH, 250) == finish(duckdb, TRUTH, 250)
-    assert memory.estimate() == duckdb.estimate()
-    assert memory.settings.strata == duckdb.settings.strata
-    assert memory.settings.source.fingerprint == duckdb.settings.source.fingerprint
-    low, high = memory.estimate().low, memory.estimate().high
-    assert low <= TRUTH[SCORE >= 0.5].mean() <= high
-
-
 def test_it_goes_on_in_another_process_and_a_changed_file_is_refused_and_rebased(
     path: Path, storage: str
 ) -> None:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn import metrics as sk
 
 import assay
 from assay.core.deck import number
@@ -36,44 +35,10 @@ def test_labelling_everything_gives_scikit_learns_value(metric: str) -> None:
     )
     finish(campaign, truth, 150)
     estimate = campaign.estimate()
-    assert estimate.stopped == "every item has been looked at"
+    assert estimate.stopped == "every item has been reviewed"
     expected = SKLEARN[metric](truth, predicted.astype(bool))
     assert estimate.value == pytest.approx(expected, rel=1e-15)
     assert estimate.low == estimate.high == estimate.value
-
-
-DESIGNS = [
-    assay.Design(),
-    assay.Design.centred(),
-    assay.Design.guaranteed(),
-    assay.Design.simple_random(),
-    assay.Design.bennett_carvalho(strata="equal"),
-    assay.Design.kumar_raj(strata="km"),
-    assay.Design.kumar_raj(strata="gmm", allocation="opt-a1"),
-    assay.Design.kumar_raj(strata="wtmn", allocation="equ"),
-]
-
-
-@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
-@pytest.mark.parametrize("metric", ["precision", "accuracy", "recall"])
-@pytest.mark.parametrize("design", DESIGNS, ids=lambda d: f"{d.strata}-{d.allocation}-{d.stop}")
-def test_every_design_serves_every_kind_of_metric(design: assay.Design, metric: str) -> None:
-    columns, truth = population()
-    campaign = assay.create_campaign(
-        columns, score="p", predicted="yes", metric=metric, within=0.05, budget=800, design=design
-    )
-    finish(campaign, truth, 20)
-    estimate = campaign.estimate()
-    predicted = columns["yes"].astype(bool)
-    exact = {
-        "precision": sk.precision_score,
-        "accuracy": sk.accuracy_score,
-        "recall": sk.recall_score,
-    }
-    assert estimate.value is not None
-    # Fixed seeds; 0.15 is three half-widths of the goal, which only a wrong estimator would miss.
-    assert estimate.value == pytest.approx(exact[metric](truth, predicted), abs=0.15)
-    assert estimate.low <= estimate.value <= estimate.high
 
 
 def plain_figure_1(columns: Columns, truth: Bools, seed: int, delta: float) -> list[list[int]]:
@@ -157,7 +122,7 @@ def test_another_answer_is_refused_unless_it_is_a_revision() -> None:
     first, second = campaign.ask(2)
     once = campaign.tell({first.id: True})
     assert campaign.tell({first.id: "yes"}) == once  # the same again
-    with pytest.raises(assay.LabelConflictError, match="'yes' before and now 'no'"):
+    with pytest.raises(assay.LabelConflictError, match="'yes', now 'no'"):
         campaign.tell({second.id: True, first.id: False})
     assert campaign.answers() == {first.id: assay.Answer.YES}  # all or nothing
     campaign.tell({first.id: False}, revise=True)
@@ -177,7 +142,7 @@ def test_a_revision_reopens_a_campaign_that_it_makes_uncertain() -> None:
 def test_items_that_were_not_asked_for_are_refused() -> None:
     campaign = small()
     campaign.ask(2)
-    with pytest.raises(assay.LabelError, match="not asked for"):
+    with pytest.raises(assay.LabelError, match="was not drawn"):
         campaign.tell({10**9: True})
     with pytest.raises(assay.LabelError, match="its ids are integers; this is str"):
         campaign.tell({"3": True})
@@ -250,7 +215,7 @@ def test_before_there_are_labels_nothing_is_claimed() -> None:
     campaign = small()
     estimate = campaign.estimate()
     assert (estimate.value, estimate.low, estimate.high) == (None, 0.0, 1.0)
-    assert "not known yet" in str(estimate)
+    assert "unknown" in str(estimate)
     assert "<b>" in estimate._repr_html_()
     estimate = campaign.tell({campaign.ask(1)[0].id: True})
     assert any("too few labels in strata" in note for note in estimate.notes)
@@ -280,20 +245,3 @@ def test_one_class_predictions_are_refused_where_they_leave_nothing_to_estimate(
 def test_a_batch_has_a_whole_number_of_items(n: Any) -> None:
     with pytest.raises(assay.InputError, match="at least 1"):
         small().ask(n)
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"name": ""}, "name"),
-        ({"scale": "logit"}, "unknown scale 'logit'"),
-        ({"design": "opt"}, "design must be a Design"),
-        ({"storage": "redis://x"}, "not a storage"),
-        ({"storage": "sqlite:////nonexistent/folder/a.db"}, "unable to open"),
-        ({"seed": -1}, "seed"),
-        ({"seed": 1.5}, "seed"),
-    ],
-)
-def test_bad_arguments_are_named(values: dict[str, object], message: str) -> None:
-    with pytest.raises(assay.AssayError, match=message):
-        small(**values)

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import assay
-from assay.core.engine import State, begin, step
+from assay.core.engine import begin, look, plan
 from assay.core.forms import ratio
+from assay.core.state import State
 from assay.core.stopping import Reason
 from assay.core.types import Ints
 from tests.kinds import finish
@@ -66,7 +67,7 @@ def test_more_labels_than_the_goal_takes_end_it_at_once() -> None:
     campaign = _create(_told(sample), within=0.05)
     assert campaign.done
     assert campaign.ask(20) == []
-    assert campaign.estimate().stopped == "the goal is met"
+    assert campaign.estimate().stopped == "measured to the requested width"
     assert _create(_told(sample), within=None, budget=900).done
     assert not _create(_told(sample), within=None, budget=901).done
 
@@ -122,7 +123,8 @@ def _coverage(first: Ints, found: Ints, rng: np.random.Generator) -> float:
     state = replace(state.deal(n).deal(np.zeros_like(n)), tallies=state.tallies.add(n, x))
     covered, total = 0, 0
     while total < RUNS:
-        now, counts = step(design, goal, metric, state, rng=rng, asked=20)
+        now = look(design, goal, metric, state)
+        counts = plan(design, goal, metric, state, rng=rng, asked=20)
         over = now.reason != Reason.GO_ON
         covered += int(((now.low <= truth) & (truth <= now.high))[over].sum())
         total += int(over.sum())

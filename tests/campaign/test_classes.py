@@ -7,7 +7,7 @@ import pytest
 from sklearn import metrics as sk
 
 import assay
-from assay.errors import AssayError, DesignError
+from assay.errors import AssayError
 from tests.kinds import finish
 
 NAMES = np.array(["bio", "cs", "math", "physics"])
@@ -79,24 +79,6 @@ def test_items_of_no_class_and_items_that_nobody_can_judge() -> None:
     right = (told == table["topic"])[judged].mean()
     assert found["accuracy"].cannot_judge == 30
     assert found["accuracy"].value == pytest.approx(right, abs=0.02)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ({"metric": "precision:phisics"}, "did you mean 'physics'"),
-        ({"metric": "macro-g1"}, "did you mean 'macro_f1'"),
-        ({"aux": ["p"]}, "aux=['p'] is given where items are of more classes than yes and no"),
-        ({"at_least": 0.9, "within": None}, "at_least=0.9"),
-        ({"design": assay.Design.guaranteed()}, "mode='guaranteed'"),
-        ({"metric": "accuracy[site=x]"}, "asks for a slice"),
-    ],
-)
-def test_what_is_refused_is_told(arguments: dict[str, Any], told: str) -> None:
-    table, _ = made()
-    with pytest.raises(DesignError) as error:
-        assay.create_campaign(table, **COLUMNS, **{"within": 0.1, **arguments})
-    assert told in str(error.value)
 
 
 def test_the_matrix_at_full_labelling_is_that_of_scikit_learn() -> None:

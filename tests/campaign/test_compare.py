@@ -15,7 +15,7 @@ import assay
 from assay.audit.values import Counts, values_of
 from assay.core.targets import Groups
 from assay.labelling import waiting_in
-from assay.predictions.read_pair import read_compared
+from assay.predictions.pair import read_compared
 from assay.storage import open_store
 from tests.kinds import finish, shallow
 
@@ -81,7 +81,7 @@ def test_the_difference_at_full_labelling_is_scikit_learns(
     label(campaign, SIZE)
     estimate = campaign.estimate()
     assert estimate.metric == f"{metric}:new - {metric}:old"
-    assert estimate.stopped == "every item has been looked at"
+    assert estimate.stopped == "every item has been reviewed"
     assert estimate.value == pytest.approx(exact(metric, pair), abs=1e-12)
     assert estimate.value != pytest.approx(exact(metric, pair[::-1]), abs=1e-12)
     assert assay.verify_campaign("comparison", storage=storage).clean

@@ -116,11 +116,11 @@ def test_a_source_that_was_replaced_is_not_read(
         assert len(campaign.ask(60)) >= 50  # what was drawn before can be judged
         with monkeypatch.context() as reading:
             _nothing_is_read(reading)
-            with pytest.raises(PredictionsError, match="nobody has confirmed on this machine"):
+            with pytest.raises(PredictionsError, match="are not confirmed on this machine"):
                 campaign.ask(MANY)
-            with pytest.raises(PredictionsError, match="nobody has confirmed on this machine"):
+            with pytest.raises(PredictionsError, match="are not confirmed on this machine"):
                 campaign.slices("kind")
-            with pytest.raises(PredictionsError, match="nobody has confirmed on this machine"):
+            with pytest.raises(PredictionsError, match="are not confirmed on this machine"):
                 assay.rebase_campaign(storage=place.storage)
         assert not place.holds(SECRET)
 
@@ -160,7 +160,7 @@ def test_on_another_machine_all_goes_on_but_reading(
     assert f"source: {place.path}" in said
     assert "shown: text" in said
     assert f"assay confirm campaign --storage {place.storage}" in said
-    assert "nobody has confirmed" in campaign.desk.labelling.trouble
+    assert "are not confirmed" in campaign.desk.labelling.trouble
     agreed = assay.load_campaign(storage=place.storage, confirm=True)
     assert len(agreed.ask(MANY)) > 150
     assert len(assay.load_campaign(storage=place.storage).ask(MANY)) > 150
@@ -174,7 +174,7 @@ def test_predictions_that_are_given_need_no_confirmation_and_give_none(
     given = assay.load_campaign(storage=place.storage, predictions=place.path)
     assert len(given.ask(MANY)) > 150
     place.create(name="other")
-    with pytest.raises(PredictionsError, match="nobody has confirmed"):
+    with pytest.raises(PredictionsError, match="are not confirmed"):
         assay.load_campaign(storage=place.storage).slices("kind")
 
 
@@ -185,7 +185,7 @@ def test_to_extend_confirms_nothing_that_was_not_confirmed(
     elsewhere()
     more = {"id": [9_000, 9_001], "p": [0.5, 0.6], "text": ["a", "b"]}
     assay.extend_campaign(more, storage=place.storage)
-    with pytest.raises(PredictionsError, match="nobody has confirmed"):
+    with pytest.raises(PredictionsError, match="are not confirmed"):
         assay.load_campaign(storage=place.storage).ask(MANY)
 
 
@@ -197,7 +197,7 @@ def test_a_series_reads_the_period_before_only_if_it_was_confirmed(
         place.path, series="s", period="1", **columns, budget=100, storage=place.storage
     )
     elsewhere()
-    with pytest.raises(PredictionsError, match="nobody has confirmed"):
+    with pytest.raises(PredictionsError, match="are not confirmed"):
         assay.follow_campaign(place.path, series="s", period="2", storage=place.storage)
 
 

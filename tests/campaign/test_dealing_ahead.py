@@ -5,7 +5,7 @@ import pytest
 
 import assay
 from assay.core.deck import Id
-from assay.core.engine import State
+from assay.core.state import State
 from assay.labelling.state import Labelling
 
 

@@ -16,35 +16,6 @@ RNG = np.random.default_rng(11)
 SCORE = RNG.random(300)
 TRUTH = RNG.random(300) < SCORE**2
 PREDICTED = SCORE >= 0.6
-SKLEARN = {
-    "precision": sk.precision_score,
-    "recall": sk.recall_score,
-    "f1": sk.f1_score,
-    "accuracy": sk.accuracy_score,
-    "balanced_accuracy": sk.balanced_accuracy_score,
-    "matthews_correlation": sk.matthews_corrcoef,
-}
-
-
-@pytest.mark.parametrize("metric", SKLEARN)
-@pytest.mark.parametrize("scored", [False, True])
-def test_all_labels_give_scikit_learns_number(metric: str, scored: bool) -> None:
-    def found(truth: Any) -> assay.Estimate:
-        return assay.evaluate(
-            PREDICTED,
-            y_score=SCORE if scored else None,
-            y_true=truth,
-            metric=metric,
-            within=None,
-            budget=300,
-            batch=100,
-        )
-
-    right = SKLEARN[metric](TRUTH, PREDICTED)
-    whole = found(TRUTH)
-    assert whole.value == pytest.approx(right, abs=1e-12)
-    assert (whole.low, whole.high) == pytest.approx((right, right), abs=1e-9)
-    assert found(np.roll(TRUTH, 1)).value != pytest.approx(right, abs=1e-3)  # other rows' labels
 
 
 def test_labels_by_name_are_those_of_scikit_learn() -> None:

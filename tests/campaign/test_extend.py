@@ -10,9 +10,8 @@ import pytest
 import assay
 from assay.core.types import Bools, Floats, Ints
 from assay.labelling import waiting_in
-from assay.labelling.reserve import depth, more_cards
+from assay.labelling.reserve import depth, more_cards, sealed
 from assay.labelling.settings import Settings
-from assay.labelling.shown import sealed
 from assay.labelling.source import Part
 from assay.predictions import Card, read_predictions
 from assay.storage import open_store

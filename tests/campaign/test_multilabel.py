@@ -1,9 +1,13 @@
 """Campaigns of items that may have several classes, from predictions to estimates."""
 
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import assay
@@ -16,6 +20,8 @@ from assay.core.targets import parse_targets
 from assay.core.types import Bools
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, DesignError, LabelError, PredictionsError
+from assay.predictions import Scan, read_predictions
+from assay.predictions.memory import MemoryScanner
 from assay.simulation import Population
 from assay.simulation.oracle import of_several
 from assay.simulation.runs import replay
@@ -252,9 +258,8 @@ def test_intervals_hold_as_often_as_they_say_and_not_if_another_class_is_read(wr
     targets = parse_targets(
         ["precision", "recall"],
         found.classifiers,
-        classes=found.classes,
+        classes=found.vocabulary,
         within=0.08,
-        multilabel=True,
     )
     goal = Goal(targets=targets)
     strata = cell_strata(found, goal, Design())
@@ -317,3 +322,19 @@ def test_there_is_no_matrix_of_what_is_taken_for_what() -> None:
     with pytest.raises(DesignError, match="may have several classes"):
         campaign.confusion()
     assert "confus" not in str(campaign.report()).lower()
+
+
+def test_columns_of_classes_stay_where_they_are_and_lists_do_not(tmp_path: Path) -> None:
+    """The same cards, counts and fingerprint as in memory are held by the golden draws."""
+    table, _, _ = made()
+    path = tmp_path / "scores.parquet"
+    told = {"m": {"probabilities": "p_*", "threshold": 0.5}}
+    lists = [list(row) for row in zip(*(table[f"p_{name}"] for name in NAMES), strict=True)]
+    pq.write_table(pa.table({**table, "p": lists}), path)
+    classes = Vocabulary(NAMES, multilabel=True)
+    read = partial(read_predictions, Scan(path, engine="duckdb"), classes=classes, id="id")
+    there = read(classifiers=told)
+    assert there.cells() == read_predictions(table, classes=classes, classifiers=told).cells()
+    assert not isinstance(there.scanner, MemoryScanner)
+    with pytest.raises(PredictionsError, match="each from a column of its own"):
+        read(classifiers={"m": {"probabilities": "p", "threshold": 0.5}})

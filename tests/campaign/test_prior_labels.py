@@ -64,7 +64,7 @@ def test_unknown_ids_are_named(predictions: Predictions) -> None:
 def test_answers_that_contradict_each_other_are_refused(
     predictions: Predictions, tmp_path: Path
 ) -> None:
-    with pytest.raises(LabelConflictError, match="both"):
+    with pytest.raises(LabelConflictError, match="has two answers"):
         _find([(600, True), (600, False)], predictions)
     file = tmp_path / "labels.csv"
     file.write_text("id,label\n600,yes\n600,no\n")

@@ -13,7 +13,7 @@ from assay.core.error_model import RANK, Input, Model
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 from assay.labelling import find_campaign
-from assay.predictions import Opinionated, read_compared, read_predictions
+from assay.predictions import read_compared, read_predictions
 from tests.campaign.test_recut import (
     CLASSIFIERS,
     Table,
@@ -127,7 +127,6 @@ def mean_rank(columns: list[Floats]) -> Floats:
 def test_the_rank_that_strata_were_cut_by_is_kept_beside_the_model() -> None:
     table, truth = population_of_two()
     found = read_predictions(table, id="url", classifiers=CLASSIFIERS, aux=["judge"])
-    assert isinstance(found, Opinionated)
     ids = [str(url) for url in table["url"]]
     scores = [np.array(table[name], dtype=np.float64) for name in ("p_a", "p_b")]
     expected = mean_rank(scores)
@@ -142,7 +141,6 @@ def test_the_rank_that_strata_were_cut_by_is_kept_beside_the_model() -> None:
     assert all(len(heap.codes) == 1 for heap in strata.heaps)
     assert any("log odds" in row.stratum for row in campaign.strata())
     placed = found.with_model(model)
-    assert isinstance(placed, Opinionated)
     np.testing.assert_allclose(np.asarray(placed.opinions(ids)[RANK]), expected, atol=2e-3)
     again = read_predictions(
         table, id="url", classifiers=CLASSIFIERS, aux=["judge"], model=model.to_dict()
@@ -153,7 +151,6 @@ def test_the_rank_that_strata_were_cut_by_is_kept_beside_the_model() -> None:
 def least_labels(campaign: assay.Campaign, ids: list[str], truth: Bools) -> tuple[float, float]:
     """Return the fewest labels of the strata now and of those before, by the rates of all items."""
     found = campaign.desk.labelling.predictions()
-    assert isinstance(found, Opinionated)
     cards = [each for each in found.find(ids, variable="rank", scale="margin") if each is not None]
     codes = np.array([each.card.predicted for each in cards])
     with campaign.desk.store.read() as session:
@@ -214,7 +211,6 @@ def test_another_judge_is_told_apart_where_duckdb_reads(
             classifiers={name: CLASSIFIERS[name] for name in names},
             aux=["judge", "lang"],
         )
-        assert isinstance(found, Opinionated)
         placed = found.with_model(model)
         both.append((found.fingerprint(), found.opinions_digest(), placed.fingerprint()))
     (fingerprint, *before), (other, *changed) = both

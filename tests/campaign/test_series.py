@@ -246,7 +246,7 @@ FEW = "too few labels (9) to compare with w1."
         (
             replace(W2, change=estimate(-0.02, 0.0, 0.02), done=False),
             None,
-            "no significant change since w1. Labelling is not finished.",
+            "no significant change since w1. Labelling is in progress.",
         ),
         (replace(W2, before=None), True, "first period."),
         (replace(W2, before=None, floor=0.7), True, "first period. Floor 0.70: met."),
@@ -282,7 +282,7 @@ def test_a_trend_is_shown_in_words_a_table_and_a_picture(
     world: World, storage: str, tmp_path: Path
 ) -> None:
     world.answer(begin(world, storage, floor=0.99))
-    with pytest.warns(assay.AssayWarning, match="not done"):
+    with pytest.warns(assay.AssayWarning, match="in progress"):
         go_on(world, storage)
         go_on(world, storage, SECOND[1:], period="w3", previous=world.week(SECOND))
     found = assay.trend("spam", storage=storage)

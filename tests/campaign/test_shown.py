@@ -11,7 +11,7 @@ import pytest
 
 import assay
 from assay.errors import PredictionsError, StorageError
-from assay.labelling.shown import is_whole, seal_of
+from assay.labelling.reserve import is_whole, seal_of
 from assay.predictions.scan import Engine
 from tests.kinds import shallow
 
@@ -111,7 +111,7 @@ def test_a_seal_that_was_changed_is_not_what_was_confirmed(path: Path, storage: 
     settings = assay.load_campaign(storage=storage).settings.to_dict()
     settings["source"]["shown"] = ""
     _write(storage, "UPDATE campaign SET settings = ?", json.dumps(settings))
-    with pytest.raises(PredictionsError, match="nobody has confirmed"):
+    with pytest.raises(PredictionsError, match="are not confirmed"):
         assay.load_campaign(storage=storage).ask(MANY)
 
 

@@ -57,7 +57,7 @@ def test_what_is_certified_is_true(question: str) -> None:
         assert value[metric] >= floor
     for each in found.metrics:  # intervals are rough, and these are not far off
         assert each.low - 0.03 <= value[each.metric] <= each.high + 0.03
-    assert "is certified there, at 95% confidence" in str(found)
+    assert "is certified at 95% confidence" in str(found)
     floor = float(question.split()[2].rstrip("%"))
     assert campaign.estimate().low >= (floor / 100 if floor > 1 else floor)
 
@@ -83,12 +83,12 @@ def test_exact_where_all_are_labelled() -> None:
 
 def test_before_and_early() -> None:
     campaign = make()
-    assert "before the first label" in campaign.threshold().words
+    assert "No labels yet, so no threshold" in campaign.threshold().words
     _, truth = population()
     finish(campaign, truth, 20, most=80)
     found = campaign.threshold()
     assert not found.certified  # the first 60 labels choose where to begin, and are not bet on
-    assert "No threshold can be certified yet" in found.words
+    assert "No threshold is certified yet" in found.words
     assert campaign.estimate().low < 0.1  # nothing is certain yet
 
 
@@ -103,7 +103,7 @@ def test_nothing_is_certified_that_nobody_could(*, backwards: bool) -> None:
     )
     found = run(campaign, truth).threshold()
     assert not found.certified
-    assert ("scores do not tell yes from no" in str(found)) >= backwards
+    assert ("scores do not separate yes from no" in str(found)) >= backwards
 
 
 def test_resumed_and_revised(storage: str) -> None:

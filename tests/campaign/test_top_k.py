@@ -1,5 +1,6 @@
 """Top-k accuracy in a campaign: of one classifier and of two, beside other metrics, and resumed."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,8 +11,11 @@ import pytest
 from sklearn.metrics import accuracy_score, top_k_accuracy_score
 
 import assay
+from assay.core.stratify import cell_strata
 from assay.errors import AssayError
-from assay.predictions import from_arrays
+from assay.labelling.reserve import read_again
+from assay.predictions import as_scan, from_arrays
+from assay.simulation import Population
 from tests.kinds import finish
 
 N, K = 300, 6
@@ -108,6 +112,39 @@ def test_a_resumed_campaign_stands_where_the_other_did(tmp_path: Path) -> None:
             again.tell({batch[0].id: NAMES[TRUTH[int(batch[0].id)]]}, revise=True)
     assert str(again.estimates()) == str(whole.estimates())
     assert not any("assay_ranked" in item.shown for item in whole.ask(5))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "k"),
+    [(["top_2_accuracy"], 2), (["top3", "top_2_accuracy"], 2), (["top_2_accuracy", "accuracy"], 1)],
+)
+def test_strata_are_by_the_outcome_that_holds_least_often(
+    metrics: list[str], k: int, tmp_path: Path
+) -> None:
+    """In memory, in DuckDB and simulated; read again as they were, also by campaigns of 0.1.0."""
+    path = tmp_path / "p.parquet"
+    columns = {f"p_{name}": NEW[:, place] for place, name in enumerate(NAMES)}
+    pq.write_table(pa.table({"id": np.arange(N), "is": np.array(NAMES)[TRUTH], **columns}), path)
+    asked: dict[str, Any] = {"probabilities": "p_*", "metrics": metrics}
+    begun = assay.create_campaign(path, id="id", **asked, budget=N)
+    heaps, source = begun.settings.strata.heaps, begun.settings.source
+    scan = assay.Scan(path, engine="duckdb")
+    in_place = assay.create_campaign(scan, id="id", **asked, budget=N)
+    assert in_place.settings.strata.heaps == heaps
+    known = Population.read(path, label="is", **asked)
+    goal = begun.settings.goal
+    assert cell_strata(known, goal, begun.settings.design).heaps == heaps
+    by_other = [
+        cell_strata(from_arrays(y_prob=NEW, classes=NAMES, top=other), goal, begun.settings.design)
+        for other in (k, 3 - k, None)
+    ]
+    assert [each.heaps == heaps for each in by_other] == [True, False, False]
+    assert read_again([as_scan(path)], begun.settings).fingerprint() == source.fingerprint
+    before = {name: {"probabilities": "p_*"} for name in source.columns["classifiers"]}
+    columns_before = {**source.columns, "classifiers": before}
+    old = replace(begun.settings, source=replace(source, columns=columns_before))
+    as_it_was = from_arrays(y_prob=NEW, classes=NAMES, top=None).fingerprint()
+    assert read_again([as_scan(path)], old).fingerprint() == as_it_was != source.fingerprint
 
 
 def test_arrays_are_predictions_too() -> None:

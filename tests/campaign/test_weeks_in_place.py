@@ -69,7 +69,7 @@ def followed(where: Where, storage: str) -> list[Any]:
     told: list[Any] = [_answer(first, 100)]
     # What another process can read is found where it was.
     given = None if as_scan(where("1")).is_lasting else where("1")
-    with pytest.warns(assay.AssayWarning, match="period 'w1' is not done"):
+    with pytest.warns(assay.AssayWarning, match="period 'w1' is in progress"):
         second = assay.follow_campaign(where("2"), period="w2", previous=given, **more)
     told += [second.settings.prior, second.settings.before, second.settings.strata]
     return [*told, _answer(second), second.estimate()]

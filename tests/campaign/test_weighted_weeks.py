@@ -1,6 +1,5 @@
 """Weights in comparisons and series: a label counts by the weight of its item in each week."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,10 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
-from typer.testing import CliRunner
 
 import assay
-from assay.cli import app
 from assay.errors import DesignError, PredictionsError
 from assay.predictions import from_arrays
 from assay.predictions.scan import Engine
@@ -195,23 +192,3 @@ def test_a_series_is_weighted_from_the_first_period_on(storage: str) -> None:
     assay.follow_campaign(WEEKS[0], period="a", **begin, **plain, budget=30)
     with pytest.raises(DesignError, match=r"'s' has no sample_weight=, and 'views' is asked for"):
         assay.follow_campaign(WEEKS[1], period="b", **begin, sample_weight="views")
-
-
-def test_weights_on_the_command_line(tmp_path: Path, storage: str) -> None:
-    weeks = {"old": OLD, "new": NEW, "later": WEEKS[2]}
-    for name, rows in weeks.items():
-        pq.write_table(pa.table(rows), tmp_path / f"{name}.parquet")
-    old, new, later = (str(tmp_path / f"{name}.parquet") for name in weeks)
-    words = ["--id=url", "--score=p", "--threshold=0.5", "--sample-weight=views"]
-    words += ["--within=0.1", f"--storage={storage}"]
-    run = CliRunner()
-    told = run.invoke(app, ["compare", old, new, *words])
-    assert told.exit_code == 0, told.output
-    assert "views: items are drawn in proportion to it" in told.output
-    both = sum(OLD["views"][40:])
-    assert f"{both / (sum(OLD['views']) + sum(NEW['views']) - both):.1%} in both" in told.output
-    told = run.invoke(app, ["compare", old, later, *words, "--name=other", "--json"])
-    assert told.exit_code == 1
-    assert "follow the weeks" in json.loads(told.output)["error"]["hint"]
-    told = run.invoke(app, ["follow", old, "--series=s", "--period=a", *words])
-    assert told.exit_code == 0, told.output

@@ -27,12 +27,11 @@ def test_it_is_shown_and_refused_where_nobody_can_be_asked(run: Run, elsewhere: 
         result = run(command, "spam", input="y\n")
         told = " ".join(result.stderr.split())
         assert result.exit_code == 1
-        assert "nobody has confirmed on this machine" in told
+        assert "are not confirmed on this machine" in told
         assert "predictions.csv" in told
         assert "assay confirm spam --storage sqlite:///assay.db" in told
     assert (
-        "nobody has confirmed"
-        in json.loads(run("serve", "spam", "--json").stderr)["error"]["problem"]
+        "are not confirmed" in json.loads(run("serve", "spam", "--json").stderr)["error"]["problem"]
     )
     assert not elsewhere.exists()
     for command in ("status", "report", "verify"):
@@ -67,7 +66,7 @@ def test_a_person_is_asked_before_anything_is_served(
     elsewhere: Path, terminal: Callable[..., Terminal]
 ) -> None:
     yes = terminal("serve", "spam", "--port", "0")
-    yes.wait_for("Is that what you want read, now and later, on this machine?")
+    yes.wait_for("Allow Assay to read them on this machine, now and later?")
     assert "predictions.csv" in yes.seen
     assert "log in" not in yes.seen
     yes.press("y\r")

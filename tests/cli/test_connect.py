@@ -45,27 +45,6 @@ def test_it_goes_on_to_the_end_and_says_what_is_known(
     assert len(fake.projects) == 1
 
 
-def test_what_is_missing_or_wrong_is_told(
-    create: Fixture, run: Fixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("LABEL_STUDIO_API_KEY", raising=False)
-    create()
-    Path("token").write_text("abc")
-    token = ["--token-file", "token"]
-    for words, said in (
-        ([], "no access token for Label Studio is given"),
-        (["--token-file", "nowhere"], "nowhere cannot be read"),
-        ([*token, "--webhook", "8099"], "--webhook '8099' is no address"),
-        ([*token, "--webhook", "0.0.0.0:0"], "none to be called at"),
-        ([*token, "--webhook-url", "http://a"], "add --webhook HOST:PORT"),
-        ([*token, "--to", "ftp://a"], "no address of a Label Studio"),
-        ([*token, "--rename", "5"], "--rename '5' is not TOOL=NAME"),
-    ):
-        told = run("connect", "spam", *words)
-        assert told.exit_code == 1
-        assert said in told.stderr
-
-
 def test_a_refused_token_names_the_options(
     create: Fixture, run: Fixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

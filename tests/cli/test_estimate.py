@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import Result
 
 Fixture = Callable[..., Any]
 COLUMNS = ("--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam")
@@ -21,32 +20,6 @@ def labels_file(folder: Path) -> Path:
     file = folder / "labels.csv"
     file.write_text("\n".join(["id,label", *rows]) + "\n")
     return file
-
-
-def _estimate(run: Fixture, *more: str) -> Result:
-    given = ("labels.csv", "--predictions", "predictions.csv", *COLUMNS, *more)
-    result: Result = run("estimate", *given)
-    return result
-
-
-@pytest.mark.usefixtures("labels_file")
-def test_the_interval_is_shown_with_what_it_rests_on(run: Fixture) -> None:
-    result = _estimate(run, "--metric", "accuracy")
-    assert result.exit_code == 0, result.output
-    told = " ".join(result.stdout.split())
-    assert "accuracy" in told
-    assert "at 95% confidence" in told
-    assert "rests on labels drawn at random before" in told
-    assert "not done" not in told
-
-
-def test_bad_labels_are_told_in_words_and_as_json(run: Fixture, labels_file: Path) -> None:
-    labels_file.write_text("id,label\nm999,yes\n")
-    result = _estimate(run)
-    assert result.exit_code == 1
-    assert "not among the predictions" in result.stderr
-    told = json.loads(_estimate(run, "--json").stderr)
-    assert "'m999'" in told["error"]["details"]
 
 
 def test_a_campaign_goes_on_from_the_labels(

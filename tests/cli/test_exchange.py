@@ -128,27 +128,6 @@ def test_a_revision_needs_to_be_asked_for(create: Fixture, run: Fixture, labels:
     assert labels() == {item: "no"}
 
 
-def test_bad_requests_are_told(create: Fixture, run: Fixture) -> None:
-    create()
-    for words, message in (
-        (["export", "spam", "--what", "lables"], "did you mean 'labels'?"),
-        (["export", "spam", "--what", "batch", "--size", "0"], "at least 1"),
-        (["export", "spam", "-o", "no/such/folder.csv"], "cannot be written"),
-        (["import", "spam", "predictions.csv", "--format", "json"], "did you mean 'jsonl'?"),
-        (["export", "spam", "--format", "doccano"], "formats: csv, jsonl"),
-        (["export", "spam", "--reviewer", "ann"], "add --what batch"),
-        (["export", "spam", "--what", "batch", "--hold", "1h"], "--reviewer WHO"),
-        (["export", "spam", "--what", "batch", "--reviewer", "a", "--hold", "1"], "not a time"),
-        (["export", "spam", "--config", "c.xml"], "leave --config out"),
-        (["import", "spam", "x.csv", "--rename", "ann"], "not TOOL=NAME"),
-        (["import", "spam", "x.csv", "--rename", "x=ann", "--rename", "x=bob"], "more than one"),
-    ):
-        result = run(*words)
-        assert result.exit_code == 1, words
-        assert message in result.stderr
-        assert "Traceback" not in result.output
-
-
 def test_on_a_terminal_even_csv_is_harmless(create: Fixture, terminal: Fixture) -> None:
     create()
     screen = terminal("export", "spam", "--what", "batch", "--size", "2")

@@ -37,7 +37,7 @@ def test_keys_answer_and_undo_on_a_terminal(
     assert len({first, second, third, fourth}) == 4
     assert labels() == {first: "yes", second: "cannot judge"}
     assert "You said no; s keeps it." in screen.seen
-    assert "2 judged in this sitting, all saved." in screen.seen
+    assert "2 labelled in this session, all saved." in screen.seen
 
 
 @contextmanager
@@ -61,7 +61,7 @@ def test_keys_typed_before_an_item_is_displayed_are_no_answers_to_it(
     screen.press("yyyyy")
     screen.wait_for(PROMPT)
     screen.press("x")  # after all that was typed before
-    screen.wait_for("none of the keys")
+    screen.wait_for("unknown key")
     assert labels() == {}
     screen.wait_for(PROMPT, 2)
     with writing(folder):
@@ -71,7 +71,7 @@ def test_keys_typed_before_an_item_is_displayed_are_no_answers_to_it(
         assert "saved" not in screen.seen
     screen.wait_for(PROMPT, 3)
     screen.press("x")
-    screen.wait_for("none of the keys", 2)
+    screen.wait_for("unknown key", 2)
     first, again, second, *_ = ids_shown(screen.seen)
     assert first == again != second
     assert labels() == {first: "no"}
@@ -91,9 +91,9 @@ def test_keys_in_capitals_count_and_others_do_not(
         screen.press(key)
     screen.wait_for(PROMPT, 4)
     screen.press("x")
-    screen.wait_for("none of the keys")
+    screen.wait_for("unknown key")
     screen.press("\x1b[A")  # the key "up"
-    screen.wait_for("none of the keys", 2)
+    screen.wait_for("unknown key", 2)
     screen.wait_for(PROMPT, 6)
     screen.interrupt(until="assay status spam")
     assert sorted(labels().values()) == ["no", "yes", "yes"]
@@ -177,7 +177,7 @@ def test_lines_of_a_pipe_are_answers(create: Fixture, run: Fixture, labels: Fixt
     result = run("label", "spam", input="yes\nN\ncannot judge\nu\nu\ny\ns\nskip for now\nq\ny\n")
     assert result.exit_code == 0
     assert sorted(labels().values()) == ["cannot judge", "yes", "yes"]
-    assert "There is more to judge." in result.stdout
+    assert "More labels are needed." in result.stdout
 
 
 def test_a_line_that_is_no_answer_ends_with_an_error(
@@ -194,9 +194,9 @@ def test_a_line_that_is_no_answer_ends_with_an_error(
 def test_the_campaign_ends_and_says_why(create: Fixture, run: Fixture) -> None:
     create()
     result = run("label", "spam", input="y\n" * 1000)
-    assert "30 judged in this sitting, all saved. Done: the budget is spent." in result.stdout
+    assert "30 labelled in this session, all saved. Done: the budget is used up." in result.stdout
     again = run("label", "spam", input="y\n")
-    assert "0 judged in this sitting, all saved. Done: the budget is spent." in again.stdout
+    assert "0 labelled in this session, all saved. Done: the budget is used up." in again.stdout
 
 
 def test_the_very_last_answer_can_be_undone(create: Fixture, run: Fixture, labels: Fixture) -> None:
@@ -212,8 +212,8 @@ def test_a_reviewer_has_a_name_and_items_may_be_broken(create: Fixture, run: Fix
     assert "wants several reviewers" in nobody.stderr
     shown = run("label", "spam", "--reviewer", "ann", input="y\nb\nbroken\nq\n").stdout
     assert shown.count("Would you open it?") == 4
-    assert "3 judged in this sitting, all saved." in shown
-    assert "3 judged" in run("label", "spam", "--reviewer", "bob", input="y\nb\nn\nq\n").stdout
+    assert "3 labelled in this session, all saved." in shown
+    assert "3 labelled" in run("label", "spam", "--reviewer", "bob", input="y\nb\nn\nq\n").stdout
     campaign = load_campaign("spam", storage="sqlite:///assay.db")
     assert [
         (row.name, row.answers, row.broken) for row in reviewers_in(campaign.desk.current())

@@ -1,7 +1,6 @@
 """Items that may have several classes, on the command line: made, judged by keys and lines."""
 
 import csv
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -42,21 +41,6 @@ def create(run: Run, tags: str) -> Run:
 SCORES = ("--probabilities", "p_*", "--threshold", "0.5")
 
 
-def test_people_are_told_which_classes_there_are_and_where_each_is_said(create: Run) -> None:
-    told = " ".join(create(*SCORES).stdout.split())
-    assert "3: fraud, off topic, spam; an item may have several" in told
-    assert "off topic p_off topic >= 0.5" in told
-    assert "the mean of the items' ranks by each score" in told
-
-
-def test_mistakes_are_told_in_options(create: Run) -> None:
-    result = create("--probabilities", "p_*")
-    assert result.exit_code == 1
-    assert "neither --predicted nor --threshold is given" in result.stderr
-    result = create(*SCORES, "--metric", "precision:span")
-    assert "unknown class 'span'" in result.stderr and "did you mean 'spam'" in result.stderr
-
-
 def test_lines_of_a_pipe(run: Run, create: Run) -> None:
     assert create(*SCORES).exit_code == 0
     result = run("label", "campaign", input="spam|Fraud\n13\n1 2\n0\n?\nfruad\n")
@@ -84,22 +68,14 @@ def test_keys_of_a_terminal(create: Run, terminal: Callable[..., Terminal]) -> N
     screen.wait_for("q quit", 2)
     assert "fraud, off topic, saved" in screen.seen
     screen.press("\r")
-    screen.wait_for("no class is chosen")
+    screen.wait_for("no class is selected")
     screen.press("0")
     screen.wait_for("q quit", 4)
     assert "none of these, saved" in screen.seen
     screen.press("q")
-    screen.wait_for("2 judged")
+    screen.wait_for("2 labelled")
     said = [
         answer.value
         for answer in load_campaign("campaign", storage="sqlite:///assay.db").answers().values()
     ]
     assert said == ["fraud|off topic", "none of these"]
-
-
-def test_simulate(run: Run, tags: str) -> None:
-    words = ("simulate", tags, "--label", "is_*", "--multilabel", *SCORES)
-    result = run(*words, "--metric", "f1", "--budget", "60", "--replications", "5", "--json")
-    assert result.exit_code == 0, result.output
-    told = json.loads(result.stdout)
-    assert [row["design"] for row in told["rows"]] == ["random", "joint"]

@@ -52,28 +52,6 @@ def test_reviewers_are_named_only_when_asked_for(create: Fixture, run: Fixture) 
     assert "Ruthven" in run("report", "spam", "--names").stdout
 
 
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        (("-o", "a.md", "-o", "a.pdf"), "one of: .html, .md, .json"),
-        (("-o", "nowhere/a.md"), "cannot be written"),
-        (("-o", "a.md", "--bundle", "assay.db"), "the name of a bundle ends in .zip"),
-        (("--format", "markdwn"), "did you mean 'markdown'?"),
-        (("--format", "html", "-o", "a.html"), "a file's name says what it is"),
-    ],
-)
-def test_what_cannot_be_done_is_told(
-    create: Fixture, run: Fixture, words: tuple[str, ...], problem: str
-) -> None:
-    create()
-    result = run("report", "spam", *words)
-    assert result.exit_code == 1
-    assert problem in result.stderr
-    told = json.loads(run("report", "spam", *words, "--json").stderr)["error"]
-    assert problem in json.dumps(told)
-    assert not Path("a.md").exists()
-
-
 @pytest.mark.usefixtures("labelled")
 @pytest.mark.parametrize(
     ("error", "told"), [(MemoryError, "more memory than there is"), (RecursionError, "too deeply")]

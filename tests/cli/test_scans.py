@@ -72,25 +72,6 @@ def test_repeated_ids_are_found_when_all_are_looked_at(folder: Path, run: Fixtur
     assert "ids that occur more than once: 1" in failed.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (["predictions.csv", "--engine", "duck"], "unknown engine 'duck'"),
-        (["predictions.csv", "--table", "preds"], "--table preds is given beside"),
-        (["preds.duckdb", "--table", "pred"], "pred"),
-        (["predictions.csv", "--engine", "duckdb", "--spark", "local[1]"], "beside --spark"),
-    ],
-)
-def test_options_that_do_not_go_together(
-    words: list[str], told: str, preds: Path, run: Fixture
-) -> None:
-    failed = run("create", *words, *WORDS)
-    assert preds.exists()
-    assert failed.exit_code == 1
-    assert told in failed.stderr
-    assert "Traceback" not in failed.stderr
-
-
 def test_a_terminal_shows_how_far_the_reading_is(folder: Path, terminal: Fixture) -> None:
     words = ["create", "predictions.csv", "--engine", "duckdb", *WORDS[:-1]]
     screen = terminal(*words)

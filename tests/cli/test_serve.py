@@ -30,7 +30,7 @@ def refused(result: Result) -> str:
 
 def test_tokens_are_made_listed_and_revoked(run: Run, create: Create) -> None:
     create()
-    assert "There is no token yet" in run("token", "list", "spam").output
+    assert "No tokens yet" in run("token", "list", "spam").output
     made = json.loads(
         run("token", "add", "spam", "--role", "reviewer", "--who", " Zoë ", "--json").output
     )
@@ -51,7 +51,7 @@ def test_tokens_are_made_listed_and_revoked(run: Run, create: Create) -> None:
             digest = hashlib.sha256(text.encode()).hexdigest()
             assert session.tokens_with("spam", [digest])[digest].name == name
     number = str(made["id"])
-    assert "opens nothing any more" in run("token", "revoke", "spam", number).output
+    assert "is revoked" in run("token", "revoke", "spam", number).output
     assert "no valid token with id" in refused(run("token", "revoke", "spam", number))
     assert "no valid token with id 77" in refused(run("token", "revoke", "spam", "77"))
     listed = json.loads(run("token", "list", "spam", "--json").output)["tokens"]
@@ -211,7 +211,7 @@ main()
         timeout=120,
         check=False,
     )
-    assert (result.returncode, result.stdout) == (0, "There is no token yet.\n")
+    assert (result.returncode, result.stdout) == (0, "No tokens yet.\n")
 
 
 def test_on_this_machine_a_link_logs_the_owner_in(
@@ -237,7 +237,7 @@ def test_on_this_machine_a_link_logs_the_owner_in(
         serving.send_signal(signal.SIGINT)
         told, _ = serving.communicate(timeout=PATIENCE)
     assert serving.returncode == 0
-    assert "Only this machine can reach the page." in told
+    assert "Open this link to log in (this machine only):" in told
     links = re.findall(r"http://127\.0\.0\.1:\d+/login#\S{43}", told)
     assert len(links) == 1
     assert links[0] in page.read_text()

@@ -185,7 +185,7 @@ def test_the_nearest_class_is_named() -> None:
         parse_answers({"a": "math", "b": "phisics"}, "string", TOPICS)
     assert refused.value.hint == "did you mean 'Physics'?"
     assert "5 classes: math, Physics, q-bio, 10, 007" in refused.value.details
-    with pytest.raises(LabelConflictError, match="both math and q-bio"):
+    with pytest.raises(LabelConflictError, match="two answers, math and q-bio"):
         parse_answers([("a", "math"), ("a", "bio")], "string", TOPICS)
 
 

@@ -213,7 +213,7 @@ def test_stakes_that_keep_the_deadline_save_labels() -> None:
 def wealthy(up: list[float], down: list[float]) -> Bets:
     points = np.array([0.2, 0.4, 0.6, 0.8])
     best_up, best_down = np.log(np.array(up)), np.log(np.array(down))
-    return Bets(points, np.zeros(4), np.zeros(4), best_up, best_down)
+    return Bets(np.zeros(4), np.zeros(4), best_up, best_down, points)
 
 
 @pytest.mark.parametrize(

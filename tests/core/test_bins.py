@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from assay.core.bins import LARGEST_BIN, STEPS, Rule, bins_of, find_places, scale_of
+from assay.core.bins import LARGEST_BIN, STEPS, Rule, bins_by, bins_of, find_places, scale_of
 from assay.core.cut_methods import cut
 from assay.core.profile import cells_of, profile_of
 from assay.core.types import Floats, Ints
@@ -48,7 +48,7 @@ def test_places_are_bins_with_labels(rule: Rule, kind: type) -> None:
     values: Floats = RNG.random(5_000).astype(kind)
     said, places = RNG.random(5_000) < 0.5, np.empty(5_000, dtype=np.uint16)
     assert find_places(values, rule, said, places)
-    expected = 2 * (bins_of(values, rule) + STEPS[rule]) + said
+    expected = bins_of(values, rule) + STEPS[rule] + bins_by(rule) * said
     np.testing.assert_array_equal(places, expected)
 
 

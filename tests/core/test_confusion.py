@@ -12,12 +12,14 @@ from assay.core.confusion import (
     canonical_matrix_metric,
 )
 from assay.core.design import Design
-from assay.core.engine import State, look
+from assay.core.engine import look
 from assay.core.goal import Goal
 from assay.core.matrix import Matrix, MatrixGap
+from assay.core.state import State
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import ALONE, parse_targets
 from assay.core.types import Floats, Ints
+from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError
 from assay.simulation import Population
 from assay.simulation.oracle import of_several
@@ -137,7 +139,10 @@ def test_labels_that_follow_what_errors_cost_hide_those_that_cost_much() -> None
     right = rng.random(items) < 0.75 + 0.25 * score
     said = np.where(right, truth, rng.choice(["a", "b"], items))
     found = Population(y_true=truth, y_pred=said, y_score=score)
-    goal = Goal(targets=parse_targets(["macro_f1"], [ALONE], classes=["a", "b", "c"]), budget=600)
+    goal = Goal(
+        targets=parse_targets(["macro_f1"], [ALONE], classes=Vocabulary(("a", "b", "c"))),
+        budget=600,
+    )
     strata, once = cell_strata(found, goal, Design()), Design.fixed()
     joint, so = joint_of(once, goal, strata), found.value(goal.targets[0])
     (view,), ours, wrong = joint.views, [], []
@@ -217,7 +222,7 @@ def test_names() -> None:
 def test_targets_of_classes_with_odd_names(
     text: str, classifiers: list[str], names: list[str]
 ) -> None:
-    found = parse_targets([text], classifiers, classes=["a: b", "x - y", "z"])
+    found = parse_targets([text], classifiers, classes=Vocabulary(("a: b", "x - y", "z")))
     assert [target.name for target in found] == names
 
 
@@ -226,7 +231,7 @@ def test_targets_of_classes_with_odd_names(
 )
 def test_targets_that_cannot_be_read(text: str) -> None:
     with pytest.raises(DesignError):
-        parse_targets([text], ["new", "old"], classes=["a: b", "x - y", "z"])
+        parse_targets([text], ["new", "old"], classes=Vocabulary(("a: b", "x - y", "z")))
 
 
 def test_a_mean_square_is_not_below_the_square_of_the_mean() -> None:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from assay.core.differences import Gap, difference
-from assay.core.drift import drift_of
 from assay.core.estimate import quoted_value
 from assay.core.forms import Metric, ratio
 from assay.core.metrics import METRICS
+from assay.core.stratified import drift_of
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
 

@@ -12,13 +12,14 @@ from scipy.special import xlogy
 
 from assay.core.design import Design
 from assay.core.differences import Gap, difference
-from assay.core.engine import State, look
+from assay.core.engine import look
 from assay.core.estimate import estimate
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.intervals import normal
 from assay.core.likelihood import Sample, end_rates
 from assay.core.metrics import METRICS
+from assay.core.state import State
 from assay.core.stratified import ValueTests
 from assay.core.tallies import Tallies
 from assay.core.types import Floats

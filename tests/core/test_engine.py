@@ -1,4 +1,4 @@
-"""The papers' algorithms, followed literally in plain loops, against `engine.step`."""
+"""The papers' algorithms, followed literally in plain loops, against `core.engine`."""
 
 import math
 from dataclasses import dataclass, replace
@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from assay.core.design import Allocation, Design
-from assay.core.engine import State, least_of_each, look, plan, step
+from assay.core.engine import least_of_each, look, plan
 from assay.core.forms import ratio
 from assay.core.goal import Goal
+from assay.core.state import State
 from assay.core.stopping import Reason
 
 SIZES = [4000.0, 2500.0, 2500.0, 1000.0]
@@ -70,14 +71,15 @@ def figure_1(
 
 
 def through_the_engine(design: Design, goal: Goal, rng: np.random.Generator) -> Trace:
-    """Drive `engine.step` with the same kind of draws."""
+    """Look and plan with the same kind of draws."""
     state = State.start(SIZES, replacement=True)
     trace: list[tuple[list[float], list[float]]] = []
     while True:
-        now, counts = step(design, goal, METRIC, state, rng=rng)
+        now = look(design, goal, METRIC, state)
         if now.reason != Reason.GO_ON:
             assert Reason(int(now.reason)) is Reason.GOAL_MET
             return Trace(trace, float(now.moments.value), float(now.moments.variance))
+        counts = plan(design, goal, METRIC, state, rng=rng)
         found = [rng.binomial(m, p) for m, p in zip(counts, RATES, strict=True)]
         state = replace(
             state.deal(counts), tallies=state.tallies.add(counts, found), streak=now.streak
@@ -198,10 +200,12 @@ def test_evaluations_side_by_side_are_those_one_by_one() -> None:
     many = State.start(np.broadcast_to(SIZES, (3, 4)), replacement=True)
     five = np.full((3, 4), 5)
     many = replace(many.deal(five), tallies=many.tallies.add(five, x))
-    looks, counts = step(design, goal, METRIC, many, rng=np.random.default_rng(0))
+    looks = look(design, goal, METRIC, many)
+    counts = plan(design, goal, METRIC, many, rng=np.random.default_rng(0))
     for row in range(3):
         one = labelled(x[row].tolist(), [5.0] * 4)
-        alone, alone_counts = step(design, goal, METRIC, one, rng=np.random.default_rng(0))
+        alone = look(design, goal, METRIC, one)
+        alone_counts = plan(design, goal, METRIC, one, rng=np.random.default_rng(0))
         assert counts[row].tolist() == alone_counts.tolist()
         assert float(looks.low[row]) == float(alone.low)
         assert float(looks.moments.value[row]) == float(alone.moments.value)

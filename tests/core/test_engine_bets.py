@@ -8,9 +8,10 @@ import pytest
 import assay
 from assay.core.betting import Bets
 from assay.core.design import Design
-from assay.core.engine import State, begin, fold, look, plan
+from assay.core.engine import begin, fold, look, plan
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
+from assay.core.state import State
 from assay.core.types import Bools, Floats, Ints
 from assay.simulation.oracle import shuffled_kinds
 
@@ -142,7 +143,7 @@ def test_a_live_campaign_is_the_replayed_one_card_by_card() -> None:
         now = look(DESIGN, goal, metric, state)
         estimate = campaign.tell({item.id: truth[int(item.id)] for item in reversed(items)})
         assert (estimate.low, estimate.high) == (float(now.low), float(now.high))
-    assert estimate.stopped == "the goal is met"
+    assert estimate.stopped == "measured to the requested width"
     assert state.rounds > 5
 
 

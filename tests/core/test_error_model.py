@@ -8,17 +8,8 @@ from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
 from assay.core.cut_methods import cut, spread_of
-from assay.core.error_model import (
-    RANK,
-    SAID,
-    Input,
-    Model,
-    fit,
-    inputs_of,
-    learn,
-    ridge_logistic,
-    share_left,
-)
+from assay.core.error_model import RANK, SAID, Input, Model
+from assay.core.learning import fit, inputs_of, learn, ridge_logistic, share_left
 from assay.core.profile import profile_of
 from assay.core.types import Bools
 

@@ -139,7 +139,10 @@ F1 = (Target("f1", "new", within=0.1),)
 BAD_GOALS: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({"targets": ()}, "no metric is asked for"),
     "twice": ({"targets": F1 * 2}, "'f1:new' is asked for twice"),
-    "open": ({"targets": (*F1, Target("f1", "old"))}, "neither `within` nor `budget`.* for f1:old"),
+    "open": (
+        {"targets": (*F1, Target("f1", "old"))},
+        "no goal for f1:old: give `within`",
+    ),
     "budget": ({"budget": 0}, "budget must be a whole number of at least 1, got 0"),
     "budget in parts": ({"budget": 1.5}, "budget must be a whole number of at least 1, got 1.5"),
     "simultaneous": ({"simultaneous": 1}, "simultaneous must be True or False, got 1"),

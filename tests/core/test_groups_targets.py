@@ -16,9 +16,9 @@ from assay.core.targets import Groups, Target, parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.errors import PredictionsError
-from assay.predictions.contract import Predictions
+from assay.predictions import Predictions
+from assay.predictions.pair import read_compared
 from assay.predictions.read import read_predictions
-from assay.predictions.read_pair import read_compared
 from tests.sklearn_metrics import SKLEARN
 
 SIZE = 1500

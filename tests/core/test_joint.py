@@ -9,10 +9,11 @@ import pytest
 from scipy import optimize
 
 from assay.core.design import Design
-from assay.core.engine import State, explored_shares, look
+from assay.core.engine import explored_shares, look
 from assay.core.estimate import estimate
 from assay.core.goal import Goal
 from assay.core.joint import Joint, JointLook, Parts
+from assay.core.state import State
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.targets import parse_targets

@@ -143,7 +143,7 @@ def _chain(start: int, rich: list[int], cells: int = 6) -> Chain:
     wealth = np.zeros(cells)
     wealth[rich] = 10.0
     nothing = np.zeros(cells)
-    return Chain(np.array(start), wealth, wealth, nothing, nothing)
+    return Chain(wealth, nothing, wealth, nothing, np.array(start))
 
 
 @pytest.mark.parametrize(

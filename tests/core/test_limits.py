@@ -5,10 +5,11 @@ import pytest
 
 import assay
 from assay.core.design import Design
-from assay.core.engine import State, look
+from assay.core.engine import look
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.limits import clean_floor, honest_limit
+from assay.core.state import State
 from assay.core.tallies import Tallies
 
 YES = np.arange(8) >= 5
@@ -91,5 +92,5 @@ def test_simulations_and_plans_tell_it_where_the_old_limit_is_out_of_reach() -> 
     )
     assert plan.limit is not None
     assert plan.limit.clean == pytest.approx(limit.clean, rel=0.25)
-    assert "to see that what is clean is clean takes" in str(plan)
+    assert "confirming that clean strata are clean needs" in str(plan)
     assert plan.to_dict()["limit"] == {"design": plan.limit.design, "clean": plan.limit.clean}

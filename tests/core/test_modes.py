@@ -8,8 +8,9 @@ import pytest
 
 import assay
 from assay.core.design import MODES, check_together, default_design
-from assay.core.engine import State, look
+from assay.core.engine import look
 from assay.core.forms import ratio
+from assay.core.state import State
 from assay.core.types import Bools, Floats
 
 COLUMNS: dict[str, Floats | Bools] = {
@@ -81,7 +82,7 @@ def test_fixed_says_that_its_interval_is_for_the_end() -> None:
     assert not early.anytime
     assert any("at the end of the budget" in note for note in early.notes)
     late = campaign.tell({item.id: True for item in campaign.ask(20)})
-    assert late.stopped == "the budget is spent"
+    assert late.stopped == "the budget is used up"
     assert not any("end of the budget" in note for note in late.notes)
 
 
@@ -145,7 +146,7 @@ def test_a_question_that_outlasts_its_budget_has_no_answer_yet() -> None:
     campaign = make(at_least=0.9, budget=10)
     estimate = campaign.tell({item.id: True for item in campaign.ask(10)})
     assert estimate.verdict is None
-    assert "the budget is spent: cannot say yet whether it is at least 0.9" in str(estimate)
+    assert "the budget is used up; whether it is at least 0.9 is undecided" in str(estimate)
     assert estimate.low < 0.9 < estimate.high
 
 

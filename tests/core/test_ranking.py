@@ -10,9 +10,10 @@ from assay.core.confusion import canonical_matrix_metric
 from assay.core.ranking import InTop, deepest, gap, tops_of
 from assay.core.tallies import Tallies
 from assay.core.targets import ALONE, Target, parse_targets
+from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError
 
-CLASSES = ["a", "b", "c", "d"]
+CLASSES = Vocabulary(("a", "b", "c", "d"))
 
 
 @pytest.mark.parametrize("text", ["top_2_accuracy", "top-2-accuracy", "Top 2 accuracy", "top2"])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from assay.core.asked import Asked
+from assay.core.goal import Asked
 from assay.core.rules import RULES, Rule, refuse
 from assay.errors import DesignError
 from assay.options import options_of

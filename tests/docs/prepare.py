@@ -56,18 +56,6 @@ def first(folder: Path) -> None:
     (folder / KEYS).write_text("\n".join(keys))
 
 
-def readme(folder: Path) -> None:
-    """Write all that the README's reader has."""
-    first(folder)
-    random_labels(folder)
-    days(folder)
-    two_weeks(folder)
-    (folder / "week-47.parquet").rename(folder / "next_week.parquet")
-    pages = _pages(seed=1)
-    labelled = {"p_spam": pages["p_spam"], "says_spam": pages["is_spam"], "is_spam": pages["truth"]}
-    pq.write_table(pa.table(labelled), folder / "labelled.parquet")
-
-
 def labels_in_and_out(folder: Path) -> None:
     """Write predictions and make the campaign that the page talks about."""
     import assay
@@ -119,10 +107,9 @@ def three_models(folder: Path) -> None:
 
 
 def opinions(folder: Path) -> None:
-    """Write predictions with an older model's score and metadata, a judge's log, and the truth.
+    """Write predictions with an older model's score and metadata, and the truth.
 
-    What fools the classifier on short pages fools the judge, too, which was run on two thirds of
-    all. Shops are spam more often than the text tells, and news less often.
+    Short pages fool the classifier. Shops are spam more often than the text tells, and news less.
     """
     rng = np.random.default_rng(6)
     quality, fools = rng.normal(size=(2, _ROWS))
@@ -132,7 +119,6 @@ def opinions(folder: Path) -> None:
     site = rng.choice(["forum", "news", "shop"], _ROWS)
     true = quality + np.select([site == "news", site == "shop"], [-0.8, 0.8])
     spam = rng.random(_ROWS) < 1 / (1 + np.exp(-20 * true))
-    said = true + np.where(short, 0.6, 0.1) * fools + 0.2 * (lang == "fr")
     url = [f"https://example.org/{number}" for number in range(_ROWS)]
     table = {
         "url": url,
@@ -141,15 +127,11 @@ def opinions(folder: Path) -> None:
         "length": length,
         "site": site,
         "p_spam": 1 / (1 + np.exp(-2 * (quality + np.where(short, 4.0, 0.15) * fools))),
-        "p_old": 1 / (1 + np.exp(-2 * (true + 0.3 * rng.normal(size=_ROWS)))),
+        # The order of the items depends on all digits, and the last ones on the processor.
+        "p_old": (1 / (1 + np.exp(-2 * (true + 0.3 * rng.normal(size=_ROWS))))).round(4),
     }
     pq.write_table(pa.table(table), folder / "predictions.parquet")
     pq.write_table(pa.table({"url": url, "is_spam": spam}), folder / "truth.parquet")
-    with (folder / "judge.jsonl").open("w") as log:
-        for number in np.flatnonzero(rng.random(_ROWS) < 2 / 3):
-            score = round(float(1 / (1 + np.exp(-4 * said[number]))), 3)
-            verdict = "spam" if score >= 0.5 else "fine"
-            log.write(json.dumps({"id": url[number], "verdict": verdict, "score": score}) + "\n")
 
 
 def two_weeks(folder: Path) -> None:
@@ -179,6 +161,22 @@ def label_studio(folder: Path) -> None:
         for number, task in enumerate(tasks, start=1)
     ]
     (folder / "export.json").write_text(json.dumps(exported))
+
+
+def ten(folder: Path) -> None:
+    """Label ten messages of the tutorial's campaign, as its reader does on the page."""
+    import assay
+    from assay.demo import make_population
+    from assay.storage import Label
+
+    truth = make_population(seed=7).truth
+    campaign = assay.load_campaign("week-46", storage=f"sqlite:///{folder / 'assay.db'}")
+    items = campaign.review([], reviewer="owner", want=10).items
+    said = ["yes" if truth[int(item.id)] else "no" for item in items]
+    labels = [
+        Label(str(item.id), each, key=str(item.id)) for item, each in zip(items, said, strict=True)
+    ]
+    campaign.review(labels, reviewer="owner")
 
 
 def _annotation(number: int, answer: str) -> dict[str, Any]:
@@ -218,11 +216,10 @@ def _pages(seed: int, day: int = 0) -> dict[str, Any]:
 
 
 FILES: dict[str, Callable[[Path], None]] = {
-    "README.md": readme,
+    "README.md": first,
     "docs/any_size.md": days,
     "docs/howto/csv_and_colleagues.md": spreadsheet,
     "docs/howto/every_week.md": two_weeks,
-    "docs/howto/llm_judge.md": opinions,
     "docs/howto/metadata.md": opinions,
     "docs/howto/old_model.md": opinions,
     "docs/howto/pull_request.md": two_weeks,
@@ -242,7 +239,7 @@ FILES: dict[str, Callable[[Path], None]] = {
 def judged(folder: Path) -> None:
     """Fill in what the judge says of the items that went out to it."""
     log = (json.loads(line) for line in (folder / "judge.jsonl").read_text().splitlines())
-    said = {each["id"]: "yes" if each["verdict"] == "spam" else "no" for each in log}
+    said = {str(each["id"]): "yes" if each["verdict"] == "second" else "no" for each in log}
     with (folder / "todo.csv").open(newline="") as out:
         rows = list(csv.DictReader(out))
     with (folder / "judged.csv").open("w", newline="") as back:
@@ -252,9 +249,10 @@ def judged(folder: Path) -> None:
 
 
 BEFORE: dict[str, Callable[[Path], None]] = {
-    "assay import pages --judge judged.csv": judged,
+    "assay import part --judge judged.csv": judged,
     "assay import spam ann.csv": spreadsheets_back,
     "assay import spam-week-46 export.json": label_studio,
+    "assay status week-46 | sed": ten,
     "assay extend 'preds/day=8/*.parquet'": lambda folder: day(folder, 8),
 }
 """By the beginning of a block: what happens elsewhere before it."""

@@ -71,7 +71,7 @@ def test_a_report_and_a_dashboard_promise_what_the_mode_does(mode: str) -> None:
     texts.append(how_facts(campaign.settings).promise)
     said = [text for text in texts if EVERY_LOOK.search(text)]
     assert bool(said) == (mode == "guaranteed")
-    assert ("made to be right when it stops" in report.markdown) == (mode != "guaranteed")
+    assert ("when the campaign stops" in report.markdown) == (mode != "guaranteed")
 
 
 def test_a_plan_promises_what_the_mode_does() -> None:

@@ -138,17 +138,21 @@ def of_campaign(campaign: assay.Campaign, folder: Path) -> dict[str, Any]:
         # The manifest holds digests alone, and the script is code.
         names = [name for name in bundle.namelist() if not name.endswith((".py", "manifest.json"))]
         members = {name: digest(_text(bundle.read(name)), folder) for name in names}
-    question = campaign.settings.goal.threshold_for
+    question, model = campaign.settings.goal.threshold_for, campaign.settings.source.model
+    documents = {
+        kind: digest(getattr(report, kind), folder) for kind in ("json", "markdown", "html")
+    }
+    if model is not None:  # the last bits of what is fitted differ by processor
+        members |= dict.fromkeys(("settings.json", "campaign.db", "report.json"), "fitted")
+        documents = dict.fromkeys(documents, "fitted")
     return {
-        "commitment": campaign.settings.commitment[:32],
+        "commitment": "fitted" if model is not None else campaign.settings.commitment[:32],
         "answers": {str(item): str(answer) for item, answer in campaign.answers().items()},
         "next": [str(item.id) for item in campaign.ask(5, reviewer="zoe")],
         "estimates": {name: each.to_dict() for name, each in campaign.estimates().items()},
         "strata": [row.to_dict() for row in campaign.strata()],
         "threshold": campaign.threshold().to_dict() if question else None,
-        "report": {
-            kind: digest(getattr(report, kind), folder) for kind in ("json", "markdown", "html")
-        },
+        "report": documents,
         "bundle": members,
     }
 

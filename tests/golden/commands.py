@@ -1,4 +1,4 @@
-"""`--json` of every command, in a folder with small files."""
+"""`--json` and the text of every command, in a folder with small files."""
 
 import json
 import os
@@ -25,7 +25,14 @@ _RANDOM = [
 _SECRET = ("token", "identity", "seconds", "sha256", "head", "bytes", "pages")
 COLUMNS = "--id id --score p --predicted said --positive spam"
 QUICK = "--replications 4 --seed 3"
+BOTH = "--classifier new=p>=0.5 --classifier old=judge>=0.5"
+SEVERAL = f"create predictions.csv --id id {BOTH}"
+POPULATION = f"simulate several.csv --label is {BOTH}"
+SCORED = "--label is --score p --threshold 0.5"
+PROBABILITIES = "--id id --probabilities p_*"
+TAGS = "--probabilities p_* --multilabel --threshold 0.5"
 ANSWERS = "y\nn\ny\n" * 10
+SPOKEN = {"label as another": "n\nc\ny\nb\n" * 3, "label topped": "math\ncs\nbio\n?\n" * 20}
 
 # In this order: what a command leaves behind, later ones use.
 COMMANDS = {
@@ -77,6 +84,78 @@ COMMANDS = {
     "token revoke": "token revoke spam 1",
     "serve": "serve spam --port 0",
     "demo": "demo --seed 8",
+    "create team": f"create predictions.csv {COLUMNS} --show p --show said --name team --budget 9 "
+    "--reviewers-per-item 2 --overlap 1 --question 'Is it spam?' --answers 'Spam, No spam'",
+    "label team": "label team",
+    "label as one": "label team --reviewer ann",
+    "label as another": "label team --reviewer bob",
+    "status team": "status team",
+    "create papers": f"create predictions.csv {COLUMNS} --design bennett-carvalho --within 0.05 "
+    "--name papers",
+    "create margins": f"create predictions.csv {COLUMNS} --design kumar-raj --scale margin "
+    "--budget 40 --name margins",
+    "create narrow": f"create predictions.csv {COLUMNS} --metric recall --strata perc --bins 3 "
+    "--budget 9 --name narrow",
+    "create recycled": f"{SEVERAL} --metric precision --within 0.1 --design recycle-sample "
+    "--assume 0.9 --parent old --name recycled",
+    "create difference": f"{SEVERAL} --metric 'accuracy:new - accuracy:old' "
+    "--metric 'recall:new within 0.08' --within 0.1 --simultaneous --show judge --name differ",
+    "label difference": "label differ",
+    "status difference": "status differ",
+    "create two metrics": f"create predictions.csv {COLUMNS} --metric recall "
+    "--metric 'f1 within 0.1' --within 0.2 --name two",
+    "create one difference": f"{SEVERAL} --metric 'accuracy:new - accuracy:old' --within 0.1 "
+    "--name gap",
+    "create probabilities": f"create tags.csv {PROBABILITIES} --metric 'top-2-accuracy within 0.1' "
+    "--classes classes.csv --show p_cs --budget 60 --name topped",
+    "label topped": "label topped",
+    "status of classes": "status topped --classes",
+    "create multilabel": f"create tags.csv --id id {TAGS} --budget 60 --name tagged",
+    "create weighted": f"create predictions.csv {COLUMNS} --sample-weight judge --budget 9 "
+    "--name weighted",
+    "compare weighted": f"compare predictions.csv later.csv {COLUMNS} --sample-weight judge "
+    "--within 0.1 --name heavier",
+    "create aux": f"create predictions.csv {COLUMNS} --aux judge --within 0.1 --name opined",
+    "create again": f"create judged_by.csv {COLUMNS} --aux judge --learned-from opined "
+    "--budget 9 --name again",
+    "create from labels": f"create predictions.csv {COLUMNS} --labels labels.csv --within 0.2 "
+    "--name known",
+    "create without ids": "create predictions.csv --score p --threshold 0.5 --budget 9 "
+    "--name numbered",
+    "rebase without ids": "rebase judged_by.csv --name numbered",
+    "create parts": "create predictions.csv --id id --score p --threshold 0.5 --budget 9 "
+    "--where 'CAST(judge AS DOUBLE) > 0.5' --name part",
+    "compare with labels": f"compare predictions.csv later.csv {COLUMNS} --budget 9 "
+    "--labels-from spam --level-within 0.2 --name weeks",
+    "status comparison": "status weeks",
+    "compare with aux": f"compare predictions.csv later.csv {COLUMNS} --budget 9 --aux judge "
+    "--name judged",
+    "errors first": "errors spam --limit 1",
+    "errors false negatives": "errors spam --kind fn",
+    "curve": "curve spam",
+    "curve at": "curve spam --at 0.7",
+    "plan both": f"plan predictions.csv {COLUMNS} --within 0.1 --budget 40 {QUICK}",
+    "plan labels": f"plan predictions.csv {COLUMNS} --budget 30 --labels labels.csv {QUICK}",
+    "plan like": f"plan judged_by.csv {COLUMNS} --budget 30 --like known {QUICK}",
+    "plan judge": f"plan predictions.csv {COLUMNS} --within 0.1 --aux judge --judge-cost 0.01 "
+    f"--label-cost 1.5 {QUICK}",
+    "plan classes": f"plan tags.csv {PROBABILITIES} --metric macro-f1 --metric recall:cs "
+    f"--within 0.2 {QUICK}",
+    "simulate designs": f"simulate truth.csv {SCORED} --within 0.1 --design default,perc-opt "
+    f"--design wtmn-opt-a2 {QUICK}",
+    "simulate bins": f"simulate truth.csv {SCORED} --within 0.1 --design perc-opt --bins 2 {QUICK}",
+    "simulate budgets": f"simulate truth.csv {SCORED} --budget 80,40 {QUICK}",
+    "simulate question": f"simulate truth.csv {SCORED} --at-least 0.5 {QUICK}",
+    "simulate threshold": "simulate truth.csv --label is --score p --budget 60,90 "
+    f"--threshold-for 'precision >= 0.6' {QUICK}",
+    "simulate curve": f"simulate truth.csv {SCORED} --curve --budget 60 {QUICK}",
+    "simulate several": f"{POPULATION} --metric precision:new --metric 'recall:old within 0.2' "
+    f"--within 0.1 {QUICK}",
+    "simulate options": f"{POPULATION} --within 0.1 --design joint,recycle-shuffle --parent old "
+    f"--assume 0.9 --simultaneous {QUICK}",
+    "simulate joint budget": f"{POPULATION} --budget 80 {QUICK}",
+    "simulate aux": f"{POPULATION} --metric accuracy --within 0.1 --design joint --aux p {QUICK}",
+    "simulate multilabel": f"simulate tags.csv --label is_* {TAGS} --metric f1 --budget 60 {QUICK}",
 }
 
 
@@ -98,6 +177,16 @@ def write_files() -> None:
     _write("truth.csv", ["p,is", *(f"{score[row]},{int(spam[row])}" for row in range(300))])
     topics = rng.choice(["bio", "cs", "math"], 300)
     _write("topics.csv", ["id,topic,p", *(f"t{n},{topics[n]},{score[n]}" for n in range(300))])
+    truths = zip(score, judge, spam.astype(int), strict=True)
+    _write("several.csv", ["p,judge,is", *(f"{p},{other},{real}" for p, other, real in truths)])
+    likely = rng.dirichlet([0.4, 0.5, 0.6], 300).round(4)
+    tags = (rng.random((300, 3)) < likely).astype(int)
+    heads = ("id", *(f"{part}_{name}" for part in ("p", "is") for name in ("bio", "cs", "math")))
+    each = zip(likely.tolist(), tags.tolist(), strict=True)
+    every = [",".join(map(str, [f"t{n}", *p, *real])) for n, (p, real) in enumerate(each)]
+    _write("tags.csv", [",".join(heads), *every])
+    _write("token", ["abc"])
+    _write("classes.csv", ["name,aliases,guideline", "math,,", "bio,,", "cs,,machines"])
     verdicts = [{"id": f"m{n:03d}", "verdict": "yes" if judge[n] > 0.5 else "no"} for n in range(9)]
     _write("judge.jsonl", map(json.dumps, verdicts))
 
@@ -112,6 +201,7 @@ def folder_of_files() -> Iterator[Path]:
     with TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
         patch.chdir(name)
         patch.delenv("ASSAY_STORAGE", raising=False)
+        patch.delenv("LABEL_STUDIO_API_KEY", raising=False)
         patch.setenv("ASSAY_CONFIG_HOME", f"{name}/config")
         patch.setenv("COLUMNS", "80")
         patch.setattr("assay.web.serve.run", lambda _, __, listening, **___: listening.close())
@@ -119,19 +209,19 @@ def folder_of_files() -> Iterator[Path]:
         yield Path(name)
 
 
-def run(line: str, *more: str) -> Result:
+def run(line: str, *more: str, answers: str = ANSWERS) -> Result:
     """Run a command in this process."""
     words = [word.strip("'") for word in re.findall(r"'[^']*'|\S+", line)]
-    return CliRunner().invoke(app, [*words, *more], input=ANSWERS)
+    return CliRunner().invoke(app, [*words, *more], input=answers)
 
 
 @cache
-def documents() -> dict[str, Any]:
-    """The JSON document of every command, or its error, in turn."""
+def documents(*words: str) -> dict[str, Any]:
+    """What every command prints with these words, in turn: its JSON document, text or error."""
     found = {}
     with folder_of_files() as folder:
         for name, line in COMMANDS.items():
-            result = run(line, "--json")
+            result = run(line, *words, answers=SPOKEN.get(name, ANSWERS))
             text = without_names(result.stdout or result.stderr, folder.resolve())
             text = text.replace(os.fspath(folder), "FOLDER")
             for pattern, word in _RANDOM:

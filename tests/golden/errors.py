@@ -12,6 +12,7 @@ from assay import Design, Population
 from assay.errors import AssayError
 from tests.golden.commands import COLUMNS, folder_of_files, run
 from tests.golden.recorded import without_names
+from tests.golden.refused import REFUSED
 
 SCORE: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.5, "budget": 20}
 TABLE: dict[str, Any] = {
@@ -21,7 +22,6 @@ TABLE: dict[str, Any] = {
     "topic": ["bio", "cs", "math", "cs"] * 10,
     "weight": np.linspace(-1, 3, 40),
 }
-NUMBERED = {**TABLE, "id": [*range(40)]}
 COLUMNS_ALONE = {name: SCORE[name] for name in ("id", "score", "threshold")}
 POPULATION: dict[str, Any] = {"y_true": [0, 1] * 20, "y_score": TABLE["p"], "threshold": 0.5}
 
@@ -96,6 +96,23 @@ CALLS: dict[str, Callable[[], object]] = {
     "metric of no class": lambda: create(**CLASSES, metric="recall:chem"),
     "classes left out": lambda: create(**CLASSES, classes=["bio", "cs"]),
     "multilabel without classes": lambda: create(multilabel=True),
+    "classifier of no metric": lambda: create(**SEVERAL, metrics=["f1:"]),
+    "no metrics": lambda: create(**SEVERAL, metrics=[]),
+    "metrics of text": lambda: create(**SEVERAL, metrics="f1:a"),
+    "difference from itself": lambda: create(**SEVERAL, metrics=["f1:a - f1:a"]),
+    "width of text": lambda: create(**SEVERAL, metrics=["f1:a within much"]),
+    "simultaneous of text": lambda: create(**SEVERAL, metrics=["f1"], simultaneous="yes"),
+    "several by bets": lambda: create(**SEVERAL, design=Design.guaranteed()),
+    "several by paper 2": lambda: create(**SEVERAL, design=Design.kumar_raj()),
+    "aux by paper 2": lambda: create(aux=["weight"], design=Design.kumar_raj()),
+    "aux and weights": lambda: create(aux=["said"], sample_weight="p"),
+    "sample by bets": lambda: create(sample_of=900, metric="f1", design=Design.guaranteed()),
+    "sample of several": lambda: create(sample_of=900, metrics=["f1", "recall"]),
+    "classes by bets": lambda: create(**CLASSES, design=Design.guaranteed()),
+    "classes and aux": lambda: create(**CLASSES, aux=["p"]),
+    "slice of classes": lambda: create(**CLASSES, metric="accuracy[said=yes]"),
+    "design of text": lambda: create(design="opt"),
+    "seed of a half": lambda: create(seed=1.5),
     "unknown strata": lambda: Design(strata="kmeans"),
     "unknown allocation": lambda: Design(allocation="best"),  # type: ignore[arg-type]
     "bins 0": lambda: Design(bins=0),
@@ -171,7 +188,7 @@ def texts() -> dict[str, Any]:
     with folder_of_files() as folder:
         found: dict[str, Any] = {name: _text(name, folder) for name in CALLS}
         run(f"create predictions.csv {COLUMNS} --budget 10 --name x")
-        for name, line in COMMANDS.items():
+        for name, line in {**COMMANDS, **dict(zip(REFUSED, REFUSED, strict=True))}.items():
             result = run(line)
             lines = without_names(result.stderr, folder).splitlines()
             found[name] = {"exit code": result.exit_code, "stderr": lines}

@@ -12,7 +12,7 @@ import numpy as np
 
 import assay
 
-PARTS = ("campaigns", "curves", "simulations", "draws", "faults", "errors", "commands")
+PARTS = ("campaigns", "curves", "simulations", "draws", "faults", "errors", "commands", "texts")
 BY_ENGINE = ("draws", "faults")
 DIGITS = 12
 MEMORY = "memory"
@@ -22,6 +22,7 @@ _TEMPORARY = [
     (re.compile(r"20\d\d-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?([+-]\d\d:\d\d|Z| UTC)?"), "TIME"),
     (re.compile(r"20\d\d-\d\d-\d\d"), "DAY"),
     (re.compile(r"\b[0-9a-f]{64}\b"), "DIGEST"),
+    (re.compile(r"-?0x[01]\.[0-9a-f]+p[+-]\d+"), "BITS"),  # the last ones differ by processor
 ]
 _RANDOM = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])")
 _TESTS = re.compile(r"/[^\s:'\"]*/pytest-of-[^/]+/pytest-\d+/(popen-gw\d+/)?[^/\s'\"]+")
@@ -56,7 +57,7 @@ def plain(values: Any) -> Any:
 
 
 def steady(text: str) -> str:
-    """The text without version, times, days, SHA-256 digests and digits after the twelfth."""
+    """The text without version, times, days, digests, bits and digits after the twelfth."""
     text = text.replace(assay.__version__, "VERSION")
     for pattern, name in _TEMPORARY:
         text = pattern.sub(name, text)

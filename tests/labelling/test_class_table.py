@@ -105,7 +105,7 @@ def test_items_with_several_classes_have_a_table_too() -> None:
 
 def test_yes_and_no_have_their_estimates() -> None:
     campaign = assay.create_campaign({"y": [True, False]}, predicted="y", budget=1)
-    with pytest.raises(DesignError, match="of yes and no"):
+    with pytest.raises(DesignError, match="has yes and no"):
         campaign.by_class()
 
 
@@ -188,5 +188,5 @@ def test_a_metric_of_all_classes_is_accuracy_in_slices_or_refused() -> None:
     assert campaign.slices("lang").metric == "accuracy"
     with pytest.raises(DesignError, match="macro_f1 is of all classes"):
         campaign.slices("lang", metric="macro_f1")
-    with pytest.raises(DesignError, match="4 classes, and no threshold"):
+    with pytest.raises(DesignError, match="4 classes, so there is no threshold"):
         campaign.curve()

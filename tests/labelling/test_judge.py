@@ -181,7 +181,7 @@ def test_items_that_wait_are_taken_at_their_worst(half_way: assay.Campaign) -> N
     said = {item.id: bool(TRUTH[int(item.id)]) for item in asked}
     campaign.tell(dict(list(said.items())[:150]))
     before = campaign.judge("judge")
-    assert "50 drawn items have no answer yet, and are taken at their worst" in before.notes
+    assert "50 drawn items have no label yet and count as the worst case" in before.notes
     for answer in (True, False):  # whatever the others say, the interval was not narrower
         campaign = create(budget=300)
         campaign.ask(200)
@@ -214,7 +214,7 @@ def test_it_is_read_kept_and_framed(half_way: assay.Campaign) -> None:
     quality = half_way.judge("judge", by="lang")
     text = str(quality)
     assert repr(quality) == text
-    assert text.splitlines()[0].startswith("judge against people's answers to 300 items")
+    assert text.splitlines()[0].startswith("judge against people's labels of 300 items")
     assert "accuracy: the judge says 0." in text
     assert set(quality.slices) == {"de", "en"}
     told = json.loads(json.dumps(quality.to_dict()))
@@ -229,7 +229,7 @@ def test_it_is_read_kept_and_framed(half_way: assay.Campaign) -> None:
 def test_without_labels_nothing_is_said() -> None:
     quality = create().judge("judge")
     assert (quality.kappa.value, quality.agreement.low, quality.agreement.high) == (None, 0, 1)
-    assert quality.gaps[0].verdict == "nothing can be told yet"
+    assert quality.gaps[0].verdict == "no figures yet"
     assert quality.share is None
     assert "–" in str(quality)
 

@@ -102,7 +102,7 @@ def test_what_is_not_decided_is_left_out_and_counted() -> None:
     by_id = {each.id: each for each in found}
     assert by_id[items[0]].reviewers == ("eve",) and by_id[items[0]].comment == "sure"
     assert by_id[items[1]].reviewers == ("ann", "bob")
-    assert "left out: 1 could not be judged, 1 broken, 1 disputed" in str(found)
+    assert "not included: 1 could not be judged, 1 broken, 1 disputed" in str(found)
 
 
 def test_mistakes_of_each_of_several_classifiers() -> None:
@@ -234,7 +234,7 @@ def test_scores_that_were_not_kept_are_looked_up(tmp_path: Path) -> None:
     campaign = labelled(scan, truth, id="id", score="p", threshold=0.6)
     found = campaign.errors()
     assert found and all(each.score is None for each in found)
-    assert any("scores were not kept" in note for note in found.notes)
+    assert any("scores were not stored" in note for note in found.notes)
     known = campaign.errors(predictions=str(file), where={"lang": "de"})
     assert known and all(each.score == pytest.approx(table["p"][each.id]) for each in known)
     assert {each.id for each in known} < {each.id for each in found}

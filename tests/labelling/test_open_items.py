@@ -44,7 +44,7 @@ def every_page_tells(campaign: assay.Campaign, told: assay.Estimate) -> None:
     assert (board.stopped, board.met) == (told.stopped, False)
     assert state_text(board.metrics[0].estimate)[0] == "unjudged"
     assert "notice-warn" in report.html
-    assert "the goal is met" not in report.html.lower() + report.markdown.lower()
+    assert "measured to the requested width" not in report.html.lower() + report.markdown.lower()
     shown, other = f"[{told.low:.3f}, {told.high:.3f}]", "{:.3f} to {:.3f}"
     assert board.metrics[0].interval == shown
     assert f"between {told.low:.3f} and {told.high:.3f}" in board.sentence
@@ -61,7 +61,7 @@ def test_a_goal_that_unjudged_items_could_undo_is_not_met_and_says_what_it_would
     campaign = make()
     told = end(campaign, hidden=0.6)
     assert told.stopped is not None
-    assert "the goal is met" not in str(told)
+    assert "measured to the requested width" not in str(told)
     assert told.half_width_like_rest <= 0.05 < min(told.could_move, told.half_width)
     assert told.stopped.startswith(
         f"narrow enough, but {told.cannot_judge} items that could not be judged could move it by "
@@ -79,13 +79,13 @@ def test_a_goal_that_unjudged_items_could_undo_is_not_met_and_says_what_it_would
     after = campaign.tell({int(item): True for item in chosen}, revise=True)
     assert after.could_move <= 0.05
     finish(campaign, TRUTH, 40)  # and it goes on where that is still to be done
-    assert campaign.estimate().stopped == "the goal is met"
+    assert campaign.estimate().stopped == "measured to the requested width"
 
 
 def test_few_unjudged_items_do_not_keep_a_goal_from_being_met() -> None:
     told = end(make(), hidden=0.05)
     assert told.cannot_judge
-    assert told.stopped == "the goal is met"
+    assert told.stopped == "measured to the requested width"
     assert told.like_rest is None
     low, high = told.worst_case or (1.0, 0.0)
     assert low < told.low < told.high < high  # what they could do is a detail
@@ -175,7 +175,7 @@ def test_slices_take_what_waits_at_its_worst() -> None:
         assert rows[name].value == 1.0
         assert rows[name].open > 10
     assert sum(row.open for row in rows.values()) == campaign.estimate().open
-    assert any("at their worst" in note for note in rows.notes)
+    assert any("as the worst case" in note for note in rows.notes)
     campaign.tell({item.id: False for item in batch if not TRUTH[int(item.id)]})
     after = campaign.slices("lang")
     for name in ("de", "en"):  # they were of the worst kind

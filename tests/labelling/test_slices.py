@@ -134,7 +134,7 @@ def test_the_label_command_shows_no_slice(tmp_path: Path) -> None:
     assert "hush" not in asked.output
     told = CliRunner().invoke(app, ["status", "campaign", "--by", "lang", *storage])
     assert "hush" in told.output
-    assert "too few to say" in told.output
+    assert "too few labels" in told.output
     # A column that was not named is looked up where the predictions are.
     found = CliRunner().invoke(app, ["status", "campaign", "--by", "text", *storage, "--json"])
     assert json.loads(found.output)["slices"]["slices"][0]["slice"] == "seen"

@@ -32,7 +32,7 @@ def test_a_report_has_the_matrix_as_a_shaded_table_and_in_words() -> None:
     first = report.to_dict()["confusion"][0]
     wrong = [cell for cell in first["cells"] if cell["said"] != cell["is_of"]]
     assert [(cell["said"], cell["is_of"]) for cell in wrong] == [("cat", "dog")]
-    assert "Confused most: called cat, is dog" in report.markdown
+    assert "Most frequent confusion: predicted cat, truth dog" in report.markdown
     json.loads(report.json)
 
 
@@ -60,7 +60,7 @@ def test_of_many_classes_those_with_most_errors_are_shown() -> None:
     pairs, table = (each for each in many(120).document().blocks if isinstance(each, Table))
     assert table.is_picture and len(table.rows) == 24
     assert "24 classes of 120" in table.note
-    assert pairs.note == "and 108 pairs more with fewer items"
+    assert pairs.note == "and 108 more pairs with fewer items"
 
 
 def test_classes_that_are_confused_stand_beside_each_other() -> None:

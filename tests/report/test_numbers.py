@@ -12,9 +12,7 @@ from sklearn import metrics as sk
 
 import assay
 from assay.audit.recompute import Form, Stratum, left_of, quoted
-from assay.results.text import difference_words
 from assay.storage import Label
-from tests import kinds
 from tests.report.campaigns import Made, make, make_several
 
 
@@ -194,33 +192,13 @@ def test_a_rebase_is_told(tmp_path: Path) -> None:
     assert told["before"]["judged"] == 40
     assert told["before"]["gone"] == sum(item >= 200 for item in judged) > 0
     assert told["waiting"] == 40 - len(campaign.desk.reviews()) > 0
-    assert "that wait to be drawn" in campaign.report().markdown
-    assert f"Took the place of | {told['before']['campaign']}: 40 judged" in plain(campaign)
+    assert "of items not drawn yet" in campaign.report().markdown
+    assert f"Replaces | {told['before']['campaign']}: 40 judged" in plain(campaign)
 
 
 def plain(campaign: assay.Campaign) -> str:
     """Return a report's Markdown without its marks."""
     return campaign.report().markdown.replace("*", "").replace("\\", "")
-
-
-@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
-def test_a_period_goes_on_beside_the_one_before(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'labels.db'}"
-    kinds.followed(url)
-    told = plain(assay.load_campaign("spam/two", storage=url))
-    assert "Goes on with labels of | spam/one: 15 judged items, of which" in told
-    assert "Took the place" not in told
-
-
-def test_a_difference_is_put_in_words() -> None:
-    made = make_several()
-    made.label(100)
-    words = difference_words(made.campaign.estimates()["accuracy:new - accuracy:old"])
-    assert words
-    assert f"Difference | {words}" in plain(made.campaign)
-    alone = make(budget=20)
-    alone.label(20)
-    assert "Difference" not in plain(alone.campaign)
 
 
 def test_all_of_a_weighted_campaign_may_be_labelled() -> None:
@@ -251,49 +229,4 @@ def test_no_spread_seen_is_not_all_seen(interval: str) -> None:
     # The normal formula would be a point, which no random sample of fewer than all items has.
     assert told["random_labels"] is not None
     assert told["half_width"] > 0
-    assert "It is not told where the standard error is 0" in report.markdown
-
-
-def test_slices_are_told_where_the_campaign_has_them() -> None:
-    made = make_several(budget=100)
-    assert made.campaign.report().to_dict()["slices"] == {}
-    lang = np.array(["de", "en", "fr", "en"])[np.arange(600) % 4]
-    score = made.score.repeat(2)[:600]
-    columns = {"id": np.arange(600), "p": score, "lang": lang}
-    campaign = assay.create_campaign(
-        columns, id="id", score="p", threshold=0.5, slices=["lang"], budget=120
-    )
-    assert campaign.report().facts.slices == ()
-    while batch := campaign.ask(20):
-        campaign.tell({item.id: bool(item.id % 3) for item in batch})
-    report = campaign.report()
-    assert report.to_dict()["slices"] == {"lang": campaign.slices("lang").to_dict()}
-    assert "## By lang" in report.markdown
-
-
-def test_weights_are_told() -> None:
-    made = make(budget=60)
-    weight = np.random.default_rng(8).integers(1, 9, 600)
-    columns = {"id": np.arange(600), "p": made.score, "seen": weight}
-    campaign = assay.create_campaign(
-        columns, id="id", score="p", threshold=0.5, sample_weight="seen", budget=60
-    )
-    Made(made.score, made.truth, campaign).label(60)
-    report = campaign.report()
-    told = report.to_dict()
-    assert told["population"]["weight_column"] == "seen"
-    edges = campaign.settings.strata.to_dict()["layers"][0]["cuts"]["points"]
-    said = made.score >= 0.5
-    stratum = np.searchsorted(edges, made.score[said], "right")
-    shares = np.bincount(stratum, weight[said]) / weight[said].sum()
-    assert [row["share"] for row in told["strata"]] == pytest.approx(shares.tolist(), rel=1e-3)
-    assert shares.tolist() != pytest.approx([row["size"] / said.sum() for row in told["strata"]])
-    assert sum(row["labels"] for row in told["strata"]) == told["answers"]["labels"] == 60
-    assert told["metrics"]["precision"]["items"] == said.sum()
-    assert "Share of weight" in report.html
-
-
-def test_strata_are_told_as_they_came_out() -> None:
-    several, one = (made.campaign.report().markdown for made in (make_several(), make()))
-    assert "16 strata by score: strata of equal size" in one
-    assert "where all classifiers say the same, of equal size elsewhere" in several
+    assert "It is not given if the standard error is 0" in report.markdown

@@ -14,7 +14,7 @@ import assay
 from assay.audit.books import Verification
 from assay.errors import InputError, MissingDependencyError
 from assay.labelling import history_in
-from assay.results.frames import BACKENDS, Backend, frame_of
+from assay.results.result import BACKENDS, Backend, frame_of
 
 RNG = np.random.default_rng(3)
 SCORE = RNG.random(400)

@@ -40,7 +40,7 @@ def test_a_campaign_shows_its_curve_and_the_labels_left() -> None:
     score = np.linspace(0.1, 1, 3000)
     campaign = assay.create_campaign({"p": score}, score="p", threshold=0.5, within=0.03)
     begun = campaign._repr_html_()
-    assert "Labels left: too few labels to say" in begun and 'viewBox="0 0 1000' not in begun
+    assert "Labels left: too few labels" in begun and 'viewBox="0 0 1000' not in begun
     for _ in range(4):
         campaign.tell({item.id: int(item.id) % 7 > 0 for item in campaign.ask(20)})
     view, now = campaign._repr_html_(), campaign.estimate()
@@ -56,7 +56,7 @@ def test_a_campaign_shows_its_curve_and_the_labels_left() -> None:
     x, y = map(float, line[1].split()[-1].split(","))
     assert x / 1000 * most == pytest.approx(now.labels, abs=0.1)
     assert top - y / 1000 * (top - bottom) == pytest.approx(now.value, abs=1e-3)
-    assert f"after {now.labels:,} from {now.low:.3f} to {now.high:.3f}" in view
+    assert f"from {now.low:.3f} to {now.high:.3f} after {now.labels:,}" in view
     assert not {"script", "style", "image", "a"} & {tag for tag, _ in Reader(view).tags}
 
 

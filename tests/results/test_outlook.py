@@ -42,10 +42,10 @@ def test_a_forecast_by_the_width() -> None:
 @pytest.mark.parametrize(
     ("changed", "answers", "words"),
     [
-        ({"stopped": "the goal is met"}, 0, "no more are needed"),
-        ({"within": None}, None, "nobody can say"),
+        ({"stopped": "measured to the requested width"}, 0, "none"),
+        ({"within": None}, None, "unknown: it depends"),
         ({"labels": 5}, None, "too few labels"),
-        ({"high": 0.79}, None, "the next round must confirm"),
+        ({"high": 0.79}, None, "one more round must confirm"),
     ],
 )
 def test_where_there_is_none(changed: dict[str, Any], answers: int | None, words: str) -> None:
@@ -55,9 +55,11 @@ def test_where_there_is_none(changed: dict[str, Any], answers: int | None, words
 
 
 def test_a_budget_is_never_exceeded() -> None:
-    assert told(budget=250) == Outlook(150, "to the end of the budget, before the goal")
+    assert told(budget=250) == Outlook(
+        150, "until the budget is used up, before the goal is reached"
+    )
     assert told(budget=5000).answers == 300
-    assert told(budget=250, within=None) == Outlook(150, "to the end of the budget")
+    assert told(budget=250, within=None) == Outlook(150, "until the budget is used up")
     assert told(budget=80, within=None).answers == 0
 
 

@@ -9,9 +9,10 @@ import pytest
 
 from assay.core import betting
 from assay.core.design import Design, fitted
-from assay.core.engine import State, begin, fold
+from assay.core.engine import begin, fold
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
+from assay.core.state import State
 from assay.core.types import Floats
 from assay.simulation.second_opinion import RecutRun
 from tests.simulation.test_second_opinion import population
@@ -118,6 +119,7 @@ def test_what_is_known_at_a_cut_is_counted_once() -> None:
     assert items is not None
     goal = Goal("accuracy", within=0.05)
     run = RecutRun(items, fitted(GUARANTEED, goal), goal, np.random.default_rng(0))
-    state, last = run.run()
+    state, ended = run.run()
+    (last,) = ended.looks
     assert run.labels == state.tallies.n.sum() == state.dealt.sum() > 100
     assert last.high[0] - last.low[0] <= 0.1 + 1e-9

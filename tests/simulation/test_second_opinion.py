@@ -14,7 +14,7 @@ from assay.core.targets import parse_targets
 from assay.errors import DesignError
 from assay.simulation import Population, Question, save_figure, simulate
 from assay.simulation.figures import second_opinion_figure
-from assay.simulation.second_opinion import JointRecutRun, RecutRun, run_together
+from assay.simulation.second_opinion import RecutRun, run_together
 
 
 def population(size: int = 6_000, *, judge: str = "good") -> Population:
@@ -73,7 +73,7 @@ def test_noise_leaves_the_run_as_it_is() -> None:
         ]
         looks = [run.run(recut=recut)[1] for run, recut in zip(runs, (True, False), strict=True)]
         assert runs[0].labels == runs[1].labels
-        assert looks[0].low == looks[1].low
+        assert looks[0].looks[0].low == looks[1].looks[0].low
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,8 @@ def test_side_by_side_each_ends_as_it_would_alone(metric: str, budget: int | Non
     assert [run.labels for run in beside] == [run.labels for run in alone]
     for (state, last), (own, own_last) in zip(together, single, strict=True):
         assert state.tallies.x.tolist() == own.tallies.x.tolist()
-        assert (last.low, last.high) == (own_last.low, own_last.high)
+        (now,), (own_now,) = last.looks, own_last.looks
+        assert (now.low, now.high) == (own_now.low, own_now.high)
         assert last.reason == own_last.reason
 
 
@@ -120,7 +121,7 @@ def test_a_judge_that_knew_the_order_would_hide_errors(*, knows_the_order: bool)
         early = np.argsort(order)[:120]
         told[early] = np.where(items.positive[early], 3.0, -3.0)
         run.items = replace(items, columns={**items.columns, "judge": told})
-        _, last = run.run()
+        (last,) = run.run()[1].looks
         holds.append(bool(last.low[0] <= truth <= last.high[0]))
     assert (sum(holds) < 34) == knows_the_order
 
@@ -180,7 +181,7 @@ def test_intervals_of_several_hold_unless_a_judge_knows_the_order(judge: str) ->
     held = np.zeros((40, 2), dtype=np.bool_)
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        run = JointRecutRun(items, Design(), goal, rng)
+        run = RecutRun(items, Design(), goal, rng)
         if judge != "good":
             told = rng.normal(size=items.positive.size)
             order = run.number if judge == "knows the order" else rng.random(told.size)
@@ -204,7 +205,7 @@ def test_a_model_cuts_cells_into_strata_of_equal_spread() -> None:
     # Log odds of one cell lie between 0 and 1, and are no chances for that.
     log_odds = np.where(codes == 3, rng.random(codes.size), 4 * rng.normal(size=codes.size))
     goal = Goal(targets=parse_targets(["precision:a", "accuracy:b"], ["a", "b"], within=0.06))
-    stratum, strata = items.cut_cells(log_odds, goal, Design(), by_model=True)
+    stratum, strata = items.cut(Design(), goal, log_odds)
     q = np.clip(expit(log_odds), 0.02, 0.98)
     spread = np.sqrt(q * (1 - q))
     total = np.bincount(stratum, spread)

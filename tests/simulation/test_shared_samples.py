@@ -10,12 +10,11 @@ from scipy.special import ndtri
 
 from assay.core.goal import Goal
 from assay.core.recycling.route import Route, choose_parent
-from assay.core.recycling.samples import expected_savings
-from assay.core.recycling.sizes import Sizes, covariance_of_hits, plan_sizes
+from assay.core.recycling.samples import Sizes, covariance_of_hits, expected_savings, plan_sizes
 from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.simulation import Population
-from assay.simulation.shared_samples import FIXED, SharedSamples
+from assay.simulation.named_designs import FIXED, SharedSamples
 
 NAMES = ("a", "b", "c")
 LINEAR = ["precision:a", "precision:b", "precision:c", "accuracy:c", "prevalence",

@@ -11,10 +11,10 @@ from scipy.stats import binom
 from sklearn.metrics import precision_score, recall_score
 
 from assay.core.design import Design
-from assay.core.engine import State
 from assay.core.forms import ratio
 from assay.core.goal import ThresholdQuestion
 from assay.core.rungs import Chain, Rungs
+from assay.core.state import State
 from assay.core.thresholds import ThresholdRun, flipped
 from assay.core.types import Bools
 from assay.errors import AssayError

@@ -16,10 +16,11 @@ import numpy as np
 
 from assay.core import allocation as allocate
 from assay.core.design import Design
-from assay.core.engine import State, explored_shares
+from assay.core.engine import explored_shares
 from assay.core.goal import Goal
 from assay.core.joint import Joint, JointLook
 from assay.core.joint_allocation import joint_allocation
+from assay.core.state import State
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import Target, parse_targets
 from assay.core.types import Floats, Ints

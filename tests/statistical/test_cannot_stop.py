@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design
-from assay.core.engine import State, cannot_stop
+from assay.core.engine import cannot_stop
 from assay.core.forms import Metric, ratio
 from assay.core.goal import Goal
+from assay.core.state import State
 from assay.core.types import Bools, Floats
 from assay.simulation import Runs, of_one, replay
 

@@ -36,7 +36,7 @@ def test_the_interval_holds_the_truth_when_it_stops(
     # If an interval holds the truth with 94.5%, fewer than 178 of 200 do with a chance below 0.2%.
     # The wrong variant, value -+ 1.96 sd from the rates seen, stops early and holds it less often.
     found = population()
-    targets = parse_targets([metric], found.classifiers, within=WITHIN, classes=found.classes)
+    targets = parse_targets([metric], found.classifiers, within=WITHIN, classes=found.vocabulary)
     goal, value = Goal(targets=targets), found.value(targets[0])
     strata = random_strata(found) if random else cell_strata(found, goal, Design())
     joint, outcomes = joint_of(Design(), goal, strata), found.outcomes(strata)

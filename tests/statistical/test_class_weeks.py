@@ -18,7 +18,7 @@ from assay.core.tallies import Tallies
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import Vocabulary
-from assay.predictions.read_pair import read_compared
+from assay.predictions.pair import read_compared
 
 RUNS, HOLDS = 1_000, 925
 SIZE, NAMES = 4_000, np.array(["a", "b", "c"])
@@ -43,7 +43,10 @@ FOUND = read_compared(
     classes=Vocabulary(tuple(NAMES)),
 )
 TARGETS = [f"{metric}:new - {metric}:old" for metric in METRICS]
-GOAL = Goal(targets=parse_targets(TARGETS, ["old", "new"], classes=tuple(NAMES)), budget=10 * SIZE)
+GOAL = Goal(
+    targets=parse_targets(TARGETS, ["old", "new"], classes=Vocabulary(tuple(NAMES))),
+    budget=10 * SIZE,
+)
 STRATA = cell_strata(FOUND, GOAL, Design())
 ITEMS = FOUND.find(np.arange(SIZE).tolist(), variable="rank", scale="probability")
 CODE = np.array([item.card.predicted for item in ITEMS if item is not None])
@@ -106,7 +109,7 @@ def _held(*, all_that_was_judged: bool) -> dict[str, int]:
     tallies = Tallies(start.tallies.N, n, np.zeros_like(n), np.zeros_like(n))
     dealt = joint.parts.by_stratum(n)
     now = replace(
-        start, tallies=tallies, dealt=dealt, room=start.room - dealt, rounds=5, by_class=told
+        start, tallies=tallies, dealt=dealt, room=start.room - dealt, rounds=5, outcomes=told
     )
     return {
         metric: int(((look.low <= _exact(metric)) & (_exact(metric) <= look.high)).sum())

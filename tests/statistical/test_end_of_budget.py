@@ -11,9 +11,10 @@ import pytest
 
 import assay
 from assay.core.design import Design
-from assay.core.engine import State, look
+from assay.core.engine import look
 from assay.core.forms import ratio
 from assay.core.goal import Goal
+from assay.core.state import State
 from assay.core.types import Bools, Floats, Ints
 from assay.labelling import history_in
 from assay.simulation import of_one, of_several, replay
@@ -110,7 +111,7 @@ def test_simulated_runs_of_several_targets_end_so_too() -> None:
     )
 
     def ended(which: Ints, state: State) -> None:
-        looks = default.look(state).looks  # which does not know that the budget is spent
+        looks = default.look(state).looks  # which does not know that the budget is used up
         protected[which] = np.stack([now.high - now.low for now in looks], axis=-1)
 
     ours, once = (

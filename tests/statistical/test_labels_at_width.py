@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design
-from assay.core.engine import Look, State
 from assay.core.forecast import labels_at_width
 from assay.core.goal import Goal
+from assay.core.state import Look, State
 from assay.core.types import Floats
 from assay.simulation import Population
 from assay.simulation.workers import Task

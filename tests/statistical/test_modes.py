@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design
-from assay.core.engine import Look, State
 from assay.core.forms import ratio
 from assay.core.goal import Goal
+from assay.core.state import Look, State
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats
 from assay.simulation import Population, Runs, of_one, replay, simulate

@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design
-from assay.core.engine import Look, State, begin, fold, look, plan
+from assay.core.engine import begin, fold, look, plan
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.standing import ends_at_worst, with_open, with_unjudged
+from assay.core.state import Look, State
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats, Ints
 from assay.core.unjudged import swing

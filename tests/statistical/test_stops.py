@@ -5,9 +5,9 @@ import pytest
 
 from assay.core.allocation import Exploration, explore
 from assay.core.design import Design
-from assay.core.engine import State
 from assay.core.forms import ratio
 from assay.core.goal import Goal
+from assay.core.state import State
 from assay.core.types import Floats
 from assay.simulation import of_one, replay
 

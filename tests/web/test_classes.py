@@ -132,13 +132,13 @@ def test_the_dashboard_of_classes(make_web: MakeWeb) -> None:
     web = make_web(**of_classes(SIX))
     owner, campaign = web.client("owner"), web.campaign
     empty = read(owner.get("/owner").text)
-    assert "No label yet" in empty.words
+    assert "No labels yet" in empty.words
     names = list(SIX)
     for number, item in enumerate(campaign.ask(30)):
         campaign.tell({item.id: names[number % 2]})
     page = read(owner.get("/owner").text)
     assert "(6 classes)" in page.words
-    metrics = page.tables["Every metric, with its interval and its goal"]
+    metrics = page.tables["Metrics, intervals and goals"]
     assert [row[0] for row in metrics[1:]] == ["accuracy", "macro f1"]
     assert page.tables["Labels by stratum"][0][3:5] == ["Correct", "Share correct"]
     assert "Yes" not in page.words

@@ -130,7 +130,7 @@ def test_the_picture_is_also_a_table(team: Web) -> None:
     for dispute in team.campaign.disputes():
         team.campaign.rule(dispute.item.id, "yes", reviewer="eve", key=next(KEYS))
     shown, campaign = page(team), as_stored(team)
-    rows = shown.tables["precision after so many labels"][1:]
+    rows = shown.tables["precision by number of labels"][1:]
     points, now = history_in(campaign.desk.current())["precision"], campaign.estimate()
     assert len(points) > 1
     for point in (*points, HistoryPoint(now.labels, now.value, now.low, now.high)):
@@ -151,8 +151,8 @@ def test_stop_is_said_when_the_goal_is_met(make_web: MakeWeb) -> None:
     answer_all(web.campaign)
     shown = page(web)
     assert web.campaign.done
-    assert "Stop: the goal is met" in shown.words
-    assert "not every goal is met" not in shown.words
+    assert "Done: precision is measured to" in shown.words
+    assert "not every goal is reached" not in shown.words
     assert shown.texts["left"] == "0"
 
 
@@ -160,13 +160,13 @@ def test_a_spent_budget_is_no_success(make_web: MakeWeb) -> None:
     web = make_web(items=600, budget=30, within=0.01)
     answer_all(web.campaign)
     words = page(web).words
-    assert "Stop: the budget is spent" in words
-    assert "not every goal is met" in words
+    assert "Done: the budget is used up" in words
+    assert "not every goal is reached" in words
 
 
 def test_labels_left_and_an_hour_and_the_bar(make_web: MakeWeb) -> None:
     web = make_web(**WITHIN)
-    assert page(web).texts["pace"] == "not known before five labels over a minute"
+    assert page(web).texts["pace"] == "available after five labels"
     for _ in range(6):
         review(web.campaign, "ann", truth)
     with closing(sqlite3.connect(web.storage.removeprefix("sqlite:///"))) as file, file:
@@ -241,13 +241,13 @@ def test_answers_have_the_campaigns_names(make_web: MakeWeb) -> None:
     reviewing, disputes = page(web, "/review").words, page(web, "/owner/disputes").words
     for words in (reviewing, disputes):
         assert "<Spam> y Ham n Cannot judge c" in words
-    assert "Reviewers said <Spam> Ham" in disputes
+    assert "Answers <Spam> Ham" in disputes
     assert "(yes: <Spam>; no: Ham)" in page(web).words
 
 
 def test_before_the_first_answer_nothing_is_claimed(web: Web) -> None:
     shown = page(web)
-    assert shown.texts["value"] == "not known yet"
+    assert shown.texts["value"] == "unknown"
     assert "Nobody has answered yet." in shown.words
 
 
@@ -312,7 +312,7 @@ def test_rulings_empty_the_queue_and_move_the_estimate(team: Web) -> None:
         assert f"Item {item}" in page(team, "/owner/disputes").words
         told = rule(client, item, "yes").json()
         assert (told["receipt"]["status"], told["left"]) == ("saved", left)
-    assert "Nothing to settle" in page(team, "/owner/disputes").words
+    assert "No disputes" in page(team, "/owner/disputes").words
     campaign = as_stored(team)
     assert all(campaign.answers()[item] is Answer.YES for item in waiting)
     after = campaign.estimate()
@@ -360,7 +360,7 @@ def test_any_place_in_the_queue_can_be_asked_for(team: Web) -> None:
 
 
 def test_where_nobody_can_disagree_that_is_said(web: Web) -> None:
-    assert "judged by one reviewer" in page(web, "/owner/disputes").words
+    assert "every item has one reviewer" in page(web, "/owner/disputes").words
     assert "begun" not in page(web).texts
 
 

@@ -170,7 +170,7 @@ def test_the_curve_is_shown_or_why_there_is_none(web: Web) -> None:
     review(web.campaign, "ann", truth)
     page = web.client("owner").get("/owner/curve")
     assert page.status_code == 200
-    assert "data-curve=" in page.text or "There is no curve to show" in page.text
+    assert "data-curve=" in page.text or "No curve available" in page.text
     assert not re.search(r"<[^>]+\sstyle=", page.text)  # the page's policy forbids it
 
 

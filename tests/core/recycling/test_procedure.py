@@ -7,7 +7,7 @@ seeds are fixed.
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,11 @@ from assay.core.stratify import cell_strata
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats
 from assay.simulation import Population, Runs, StrataOracle
-from assay.simulation.shared_samples import RecycleTask
+from assay.simulation.named_designs import RecycleTask
+from tests.predictions.database_tables import DATABASES, in_database
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 NAMES = ("a", "b", "c")
 DOUBT = 4.5
@@ -54,6 +58,9 @@ def label(live: assay.Campaign, asked: int = 60) -> assay.Campaign:
     while not live.done:
         live.tell({item.id: bool(TRUTH[int(item.id)]) for item in live.ask(asked)})
     return live
+
+
+LABELLED = label(campaign(["precision:a"]), 300)
 
 
 def runs_of(metrics: list[str], replications: int, *, within: float, **more: Any) -> Runs:
@@ -104,7 +111,18 @@ def live_place(live: assay.Campaign, item_id: object) -> tuple[int, int]:
     return strata.part_code.tolist().index(code), code
 
 
-def test_draws_are_the_same_on_every_engine_and_after_a_reload(tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", DATABASES)
+def test_a_database_counts_and_deals_the_same(kind: str, request: pytest.FixtureRequest) -> None:
+    live = label(campaign(["precision:a"], source=in_database(request, kind, TABLE)), 300)
+    assert live.estimate().to_dict() == LABELLED.estimate().to_dict()
+
+
+def test_spark_counts_and_deals_the_same(spark: "SparkSession") -> None:
+    live = label(campaign(["precision:a"], source=spark.createDataFrame(TABLE)), 300)
+    assert live.estimate().to_dict() == LABELLED.estimate().to_dict()
+
+
+def test_files_deal_the_same_and_a_reload_changes_nothing(tmp_path: Path) -> None:
     pq.write_table(TABLE, tmp_path / "said.parquet")
     storage = f"sqlite:///{tmp_path / 'a.db'}"
     metrics = ["precision:a", "recall:b"]
@@ -174,7 +192,7 @@ def test_labels_are_shared_and_sizes_follow_what_is_assumed() -> None:
 
 def test_a_budget_ends_it_before_its_samples_are_complete() -> None:
     live = label(campaign(["precision:a", "precision:b"], budget=100))
-    assert live.estimates()["precision:a"].stopped == "the budget is spent"
+    assert live.estimates()["precision:a"].stopped == "the budget is used up"
     assert live.estimates()["precision:a"].labels <= 100
 
 

@@ -10,7 +10,8 @@ from assay.core.goal import Goal
 from assay.core.types import Floats
 from assay.predictions import from_arrays
 from assay.simulation import Population, of_one, replay
-from assay.simulation.planning.assumed import Supposed, rate_curve
+from assay.simulation.planning.assumed import Supposed
+from assay.simulation.planning.evidence import rate_curve
 
 RNG = np.random.default_rng(11)
 SCORE = RNG.normal(0, 2, 5000).round(2)

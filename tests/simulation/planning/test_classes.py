@@ -23,9 +23,10 @@ import assay
 from assay.core.goal import Goal
 from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
-from assay.predictions import ClassScored, Engine, from_arrays
+from assay.core.vocabulary import Vocabulary
+from assay.predictions import Engine, from_arrays
 from assay.simulation import Population, simulate
-from assay.simulation.planning.assumed_classes import SupposedClasses
+from assay.simulation.planning.assumed import SupposedClasses
 from assay.simulation.planning.result import Planning
 
 N, K = 12_000, 5
@@ -110,10 +111,9 @@ def test_scores_that_say_nothing_true_make_another_plan() -> None:
 
 def supposed(**more: Any) -> SupposedClasses:
     found = from_arrays(y_prob=P, classes=NAMES.tolist())
-    assert isinstance(found, ClassScored)
     scores = found.class_scores()
     assert scores is not None
-    return SupposedClasses(found, scores, "probability", **more)
+    return SupposedClasses("", "probability", found, scores, **more)
 
 
 def test_what_is_expected_is_the_sum_of_the_probabilities() -> None:
@@ -136,7 +136,7 @@ def test_every_item_of_every_part_is_of_some_class_as_often_as_supposed(doubt: f
     made = supposed(doubt=doubt)
     goal = Goal(
         targets=parse_targets(
-            ["macro_f1"], made.found.classifiers, within=0.05, classes=NAMES.tolist()
+            ["macro_f1"], made.found.classifiers, within=0.05, classes=Vocabulary(tuple(NAMES))
         )
     )
     for design in (assay.Design(), assay.Design(bins=1)):
@@ -168,7 +168,7 @@ def test_of_one_class_and_of_accuracy_the_others_are_counted_together(doubt: flo
     for metric, value in values.items():
         goal = Goal(
             targets=parse_targets(
-                [metric], made.found.classifiers, within=0.05, classes=NAMES.tolist()
+                [metric], made.found.classifiers, within=0.05, classes=Vocabulary(tuple(NAMES))
             )
         )
         for design in (assay.Design(), assay.Design(bins=1)):

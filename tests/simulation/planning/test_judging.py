@@ -7,7 +7,7 @@ import pytest
 import assay
 from assay.core.goal import Goal
 from assay.errors import InputError
-from assay.simulation.planning.judging import about_judge, judge_cautions, prices_of
+from assay.simulation.planning.advice import about_judge, judge_cautions, prices_of
 
 GOAL = Goal("accuracy", within=0.03)
 

@@ -220,7 +220,7 @@ def test_campaigns_that_tell_nothing_about_one_metric_are_refused(
             assay.plan(table, like=campaign, **goal)
     with pytest.raises(assay.InputError, match="probability scores"):
         assay.plan({"p": [-2.0, 3.0]}, score="p", threshold=0.0, budget=2, like=earlier)
-    with pytest.raises(assay.InputError, match="both labels and an earlier campaign"):
+    with pytest.raises(assay.InputError, match="labels or an earlier campaign"):
         assay.plan(table, like=earlier, labels={0: True}, **goal)
 
 

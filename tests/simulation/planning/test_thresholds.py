@@ -21,7 +21,7 @@ from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayError
 from assay.simulation import Population, simulate
 from assay.simulation.oracle import StrataOracle
-from assay.simulation.planning.assumed import Supposed, calibrated
+from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.result import Planning, ThresholdRow
 from assay.simulation.thresholds import Thresholds, ThresholdTask
 
@@ -165,7 +165,7 @@ def test_predicted_labels_are_left_aside() -> None:
     score = np.round(scores(), 3)
     said = np.random.default_rng(4).random(N) < 0.5
     supposed = Supposed.of(assay.from_arrays(y_score=score, y_pred=said), "probability")
-    supposed = supposed.with_rates(calibrated(supposed))
+    supposed = supposed.calibrated()
     found = supposed.by_score
     values, counts = np.unique(score, return_counts=True)
     assert found.profile.total == N
