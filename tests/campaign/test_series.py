@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import precision_score, recall_score
 
 import assay
-from assay.campaign import series as follow
+from assay.campaign import begin as follow
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import start_beside
 from assay.campaign.trends import PeriodRow
