@@ -20,7 +20,7 @@ from assay.cli.taking import Typed, but, only, takes
 from assay.core.goal import Asked
 from assay.errors import AssayError
 from assay.labelling import Reviewing
-from assay.options import Told, options_of, picked
+from assay.options import CliOption, options_of, picked
 from assay.predictions import Columns, Scan
 
 GROUPS = (Columns, Asked, Reviewing)
@@ -48,7 +48,7 @@ def declared() -> dict[str, tuple[Any, Any]]:
     found = {}
     for group in GROUPS:
         types, told = get_type_hints(group), get_type_hints(group, include_extras=True)
-        keywords: dict[Any, str] = {each.told: each.keyword for each in options_of(group)}
+        keywords: dict[Any, str] = {option.cli: option.keyword for option in options_of(group)}
         for field in fields(group):
             (said,) = getattr(told[field.name], "__metadata__", (None,))
             found[keywords.get(said, field.name)] = (types[field.name], field.default)
@@ -108,9 +108,11 @@ def test_a_goal_is_asked_for_again() -> None:
 class Shelf:
     """Options of a command that is made here."""
 
-    books: Annotated[list[str] | None, Told("A book.", "BOOK", list[str], flag="--book")] = None
-    width: Annotated[float, Told("In metres.", typed=float)] = 1.5
-    dusty: Annotated[bool, Told("Nobody reads.", typed=bool)] = False
+    books: Annotated[list[str] | None, CliOption("A book.", "BOOK", list[str], flag="--book")] = (
+        None
+    )
+    width: Annotated[float, CliOption("In metres.", typed=float)] = 1.5
+    dusty: Annotated[bool, CliOption("Nobody reads.", typed=bool)] = False
 
 
 @pytest.mark.parametrize(

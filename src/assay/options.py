@@ -12,7 +12,7 @@ Group = TypeVar("Group")
 
 
 @dataclass(frozen=True)
-class Told:
+class CliOption:
     """Text of an option on the command line, and the values that it takes."""
 
     help: str
@@ -29,7 +29,7 @@ class Option:
 
     keyword: str
     flag: str
-    told: Told
+    cli: CliOption
     default: Any  # the library's default
 
 
@@ -37,10 +37,10 @@ def options_of(group: type) -> Iterator[Option]:
     """Options of a dataclass, in the order of its fields."""
     hints = get_type_hints(group, include_extras=True)
     for field in fields(group):
-        for told in getattr(hints[field.name], "__metadata__", ()):
-            keyword = told.keyword or field.name
-            flag = told.flag or f"--{keyword.replace('_', '-')}"
-            yield Option(keyword, flag, told, field.default)
+        for cli in getattr(hints[field.name], "__metadata__", ()):
+            keyword = cli.keyword or field.name
+            flag = cli.flag or f"--{keyword.replace('_', '-')}"
+            yield Option(keyword, flag, cli, field.default)
 
 
 def picked(group: type[Group], given: Mapping[str, Any]) -> Group:

@@ -47,17 +47,17 @@ def takes(**groups: Iterable[Option]) -> Callable[[Callable[..., None]], Callabl
 
 
 def _parameter(option: Option) -> Parameter:
-    told, is_flag = option.told, option.told.typed is bool
+    cli, is_flag = option.cli, option.cli.typed is bool
     default = f" Default: {option.default}." if option.default else ""
     info = typer.Option(
         option.flag,
-        help=told.help + default,
-        metavar=told.metavar,
-        rich_help_panel=told.panel,
+        help=cli.help + default,
+        metavar=cli.metavar,
+        rich_help_panel=cli.panel,
     )
     return Parameter(
         option.keyword,
         Parameter.KEYWORD_ONLY,
         default=False if is_flag else None,
-        annotation=Annotated[bool if is_flag else told.typed | None, info],
+        annotation=Annotated[bool if is_flag else cli.typed | None, info],
     )

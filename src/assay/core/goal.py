@@ -14,7 +14,7 @@ from assay.core.special import z_of
 from assay.core.targets import Target, written
 from assay.core.types import between, known_names, whole
 from assay.errors import DesignError, did_you_mean
-from assay.options import Told
+from assay.options import CliOption
 
 # Questions for a threshold: the floors that it must keep, as people write them.
 
@@ -347,7 +347,7 @@ _OF_THRESHOLDS = ("threshold_for", "gain")  # and of one that asks for a thresho
 _OF_SAMPLES = ("sample_of", "sample_size")  # and of one about more items than there are
 
 
-_goal = partial(Told, panel="Goal")
+_goal = partial(CliOption, panel="Goal")
 _number = partial(_goal, typed=float)
 _METRICS = (
     f"{', '.join(METRICS)}; repeatable. For several classifiers: precision:cnn, 'recall:cnn within "

@@ -23,7 +23,7 @@ from assay.errors import DesignError, InputError, LabelError, StorageError
 from assay.labelling.review_rule import Words, words_of
 from assay.labelling.rounds import Rounds
 from assay.labelling.source import Source
-from assay.options import Told
+from assay.options import CliOption
 from assay.storage import CardRow, Session, reading_stored
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ class Before:
         return cls(**{**values, **listed})
 
 
-_judging = partial(Told, panel="Reviewing")
+_judging = partial(CliOption, panel="Reviewing")
 _QUESTION = "Question that reviewers answer for every item."
 _PER_ITEM = "Number of reviewers for each item of the share."
 _SHARE = "Share of items, drawn at random, that K reviewers label."

@@ -17,7 +17,7 @@ from assay.core.targets import ALONE
 from assay.core.types import Bools, Floats
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError, did_you_mean
-from assay.options import Told
+from assay.options import CliOption
 
 STAR = "*"
 """In a pattern of probability columns, the placeholder for the name of a class."""
@@ -387,30 +387,30 @@ _SEVERAL = (
 class Columns:
     """Columns of predictions, as arguments."""
 
-    id: Annotated[IdColumns | None, Told(_ID, "COL")] = None
-    score: Annotated[str | None, Told("Column with the scores.", "COL")] = None
-    predicted: Annotated[str | None, Told("Column with the predicted labels.", "COL")] = None
+    id: Annotated[IdColumns | None, CliOption(_ID, "COL")] = None
+    score: Annotated[str | None, CliOption("Column with the scores.", "COL")] = None
+    predicted: Annotated[str | None, CliOption("Column with the predicted labels.", "COL")] = None
     threshold: Annotated[
-        float | None, Told("Scores from this value up are predicted yes.", "SCORE", float)
+        float | None, CliOption("Scores from this value up are predicted yes.", "SCORE", float)
     ] = None
     positive: Annotated[
-        str | float | None, Told("The predicted label that means yes.", "VALUE")
+        str | float | None, CliOption("The predicted label that means yes.", "VALUE")
     ] = None
-    score_of: Annotated[ScoreOf | None, Told(_WHOSE, "CLASS")] = None
-    scale: Annotated[ScoreScale | None, Told(_SCALE, "SCALE")] = None
-    sample_weight: Annotated[str | None, Told(_WEIGHT, "COL")] = None
+    score_of: Annotated[ScoreOf | None, CliOption(_WHOSE, "CLASS")] = None
+    scale: Annotated[ScoreScale | None, CliOption(_SCALE, "SCALE")] = None
+    sample_weight: Annotated[str | None, CliOption(_WEIGHT, "COL")] = None
     show: Annotated[
-        Sequence[str], Told("Column that reviewers see; repeatable.", "COL", list[str])
+        Sequence[str], CliOption("Column that reviewers see; repeatable.", "COL", list[str])
     ] = ()
-    slices: Annotated[Sequence[str], Told(_SLICE, "COL", list[str], flag="--slice")] = ()
-    aux: Annotated[Sequence[str], Told(_AUX, "COL", list[str])] = ()
+    slices: Annotated[Sequence[str], CliOption(_SLICE, "COL", list[str], flag="--slice")] = ()
+    aux: Annotated[Sequence[str], CliOption(_AUX, "COL", list[str])] = ()
     classifiers: Annotated[
         Classifiers | None,
-        Told(_CLASSIFIER, "NAME=SCORE,PREDICTED", list[str], flag="--classifier"),
+        CliOption(_CLASSIFIER, "NAME=SCORE,PREDICTED", list[str], flag="--classifier"),
     ] = None
-    classes: Annotated[Given | None, Told(_CLASSES, "FILE")] = None
-    probabilities: Annotated[str | None, Told(_PROBABILITIES, "PATTERN")] = None
-    multilabel: Annotated[bool, Told(_SEVERAL, typed=bool)] = False
+    classes: Annotated[Given | None, CliOption(_CLASSES, "FILE")] = None
+    probabilities: Annotated[str | None, CliOption(_PROBABILITIES, "PATTERN")] = None
+    multilabel: Annotated[bool, CliOption(_SEVERAL, typed=bool)] = False
 
     @property
     def of_one(self) -> dict[str, Any]:

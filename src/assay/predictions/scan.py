@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from assay.errors import PredictionsError, did_you_mean
-from assay.options import Told
+from assay.options import CliOption
 
 Engine = Literal["memory", "duckdb", "spark", "database"]
 _CHANCE = re.compile(r"\b(random|rand|randn|uuid|gen_random_uuid)\s*\(", re.IGNORECASE)
@@ -53,21 +53,23 @@ class Scan:
     """
 
     source: object = None
-    table: Annotated[str | None, Told("Table of a database or of Spark's catalog.", "TABLE")] = None
+    table: Annotated[
+        str | None, CliOption("Table of a database or of Spark's catalog.", "TABLE")
+    ] = None
     where: Annotated[
-        str | None, Told("Use only rows that meet this condition: \"lang = 'en'\".", "SQL")
+        str | None, CliOption("Use only rows that meet this condition: \"lang = 'en'\".", "SQL")
     ] = None
     engine: Annotated[
-        Engine | None, Told(f"{', '.join(ENGINES)}. Default: chosen by the input.", "ENGINE")
+        Engine | None, CliOption(f"{', '.join(ENGINES)}. Default: chosen by the input.", "ENGINE")
     ] = None
     spark: Annotated[
-        object, Told("Read with this Spark: spark://host:7077, sc://host:15002.", "URL")
+        object, CliOption("Read with this Spark: spark://host:7077, sc://host:15002.", "URL")
     ] = None
     check_ids: Annotated[
-        bool, Told("Check every id for duplicates, not only those drawn.", typed=bool)
+        bool, CliOption("Check every id for duplicates, not only those drawn.", typed=bool)
     ] = False
     encoding: Annotated[
-        str | None, Told("Encoding of CSV files, such as latin-1. Default: UTF-8.", "NAME")
+        str | None, CliOption("Encoding of CSV files, such as latin-1. Default: UTF-8.", "NAME")
     ] = None
 
     def __post_init__(self) -> None:
