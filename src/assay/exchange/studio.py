@@ -14,7 +14,8 @@ import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
+from time import monotonic
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -24,6 +25,10 @@ Task = dict[str, Any]
 
 _TIMEOUT = 30.0  # seconds without a byte
 _TO_IMPORT = 120.0
+# Another server decides how much it sends: its answers have limits of their own.
+_LONGEST = 120.0  # seconds for a whole answer, however steadily it comes
+_MOST_BYTES, _PIECE = 100_000_000, 65_536  # of an answer, and of one read
+_MOST_LISTED = 500_000_000  # bytes of all pages of a list
 _PAGE = 200  # tasks a request
 _TO_LOOK, _TO_LOOK_ON = 8, 50  # tasks per request for changes; the server needs 10 ms for each
 _TOLD = 300  # characters of the server's answer in an error
@@ -74,6 +79,7 @@ class LabelStudio:
         self._token, self._timeout = token, timeout
         self._is_personal = token.count(".") == 2  # a JSON web token
         self._access = ""
+        self.received = 0  # bytes of all answers
 
     @property
     def is_secret(self) -> bool:
@@ -84,14 +90,14 @@ class LabelStudio:
 
     def projects(self) -> list[dict[str, Any]]:
         """Return the number, title and description of every project."""
-        found: list[dict[str, Any]] = []
-        page = 1
+        pages, page = _Pages(self), 1
         while True:
-            wanted = {"include": "id,title,description", "page_size": 100, "page": page}
-            answer = self.call("GET", f"/api/projects?{urlencode(wanted)}")
-            found += _list(answer, "results")
-            if not answer.get("next"):
-                return found
+            query = {"include": "id,title,description", "page_size": 100, "page": page}
+            answer = self.call("GET", f"/api/projects?{urlencode(query)}")
+            results = _list(answer, "results")
+            pages.add(results)
+            if not results or not answer.get("next"):
+                return list(pages.records.values())
             page += 1
 
     def project(self, number: int) -> dict[str, Any]:
@@ -114,7 +120,7 @@ class LabelStudio:
         Each request starts after the last number read, so tasks that others add or remove meanwhile
         cannot move to a page that has been read.
         """
-        found: list[Task] = []
+        pages = _Pages(self)
         while True:
             greater = {"filter": "filter:tasks:id", "operator": "greater", "type": "Number"}
             query = {
@@ -122,30 +128,32 @@ class LabelStudio:
                 "ordering": ["tasks:id"],
             }
             tasks = _list(self._look(project, query, _PAGE, 1), "tasks")
-            found += tasks
+            pages.add(tasks)
             if len(tasks) < _PAGE:
-                return found
-            above = max(_number(task) for task in tasks)
+                return list(pages.records.values())
+            above = max(pages.records)
 
     def changed(self, project: int, known: Mapping[int, object]) -> tuple[int, list[Task]]:
         """Return the number of tasks, and the changed ones, latest first.
 
         `known`: time of the last change of each task, by its number.
         """
-        found: dict[int, Task] = {}
+        pages = _Pages(self)
+        changed: dict[int, Task] = {}
         size, page = _TO_LOOK, 1
         while True:
             answer = self._look(project, {"ordering": ["-tasks:updated_at"]}, size, page)
             tasks = {_number(task): task for task in _list(answer, "tasks")}
             new = [key for key, task in tasks.items() if known.get(key) != task.get("updated_at")]
-            found |= {key: tasks[key] for key in new}
+            changed |= {key: tasks[key] for key in new}
             total = answer.get("total")
             if not isinstance(total, int):
                 raise _strange(answer)
             if len(new) < len(tasks) or page * size >= total:
-                return total, list(found.values())
+                return total, list(changed.values())
+            pages.add(list(tasks.values()))
             if size == _TO_LOOK:
-                size, page = _TO_LOOK_ON, 0
+                pages, size, page = _Pages(self), _TO_LOOK_ON, 0
             page += 1
 
     def _look(self, project: int, query: object, size: int, page: int) -> dict[str, Any]:
@@ -245,7 +253,9 @@ class LabelStudio:
         try:
             connection.request(method, f"{self._path}{path}", content, headers)
             reply = connection.getresponse()
-            return _Answer(reply.status, reply.read(), reply.getheader("Location", ""))
+            body = self._body(reply, monotonic() + max(timeout, _LONGEST))
+            self.received += len(body)
+            return _Answer(reply.status, body, reply.getheader("Location", ""))
         except ssl.SSLCertVerificationError as error:
             raise InputError(
                 f"the certificate of {self.address} is not to be trusted: {error.verify_message}",
@@ -259,6 +269,21 @@ class LabelStudio:
             ) from None
         finally:
             connection.close()
+
+    def _body(self, reply: HTTPResponse, until: float) -> bytes:
+        """Body of a reply, up to a limit of bytes and of time."""
+        body = bytearray()
+        while piece := reply.read1(_PIECE):
+            body += piece
+            slow = monotonic() > until
+            if slow or len(body) > _MOST_BYTES:
+                limit = (
+                    f"takes over {_LONGEST:.0f} seconds"
+                    if slow
+                    else f"exceeds {_MOST_BYTES:,} bytes"
+                )
+                raise ServiceError(f"an answer of Label Studio at {self.address} {limit}")
+        return bytes(body)
 
     def _read(self, answer: _Answer, request: str) -> Any:
         status, said = answer.status, answer.body[:_TOLD].decode(errors="replace")
@@ -289,6 +314,29 @@ class LabelStudio:
                 details=details,
                 hint="is this the address of Label Studio (--to)?",
             ) from None
+
+
+class _Pages:
+    """Records of a list that comes page by page, by number.
+
+    A page must bring something new: a list that repeats itself would never end.
+    """
+
+    def __init__(self, studio: LabelStudio) -> None:
+        self.records: dict[int, dict[str, Any]] = {}
+        self._studio, self._before = studio, studio.received
+
+    def add(self, page: list[dict[str, Any]]) -> None:
+        """Add a page; raise if it repeats earlier ones, or if the list is too long."""
+        before = len(self.records)
+        self.records |= {_number(record): record for record in page}
+        if page and len(self.records) == before:
+            raise ServiceError("Label Studio sends the same page of a list again and again")
+        if self._studio.received - self._before > _MOST_LISTED:
+            raise ServiceError(
+                f"Label Studio sends a list of more than {_MOST_LISTED:,} bytes",
+                details=f"{len(self.records):,} records so far",
+            )
 
 
 def _object(answer: object) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -161,11 +161,7 @@ def csv_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row
 
 def xlsx_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[Row]:
     """Yield the rows of a workbook's first sheet."""
-    rows = workbook_rows(content)
-    limits.check_rows(len(rows) - 1, content.name)
-    for number, row in rows:
-        limits.check_field(row, content.name, f"row {number}")
-    return _sheet_rows(rows, content.name, columns, "row")
+    return _sheet_rows(workbook_rows(content, limits), content.name, columns, "row")
 
 
 def _sheet_rows(
@@ -205,23 +201,18 @@ def jsonl_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[R
 def table_records(content: Content, limits: Limits) -> Iterator[tuple[str, dict[str, object]]]:
     """Yield the place and the cells by name of each row of a table: CSV, a workbook or Parquet."""
     if content.suffix == ".parquet":
-        try:
-            file = pq.ParquetFile(content.check())
-            limits.check_rows(file.metadata.num_rows, content.name)
-            records = file.read().to_pylist()
-        except AssayError:  # an InputError is a ValueError, too
-            raise
-        except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-            raise InputError(f"{content.name} cannot be read: {error}") from None
-        yield from ((f"row {number}", record) for number, record in enumerate(records, start=1))
+        file = _parquet(content, limits)
+        names = file.schema_arrow.names
+        for number, row in enumerate(_cells_of(file, names, content.name), start=1):
+            yield f"row {number}", dict(zip(names, row, strict=True))
         return
     is_book = content.suffix == ".xlsx"
-    parsed = workbook_rows(content) if is_book else _parse(content, limits)
+    parsed = workbook_rows(content, limits) if is_book else _parse(content, limits)
     limits.check_rows(len(parsed) - 1, content.name)
     (_, header), *rows = parsed or [(1, [])]
     names = [unguard(cell).strip() for cell in header]
-    for line, row in rows:
-        cells = [unguard(cell) for cell in row]
+    for line, texts in rows:
+        cells = [unguard(text) for text in texts]
         yield f"{'row' if is_book else 'line'} {line}", dict(zip(names, cells, strict=False))
 
 
@@ -231,22 +222,55 @@ def parquet_rows(content: Content, columns: Columns, limits: Limits) -> Iterator
         raise InputError(
             "Parquet is read from a file, not from an upload", hint="upload CSV, or jsonl"
         )
-    try:
-        file = pq.ParquetFile(content.check())
-        limits.check_rows(file.metadata.num_rows, content.name)
-        names = file.schema_arrow.names
-        places = _places(content.name, names, columns)
-        table = file.read(columns=[names[place] for place in places.values()])
-        values = [column.to_pylist() for column in table.columns]
-    except AssayError:  # an InputError is a ValueError, too
-        raise
-    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
-        raise InputError(f"{content.name} cannot be read: {error}") from None
-    places = _places(content.name, table.column_names, columns)
-    for number, row in enumerate(zip(*values, strict=True), start=1):
+    file = _parquet(content, limits)
+    names = file.schema_arrow.names
+    places = _places(content.name, names, columns)
+    read = [names[place] for place in places.values()]
+    places = _places(content.name, read, columns)
+    for number, row in enumerate(_cells_of(file, read, content.name), start=1):
         where = f"row {number}"
         limits.check_field(list(row), content.name, where)
         yield _row(where, row, places)
+
+
+def _parquet(content: Content, limits: Limits) -> "pq.ParquetFile":
+    """Open a Parquet file; texts are read as dictionaries, as they may be stored."""
+    try:
+        path = content.check()
+        schema = pq.read_schema(path)
+        texts = [each.name for each in schema if pa.types.is_string(each.type)]
+        file = pq.ParquetFile(path, read_dictionary=texts)
+    except AssayError:  # an InputError is a ValueError, too
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise InputError(f"{content.name} cannot be read: {error}") from None
+    limits.check_rows(file.metadata.num_rows, content.name)
+    return file
+
+
+def _cells_of(
+    file: "pq.ParquetFile", names: Sequence[str], name: str
+) -> Iterator[tuple[object, ...]]:
+    """Yield the cells of each row."""
+    try:
+        for batch in file.iter_batches(columns=list(names)):
+            yield from zip(*map(_values, batch.columns), strict=True)
+    except (pa.ArrowException, OSError, ValueError, OverflowError) as error:
+        if isinstance(error, AssayError):
+            raise
+        raise InputError(f"{name} cannot be read: {error}") from None
+
+
+def _values(column: "pa.Array[Any]") -> list[object]:
+    """Values of a column. Equal texts are one object: a few bytes can name a text a million times.
+
+    >>> _values(pa.array(["long", None, "long"]).dictionary_encode())
+    ['long', None, 'long']
+    """
+    if not isinstance(column, pa.DictionaryArray):
+        return column.to_pylist()
+    texts = column.dictionary.to_pylist()
+    return [None if index is None else texts[index] for index in column.indices.to_pylist()]
 
 
 def _row(where: str, cells: Sequence[object], places: Mapping[str, int]) -> Row:
