@@ -55,7 +55,6 @@ TOGETHER = {
     "spark": "spark",
     "tests/browser/": "waiting",
     "tests/torture/": "waiting",
-    "::test_kill_9_": "waiting",
     "mlflow": "mlflow",
 }
 

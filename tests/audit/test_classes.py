@@ -177,25 +177,3 @@ def test_another_order_of_the_classes_is_found_out(ranked: str) -> None:
                 (json.dumps(kept), stratum, position),
             )
     assert not verify_campaign("ranked", storage=ranked).clean
-
-
-def test_two_classifiers_and_their_differences(tmp_path: Path) -> None:
-    rng = np.random.default_rng(6)
-    truth = rng.choice(4, N)
-    old, new = (
-        np.where(rng.random(N) < right, truth, rng.integers(0, 4, N)) for right in (0.6, 0.8)
-    )
-    table: dict[str, Any] = {"id": np.arange(N), "old": NAMES[old], "new": NAMES[new]}
-    storage = f"sqlite:///{tmp_path / 'two.db'}"
-    campaign = assay.create_campaign(
-        table,
-        id="id",
-        classifiers={"old": {"predicted": "old"}, "new": {"predicted": "new"}},
-        classes=NAMES.tolist(),
-        metrics=["accuracy:new - accuracy:old", "accuracy:old", "recall:bio:new - recall:bio:old"],
-        budget=300,
-        storage=storage,
-    )
-    campaign.tell({item.id: str(NAMES[truth[int(item.id)]]) for item in campaign.ask(200)})
-    found = verify_campaign(storage=storage)
-    assert found.clean, found.findings

@@ -15,6 +15,7 @@ from assay.audit.bundle import packed
 from assay.errors import NAME
 from assay.exchange import content as zips
 from assay.exchange.content import LimitError
+from tests.audit.test_verify import TAMPERED as ALIKE
 from tests.audit.zips import members, sealed, stored
 from tests.kinds import create, label, several, sliced, team, weighted
 
@@ -143,26 +144,12 @@ STORED: dict[str, tuple[Tamper, str]] = {
         stored("UPDATE label_event SET answer = iif(answer = 'no', 'yes', 'no') WHERE id = 3"),
         r"chain is whole: label 3 of item '\d+' does not follow from label 2",
     ),
-    "no answer": (stored("UPDATE label_event SET answer = 'maybe' WHERE id = 1"), "is no answer"),
-    "an item of the log": (
-        stored("UPDATE label_event SET item_id = '9999' WHERE id = 1"),
-        "nobody was asked about it",
-    ),
     "a label gone": (stored("DELETE FROM label_event WHERE id = 5"), "not numbered from 1 on"),
     "a key": (stored("UPDATE label_event SET submit_key = 'k' WHERE id = 1"), "or have keys"),
-    "a time": (stored("UPDATE label_event SET told_at = 'now' WHERE id = 1"), "which is no time"),
-    "a size": (stored("UPDATE stratum SET size = 7 WHERE number = 0"), "stratum 0 has 7 items"),
-    "a prediction": (stored("UPDATE item SET predicted = 0"), "0 was predicted of it"),
-    "a card gone": (stored("DELETE FROM item WHERE position = 0"), "place 0 is empty"),
     "a card more": (
         stored("INSERT INTO item SELECT 1, 0, 900, 'more', 1, '{}', NULL"),
         r"item 'more' lies at place 900 of stratum 0, of which \d+ were dealt",
     ),
-    "what a card shows": (stored("UPDATE item SET shown = '[]'"), "or what it shows, cannot be"),
-    "a round": (stored("UPDATE round SET counts = replace(counts, '1', '9')"), "were dealt, and"),
-    "a round's strata": (stored("UPDATE round SET counts = '[1]'"), r"round 0 is of \[1\]"),
-    "a round gone": (stored("DELETE FROM round WHERE number = 0"), "round 0 is of"),
-    "the seed": (settings('"seed": 6', '"seed": 7'), "comes after its turn"),
     "no seed": (settings('"seed": 6', '"seed": -1'), "not follow from the campaign's settings"),
     "a key twice": (settings('"seed": 6', '"seed": 7, "seed": 6'), "'seed' is there twice"),
     "a stratum's number": (settings('"owner": [0', '"owner": [10000000000'), "owners of the"),
@@ -217,6 +204,7 @@ STORED: dict[str, tuple[Tamper, str]] = {
 TAMPERED = {
     **{f"{name}, written": each for name, each in WRITTEN.items()},
     **{f"{name}, stored": each for name, each in STORED.items()},
+    **{f"{name}, too": (stored(*how), right) for name, (how, right) in ALIKE.items()},
 }
 
 

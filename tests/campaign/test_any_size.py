@@ -106,12 +106,6 @@ def test_a_file_that_changes_while_the_campaign_lives_is_noticed(path: Path) -> 
     assert len(campaign.answers()) == 100
 
 
-def test_a_condition_that_is_up_to_chance_is_refused(path: Path) -> None:
-    with pytest.raises(PredictionsError, match=r"is up to chance: random\(\)"):
-        assay.Scan(path, where="random() < 0.5")
-    assert assay.Scan(path, where="randomised < 0.5").where is not None
-
-
 def test_no_password_is_stored() -> None:
     for url in (
         "postgresql://ann:secret@host/db",

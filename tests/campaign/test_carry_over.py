@@ -80,20 +80,6 @@ def test_the_allocation_makes_up_for_where_the_labels_fell() -> None:
     assert all(SCORE[int(item.id)] < 0.5 for item in campaign.ask(20))
 
 
-def test_a_guaranteed_campaign_does_not_go_on_from_labels() -> None:
-    with pytest.raises(assay.DesignError, match="bets that are placed before"):
-        _create(_told(SAMPLE), design=assay.Design.guaranteed())
-
-
-def test_designs_that_mix_predicted_labels_go_on_too() -> None:
-    design = assay.Design.simple_random()
-    campaign = _create(_told(SAMPLE), within=None, budget=240, design=design)
-    assert len(finish(campaign, TRUTH, 20)) == 40
-    items = np.array([int(item) for item in campaign.answers()])
-    right = TRUTH[items] == (SCORE[items] >= 0.5)
-    assert campaign.estimate().value == pytest.approx(right.mean())
-
-
 def test_chosen_items_are_warned_of() -> None:
     with pytest.warns(assay.AssayWarning, match="do not look drawn at random"):
         _create(_told(np.argsort(SCORE)[-200:]), metric="precision")

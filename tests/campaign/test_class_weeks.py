@@ -13,7 +13,6 @@ from assay import Campaign
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, AssayWarning
 from assay.predictions import from_arrays
-from assay.predictions.pair import code_of_both, said_by_both
 from tests.kinds import finish
 
 NAMES = np.array(["bio", "cs", "math", "physics", "zoo"])
@@ -130,16 +129,6 @@ def test_what_was_none_of_these_is_asked_again_when_there_are_more_classes(stora
     assert before.answers() == assay.load_campaign("before", storage=storage).answers()
 
 
-def test_without_new_classes_none_of_these_stands(storage: str) -> None:
-    pair = (table(EVERY[:400], 2, classes=4), table(EVERY[100:500], 3, classes=4))
-    before = assay.create_campaign(pair[0], **COLUMNS, budget=150, name="before", storage=storage)
-    label(before, classes=4)
-    campaign = assay.compare_campaign(
-        *pair, **COLUMNS, labels_from="before", budget=10 * SIZE, metric="macro_f1", storage=storage
-    )
-    assert not {*label(campaign, SIZE, classes=4)} & {str(id) for id in before.answers()}
-
-
 def test_a_series_follows_several_metrics(storage: str) -> None:
     weeks = [table(EVERY[:400], 2, classes=4), WEEK_2, table(EVERY[200:], 5, 0.5)]
     metrics = ["accuracy", "macro-f1", "recall:cs"]
@@ -202,13 +191,6 @@ def test_a_rebase_keeps_labels_and_takes_in_new_classes(storage: str) -> None:
     assert whole.settings.classes.names == tuple(NAMES)
 
 
-def test_an_extension_is_refused_with_what_does_it(storage: str) -> None:
-    assay.create_campaign(WEEK_1, **COLUMNS, budget=20, storage=storage)
-    with pytest.raises(AssayError, match="is of 5 classes and cannot be extended") as told:
-        assay.extend_campaign(table(EVERY[400:], 3), storage=storage)
-    assert "rebase_campaign" in str(told.value)
-
-
 @pytest.mark.parametrize("swapped", [False, True])
 def test_probabilities_of_a_class_that_one_week_has_no_column_for(*, swapped: bool) -> None:
     rng = np.random.default_rng(4)
@@ -238,44 +220,6 @@ def test_predictions_that_were_read_before_with_other_classes() -> None:
     label(campaign, SIZE)
     expected = exact("macro_f1", PAIRS["a class that is gone"][::-1])[1]
     assert campaign.estimate().value == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("given", "told"),
-    [
-        ({"metric": "recall:zo"}, "did you mean 'zoo'"),
-        ({"aux": ["p"]}, "aux=\\['p'\\] is given for predictions of several classes"),
-        ({"names": ("bio", "new")}, "'bio' is the name of a class"),
-        ({"classes": ["bio", "cs", "math"]}, "none of the 3 classes"),
-        ({"threshold": 0.5, "metric": "macro_f1"}, "threshold=0.5 is given"),
-    ],
-)
-def test_what_is_refused_is_told(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(AssayError, match=told):
-        assay.compare_campaign(WEEK_1, WEEK_2, **{**COLUMNS, "budget": 10, **given})
-
-
-def test_labels_of_yes_and_no_are_none_of_classes(storage: str) -> None:
-    assay.create_campaign(
-        WEEK_1, id="id", predicted="topic", positive="cs", question="What is it?", budget=9,
-        name="cs", storage=storage,
-    )  # fmt: skip
-    with pytest.raises(AssayError, match="campaign 'cs' is of yes and no, and this one is of 5"):
-        assay.compare_campaign(
-            WEEK_1, WEEK_2, **COLUMNS, budget=9, labels_from="cs", question="What is it?",
-            storage=storage,
-        )  # fmt: skip
-
-
-@pytest.mark.parametrize("classes", [2, 3, 7])
-def test_codes_of_two_are_told_apart_and_read_back(classes: int) -> None:
-    said = np.arange(-1, classes)
-    old, new = (each.ravel() for each in np.meshgrid(said, said))
-    there = (old >= 0) | (new >= 0)
-    codes = code_of_both(old[there], new[there], classes)
-    assert len({*codes.tolist()}) == there.sum()
-    read = [said_by_both(code, classes) for code in codes.tolist()]
-    assert read == [*zip(old[there].tolist(), new[there].tolist(), strict=True)]
 
 
 def test_more_words_for_classes() -> None:

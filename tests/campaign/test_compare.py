@@ -16,7 +16,6 @@ from assay.audit.values import Counts, values_of
 from assay.core.targets import Groups
 from assay.labelling import waiting_in
 from assay.predictions.pair import read_compared
-from assay.storage import open_store
 from tests.kinds import finish, shallow
 
 SIZE = 900
@@ -131,28 +130,6 @@ def test_what_was_judged_on_top_of_every_deck_counts_and_nobody_is_asked_again(
         assert assay.verify_campaign(name, storage=storage).clean
 
 
-@pytest.mark.parametrize(
-    ("first", "then", "message"),
-    [
-        ({"question": "Is it spam?"}, {"question": "Is it rude?"}, "asked another question: 'Is"),
-        ({}, {"question": "Is it rude?"}, "asked another question: 'Is it positive"),
-        ({"seed": 3}, {"seed": 4}, "has seed 3, and 4 is wanted"),
-        ({}, {"names": ("a", "b", "c")}, "names="),
-        ({}, {"metric": "prevalence"}, "prevalence is the same whatever"),
-        ({}, {"id": None}, "a comparison needs ids"),
-        ({}, {"labels_from": "nobody"}, "'nobody'"),
-    ],
-)
-def test_what_does_not_go_together_is_refused_and_nothing_is_made(
-    first: dict[str, Any], then: dict[str, Any], message: str, storage: str
-) -> None:
-    create(WEEKS[0], name="before", storage=storage, **first)
-    with pytest.raises(assay.AssayError, match=message):
-        compare(WEEKS, **{"budget": 50, "labels_from": "before", "storage": storage, **then})
-    with open_store(storage).read() as session:
-        assert session.names() == ["before"]
-
-
 def test_another_meaning_of_yes_is_another_question(storage: str) -> None:
     def said(positive: str) -> dict[str, Any]:
         return {"score": None, "threshold": None, "predicted": "said", "positive": positive}
@@ -165,13 +142,6 @@ def test_another_meaning_of_yes_is_another_question(storage: str) -> None:
     with pytest.raises(assay.DesignError, match="asked another question: 'Is it spam"):
         compare((source, other), **said("ham"), **options)
     assert compare((source, other), **said("spam"), **options).settings.question == "Is it spam?"
-
-
-def test_ids_of_another_kind_are_refused(storage: str) -> None:
-    create(WEEKS[0], name="before", storage=storage)
-    numbers = tuple({**each, "id": [int(id[1:]) for id in each["id"]]} for each in WEEKS)
-    with pytest.raises(assay.PredictionsError, match="are integers, and those of campaign"):
-        compare((numbers[0], numbers[1]), budget=9, labels_from="before", storage=storage)
 
 
 def test_the_question_and_the_seed_are_taken_over(storage: str) -> None:

@@ -10,19 +10,12 @@ from sklearn import metrics as sk
 
 import assay
 from assay.core.types import Ints
-from assay.errors import InputError, LabelError, PredictionsError
+from assay.errors import InputError, LabelError
 
 RNG = np.random.default_rng(11)
 SCORE = RNG.random(300)
 TRUTH = RNG.random(300) < SCORE**2
 PREDICTED = SCORE >= 0.6
-
-
-def test_labels_by_name_are_those_of_scikit_learn() -> None:
-    said, truth = np.where(PREDICTED, "spam", "ham"), np.where(TRUTH, "spam", "ham")
-    for label in ("spam", "ham"):
-        found = assay.evaluate(said, y_true=truth, pos_label=label, within=None, budget=300)
-        assert found.value == pytest.approx(sk.precision_score(truth, said, pos_label=label))
 
 
 def test_weights_are_those_of_scikit_learn() -> None:
@@ -108,60 +101,6 @@ def test_an_index_of_pandas_is_not_taken_for_row_numbers() -> None:
     assert found.value == pytest.approx(sk.precision_score(TRUTH, PREDICTED))
 
 
-WRONG: dict[str, tuple[dict[str, Any], type[Exception], str]] = {
-    "nothing": ({"y_true": TRUTH}, InputError, "nothing to evaluate"),
-    "no truth": ({"y_pred": PREDICTED}, InputError, "neither was given"),
-    "two": ({"y_pred": PREDICTED, "y_true": TRUTH, "oracle": Asked()}, InputError, "both were"),
-    "lengths": (
-        {"y_pred": PREDICTED, "y_score": SCORE[1:], "y_true": TRUTH},
-        PredictionsError,
-        "y_score 299, y_pred 300",
-    ),
-    "weights": (
-        {"y_pred": PREDICTED, "y_true": TRUTH, "sample_weight": SCORE[1:]},
-        PredictionsError,
-        "y_pred 300, sample_weight 299",
-    ),
-    "truth": ({"y_pred": PREDICTED, "y_true": TRUTH[1:]}, InputError, r"\(299,\).* 300 pred"),
-    "few": ({"y_pred": PREDICTED, "oracle": lambda _: [1]}, InputError, "20 rows .* 1 labels"),
-    "none": ({"y_pred": PREDICTED, "oracle": lambda _: None}, InputError, "not None"),
-    "kind": (
-        {"y_pred": PREDICTED, "y_true": np.where(TRUTH, "a", "b"), "pos_label": 1},
-        LabelError,
-        "of another kind than pos_label=1",
-    ),
-    "unknown": (
-        {"y_pred": np.where(PREDICTED, "a", "b"), "y_true": TRUTH, "pos_label": "c"},
-        PredictionsError,
-        "pos_label='c' occurs nowhere",
-    ),
-    "not said": (
-        {"y_pred": np.where(PREDICTED, "spam", "ham"), "y_true": TRUTH},
-        PredictionsError,
-        "which value means yes: pos_label='ham'",
-    ),
-    "spelling": (
-        {
-            "y_pred": np.where(PREDICTED, "spam", "ham"),
-            "y_true": np.where(TRUTH, "SPAM", "ham"),
-            "pos_label": "spam",
-        },
-        InputError,
-        "pos_label='spam' occurs nowhere in y_true\ngot 'SPAM', 'ham'",
-    ),
-    "spelling of scores": (
-        {
-            "y_score": SCORE,
-            "threshold": 0.6,
-            "y_true": np.where(TRUTH, "SPAM", "ham"),
-            "pos_label": "spam",
-        },
-        InputError,
-        "occurs nowhere in y_true",
-    ),
-}
-
-
 def test_all_may_be_negative() -> None:
     """As in scikit-learn, whose precision is then 0."""
     said, truth = np.where(PREDICTED, "spam", "ham"), np.full(300, "ham")
@@ -171,13 +110,6 @@ def test_all_may_be_negative() -> None:
         y_score=SCORE, threshold=0.6, y_true=truth, pos_label="spam", within=None, budget=300
     )
     assert scored.value == 0
-
-
-@pytest.mark.parametrize("kind", WRONG)
-def test_what_does_not_fit_together_is_told(kind: str) -> None:
-    arguments, error, said = WRONG[kind]
-    with pytest.raises(error, match=said):
-        assay.evaluate(**arguments)
 
 
 # Classes, beside scikit-learn's own words for them.

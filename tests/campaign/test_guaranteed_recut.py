@@ -18,7 +18,6 @@ import assay
 from assay.audit import recompute
 from assay.campaign.widget import Labeller
 from assay.core.deck import numbers
-from assay.errors import DesignError
 from assay.labelling import TurnRequest, epoch_seed, history_in, more_cards
 from assay.results import Turn
 from assay.web.queue import Counter
@@ -271,13 +270,6 @@ def test_slices_and_the_judge_are_told_from_what_is_known_and_a_sample_of_the_re
     agreement = next(row for row in judge.rows if row.figure == "agreement")
     assert (agreement.value or 0.0) > 0.8
     assert "by lang" in campaign.report().markdown.lower()
-
-
-def test_what_cannot_be_carried_is_refused_or_not_told(cut: Cut) -> None:
-    campaign, _, storage = cut
-    with pytest.raises(DesignError, match="cannot be extended"):
-        assay.extend_campaign({"url": ["new"], "p": [0.5], "judge": [1.0]}, storage=storage)
-    assert campaign.savings() is None
 
 
 def test_it_goes_with_a_question_and_with_what_last_week_has_learned(storage: str) -> None:

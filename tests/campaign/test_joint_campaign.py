@@ -162,33 +162,6 @@ def test_the_worst_case_holds_whatever_the_unjudged_are() -> None:
         assert estimate.worst_case == pytest.approx((min(possible), max(possible)))
 
 
-def test_simultaneous_confidence_is_shared_out_and_costs_labels() -> None:
-    table, _, truth = population(seed=6)
-    answers = {}
-    for simultaneous in (False, True):
-        campaign = assay.create_campaign(
-            table,
-            classifiers=CLASSIFIERS,
-            metric="precision",
-            within=0.06,
-            simultaneous=simultaneous,
-        )
-        estimates = estimated(campaign, truth)
-        assert list(estimates) == ["precision:old", "precision:new", "precision:vote"]
-        each = 1 - 0.05 / 3 if simultaneous else 0.95
-        assert [one.confidence for one in estimates.values()] == pytest.approx([each] * 3)
-        answers[simultaneous] = len(campaign.answers())
-    assert answers[True] > 1.2 * answers[False]
-
-
-def test_a_budget_alone_is_spent_to_the_last_answer() -> None:
-    table, _, truth = population(seed=7)
-    campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, metrics=GOALS[:1], budget=83)
-    estimates = estimated(campaign, truth, batch=20)
-    assert len(campaign.answers()) == 83
-    assert {each.stopped for each in estimates.values()} == {"the budget is used up"}
-
-
 def test_several_metrics_of_one_classifier() -> None:
     table, said, truth = population(300, seed=8)
     columns: Any = {"score": "p_old", "predicted": "said_old", "budget": 10_000}

@@ -37,23 +37,6 @@ def test_labels_of_the_other_side_are_counted_and_left_out(predictions: Predicti
     assert _find({10: False, 600: True}, predictions, (True, False)).one_side == ""
 
 
-@pytest.mark.parametrize(
-    ("labels", "told"),
-    [
-        ({}, "there are no labels in the mapping"),
-        ([], "there are no labels in the pairs"),
-        ({600: True, 1000: True, -3: False}, "2 of 3 labels in the mapping are of items that"),
-        ({10: True, 20: False}, "none of the 2 labels in the mapping is of an item predicted yes"),
-        ({"600": True}, "is not an id"),
-        ({600: "perhaps"}, "'perhaps' is not an answer"),
-        (7, "expected a mapping"),
-    ],
-)
-def test_what_cannot_be_used_is_told(predictions: Predictions, labels: object, told: str) -> None:
-    with pytest.raises(LabelError, match=told):
-        _find(labels, predictions)
-
-
 def test_unknown_ids_are_named(predictions: Predictions) -> None:
     with pytest.raises(LabelError) as error:
         _find({600: True, 1000: True, -3: False}, predictions)

@@ -185,15 +185,6 @@ def test_labels_of_items_that_are_gone_stay_in_the_log_and_come_back(storage: st
     assert answered(again.estimate()) == answered(old.estimate())
 
 
-def test_a_revised_answer_counts_and_the_first_one_stays_in_the_log(storage: str) -> None:
-    old = create(storage, design=assay.Design.guaranteed())
-    judged = label(old, rounds=3)
-    old.tell({judged[0]: not TRUTH[judged[0]]}, revise=True)
-    rebased = assay.rebase_campaign(storage=storage, predictions=table(OLD))
-    assert answered(rebased.estimate()) == answered(old.estimate())
-    assert rebased.answers() == old.answers()
-
-
 def test_the_campaign_as_it_was_is_kept_under_another_name(storage: str) -> None:
     old = create(storage)
     label(old, rounds=2)

@@ -1,7 +1,5 @@
 """A resumed campaign stands where the interrupted one did; a killed one has lost nothing."""
 
-import random
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -9,8 +7,6 @@ import pytest
 
 import assay
 from assay.core.types import Bools
-from tests.torture.processes import FORKS, begin, kill
-from tests.torture.workers import label_until_killed
 
 
 def population(size: int = 5000) -> tuple[dict[str, Any], Bools]:
@@ -85,26 +81,3 @@ def test_a_full_disk_is_told_and_loses_nothing(storage: str) -> None:
     resumed = assay.load_campaign(storage=storage)
     assert set(resumed.answers()) == told
     assert campaign.ask(20) == resumed.ask(20)
-
-
-@pytest.mark.parametrize("round_", range(4))
-def test_kill_9_between_two_tells_loses_no_acknowledged_label(round_: int, storage: str) -> None:
-    columns, truth = population()
-    assay.create_campaign(columns, score="p", predicted="yes", budget=400, storage=storage)
-    chance = random.Random(round_)
-    acknowledged: list[int] = []
-    for _ in range(3):
-        heard, said = FORKS.Pipe(duplex=False)
-        process = begin(label_until_killed, storage, truth, said)
-        said.close()
-        with heard:
-            acknowledged += [heard.recv() for _ in range(chance.randint(1, 60))]
-            kill(process)
-            with suppress(EOFError):
-                while True:  # what it had said by then
-                    acknowledged.append(heard.recv())
-    answers = assay.load_campaign(storage=storage).answers()
-    assert len(acknowledged) == len(set(acknowledged))
-    assert set(acknowledged) <= set(answers)
-    assert len(answers) <= len(acknowledged) + 3  # at most one a kill was written and not yet said
-    assert all((answers[i] is assay.Answer.YES) == bool(truth[int(i)]) for i in answers)

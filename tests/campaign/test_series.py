@@ -1,6 +1,5 @@
 """A series: each period goes on from the one before, and says what changed."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,7 @@ from assay.campaign import begin as follow
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import start_beside
 from assay.campaign.trends import PeriodRow
-from assay.core.goal import Goal
-from assay.core.joint import Joint, Parts
-from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
-from assay.core.views import views_of
 from assay.labelling.settings import Settings, find_campaign
 from assay.results import Estimate
 from assay.storage.store import open_storage
@@ -113,22 +108,6 @@ def test_what_is_not_said_again_is_as_it_was(world: World, storage: str) -> None
     level, change = campaign.estimates().values()
     assert (level.metric, level.within, level.confidence) == ("precision:w2", 0.05, 0.9)
     assert (change.metric, change.within) == ("precision:w2 - precision:w1", 0.07)
-
-
-def test_labels_go_first_where_errors_were() -> None:
-    parts = Parts(np.arange(2), np.array([1, 1]), np.array([4000.0, 6000.0]))
-    goal = Goal(targets=parse_targets(["precision:a"], ["a"], within=0.02))
-    views = views_of(goal, ["a"], parts)
-    errors_in_the_first = (np.array([400.0, 600.0]), np.array([200.0, 600.0]))
-    shares = []
-    for prior in (None, errors_in_the_first):
-        joint = Joint(assay.Design(), parts, views, None, prior)
-        state = joint.begin()
-        counts = joint.plan(state, joint.look(state), asked=100)
-        shares.append(float(counts[0] / counts.sum()))
-    by_size, by_errors = shares
-    assert by_size == pytest.approx(0.4, abs=0.02)
-    assert by_errors > 0.7
 
 
 def settings_of(storage: str, name: str) -> Settings:
@@ -295,34 +274,3 @@ def test_a_trend_is_shown_in_words_a_table_and_a_picture(
     assert "w2" in found._repr_html_()
     with pytest.raises(assay.InputError, match="svg"):
         found.save(tmp_path / "trend.png")
-
-
-OTHER_WEEK = object()
-
-
-@pytest.mark.parametrize(
-    ("call", "options", "said"),
-    [
-        (begin, {}, "has a period 'w1' already"),
-        (go_on, {"previous": None}, "in memory"),
-        (go_on, {"previous": OTHER_WEEK}, "is not what period 'w1' was about"),
-        (go_on, {"metric": "recall"}, "has metric 'precision'"),
-        (go_on, {"seed": 5}, "has seed 4"),
-        (go_on, {"question": "Is it ham?"}, "asked another question"),
-        (begin, {"series": "p", "metric": "prevalence"}, "prevalence is not followed"),
-        (go_on, {"period": "week 2"}, "cannot be called 'week 2'"),
-        (go_on, {"series": "a/b"}, "a series cannot be called 'a/b'"),
-        (begin, {"series": "new", "id": None}, "a series needs ids"),
-    ],
-)
-def test_mistakes_are_told(
-    world: World, storage: str, call: Callable[..., object], options: dict[str, Any], said: str
-) -> None:
-    world.answer(begin(world, storage))
-    if options.get("previous") is OTHER_WEEK:
-        options = {"previous": world.week(SECOND)}
-    with pytest.raises(assay.AssayError, match=said):
-        call(world, storage, **options)
-    assert len(assay.trend("spam", storage=storage).rows) == 1
-    with pytest.raises(assay.AssayError, match="no series 'spma'"):
-        assay.trend("spma", storage=storage)

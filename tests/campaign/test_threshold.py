@@ -11,7 +11,6 @@ from assay import Campaign
 from assay.audit import verify_campaign
 from assay.core.goal import ThresholdQuestion
 from assay.core.types import Bools, Floats
-from assay.errors import DesignError
 from tests.kinds import finish
 
 SIZE = 6_000
@@ -122,27 +121,3 @@ def test_resumed_and_revised(storage: str) -> None:
     assert after.labels == found.labels
     assert after.yes <= found.yes
     assert assay.load_campaign(storage=storage).threshold() == after
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        ({"threshold": 0.5}, "threshold=0.5 is given beside threshold_for="),
-        ({"aux": ["p"]}, "aux="),
-        ({"within": 0.02}, "two questions"),
-        ({"at_least": 0.9}, "two questions"),
-        ({"design": assay.Design()}, "do not go together"),
-        ({"classifiers": {"a": ("p", 0.5)}}, "classifiers="),
-        ({"gain": 2.0}, "gain"),
-    ],
-)
-def test_what_does_not_go_together(more: dict[str, Any], told: str) -> None:
-    with pytest.raises(DesignError, match=told.replace("(", r"\(")):
-        make(**more)
-
-
-def test_other_campaigns_have_no_threshold() -> None:
-    score, _ = population()
-    campaign = assay.create_campaign({"p": score}, score="p", threshold=0.5, budget=10)
-    with pytest.raises(DesignError, match="not made for a threshold"):
-        campaign.threshold()

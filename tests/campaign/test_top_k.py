@@ -147,46 +147,6 @@ def test_strata_are_by_the_outcome_that_holds_least_often(
     assert read_again([as_scan(path)], old).fingerprint() == as_it_was != source.fingerprint
 
 
-def test_arrays_are_predictions_too() -> None:
-    campaign = assay.create_campaign(
-        from_arrays(y_prob=NEW, classes=NAMES), metric="top_2_accuracy", budget=N
-    )
-    assert answered(campaign).estimate().value == pytest.approx(top(NEW, 2), abs=1e-12)
-
-
-NEEDS = "needs the probabilities of all classes"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        ({"predicted": "said", "metric": "top_2_accuracy"}, f"top_2_accuracy {NEEDS}"),
-        ({"score": "p", "threshold": 0.5, "metric": "top-5-accuracy"}, f"top-5-accuracy {NEEDS}"),
-        (
-            {
-                "classifiers": {"new": {"probabilities": "new"}, "old": {"predicted": "said"}},
-                "classes": NAMES,
-                "metrics": ["top_2_accuracy:new - top_2_accuracy:old"],
-            },
-            f"{NEEDS} by old",
-        ),
-        (
-            {"probabilities": "new", "metric": "top_6_accuracy"},
-            "top_6_accuracy of 6 classes is 1 whatever the labels say",
-        ),
-        (
-            {"probabilities": "new", "metric": "top_2_accuracy:0", "classes": None},
-            "unknown metric 'top_2_accuracy'",
-        ),
-    ],
-)
-def test_what_is_refused_is_told(arguments: dict[str, Any], told: str) -> None:
-    table = {**TABLE, "said": [NAMES[k] for k in TRUTH], "p": NEW.max(axis=1)}
-    with pytest.raises(AssayError) as refused:
-        assay.create_campaign(table, id="id", budget=50, **arguments)
-    assert told in str(refused.value)
-
-
 def test_predictions_that_were_read_without_probabilities_are_refused() -> None:
     found = from_arrays(y_pred=[NAMES[k] for k in TRUTH])
     with pytest.raises(AssayError, match="was read without them"):

@@ -11,7 +11,7 @@ from sklearn import metrics as sklearn
 
 import assay
 from assay.core.types import Bools, Floats
-from assay.errors import DesignError, LabelConflictError
+from assay.errors import LabelConflictError
 from assay.labelling import history_in, waiting_in
 from assay.predictions import from_arrays
 from assay.storage import Label
@@ -216,14 +216,6 @@ def test_a_rebase_goes_on_with_most_labels(storage: str) -> None:
     assert kept > 0.5 * before.labels
     assert label(campaign).labels == 60
     assert assay.verify_campaign(storage=storage).clean
-
-
-def test_what_goes_without_weights_only_says_so(storage: str) -> None:
-    with pytest.raises(DesignError, match=r"(?s)labels from before.*leave out labels="):
-        create(budget=20, labels={1: True, 2: False})
-    create(budget=20, storage=storage)
-    with pytest.raises(DesignError, match=r"(?s)have weights.*rebase_campaign"):
-        assay.extend_campaign({"id": [SIZE], "p": [0.9], "views": [2.0]}, storage=storage)
 
 
 def test_a_campaign_does_not_stop_where_draws_contradict_what_is_known() -> None:

@@ -13,7 +13,6 @@ from assay.campaign import load_campaign
 from assay.labelling.settings import Reviewing
 
 Fixture = Callable[..., Any]
-COLUMNS = ["--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam"]
 
 
 @pytest.mark.parametrize(
@@ -68,16 +67,7 @@ def test_a_parquet_file_of_class_numbers_or_names(
     assert sum(row["size"] for row in json.loads(result.stdout)["strata"]) == 2
 
 
-def test_reviewing_is_fixed_with_the_campaign(create: Fixture, run: Fixture) -> None:
+def test_reviewing_is_fixed_with_the_campaign(create: Fixture) -> None:
     create("--question", "Is it spam?", "--reviewers-per-item", "3", "--overlap", "0.2")
     reviewing = load_campaign("spam", storage="sqlite:///assay.db").settings.reviewing
     assert reviewing == Reviewing("Is it spam?", 3, 0.2)
-    wrong = run("create", "predictions.csv", *COLUMNS, "--budget", "9", "--overlap", "0.2")
-    assert wrong.exit_code == 1
-    assert "--overlap needs --reviewers-per-item" in wrong.stderr
-    assert "--reviewers-per-item 2 --overlap 0.1" in " ".join(wrong.stderr.split())
-    wrong = run("create", "predictions.csv", *COLUMNS, "--budget", "9", "--reviewers-per-item", "2")
-    assert "--reviewers-per-item needs --overlap" in wrong.stderr
-    for odd in (("--overlap", "2"), ("--reviewers-per-item", "0")):
-        both = ("--reviewers-per-item", "2", "--overlap", "0.1", *odd)
-        assert run("create", "predictions.csv", *COLUMNS, "--budget", "9", *both).exit_code == 1

@@ -29,20 +29,6 @@ def test_a_batch_goes_out_and_comes_back(create: Fixture, run: Fixture, labels: 
     assert (again["new"], again["unchanged"], again["without_label"]) == (0, 4, 1)
 
 
-def test_labels_go_out_as_csv_and_json(create: Fixture, run: Fixture) -> None:
-    create()
-    run("label", "spam", input="y\nn\n")
-    header, *rows = csv.reader(run("export", "spam").stdout.splitlines())
-    first = ["id", "label", "reviewer", "told_at", "late", "ruling", "counts", "comment"]
-    assert header[:11] == [*first, "predicted", "score", "weight"]
-    assert [row[1] for row in rows] == ["yes", "no"]
-    document = json.loads(run("export", "spam", "--json").stdout)
-    assert [list(row.values())[:4] for row in document["rows"]] == [row[:4] for row in rows]
-    assert document["count"] == 2
-    lines = run("export", "spam", "--format", "jsonl").stdout.splitlines()
-    assert [json.loads(line) for line in lines] == document["rows"]
-
-
 def test_label_studio_gets_its_configuration(create: Fixture, run: Fixture) -> None:
     create()
     words = ["export", "spam", "--what", "batch", "--format", "label-studio", "--size", "2"]
@@ -59,22 +45,6 @@ def test_label_studio_gets_its_configuration(create: Fixture, run: Fixture) -> N
     piped = run(*words)
     assert len(json.loads(piped.stdout)) == 2
     assert "--config FILE" in piped.stderr
-
-
-def test_a_format_is_said_aloud_unless_it_was_given(
-    create: Fixture, run: Fixture, labels: Fixture
-) -> None:
-    create()
-    run("export", "spam", "--what", "batch", "--format", "doccano", "--size", "2", "-o", "d.jsonl")
-    lines = Path("d.jsonl").read_text().splitlines()
-    filled = [line.replace('"label": []', '"label": ["yes"]') for line in lines]
-    Path("back.jsonl").write_text("\n".join(filled))
-    told = run("import", "spam", "back.jsonl", "--reviewer", "ann")
-    assert "read as doccano" in told.stdout
-    again = run("import", "spam", "back.jsonl", "--reviewer", "ann", "--format", "doccano")
-    assert "read as" not in again.stdout
-    assert "2 unchanged" in again.stdout
-    assert list(labels().values()) == ["yes", "yes"]
 
 
 def test_people_of_a_tool_are_renamed(create: Fixture, run: Fixture) -> None:
@@ -102,15 +72,6 @@ def test_a_batch_is_held_for_whom_it_is(create: Fixture, run: Fixture) -> None:
     mine = ids("--reviewer", "ann", "--hold", "2h")
     assert mine.isdisjoint(ids("--reviewer", "bob"))
     assert ids("--reviewer", "ann") == mine
-
-
-def test_a_file_that_is_there_is_never_written_over(create: Fixture, run: Fixture) -> None:
-    create()
-    Path("mine.csv").write_text("my labels")
-    result = run("export", "spam", "-o", "mine.csv")
-    assert result.exit_code == 1
-    assert "mine.csv is there already" in result.stderr
-    assert Path("mine.csv").read_text() == "my labels"
 
 
 def test_a_revision_needs_to_be_asked_for(create: Fixture, run: Fixture, labels: Fixture) -> None:

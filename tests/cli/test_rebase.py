@@ -29,11 +29,3 @@ def test_labelling_may_begin_with_a_rebase(
     assert list(labels().values()).count("yes") == there
     document = json.loads(run("status", "spam", "--json").stdout)
     assert document["estimate"]["labels"] == 30
-
-
-def test_neither_makes_a_storage(run: Fixture, folder: Path) -> None:
-    for words in (["rebase", "--name", "spam"], ["extend", "predictions.csv"]):
-        result = run(*words)
-        assert result.exit_code == 1
-        assert "there is no storage" in result.stderr
-    assert not list(folder.glob("*.db"))

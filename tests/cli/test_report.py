@@ -23,13 +23,6 @@ def labelled(create: Fixture) -> assay.Report:
     return campaign.report()
 
 
-def test_it_is_printed_as_markdown_or_as_asked(labelled: assay.Report, run: Fixture) -> None:
-    assert run("report", "spam").stdout == labelled.markdown
-    for name in ("html", "markdown", "json"):
-        assert run("report", "spam", "--format", name).stdout == getattr(labelled, name)
-    assert json.loads(run("report", "spam", "--json").stdout) == labelled.to_dict()
-
-
 def test_files_are_written_as_their_names_end(
     labelled: assay.Report, run: Fixture, folder: Path
 ) -> None:

@@ -158,21 +158,6 @@ def test_others_are_served_only_with_tokens(run: Run, create: Create) -> None:
     assert "nobody has a token" in refused(run("serve", "spam", *OTHERS))
 
 
-def test_what_cannot_be_served_is_said(run: Run, create: Create, folder: Path) -> None:
-    assert "there is no storage" in refused(run("serve", "spam"))
-    create()
-    assert "no campaign named 'ham'" in refused(run("serve", "ham"))
-    told = refused(run("serve", "spam", "--link", "subjct"))
-    assert "did you mean 'subject'" in told
-    assert "column 'p' is not shown" in refused(run("serve", "spam", "--image", "p"))
-    assert "cannot be read" in refused(run("serve", "spam", "--guidelines", "nowhere.txt"))
-    (folder / "latin.txt").write_bytes(b"na\xefve")
-    assert "is not UTF-8 text" in refused(run("serve", "spam", "--guidelines", "latin.txt"))
-    (folder / "long.txt").write_text("x" * 100_001)
-    assert "100,001 characters" in refused(run("serve", "spam", "--guidelines", "long.txt"))
-    assert run("serve", "spam", "--lease", "1").exit_code == 2
-
-
 def test_a_port_in_use_is_said(run: Run, create: Create) -> None:
     create()
     with socket.create_server(("127.0.0.1", 0)) as taken:

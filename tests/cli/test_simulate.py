@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from assay.simulation import SEVERAL_DESIGNS
+
 Fixture = Callable[..., Any]
 COLUMNS = ["--label", "truth", "--score", "p", "--predicted", "said", "--positive", "spam"]
 FILE = "labelled.csv"
@@ -27,8 +29,8 @@ def labelled(folder: Path) -> Path:
     score = rng.beta(4, 1.5, 3000).round(4)
     truth = np.where(rng.random(3000) < score, "spam", "ham")
     said = np.where(score >= 0.5, "spam", "ham")
-    rows = zip(score, said, truth, strict=True)
-    lines = ["p,said,truth", *(f"{p},{what},{real}" for p, what, real in rows)]
+    rows = zip(score, said, np.where(rng.random(3000) < 0.9, truth, "ham"), truth, strict=True)
+    lines = ["p,said,old,truth", *(",".join(map(str, row)) for row in rows)]
     (folder / FILE).write_text("\n".join(lines) + "\n")
     return folder / FILE
 
@@ -56,6 +58,20 @@ def test_pictures_and_rows_are_written(simulate: Fixture) -> None:
     for name in names:
         assert Path(f"pictures/{name}.svg").read_text().lstrip().startswith("<?xml")
         assert Path(f"pictures/{name}.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_rows_and_a_picture_of_several_are_written(run: Fixture) -> None:
+    both = ["--classifier", "new=p,said", "--classifier", "old=,old", "--positive", "spam"]
+    two = ["--metric", "precision:new", "--metric", "recall:old within 0.1", "--within", "0.1"]
+    quick = ["--label", "truth", "--replications", "20", "--seed", "1", "--workers", "1"]
+    result = run("simulate", FILE, *both, *two, *quick, "--out", "pictures")
+    assert result.exit_code == 0, result.output
+    assert "saved: 3 files in pictures" in result.stdout
+    rows = list(csv.DictReader(Path("pictures/rows.csv").read_text(encoding="utf-8").splitlines()))
+    assert [row["design"] for row in rows] == [name for name in SEVERAL_DESIGNS for _ in range(2)]
+    assert {row["metric"] for row in rows} == {"precision:new", "recall:old"}
+    assert Path("pictures/labels_by_design.svg").read_text().lstrip().startswith("<?xml")
+    assert Path("pictures/labels_by_design.png").read_bytes().startswith(b"\x89PNG")
 
 
 def what_is_left(terminal: int) -> str:

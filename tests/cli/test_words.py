@@ -11,7 +11,6 @@ import pytest
 import assay
 from assay.campaign import create_campaign, import_labels
 from assay.cli.output import in_options
-from tests.cli.conftest import Run
 
 ARGUMENTS = {
     name
@@ -79,19 +78,3 @@ def test_no_error_says_an_argument() -> None:
 )
 def test_words(text: str, told: str) -> None:
     assert in_options(text) == told
-
-
-def test_labels_of_words(run: Run, folder: Path) -> None:
-    rows = "".join(f"m{n},{n / 99},{'Yes' if n > 60 else 'no'}\n" for n in range(100))
-    (folder / "words.csv").write_text(f"id,p,said\n{rows}")
-    columns = ["--id", "id", "--score", "p", "--predicted", "said", "--budget", "9"]
-    assert run("create", "words.csv", *columns).exit_code == 0
-    (folder / "other.csv").write_text(
-        f"id,p,said\n{rows}".replace("Yes", "spam").replace("no", "ham")
-    )
-    found = run("create", "other.csv", *columns, "--name", "other")
-    assert found.exit_code == 1
-    assert "hint: say which value means yes: --positive ham or --positive spam" in found.stderr
-    (folder / "maybe.csv").write_text(f"id,p,said\n{rows}m999,0.7,maybe\n")
-    found = run("create", "maybe.csv", *columns, "--name", "maybe")
-    assert "'maybe'" in found.stderr and "--positive Yes" in found.stderr

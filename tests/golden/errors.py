@@ -10,6 +10,7 @@ import numpy as np
 import assay
 from assay import Design, Population
 from assay.errors import AssayError
+from tests.golden import calls
 from tests.golden.commands import COLUMNS, folder_of_files, run
 from tests.golden.recorded import without_names
 from tests.golden.refused import REFUSED
@@ -47,6 +48,7 @@ SEVERAL: dict[str, Any] = {"score": None, "threshold": None, "classifiers": BOTH
 CLASSES: dict[str, Any] = {"score": None, "threshold": None, "predicted": "topic"}
 
 CALLS: dict[str, Callable[[], object]] = {
+    **calls.CALLS,
     "no such score column": lambda: create(score="P"),
     "no such id column": lambda: create(id="url"),
     "no threshold": lambda: create(threshold=None),

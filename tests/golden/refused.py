@@ -26,7 +26,10 @@ REFUSED = [
     )),
     *(_SEVERAL + words for words in (
         "--score p", "--classifier new=,said", "--classifier x=,votes", "--mode guaranteed",
-        "--at-least 0.9", "--labels x.csv", "--positive spam",
+        "--at-least 0.9", "--labels x.csv", "--positive spam", "--classifier cnn",
+        "--classifier p,said", "--classifier cnn=", "--classifier cnn=p", "--classifier a=p,b,c",
+        "--classifier cnn=p>=much", "--classifier cnn=p>=", "--classifier cnn=>=0.5",
+        "--classifier =p,said", "--classifier 'our cnn=p,said'",
     )),
     *(_CUT + words for words in (
         "'precision > 0.7'", "'precision >= 0.7' --metric recall", "'precision >= 0.7' --bins 8",
@@ -82,6 +85,16 @@ REFUSED = [
         "-o a.md -o a.pdf", "-o nowhere/a.md", "-o a.md --bundle assay.db", "--format markdwn",
         "--format html -o a.html",
     )),
+    *(f"serve {words}" for words in (
+        "ham", "x --link subjct", "x --image p", "x --guidelines nowhere.txt", "x --lease 1",
+        "x --as subject=markdwn", "x --as subject",
+    )),
+    *(f"{words} --storage sqlite:///assay.db" for words in (
+        "backup -o b.db", "backup x --all -o b.db", "backup campaing -o b.db",
+        "backup --all -o no/such/b.db", "backup --all -o labels.csv", "restore labels.csv",
+        "verify x --against nothing.db", "verify labels.zip --against labels.csv",
+    )),
+    "create predictions.csv --id id --score p --predicted said --budget 9",
     f"estimate classes.csv --predictions predictions.csv {COLUMNS}",
     "status x --classes", "status --classes", "errors x --by lang", "demo --seed -1",
     "curve x --at 7", "curve x -o c.pdf",

@@ -14,7 +14,6 @@ import sqlalchemy as sa
 
 import assay
 from assay.campaign.exchange import Imported, import_labels
-from assay.core.types import Bools
 from assay.errors import StorageError
 from assay.labelling import Labelling
 from assay.storage import Label, Session
@@ -78,15 +77,6 @@ def _until_sure(take: Take, submit: Label | None) -> Seen:
             return take([submit], 0) if submit else take([], 1)
         except UnsureError:
             time.sleep(0.01)  # as a page does: the same again, under the same key
-
-
-def label_until_killed(storage: str, truth: Bools, said: Connection) -> None:
-    """Answer a campaign's items by their numbers, one after the other, and say which are told."""
-    campaign = assay.load_campaign(storage=storage)
-    while not campaign.done:
-        for item in campaign.ask(5):
-            campaign.tell({item.id: bool(truth[int(item.id)])})
-            said.send(item.id)  # acknowledged: from here on it must never be lost
 
 
 def be_killed(at: int, work: Callable[..., object], *args: Any) -> None:
