@@ -2,14 +2,11 @@
 
 import gc
 import os
-import pwd
 import resource
 import shutil
 import socket
-import subprocess
 import sys
 import tempfile
-import time
 import warnings
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -133,47 +130,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return scheduler
 
 
-# The shell stops the server when its standard input ends, which happens even if pytest is killed.
-# SIGINT is PostgreSQL's "fast shutdown": it does not wait for clients.
-RUN_WHILE_STDIN_IS_OPEN = '"$@" & read -r _; kill -INT $!; wait $!'
-
-
 @pytest.fixture(scope="session")
 def postgres_dsn() -> Iterator[str]:
     """A PostgreSQL of our own, on a unix socket only, as a connection string for psycopg."""
-    programs = postgres_programs()
-    if programs is None:
-        pytest.skip("PostgreSQL is not installed: no initdb on PATH or in /usr/lib/postgresql")
-    user = pwd.getpwuid(os.geteuid()).pw_name
-    if os.geteuid() == 0:
-        user = "postgres"
-        if user not in {entry.pw_name for entry in pwd.getpwall()}:
-            pytest.skip("PostgreSQL refuses to run as root, and there is no user postgres")
-    # Not tmp_path: a socket's path may have 107 bytes, and user postgres must be able to enter.
-    with tempfile.TemporaryDirectory(prefix="assay-postgres-") as directory:
-        shutil.chown(directory, user=user)
-        data = f"{directory}/data"
-        initdb = f"{programs}/initdb"
-        subprocess.run(
-            [initdb, "--auth=trust", "--encoding=UTF8", "--no-sync", "-D", data],
-            user=user,
-            cwd=directory,
-            stdout=subprocess.DEVNULL,
-            check=True,
-            timeout=120,
-        )
-        server = [f"{programs}/postgres", "-D", data, "-k", directory]
-        options = ["-c", "listen_addresses=", "-c", "fsync=off"]
-        with subprocess.Popen(
-            ["sh", "-c", RUN_WHILE_STDIN_IS_OPEN, "sh", *server, *options],
-            user=user,
-            cwd=directory,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ):
-            wait_until_ready(programs / "pg_isready", directory)
-            yield f"host={directory} user={user} dbname=postgres"
+    from tests.torture.postgres import running_postgres
+
+    with running_postgres(fsync=False) as server:
+        yield server.dsn
 
 
 @pytest.fixture
@@ -203,24 +166,6 @@ def storage_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     if request.param == "sqlite":
         return f"sqlite:///{tmp_path / 'storage.db'}"
     return str(request.getfixturevalue("postgres_url"))
-
-
-def postgres_programs() -> Path | None:
-    """Return the directory of the newest PostgreSQL's programs."""
-    on_path = shutil.which("initdb")
-    if on_path:
-        return Path(on_path).resolve().parent
-    debian = Path("/usr/lib/postgresql").glob("*/bin/initdb")
-    return max((path.parent for path in debian), key=lambda bin: int(bin.parent.name), default=None)
-
-
-def wait_until_ready(pg_isready: Path, directory: str) -> None:
-    """Wait for the server to take connections."""
-    deadline = time.monotonic() + 60
-    while subprocess.run([pg_isready, "--quiet", "--host", directory], check=False).returncode:
-        if time.monotonic() > deadline:
-            raise TimeoutError("PostgreSQL was not ready after 60 s")
-        time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.house import PATIENCE, House, Visit
-from tests.web.serving import Served
+from tests.torture.processes import Served
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
 _FLAGS = [

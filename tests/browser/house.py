@@ -25,7 +25,8 @@ from assay.storage import StoredLabel
 from assay.web import Options
 from assay.web import serve as web_app
 from assay.web.middleware import cookie_name
-from tests.web.serving import Served, add_token, make_campaign
+from tests.torture.processes import Served
+from tests.web.serving import add_token, make_campaign
 
 DESKTOP: ViewportSize = {"width": 1280, "height": 800}
 PHONE: ViewportSize = {"width": 390, "height": 844}

@@ -6,7 +6,9 @@
 import shutil
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
@@ -41,17 +43,14 @@ MESSAGES = (
 )
 
 
-def pictures(chromium: Browser, folder: Path, storage: str) -> None:
-    """Serve a campaign, let three people judge, and take the pictures."""
-    spam = make_population(seed=7)
-    chosen = slice(0, 30_000)
-    texts = [MESSAGES[number % len(MESSAGES)] for number in range(30_000)]
-    house = House(
+def spam_house(storage: str, texts: Sequence[tuple[str, str]], **more: Any) -> House:
+    """Serve a campaign of messages with these titles and texts."""
+    return House(
         storage,
         Options(guidelines=GUIDELINES),
         predictions={
-            "id": list(range(30_000)),
-            "p": spam.score[chosen],
+            "id": list(range(len(texts))),
+            "p": make_population(seed=7).score[: len(texts)],
             "title": [title for title, _ in texts],
             "text": [text for _, text in texts],
         },
@@ -62,11 +61,17 @@ def pictures(chromium: Browser, folder: Path, storage: str) -> None:
         metric="precision",
         within=0.03,
         budget=None,
-        reviewers_per_item=2,
-        overlap=0.1,
         name="spam-week-46",
         seed=7,
+        **more,
     )
+
+
+def pictures(chromium: Browser, folder: Path, storage: str) -> None:
+    """Serve a campaign, let three people judge, and take the pictures."""
+    spam = make_population(seed=7)
+    texts = [MESSAGES[number % len(MESSAGES)] for number in range(30_000)]
+    house = spam_house(storage, texts, reviewers_per_item=2, overlap=0.1)
     campaign = house.campaign()
     for number in range(80):  # a goal that is met has no item to show
         who = ("ann", "bob", "eve")[number % 3]

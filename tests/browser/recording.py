@@ -16,9 +16,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from assay.core.types import Bools
 from assay.demo import make_population
 from assay.storage import Label
-from assay.web import Options
 from tests.browser.house import SETTLED, House, Visit
-from tests.browser.pictures import GUIDELINES, launched
+from tests.browser.pictures import launched, spam_house
 
 SIZE = (1024, 640)  # of a screen of 1280 x 800
 ITEMS = 30_000
@@ -41,25 +40,7 @@ def record(chromium: Browser, file: Path, storage: str) -> None:
         kind[number % len(kind)]
         for number, kind in enumerate(SPAM if truth else OTHERS for truth in spam.truth[:ITEMS])
     ]
-    house = House(
-        storage,
-        Options(guidelines=GUIDELINES),
-        predictions={
-            "id": list(range(ITEMS)),
-            "p": spam.score[:ITEMS],
-            "title": [title for title, _ in texts],
-            "text": [text for _, text in texts],
-        },
-        score="p",
-        threshold=0.5,
-        show=["title", "text"],
-        question="Is this message spam?",
-        metric="precision",
-        within=0.03,
-        budget=None,
-        name="spam-week-46",
-        seed=7,
-    )
+    house = spam_house(storage, texts)
     desk = Visit(chromium, house, "ann")
     page = desk.open("/review")
     frames: list[tuple[Image.Image, int]] = []

@@ -51,33 +51,6 @@ def test_a_comment_goes_with_the_answer_and_comes_back_with_undo(
     assert said(house)[1:] == [(first, "withdrawn", ""), (first, "no", "shorter")]
 
 
-def test_answers_without_a_comment_take_no_key_more(
-    house: House, enter: Callable[..., Visit]
-) -> None:
-    page = enter(house).open()
-    pressed = press(page, "ynyn")
-    wait_until_saved(page)
-    assert said(house) == [(item, {"y": "yes", "n": "no"}[key], "") for item, key in pressed]
-    write(page, "   ")
-    page.keyboard.press("Escape")
-    expect(page.locator("#comment")).to_be_hidden()  # nothing was written
-    press(page, "y")
-    wait_until_saved(page)
-    assert said(house)[-1][2] == ""
-
-
-def test_keys_that_answered_from_the_comment_would_be_caught(
-    house: House, enter: Callable[..., Visit]
-) -> None:
-    """The wrong variant of the first test."""
-    visit = enter(house)
-    visit.alter("keys.js", ("input, select, textarea, dialog", "dialog"))
-    page = visit.open()
-    first = shown(page)
-    write(page, "y")
-    assert shown(page) != first
-
-
 def test_what_was_written_beside_a_skipped_item_waits_for_it(
     open_house: Callable[..., House], enter: Callable[..., Visit]
 ) -> None:
@@ -122,22 +95,6 @@ def test_a_comment_that_is_too_long_is_not_sent_and_not_lost(
     press(page, "y")
     wait_until_saved(page)
     assert said(house) == [(first, "yes", "🦉" * 2_000)]
-
-
-def test_a_comment_waits_in_the_browser_while_there_is_no_server(
-    house: House, enter: Callable[..., Visit]
-) -> None:
-    visit = enter(house)
-    page = visit.open()
-    first = shown(page)
-    house.close()
-    write(page, "kept meanwhile")
-    page.keyboard.press("Enter")
-    press(page, "y")
-    expect(page.locator("#saved-words")).to_contain_text("1 answer waits in this browser")
-    house.open()
-    wait_until_saved(page)
-    assert said(house) == [(first, "yes", "kept meanwhile")]
 
 
 def test_who_rules_sees_comments_as_text_and_writes_one(

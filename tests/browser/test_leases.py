@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 from assay.web import Options
 from tests.browser.house import House, Visit, press, shown, wait_until_saved
 
-LEASE = 1.5  # seconds; the page looks again after a third of it
-LONG = 2_500  # ms, in which a lease that nobody renews runs out
+LEASE = 3.0  # seconds; the page looks again after a third of it
+LONG = 4_500  # ms, in which a lease that nobody renews runs out
 
 FOR_EVER = ("seen > renewed", "true")
 

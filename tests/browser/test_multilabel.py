@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 from assay.core.answers import Answer
 from assay.storage import Label
 from tests.browser.house import PHONE, SETTLED, House, Visit, shown, wait_until_saved
-from tests.browser.test_accessible import SMALL, WIDE, hard_to_read
+from tests.browser.test_accessible import hard_to_read
 from tests.web.serving import of_label_sets
 
 FEW = {"fraud": "Somebody is deceived.", "spam": "", "toxic": "", "off topic": ""}
@@ -63,25 +63,6 @@ def test_keys_choose_and_enter_sends(
     assert house.said()[-1] == (item, "spam")
 
 
-def test_enter_on_a_button_is_its_own_but_not_on_a_class(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
-) -> None:
-    house = open_house(**of_label_sets(FEW))
-    page = enter(house).open()
-    item = shown(page)
-    page.wait_for_timeout(400)  # the second half of a double click would be no answer
-    page.get_by_role("button", name="spam").click()
-    page.keyboard.press("Enter")
-    wait_until_saved(page)
-    assert house.said() == [(item, "spam")]
-    page.wait_for_timeout(SETTLED)
-    page.keyboard.press("1")
-    page.get_by_role("button", name="Skip for now").focus()
-    page.keyboard.press("Enter")
-    wait_until_saved(page)
-    assert [said for _, said in house.said()] == ["spam", "skip"]
-
-
 def test_many_classes_are_typed_and_taken_back(
     open_house: Callable[..., House], enter: Callable[..., Visit]
 ) -> None:
@@ -102,15 +83,6 @@ def test_many_classes_are_typed_and_taken_back(
     assert house.said() == [(item, "graphs 1|logic 3")]
     expect(page.locator("#class-text")).to_be_focused()
     assert page.locator(".chip").count() == 0
-
-
-def test_fingers(open_house: Callable[..., House], enter: Callable[..., Visit]) -> None:
-    page = enter(open_house(**of_label_sets(FEW)), viewport=PHONE, touch=True).open()
-    shown(page)
-    page.wait_for_timeout(400)
-    page.get_by_role("button", name="toxic").tap()
-    assert pressed(page) == ["toxic"]
-    assert (page.evaluate(SMALL), page.evaluate(WIDE)) == ([], 0)
 
 
 def test_fingers_and_many_classes(

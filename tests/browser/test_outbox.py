@@ -10,7 +10,8 @@ import assay
 from assay.storage import open_store
 from tests.browser.house import IMPATIENT, House, Visit, press, shown, wait_for, wait_until_saved
 from tests.browser.test_review import told
-from tests.web.serving import Served, serving
+from tests.torture.processes import Served, serving
+from tests.web.serving import make_campaign
 
 API = "**/api/review"
 
@@ -106,8 +107,10 @@ def test_a_connection_that_drops_neither_loses_nor_doubles(
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[Served]:
     """A server in a process of its own, which can be killed."""
-    with serving(tmp_path) as serve:
-        yield serve()
+    storage = f"sqlite:///{tmp_path / 'served.db'}"
+    make_campaign(storage)
+    with serving(storage, tmp_path) as (server,):
+        yield server
 
 
 def test_a_server_that_is_killed_and_comes_back(
@@ -215,24 +218,6 @@ def test_what_waits_never_goes_to_a_campaign_of_the_same_name_elsewhere(
     shown(page)
     wait_until_saved(page)
     assert house.said() == ([] if careless else told(pressed))
-
-
-def test_answers_wait_while_there_are_no_more_items(
-    house: House, enter: Callable[..., Visit]
-) -> None:
-    visit = enter(house)
-    visit.alter(*IMPATIENT)
-    page = visit.open()
-    shown(page)
-    words = "there are no more items just now; the owner has been told"
-    refusal = {"error": words, "details": "", "hint": ""}
-    visit.context.route(API, lambda route: route.fulfill(status=503, json=refusal))
-    pressed = press(page, "yn")
-    expect(page.locator("#saved-words")).to_have_text(f"2 answers wait in this browser: {words}")
-    expect(page.locator("#aside")).to_be_hidden()
-    visit.context.unroute(API)
-    wait_until_saved(page)
-    assert house.said() == told(pressed)
 
 
 def test_two_tabs(house: House, enter: Callable[..., Visit]) -> None:

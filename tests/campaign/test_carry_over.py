@@ -53,15 +53,6 @@ def test_a_campaign_goes_on_to_the_last_item() -> None:
     assert campaign.estimate().value == pytest.approx(TRUTH[SCORE >= 0.5].mean())
 
 
-def test_a_resumed_campaign_stands_where_the_first_stood(storage: str) -> None:
-    first = _create(_told(SAMPLE), storage)
-    finish(first, TRUTH, 20, most=20)
-    resumed = assay.load_campaign(storage=storage, predictions={"p": SCORE})
-    assert resumed.estimate() == first.estimate()
-    assert resumed.ask(20) == first.ask(20)
-    assert finish(resumed, TRUTH, 20)
-
-
 def test_more_labels_than_the_goal_takes_end_it_at_once() -> None:
     sample = np.random.default_rng(4).choice(SIZE, 900, replace=False)
     campaign = _create(_told(sample), within=0.05)

@@ -144,12 +144,6 @@ def test_another_meaning_of_yes_is_another_question(storage: str) -> None:
     assert compare((source, other), **said("spam"), **options).settings.question == "Is it spam?"
 
 
-def test_the_question_and_the_seed_are_taken_over(storage: str) -> None:
-    create(WEEKS[0], name="before", storage=storage, question="Is it spam?", seed=5)
-    campaign = compare(WEEKS, budget=9, labels_from="before", storage=storage)
-    assert (campaign.settings.question, campaign.settings.seed) == ("Is it spam?", 5)
-
-
 @pytest.fixture
 def files(tmp_path: Path) -> Callable[..., tuple[str, str]]:
     def write(*tables: Any) -> tuple[str, str]:
@@ -280,12 +274,3 @@ def test_of_two_campaigns_the_later_answer_counts_whichever_is_named_first(stora
     # Those that it came from go on, and what they get from now on is theirs alone.
     again.tell({one: said(one)}, revise=True)
     assert assay.verify_campaign("ba", storage=storage).clean
-
-
-def test_a_small_budget_is_not_spent_on_what_is_known(storage: str) -> None:
-    first = create(WEEKS[0], name="a", storage=storage, within=None, budget=250)
-    label(first)
-    both = compare(WEEKS, budget=10, labels_from="a", storage=storage)
-    assert len(both.answers()) > 100  # far more than the reserve of so small a budget would hold
-    waiting = len(waiting_in(both.desk.current()))
-    assert max(10 - waiting, 1) <= len(label(both)) <= 10

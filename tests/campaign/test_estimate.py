@@ -69,21 +69,6 @@ def test_the_interval_covers_for_random_labels_and_the_check_sees_chosen_ones() 
         check(1.0 + (PREDICTED == TRUTH))
 
 
-def test_the_scores_make_it_narrower_and_the_note_says_so() -> None:
-    sample = np.random.default_rng(9).choice(SIZE, 600, replace=False)
-    without = assay.estimate(
-        _told(sample),
-        predictions={"yes": PREDICTED},
-        predicted="yes",
-        metric="accuracy",
-    )
-    found = _estimate(_told(sample), "accuracy")
-    saved = 1 - found.half_width / without.half_width
-    assert saved > 0.02
-    assert f"the scores make the interval {saved:.0%} narrower" in found.notes[0]
-    assert "no narrower" in without.notes[0]
-
-
 def test_files_and_mappings_give_the_same(tmp_path: Path) -> None:
     sample = np.random.default_rng(10).choice(SIZE, 200, replace=False)
     labels = _told(sample)
@@ -91,17 +76,6 @@ def test_files_and_mappings_give_the_same(tmp_path: Path) -> None:
     rows = [f"{id},{'yes' if label else 'no'}" for id, label in labels.items()]
     file.write_text("\n".join(["id,label", *rows]) + "\n")
     assert _estimate(file) == _estimate(labels)
-
-
-def test_what_could_not_be_judged_has_its_worst_case() -> None:
-    sample = np.random.default_rng(11).choice(np.flatnonzero(PREDICTED), 100, replace=False)
-    labels: dict[int, object] = dict(_told(sample))
-    labels |= dict.fromkeys(list(labels)[:10], "cannot judge")
-    found = _estimate(labels)
-    assert (found.labels, found.cannot_judge) == (90, 10)
-    assert found.worst_case is not None
-    assert found.value is not None
-    assert found.worst_case[0] < found.value < found.worst_case[1]
 
 
 def test_a_side_without_labels_is_told() -> None:

@@ -127,22 +127,6 @@ def arrays() -> dict[str, Any]:
     return {"y_true": truth, "y_pred": probabilities.argmax(axis=1), "p": probabilities}
 
 
-@pytest.mark.parametrize("metric", ["accuracy", "macro_f1", "recall:3", None])
-def test_numbers_are_classes(arrays: dict[str, Any], metric: str | None) -> None:
-    y_true, y_pred = arrays["y_true"], arrays["y_pred"]
-    right = {
-        "accuracy": sk.accuracy_score(y_true, y_pred),
-        "macro_f1": sk.f1_score(y_true, y_pred, average="macro"),
-        "recall:3": sk.recall_score(y_true == 3, y_pred == 3),
-        None: sk.accuracy_score(y_true, y_pred),
-    }
-    found = assay.evaluate(
-        y_pred, y_score=arrays["p"].max(axis=1), y_true=y_true, metric=metric, within=None, budget=N
-    )
-    assert found.value == pytest.approx(right[metric], abs=1e-9)
-    assert found.metric == (metric or "accuracy")
-
-
 def test_an_array_of_probabilities(arrays: dict[str, Any]) -> None:
     plain: dict[str, Any] = {"metric": "macro_f1", "within": None, "budget": 200}
     names = np.array(["a", "b", "c", "d"])

@@ -272,20 +272,6 @@ def test_slices_and_the_judge_are_told_from_what_is_known_and_a_sample_of_the_re
     assert "by lang" in campaign.report().markdown.lower()
 
 
-def test_it_goes_with_a_question_and_with_what_last_week_has_learned(storage: str) -> None:
-    table, truth = population(6_000)
-    campaign = make(table, storage, within=None, at_least=0.62, seed=3)
-    label(campaign, truth)
-    assert campaign.estimate().verdict
-    assert len(campaign.settings.epochs) == 3
-    after = make(table, storage, name="next", learned_from="campaign", within=0.05, seed=4)
-    assert after.settings.source.model is not None
-    assert not after.settings.epochs
-    assert after.settings.draw_seed == after.settings.seed
-    label(after, truth)
-    assert all(assay.verify_campaign(name, storage=storage).clean for name in ("campaign", "next"))
-
-
 @pytest.mark.parametrize("what", ["item", "strata", "epoch", "twice"])
 def test_a_changed_epoch_is_found(cut: Cut, what: str) -> None:
     """The wealth that bets began with rests on it."""

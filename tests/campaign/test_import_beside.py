@@ -1,7 +1,5 @@
 """An import beside reviewers: it is checked while they go on, and is all there or not at all."""
 
-import itertools
-import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,7 +17,6 @@ from assay.campaign import import_labels
 from assay.core.answers import Answer
 from assay.labelling import history_in, kinds_of
 from assay.labelling.rounds import Rounds
-from assay.storage.labels import _CHAINED, label_content
 
 ITEMS = 3_000
 
@@ -187,14 +184,3 @@ def test_a_file_that_fails_under_the_lock_leaves_nothing(
     assert campaign.events() == []
     assert import_labels(campaign, csv_of(items)).new == ITEMS
     assert assay.verify_campaign("spam", storage=storage_url).clean
-
-
-def test_a_link_is_a_digest_of_json() -> None:
-    """Its content is put together by hand, for speed: it is what `json` writes."""
-    texts = ["7", "", 'a "b" \\', "ümläut 🜚 \n", "\ud800", "</script>"]
-    for item_id, comment in itertools.product(texts, texts):
-        for late, key in itertools.product([False, True], [None, "k"]):
-            label = Label(item_id, "yes", comment, late=late, key=key, comment=comment)
-            row = {**label.content(), "told_at": "2026-01-01"}
-            told = {name: row[name] for name in _CHAINED}
-            assert label_content(row) == json.dumps(told).encode()

@@ -175,16 +175,3 @@ def test_several_metrics_of_one_classifier() -> None:
     assert sorted(next(sizes)) == sorted(next(sizes))
     with pytest.raises(assay.AssayError, match="'recall:old' is not estimated"):
         campaign.estimate("recall:old")
-
-
-@pytest.mark.parametrize("metric", ["accuracy", "precision", "recall", "f1"])
-def test_a_difference_alone_is_that_of_the_whole_population(metric: str) -> None:
-    """Items on which both agree are in no stratum, and still count in the denominators."""
-    table, said, truth = population(400, seed=3)
-    name = f"{metric}:old - {metric}:new"
-    campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, metrics=[name], budget=400)
-    estimate = estimated(campaign, truth)[name]
-    assert estimate.value == pytest.approx(exact(name, said, truth), abs=1e-12)
-    assert estimate.low == estimate.high == pytest.approx(estimate.value, abs=1e-12)
-    if metric == "accuracy":
-        assert len(campaign.answers()) == (said["old"] != said["new"]).sum() < 400

@@ -109,15 +109,6 @@ def test_a_part_of_the_labels_is_stored_reported_bundled_and_verified(
     assert verified.clean, verified.findings
 
 
-def test_a_rebase_keeps_labels_and_weights(storage: str) -> None:
-    label(create(metrics=["precision", "recall"], budget=60, storage=storage))
-    new = {**TABLE, "views": WEIGHT[::-1].copy()}
-    campaign = assay.rebase_campaign(storage=storage, predictions=new)
-    assert campaign.settings.source.columns["sample_weight"] == "views"
-    assert campaign.settings.strata.weighted
-    assert campaign.answers()
-
-
 def test_where_a_few_items_are_most_of_the_weight_it_still_ends() -> None:
     """They come again and again at no cost; rounds sized by what is missing would be thousands."""
     heavy = {**TABLE, "views": WEIGHT**2}

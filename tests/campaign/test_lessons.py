@@ -8,7 +8,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from scipy.special import expit
 
 import assay
 from assay.core.error_model import Model
@@ -107,35 +106,6 @@ def _model_of(campaign: assay.Campaign) -> Model:
     return model
 
 
-def test_labels_that_say_otherwise_bring_the_score_back(storage: str) -> None:
-    """This week's judge is noise: last week's model says nothing, and strata go by the score.
-
-    With noise of seeds 5 to 10, five of six campaigns bring the score back; which ones depends on
-    the last bits of the fit, and so on the processor. All three fail in one of 200 such triples.
-    """
-    table, truth = week(2)
-    is_yes = np.array(list(truth.values()))
-    for seed in (6, 7, 8):
-        rng = np.random.default_rng(seed)
-        table["judge"] = rng.normal(size=is_yes.size).tolist()
-        knows = np.where(is_yes, 1.0, -1.0) + rng.normal(size=is_yes.size)
-        table["p"] = expit(2 * knows).tolist()  # a score that is worth strata
-        campaign = learn(table, storage, f"noise{seed}", metric="accuracy", within=0.03)
-        asked = finish(campaign, truth, 20)
-        assert len(asked) == len(set(asked))
-        if _model_of(campaign).columns == ("p",):
-            break
-    assert _model_of(campaign).columns == ("p",)
-    assert _model_of(campaign).labels in (100, 200, 400)
-    estimate = campaign.estimate()
-    said = np.array(table["p"], dtype=np.float64) >= 0.5
-    assert estimate.low <= (is_yes == said).mean() <= estimate.high
-    # And nothing is learned for the week after.
-    with pytest.warns(AssayWarning, match="learned nothing that the score does not tell"):
-        after = learn(table, storage, "w3", learned_from=f"noise{seed}")
-    assert after.settings.source.model is None
-
-
 def test_an_item_of_both_weeks_is_placed_by_the_fold_that_its_label_did_not_teach(
     storage: str,
 ) -> None:
@@ -176,17 +146,6 @@ def test_a_rebase_keeps_the_lessons(storage: str) -> None:
     other = assay.rebase_campaign("w1", storage=storage, predictions=table, aux=["lang"])
     assert other.settings.source.model is None
     assert other.settings.source.lessons is None
-
-
-def test_what_cannot_be_used_is_refused(storage: str) -> None:
-    table, _ = week(1, size=500)
-    for options, why in (
-        ({"aux": None}, "without aux="),
-        ({"aux": ["lang"]}, "not named here: judge"),
-        ({"labels": {"1-u1": True, "1-u2": False}}, "beside labels="),
-    ):
-        with pytest.raises(DesignError, match=why):
-            learn(table, storage, "w1", **options)
 
 
 def test_a_series_with_second_opinions_goes_on_from_what_it_has_learned(tmp_path: Path) -> None:

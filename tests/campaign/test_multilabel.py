@@ -64,57 +64,6 @@ def test_every_metric_of_every_class_at_full_labelling_is_that_of_scikit_learn()
             assert each.high == pytest.approx(value, abs=1e-12), each.metric
 
 
-def _by_class(table: dict[str, Any], _: Bools) -> dict[str, Any]:
-    each = {name: {"score": f"p_{name}", "threshold": 0.5} for name in NAMES}
-    return {"predictions": table, "classifiers": each}
-
-
-def _by_indicators(table: dict[str, Any], said: Bools) -> dict[str, Any]:
-    own = {f"is_{name}": said[:, place] for place, name in enumerate(NAMES)}
-    return {
-        "predictions": {**table, **own},
-        "predicted": "is_*",
-        "probabilities": "p_*",
-        "threshold": None,
-    }
-
-
-def _by_lists(table: dict[str, Any], said: Bools) -> dict[str, Any]:
-    own = {"tags": [classes_of(row) for row in said]}
-    return {"predictions": {**table, **own}, "predicted": "tags", "probabilities": "p_*"}
-
-
-def _by_texts(table: dict[str, Any], said: Bools) -> dict[str, Any]:
-    own = {"tags": ["|".join(classes_of(row)[::-1]) or "none of these" for row in said]}
-    return {"predictions": {**table, **own}, "predicted": "tags", "probabilities": "p_*"}
-
-
-def _by_array(table: dict[str, Any], _: Bools) -> dict[str, Any]:
-    score = np.stack([table[f"p_{name}"] for name in sorted(NAMES)], axis=1)
-    given = {"id": table["id"], "p": score}
-    return {"predictions": given, "probabilities": "p", "classes": sorted(NAMES)}
-
-
-@pytest.mark.parametrize("way", [_by_class, _by_indicators, _by_lists, _by_texts, _by_array])
-def test_predictions_that_say_the_same_in_another_way_give_the_same_draws(way: Any) -> None:
-    table, said, truth = made()
-    given = way(table, said)
-    asked: dict[str, Any] = {"metrics": ["precision", "recall"], "budget": 120, "classes": NAMES}
-    if way is _by_array:
-        asked["classes"] = sorted(NAMES)
-    plain = answered(begun(table, **asked), truth)
-    if "classifiers" in given:
-        given |= {"probabilities": None, "threshold": None}
-    other = answered(begun(given.pop("predictions"), **(given | asked)), truth)
-    assert other.settings.classes.names == tuple(asked["classes"])
-    assert {*other.answers()} == {*plain.answers()}
-    for name, each in other.estimates().items():
-        assert (each.value, each.low) == (
-            plain.estimates()[name].value,
-            plain.estimates()[name].low,
-        )
-
-
 def test_an_answer_has_one_spelling() -> None:
     tags = Vocabulary(NAMES, aliases={"scam": "fraud"}, multilabel=True)
     for given in (["Toxic", "scam"], ("toxic", "fraud"), {"fraud", "toxic"}, "toxic|fraud"):

@@ -256,21 +256,6 @@ def test_labels_from_before_the_campaign_are_kept(storage: str) -> None:
     assert set(rebased.answers()) & set(known)
 
 
-def test_scores_that_became_margins_and_those_said_to_be_margins(storage: str) -> None:
-    values: dict[str, Any] = {
-        "metric": "accuracy",
-        "budget": 100,
-        "design": assay.Design.kumar_raj(),
-    }
-    create(storage, name="told", **values)
-    create(storage, name="given", scale="margin", **values)
-    wider = table(OLD, 4 * SCORE - 2)
-    told_by_range = assay.rebase_campaign("told", storage=storage, predictions=wider)
-    assert told_by_range.settings.source.scale == "margin"
-    given = assay.rebase_campaign("given", storage=storage, predictions=table(OLD))
-    assert given.settings.source.scale == "margin"
-
-
 def test_a_condition_on_the_rows_stays(storage: str, tmp_path: Path) -> None:
     def write(name: str, rows: Ints) -> Path:
         lines = [f"{row},{float(SCORE[row])!r},{row % 2}" for row in rows.tolist()]

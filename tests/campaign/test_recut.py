@@ -352,20 +352,5 @@ def test_reviewers_do_not_see_second_opinions() -> None:
     assert "judge" in campaign.settings.source.judgements
 
 
-def test_a_column_that_is_not_there_is_told_where_duckdb_reads(tmp_path: Path) -> None:
-    pq.write_table(pa.table(population_of_two(100)[0]), tmp_path / "predictions.parquet")
-    scan = assay.Scan(tmp_path / "predictions.parquet", engine="duckdb")
-    with pytest.raises(PredictionsError, match="column 'juge' not found"):
-        create("several", scan, aux=["juge"])
-
-
 def test_folds_are_of_equal_size() -> None:
     assert abs(np.mean([fold_of(f"u{i}", 3) for i in range(10_000)]) - 0.5) < 0.025
-
-
-def test_opinions_are_by_id() -> None:
-    table, _ = population(50)
-    found = read_predictions(table, id="url", score="p", threshold=0.5, aux=["judge", "lang"])
-    told = found.opinions(["u7", "u3"])
-    assert told["lang"] == [table["lang"][7], table["lang"][3]]
-    assert list(told["p"]) == [table["p"][7], table["p"][3]]

@@ -10,9 +10,8 @@ import pytest
 
 import assay
 from assay.core.error_model import RANK, Input, Model
-from assay.core.types import Bools, Floats
+from assay.core.types import Floats
 from assay.errors import DesignError
-from assay.labelling import find_campaign
 from assay.predictions import read_compared, read_predictions
 from tests.campaign.test_recut import (
     CLASSIFIERS,
@@ -26,24 +25,6 @@ from tests.kinds import finish
 
 def of_two(table: object, **options: Any) -> assay.Campaign:
     return create("several", table, **options)
-
-
-@pytest.mark.parametrize(
-    "targets",
-    [
-        {"metrics": ["precision", "recall"], "score": "p_a", "threshold": 0.5},
-        {"metrics": ["accuracy[lang=de]", "accuracy"], "score": "p_a", "threshold": 0.5},
-        {"metrics": ["accuracy:b - accuracy:a"], "classifiers": CLASSIFIERS},
-    ],
-)
-def test_metrics_of_one_classifier_of_slices_and_differences(targets: dict[str, Any]) -> None:
-    table, truth = population_of_two(8_000)
-    options = {"classifiers": None, "within": 0.045, **targets}
-    without = len(finish(of_two(table, aux=[], **options), truth, 20))
-    campaign = of_two(table, **options)
-    assert len(finish(campaign, truth, 20)) < without
-    assert campaign.settings.source.model is not None
-    assert campaign.savings() is not None
 
 
 def weeks(table: Table) -> tuple[Table, Table]:
@@ -146,42 +127,6 @@ def test_the_rank_that_strata_were_cut_by_is_kept_beside_the_model() -> None:
         table, id="url", classifiers=CLASSIFIERS, aux=["judge"], model=model.to_dict()
     )
     assert again.fingerprint() == placed.fingerprint() != found.fingerprint()
-
-
-def least_labels(campaign: assay.Campaign, ids: list[str], truth: Bools) -> tuple[float, float]:
-    """Return the fewest labels of the strata now and of those before, by the rates of all items."""
-    found = campaign.desk.labelling.predictions()
-    cards = [each for each in found.find(ids, variable="rank", scale="margin") if each is not None]
-    codes = np.array([each.card.predicted for each in cards])
-    with campaign.desk.store.read() as session:
-        first = find_campaign(session, session.names()[0])[1]
-    told = []
-    for settings, by in (
-        (campaign.settings, np.array([each.value for each in cards])),
-        (first, np.asarray(found.opinions(ids)[RANK])),
-    ):
-        stratum, sizes = settings.strata.assign(by, codes), settings.strata.sizes
-        rate = np.bincount(stratum, truth, minlength=sizes.size) / sizes
-        told.append(settings.evaluation().fewest(rate, np.sqrt(rate * (1 - rate))))
-    return told[0], told[1]
-
-
-def test_what_second_opinions_save_is_told() -> None:
-    """On average it is the truth: both strata with the rates of all items."""
-    table, truth = population_of_two()
-    ids, positive = [str(url) for url in table["url"]], np.array(list(truth.values()))
-    told, true = [], []
-    for seed in range(4):
-        campaign = of_two(table, seed=seed)
-        finish(campaign, truth, 20)
-        savings = campaign.savings()
-        assert savings is not None
-        assert savings.low < savings.share < savings.high < 1
-        assert savings.sentence in campaign.report().markdown
-        now, before = least_labels(campaign, ids, positive)
-        told.append(savings.share)
-        true.append(now / before)
-    assert 0.7 < sum(told) / sum(true) < 1.4
 
 
 def test_a_judge_is_asked_about_a_part_of_the_items_of_several() -> None:

@@ -1,7 +1,6 @@
 """A series: each period goes on from the one before, and says what changed."""
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -236,41 +235,3 @@ def test_a_period_passes_only_where_its_labels_decide(
     row: PeriodRow, passed: bool | None, said: str
 ) -> None:
     assert (row.verdict(on_fall=True), row.said) == (passed, said)
-
-
-def test_only_what_is_so_for_sure_is_said() -> None:
-    """A change is real where its interval leaves out 0, and a floor is missed where it is above."""
-    for ends, moved in (
-        ((-0.05, -0.03, -0.01), "fell"),
-        ((-0.05, -0.03, 0.0), None),
-        ((0.01, 0.02, 0.03), "rose"),
-    ):
-        assert replace(W2, change=estimate(*ends)).moved == moved
-    for ends, below in (
-        ((0.8, 0.85, 0.89), True),
-        ((0.8, 0.85, 0.9), None),
-        ((0.9, 0.95, 0.97), False),
-    ):
-        row = replace(W2, estimate=estimate(*ends), floor=0.9)
-        assert row.below_floor is below
-        assert replace(row, floor=None).below_floor is None
-    assert replace(W2, floor=0.9, estimate=estimate(0.0, None, 0.5)).below_floor is None
-
-
-def test_a_trend_is_shown_in_words_a_table_and_a_picture(
-    world: World, storage: str, tmp_path: Path
-) -> None:
-    world.answer(begin(world, storage, floor=0.99))
-    with pytest.warns(assay.AssayWarning, match="in progress"):
-        go_on(world, storage)
-        go_on(world, storage, SECOND[1:], period="w3", previous=world.week(SECOND))
-    found = assay.trend("spam", storage=storage)
-    assert [row.period for row in found.rows] == ["w1", "w2", "w3"]
-    assert "w1" in str(found) and "first period. Floor 0.99: not met." in str(found)
-    assert found.to_dict()["periods"][0]["below_floor"] is True
-    found.save(tmp_path / "trend.svg")
-    drawn = (tmp_path / "trend.svg").read_text()
-    assert drawn == found.svg and "floor 0.99" in drawn and "<script" not in drawn
-    assert "w2" in found._repr_html_()
-    with pytest.raises(assay.InputError, match="svg"):
-        found.save(tmp_path / "trend.png")

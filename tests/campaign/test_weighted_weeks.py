@@ -12,7 +12,6 @@ from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_sc
 
 import assay
 from assay.errors import DesignError, PredictionsError
-from assay.predictions import from_arrays
 from assay.predictions.scan import Engine
 from tests.kinds import finish
 
@@ -128,13 +127,6 @@ def test_two_weights_that_are_nearly_one_are_told_apart() -> None:
         PredictionsError, match=r"0\.3333333333333333 in .* 0\.33333333333333337 in"
     ):
         assay.compare_campaign(old, new, **COLUMNS, budget=1)
-
-
-def test_both_have_weights_or_none_has() -> None:
-    weighted = from_arrays(y_score=[0.9, 0.2], ids=["a", "b"], threshold=0.5, sample_weight=[2, 1])
-    plain = from_arrays(y_score=[0.9, 0.7], ids=["a", "b"], threshold=0.5)
-    with pytest.raises(PredictionsError, match=r"have weights, and those of .* have none"):
-        assay.compare_campaign(plain, weighted, budget=2)
 
 
 @pytest.mark.parametrize("where", ["memory", "duckdb"], indirect=True)

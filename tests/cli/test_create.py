@@ -15,31 +15,6 @@ from assay.labelling.settings import Reviewing
 Fixture = Callable[..., Any]
 
 
-@pytest.mark.parametrize(
-    ("words", "design"),
-    [
-        ([], {"strata": "auto", "bins": 16, "allocation": "explore", "interval": "stratified"}),
-        (["--bins", "3", "--strata", "sqrt"], {"strata": "sqrt", "bins": 3}),
-        (["--design", "random"], {"bins": 1, "allocation": "pps"}),
-        (
-            ["--design", "bennett-carvalho", "--allocation", "pps", "--bins", "5"],
-            {"bins": 5, "allocation": "pps", "round_size": 10, "interval": "normal"},
-        ),
-        (
-            ["--design", "kumar-raj", "--strata", "eqwd", "--bins", "2"],
-            {"strata": "equal", "bins": 2, "variable": "confidence", "allocation": "opt-a2"},
-        ),
-        (["--mode", "centred", "--bins", "3"], {"stop": "centred", "bins": 3}),
-        (["--mode", "guaranteed"], {"allocation": "chance", "interval": "betting"}),
-        (["--mode", "fixed"], {"stop": "budget", "interval": "stratified"}),
-        (["--at-least", "0.9"], {"allocation": "chance", "interval": "betting"}),
-    ],
-)
-def test_designs(words: list[str], design: dict[str, object], create: Fixture) -> None:
-    made = json.loads(create("--json", *words).stdout)["design"]
-    assert {name: made[name] for name in design} == design
-
-
 def test_the_next_command_names_the_storage_where_it_was_given(create: Fixture) -> None:
     told = create("--storage", "sqlite:///my labels.db").stdout
     assert told.rstrip().endswith("next: assay label spam --storage 'sqlite:///my labels.db'")

@@ -74,25 +74,6 @@ def test_a_question_of_another_name_is_ours_if_it_is_the_only_one() -> None:
                 import_labels(campaign, content)
 
 
-BAD = {
-    "no object": '[{"id": "a", "fields": {}, "responses": []}]',
-    "no list": '[{"id": "a", "fields": {}, "responses": {"answer": {"value": "yes"}}}]',
-    "uneven": '[{"id": "a", "answer.responses": ["yes"], "answer.responses.users": []}]',
-    "a strange status": '[{"id": "a", "fields": {}, "responses": {"answer": [{"status": "x"}]}}]',
-    "no user": '[{"id": "a", "answer.responses": ["yes"], "answer.responses.users": [[1]], '
-    '"answer.responses.status": ["submitted"]}]',
-    "no record": "[[]]",
-}
-
-
-@pytest.mark.parametrize("content", BAD.values(), ids=BAD)
-def test_what_is_wrong_is_told_and_nothing_is_recorded(content: str) -> None:
-    campaign = campaign_of(["a"])
-    with pytest.raises(InputError, match="record 1"):
-        import_labels(campaign, content.encode(), format="argilla")
-    assert campaign.events() == []
-
-
 def test_an_empty_id_cannot_go_there() -> None:
     with pytest.raises(InputError, match="empty id"):
         write_batch(campaign_of(["", "a"]), 2, format="argilla")

@@ -11,8 +11,8 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.exchange import import_labels, read_labels, write_batch
 from assay.core.answers import Answer, answers_to
 from assay.core.vocabulary import Vocabulary
-from assay.errors import InputError, LabelError
-from assay.exchange import LabelStudio, read_map
+from assay.errors import LabelError
+from assay.exchange import LabelStudio
 from assay.labelling import reviewers_in
 from tests.exchange.campaigns import campaign_of, campaign_of_classes, campaign_of_sets
 from tests.exchange.fake_label_studio import faking
@@ -180,22 +180,6 @@ def test_a_file_says_what_words_mean(tmp_path: Path, name: str, content: str) ->
     campaign = campaign_with()
     import_labels(campaign, b"id,label\ni0,A\ni1,B\n", map=file)
     assert campaign.answers() == {"i0": "math", "i1": "none of these"}
-
-
-@pytest.mark.parametrize(
-    ("name", "content", "problem"),
-    [
-        ("w.json", "[1]", "does not say what words mean"),
-        ("w.json", "{", "is not JSON"),
-        ("w.csv", "word,answer\nA,\n", "does not say what a word means"),
-        ("w.csv", "word,answer\nA,b\nA,c\n", "more than one meaning for 'A'"),
-        ("w.csv", "word\nA\n", "does not say what a word means"),
-    ],
-)
-def test_a_file_that_does_not_say_it(tmp_path: Path, name: str, content: str, problem: str) -> None:
-    (tmp_path / name).write_text(content)
-    with pytest.raises(InputError, match=problem):
-        read_map(tmp_path / name)
 
 
 def test_names_that_numbers_are_written_as() -> None:

@@ -130,30 +130,6 @@ def test_texts_longer_than_the_csv_modules_limit_are_read(tmp_path: Path) -> Non
     assert csv.field_size_limit() == limit
 
 
-BAD = {
-    "not an answer": ("id,label\na,yes\nb,maybe\n", "line 3: 'maybe' is not an answer"),
-    "not asked for": ("id,label\na,yes\nz,yes\n", "line 3: 'z'"),
-    "told both": ('id,label\n"a",yes\n"b\nb",no\na,no\n', "line 5: 'a' is 'no' here and 'yes'"),
-    "too few fields": ("id,label\na,yes\nb\n", "line 3: 1 field, the first line has 2"),
-    "too many fields": ("id,label\na,yes,b\n", "line 2: 3 fields, the first line has 2"),
-    "no such column": ("id,lable\na,yes\n", "did you mean 'lable'"),
-    "column twice": ("id,label,id\na,yes,b\n", "column 'id' is there more than once"),
-    "nothing at all": ("", "column 'id' is not found"),
-    "tabs": ("id\tlabel, or not\ttext\na\tyes\tx\n", "columns: id, label, or not, text"),
-    "open quotes": ('id,label\na,"yes\n', "line 2 of .* is not CSV"),
-}
-
-
-@pytest.mark.parametrize(("text", "message"), BAD.values(), ids=BAD)
-def test_a_bad_row_is_named_and_nothing_is_recorded(
-    text: str, message: str, tmp_path: Path
-) -> None:
-    campaign = campaign_of(["a", "b"])
-    with pytest.raises(InputError, match=message):
-        import_labels(campaign, written(tmp_path, text))
-    assert campaign.events() == []
-
-
 def test_an_error_about_many_rows_or_a_long_text_is_short() -> None:
     campaign, long = campaign_of(["a"]), "x" * 900_000
     rows = "".join(f"{number},perhaps\n" for number in range(9))

@@ -74,26 +74,14 @@ def test_all_that_is_shown_is_one_text_that_is_never_empty() -> None:
         assert all(json.loads(each)["text"] for each in written.splitlines())
 
 
-BAD = {
-    "two labels": (line("a", "yes", "no"), "line 1: it has 2 labels"),
-    "no id of ours": ('{"id": 3, "text": "x", "label": ["yes"]}', "no 'assay_id'"),
-    "no labels": ('{"assay_id": "a", "text": "x"}', "no list of labels"),
-    "no object": ("7", "line 1: no JSON object, but a int"),
-    "a key twice": (
-        '{"assay_id": "a", "label": ["yes"], "label": ["no"]}',
-        "line 1: not JSON: the key 'label' is there twice",
-    ),
-    "no JSON": (f"{line('a', 'yes')}\n{{", "line 2: not JSON"),
-}
-
-
-@pytest.mark.parametrize(("content", "message"), BAD.values(), ids=BAD)
-def test_what_is_wrong_is_told_by_line_and_nothing_is_recorded(content: str, message: str) -> None:
+def test_what_is_wrong_in_a_zip_is_told_by_file_and_line() -> None:
     campaign = campaign_of(["a"])
-    with pytest.raises(InputError, match=message):
-        import_labels(campaign, content.encode(), format="doccano")
-    with pytest.raises(InputError, match=message.replace("line", r"ann\.jsonl, line")):
-        import_labels(campaign, zipped(ann=content))
+    for content, message in (
+        (line("a", "yes", "no"), "line 1: it has 2"),
+        ("7", "line 1: no JSON"),
+    ):
+        with pytest.raises(InputError, match=rf"ann\.jsonl, {message}"):
+            import_labels(campaign, zipped(ann=content))
     assert campaign.events() == []
 
 

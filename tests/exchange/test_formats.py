@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.campaign.exchange import import_labels, read_labels, write_labels
-from assay.errors import AssayError, InputError
+from assay.campaign.exchange import read_labels
+from assay.errors import AssayError
 from assay.exchange import FORMATS, LimitError, Limits
 from tests.exchange.campaigns import campaign_of, workbook
 
@@ -34,20 +34,6 @@ def test_formats_are_told_from_names_and_content(name: str, tmp_path: Path) -> N
     if name != "brackets.csv":  # an upload has no name
         assert read_labels(content.encode(), campaign=campaign).format == format
     assert campaign.events() == []
-
-
-def test_what_is_no_format_is_told() -> None:
-    campaign = campaign_of(["a"])
-    for content in (b"[]", b"[1]", b'[{"id": "a", "said": "yes"}]', b"[", b"[" * 100_000):
-        with pytest.raises(InputError, match="like no format that is known"):
-            import_labels(campaign, content)
-    with pytest.raises(InputError, match="did you mean 'doccano'"):
-        import_labels(campaign, b"", format="docano")
-    for name in ("label-studio", "doccano", "argilla", "parquet"):
-        with pytest.raises(InputError, match="formats: csv, jsonl"):
-            write_labels(campaign, format=name)
-    with pytest.raises(InputError, match="not from an upload"):
-        import_labels(campaign, b"PAR1")
 
 
 def of_rows(rows: int, text: str = "x") -> dict[str, bytes]:

@@ -100,36 +100,6 @@ def test_a_parquet_file_of_floats(tmp_path: Path) -> None:
     assert import_labels(_campaign(), tmp_path / "labels.parquet").new == 2
 
 
-REFUSED: dict[str, tuple[bytes, str]] = {
-    "words": (b"id,label\n7,spam\n8,ham\n", "map={'spam': '...', 'ham': '...'}"),
-    "latin-1": ("id,label\n7,yes\n8,né\n".encode("latin-1"), "line 3|0xe9|'windows-1252'"),
-    "no names": (
-        b"7,yes\n8,no\n",
-        "column 'url' or 'id' is not found|first line seems to be a row",
-    ),
-    "other names": (b"url,verdict\n7,yes\n", "columns: url, verdict|label_column='verdict'"),
-    "a web page": (b"<!DOCTYPE html>\n<html>", "is a web page, and no table|log in"),
-    "not packed.csv.gz": (b"id,label\n7,yes\n", "gzip did not pack it|name it without .gz"),
-    "damaged.csv.gz": (gzip.compress(b"id,label\n7,yes\n" * 99)[:-20], "damaged|pack it again"),
-    "an id as a date": (b"id,label\n7-Jan,yes\n", "line 2: '7-Jan' is not a whole number"),
-    "a large number": (b"id,label\n7e+00,yes\n", "line 2: '7e+00' is not a whole number"),
-    "an odd word": (b"id,label\n7,yes\n8,NaN\n", "line 3: 'NaN' is not an answer|map="),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_taken_is_told(name: str, tmp_path: Path) -> None:
-    content, words = REFUSED[name]
-    path = tmp_path / (name if "." in name else "labels.csv")
-    path.write_bytes(content)
-    campaign = _campaign()
-    with pytest.raises(InputError) as caught:
-        import_labels(campaign, path)
-    for word in words.split("|"):
-        assert word in str(caught.value)
-    assert not campaign.answers()
-
-
 def test_a_workbook_that_defines_entities_is_not_read() -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(workbook(ROWS))) as good, zipfile.ZipFile(file, "w") as bad:

@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 
 import assay
 from assay.cli import app
-from assay.errors import AssayError, InputError
+from assay.errors import InputError
 from assay.exchange import Judgement, LimitError, content
 from assay.exchange.inspect_logs import _counted
 
@@ -133,37 +133,6 @@ def test_lines_of_any_judge_are_read(tmp_path: Path) -> None:
     assert [row.verdict for row in found.rows] == [True, False]
     with pytest.raises(InputError, match=r"2 judgements .*\n.*line 1: 'PASS' is not an answer"):
         assay.read_judgements(other, **named)
-
-
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("id,verdict\n1,yes\n", "is no log of a judge: it begins with 'id,verdict'"),
-        ('{"id": 1, "verdict": "yes"}\n{"id": 2', "line 2: not JSON"),
-        ('{"verdict": "yes"}', "there is no 'id', but 'verdict'"),
-        ('{"id": 1}', "neither 'verdict' nor 'score'"),
-        ('{"id": 1.5, "verdict": 1}', "the id 1.5 is neither"),
-        ('{"id": true, "verdict": 1}', "the id True is neither"),
-        ('{"id": 1, "score": "high"}', "the score 'high' is no number"),
-        ('{"id": 1, "score": 1e999}', "the score inf is no number"),
-        pytest.param(
-            '{"eval": {}, "samples": [{"id": 1, "scores": {"a": {"value": 1%s}}}]}' % ("0" * 400),
-            "is no number",
-            id="large",
-        ),
-        ('{"eval": {}, "status": "success"}', "log of Inspect without samples"),
-        ('{\n"eval": {}, "samples": [{"id": 1, "scores": {}}]}', "without scores"),
-        ('{\n"eval": {}, "samples": [{"scores": {}}]}', "a sample without an id"),
-        pytest.param('{\n"eval": ' + "[" * 100_000, "nested too deeply", id="deep"),
-        ("", "is no log of a judge"),
-    ],
-)
-def test_what_is_no_log_is_refused(text: str, problem: str, tmp_path: Path) -> None:
-    log = tmp_path / "judge.json"
-    log.write_text(text)
-    with pytest.raises(AssayError) as told:
-        assay.read_judgements(log)
-    assert problem in str(told.value)
 
 
 def test_other_zips_and_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,62 +108,10 @@ def test_predictions_and_drafts_are_no_answers() -> None:
     assert imported == Imported(0, 0, 0, without_label=1, format="label-studio")
 
 
-TIMES = ("1e300", "1e20", "-1e18", "NaN", "Infinity", "1" * 400, "true", '"NaN"', "[5]", '{"a": 1}')
-
-
-@pytest.mark.parametrize("time", TIMES)
-def test_what_is_no_time_is_told_by_annotation(time: str) -> None:
-    campaign = campaign_of(["a"])
-    for key in ("created_at", "updated_at"):
-        content = annotated(annotation("no"), annotation("yes", **{key: "TIME"}))
-        with pytest.raises(LabelError, match=r"task 1, annotation 2: .* is not a time"):
-            import_labels(campaign, content.replace(b'"TIME"', time.encode()))
-    assert campaign.events() == []
-
-
 def test_times_at_the_ends_of_the_calendar_can_be_compared() -> None:
     ends = ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00", None]
     times = [annotation("yes", updated_at=time) for time in ends]
     assert told(annotated(*times)) == {"a": Answer.YES}
-
-
-BAD = {
-    "no id of ours": (b'[{"id": 7, "data": {"text": "x"}, "annotations": []}]', "no 'assay_id'"),
-    "a task as we wrote it": (b'[{"data": {"assay_id": "a"}}]', "there are no annotations"),
-    "two choices": (
-        annotated({"result": [{"type": "choices", "value": {"choices": ["yes", "no"]}}]}),
-        "one choice is wanted",
-    ),
-    "no time": (annotated(annotation("yes", updated_at="soon")), "'soon' is not a time"),
-    "no user": (annotated(annotation("yes", completed_by=[])), "is no user"),
-    "no result": (annotated({"result": "yes"}), "result is not a list"),
-    "no list": (b'{"data": {"assay_id": "a"}}', "no list of tasks, but an object"),
-    "no task": (b"[7]", "task 1 of the upload is no task, but a int"),
-    "a key twice": (
-        b'[{"data": {"assay_id": "a", "assay_id": "b"}}]',
-        "key 'assay_id' is there twice",
-    ),
-    "no JSON": (b'[{"data": ', "not JSON: Expecting value"),
-    "too deep": (b"[" * 200_000, "nested too deeply"),
-    "a number as id": (annotated(annotation("yes"), id=7), "7 is not a string"),
-    "told both": (
-        json.dumps(
-            [
-                {"data": {"assay_id": "a"}, "annotations": [annotation(choice)]}
-                for choice in ("yes", "no")
-            ]
-        ).encode(),
-        "task 2, annotation 1: 'a' is 'no' here and 'yes' in task 1, annotation 1",
-    ),
-}
-
-
-@pytest.mark.parametrize(("content", "message"), BAD.values(), ids=BAD)
-def test_what_is_wrong_is_told_and_nothing_is_recorded(content: bytes, message: str) -> None:
-    campaign = campaign_of(["a"])
-    with pytest.raises(InputError, match=message):
-        import_labels(campaign, content, format="label-studio")
-    assert campaign.events() == []
 
 
 def test_label_studios_own_numbers_are_not_taken_for_ids() -> None:

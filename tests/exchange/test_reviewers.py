@@ -160,15 +160,6 @@ def test_names_in_the_file_go_before_the_name_that_is_given() -> None:
         import_labels(campaign, rows, reviewer_column="whom")
 
 
-@pytest.mark.parametrize("name", ["x" * 201, "\0", "\ud800"])
-def test_names_that_no_database_keeps_are_told_by_line(name: str) -> None:
-    campaign = campaign_of(["a"])
-    line = json.dumps({"id": "a", "label": "yes", "reviewer": name})
-    with pytest.raises(InputError, match="line 1: reviewer"):
-        import_labels(campaign, line.encode())
-    assert campaign.events() == []
-
-
 RULED = "id,label,reviewer,ruling\na,yes,ann,\n"
 
 
@@ -184,15 +175,6 @@ def test_a_ruling_is_one_in_every_table(flag: object) -> None:
             assert campaign.answers() == {"a": answer}
 
 
-def test_what_is_neither_a_ruling_nor_none_is_told_by_line() -> None:
-    campaign = campaign_of(["a"])
-    line = json.dumps({"id": "a", "label": "no", "ruling": "WAHR"})
-    for content in (f"{RULED}a,no,eve,WAHR\n", f"\n\n{line}"):
-        with pytest.raises(InputError, match="line 3: ruling 'WAHR' is neither true nor false"):
-            import_labels(campaign, content.encode())
-    assert campaign.events() == []
-
-
 def test_two_rulings_of_an_item_are_one_or_a_contradiction() -> None:
     """By reviewer, they would be told as a conflict with labels told before, of which none is."""
     campaign = campaign_of(["a"])
@@ -202,18 +184,6 @@ def test_two_rulings_of_an_item_are_one_or_a_contradiction() -> None:
             import_labels(campaign, rows.encode(), revise=revise)
     assert campaign.events() == []
     assert import_labels(campaign, rows.replace("a,yes,z", "a,no,z").encode()).new == 2
-
-
-@pytest.mark.parametrize("name", [5, 0, True, ["ann"], {"id": 5}])
-def test_a_reviewer_that_is_no_text_is_told_by_line(name: object) -> None:
-    lines = [{"id": "a", "label": "yes", "who": who} for who in ("ann", name)]
-    content = "\n".join(map(json.dumps, lines)).encode()
-    campaign = campaign_of(["a"])
-    with pytest.raises(InputError, match=r"line 2: reviewer .* is no text"):
-        import_labels(campaign, content, reviewer_column="who")
-    with pytest.raises(InputError, match="line 1: there is no 'whom', but id, label, who"):
-        import_labels(campaign, content, reviewer_column="whom")
-    assert campaign.events() == []
 
 
 def test_one_name_in_two_spellings_is_one_person() -> None:

@@ -206,17 +206,3 @@ def test_ids_that_a_table_reader_mended_are_noticed(format: str) -> None:
         spoiled = answered.replace(b'"007"', b"7").replace(b"\n007,", b"\n7,")
         import_labels(campaign, spoiled, format=format)
     assert campaign.events() == []
-
-
-@pytest.mark.parametrize("format", JUDGES)
-def test_what_is_wrong_is_told_by_its_place_and_nothing_is_recorded(format: str) -> None:
-    """One answer that is none, and items that nobody asked for."""
-    campaign, other = yes_and_no(), campaign_of(AWKWARD[2:])
-    said = {id: ["perhaps" if id == "007" else "yes"] for id in AWKWARD}
-    content = write_batch(campaign, 100, format=format).content
-    place = r"(line|task|record) \d+(, annotation 1)?: 'perhaps' is not an answer"
-    with pytest.raises(LabelError, match=place):
-        import_labels(campaign, JUDGES[format](content, said))
-    with pytest.raises(LabelError, match=r"(line|task|record) \d+[^\n]*: '(NA|007)'\n"):
-        import_labels(other, JUDGES[format](content, SAID[yes_and_no]))
-    assert campaign.events() == other.events() == []

@@ -33,43 +33,10 @@ def test_parquet_says_the_same_as_csv(tmp_path: Path) -> None:
     assert answers == {"7": Answer.YES, "9": Answer.NO, "10": Answer.CANNOT_JUDGE}
 
 
-def test_labels_may_be_true_and_false(tmp_path: Path) -> None:
-    found = _read(_parquet(tmp_path, id=["a", "b"], label=[True, False]), kind="string")
-    assert [label.answer for label in found.rows] == [Answer.YES, Answer.NO]
-
-
 def test_the_first_column_that_is_there_holds_the_ids(tmp_path: Path) -> None:
     file = _parquet(tmp_path, url=["a"], id=["b"], label=[1])
     assert [row.item_id for row in _read(file, "string", ("url", "id")).rows] == ["a"]
     assert [row.item_id for row in _read(file, "string", ("key", "id")).rows] == ["b"]
-
-
-@pytest.mark.parametrize(
-    ("columns", "told"),
-    [
-        ({"id": [1, 1], "label": ["yes", "no"]}, "row 2: 1 is 'no' here and 'yes' in row 1"),
-        ({"id": [1], "label": ["maybe"]}, "row 1: 'maybe' is not an answer"),
-        ({"id": ["x"], "label": ["yes"]}, "row 1: 'x' is not a whole number"),
-        ({"id": [1.5], "label": ["yes"]}, "row 1: 1.5 is not a whole number"),
-        ({"id": [None], "label": ["yes"]}, "row 1: None is not a whole number"),
-        ({"id": [1], "lable": ["yes"]}, "did you mean 'lable'"),
-        ({"key": [1], "label": ["yes"]}, "column 'id' is not found"),
-    ],
-)
-def test_bad_tables_are_told_by_row(
-    tmp_path: Path, columns: dict[str, list[Any]], told: str
-) -> None:
-    with pytest.raises(AssayError) as error:
-        _read(_parquet(tmp_path, **columns))
-    assert told in str(error.value)
-
-
-def test_what_is_no_parquet_file_is_told(tmp_path: Path) -> None:
-    with pytest.raises(AssayError, match="No such file"):
-        _read(tmp_path / "none.parquet")
-    (tmp_path / "bad.parquet").write_text("id,label\n")
-    with pytest.raises(AssayError, match="cannot be read"):
-        _read(tmp_path / "bad.parquet")
 
 
 def test_who_gave_a_label_is_not_asked_here(tmp_path: Path) -> None:

@@ -94,6 +94,14 @@ COMMANDS = {
     "--name papers",
     "create margins": f"create predictions.csv {COLUMNS} --design kumar-raj --scale margin "
     "--budget 40 --name margins",
+    "create random": f"create predictions.csv {COLUMNS} --design random --budget 9 --name drawn",
+    "create allocated": f"create predictions.csv {COLUMNS} --design bennett-carvalho "
+    "--allocation pps --bins 5 --strata sqrt --budget 40 --name allocated",
+    **{
+        f"create {how}": f"create predictions.csv {COLUMNS} --mode {how} --budget 90 --name {how}"
+        for how in ("centred", "guaranteed", "fixed")
+    },
+    "create sure": f"create predictions.csv {COLUMNS} --at-least 0.9 --budget 90 --name sure",
     "create narrow": f"create predictions.csv {COLUMNS} --metric recall --strata perc --bins 3 "
     "--budget 9 --name narrow",
     "create recycled": f"{SEVERAL} --metric precision --within 0.1 --design recycle-sample "

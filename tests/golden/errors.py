@@ -10,7 +10,7 @@ import numpy as np
 import assay
 from assay import Design, Population
 from assay.errors import AssayError
-from tests.golden import calls
+from tests.golden import calls, imports
 from tests.golden.commands import COLUMNS, folder_of_files, run
 from tests.golden.recorded import without_names
 from tests.golden.refused import REFUSED
@@ -49,6 +49,7 @@ CLASSES: dict[str, Any] = {"score": None, "threshold": None, "predicted": "topic
 
 CALLS: dict[str, Callable[[], object]] = {
     **calls.CALLS,
+    **imports.IMPORTS,
     "no such score column": lambda: create(score="P"),
     "no such id column": lambda: create(id="url"),
     "no threshold": lambda: create(threshold=None),

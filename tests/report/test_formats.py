@@ -15,8 +15,7 @@ import assay
 from assay.errors import DOCUMENTS
 from assay.report import Report
 from assay.report.html import element
-from assay.report.sections import page_of
-from assay.results import markdown_of, printable
+from assay.results import printable
 from tests.report.campaigns import make, make_several
 from tests.report.hostile import poisoned
 
@@ -148,18 +147,6 @@ def tables(markdown: str) -> list[list[list[str]]]:
     return found
 
 
-def test_markdown_has_the_tables_of_the_report(report: Report, several: Report) -> None:
-    for each in (report, several):
-        found = tables(each.markdown)
-        strata = next(table for table in found if table[0][0] == "Stratum")
-        facts = each.facts.strata
-        assert [row[0] for row in strata[1:]] == [row.stratum for row in facts]
-        assert [row[4] for row in strata[1:]] == [f"{row.labels:,}" for row in facts]
-        assert all(len(row) == len(table[0]) for table in found for row in table)
-    metrics = next(table for table in tables(several.markdown) if table[0][0] == "Metric")
-    assert [row[0] for row in metrics[1:]] == list(several.to_dict()["metrics"])
-
-
 def test_hostile_texts_make_no_markdown(report: Report) -> None:
     poison = poisoned(report, CORPUS)
     bad = poison.markdown
@@ -258,15 +245,6 @@ def test_a_notebook_shows_it_in_a_frame_of_its_own(report: Report) -> None:
     assert attributes["sandbox"] is None
     assert str(report).startswith("Report of 'campaign': precision 0.")
     assert repr(report) == str(report)
-
-
-def test_markdown_says_what_html_says(report: Report) -> None:
-    page = "".join(Reader(report.html).texts)
-    document = page_of(report.facts)
-    markdown = markdown_of(document)
-    for section in document.sections:
-        assert section.title in page
-        assert f"## {section.title}" in markdown
 
 
 def test_documents_that_are_named_can_be_read_from_outside() -> None:

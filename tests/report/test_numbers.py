@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 from sklearn import metrics as sk
 
 import assay
@@ -72,22 +71,6 @@ def test_one_metric_by_hand() -> None:
     assert metric["value"] != pytest.approx(hand["plain"])
 
 
-def test_strata_have_intervals_that_their_items_allow() -> None:
-    made = make(300, design=assay.Design(bins=4), budget=None, within=0.02)
-    made.label(130)
-    cut = 0
-    for row in made.campaign.report().to_dict()["strata"]:
-        ends = binomtest(row["outcomes"], row["labels"]).proportion_ci(0.95, method="wilson")
-        least = row["outcomes"] / row["size"]
-        most = (row["size"] - row["labels"] + row["outcomes"]) / row["size"]
-        assert row["rate"] == row["outcomes"] / row["labels"]
-        assert row["low"] == pytest.approx(max(ends.low, least))
-        assert row["high"] == pytest.approx(min(ends.high, most))
-        cut += row["high"] < ends.high - 1e-9
-        assert row["drawn"] == row["labels"] + row["cannot_judge"]
-    assert cut
-
-
 def test_with_every_item_labelled_it_is_what_scikit_learn_says() -> None:
     made = make_several(120, budget=240)
     made.label(240)
@@ -108,19 +91,6 @@ def test_with_every_item_labelled_it_is_what_scikit_learn_says() -> None:
     assert told["precision:new"]["items"] == said.sum()
     assert told["recall:new"]["items"] == told["prevalence"]["items"] == 120
     assert told["accuracy:new - accuracy:old"]["random_labels"] is None
-
-
-def test_recall_costs_more_at_random_than_precision() -> None:
-    made = make_several()
-    made.label(100)
-    told = made.campaign.report().to_dict()["metrics"]
-    recall = told["recall:new"]
-    # By `core.forecast`: recall is a share of the positives, which are so few of all items.
-    made_of = made.campaign.report().to_dict()["strata"]
-    share, positives = recall["value"], sum(row["size"] * row["rate"] for row in made_of)
-    spread = share * (1 - share) * 400 / positives
-    n = recall["effective_labels"]
-    assert spread * (1 / n - 1 / 400) == pytest.approx(recall["standard_error"] ** 2)
 
 
 def test_items_without_an_answer() -> None:

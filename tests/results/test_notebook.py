@@ -11,7 +11,7 @@ from assay.results import Interval
 from assay.results.document import scale_of
 from assay.results.notebook import interval_bar
 from tests.results.samples import ESTIMATE
-from tests.results.test_documents import HARMLESS, HOSTILE, LONG, Reader
+from tests.results.test_documents import HARMLESS, HOSTILE, Reader
 
 
 def _campaign() -> assay.Campaign:
@@ -93,20 +93,3 @@ def test_differences_and_shares_have_scales_of_their_own() -> None:
     view = assay.Estimates({"f1:a - f1:b": gain, "f1:a": replace(ESTIMATE, metric="f1:a")})
     scales = re.findall(r"on a scale from (\S+) to (\S+)\"", view._repr_html_())
     assert scales == [("-0.05", "0.05"), ("0.9", "0.95")]
-
-
-def test_names_have_an_end() -> None:
-    columns = {"p": np.linspace(0.1, 1, 50)}
-    for name in ("x" * 201, "a\0b", "\ud800"):
-        with pytest.raises(assay.AssayError, match="a campaign cannot be called"):
-            assay.create_campaign(columns, score="p", threshold=0.5, budget=5, name=name)
-    with pytest.raises(assay.AssayError, match="a question of 10,001 characters"):
-        assay.create_campaign(columns, score="p", threshold=0.5, budget=5, question="?" * 10_001)
-    with pytest.raises(assay.AssayError, match="at most 200") as refused:
-        assay.create_campaign(
-            columns,
-            classifiers={LONG: {"score": "p", "threshold": 0.5}},
-            metric="precision",
-            budget=5,
-        )
-    assert len(str(refused.value)) < 400

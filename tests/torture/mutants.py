@@ -1,7 +1,5 @@
 """Audit bundles with values changed at random, and sealed again as a forger would."""
 
-import csv
-import io
 import json
 import pickle
 import random
@@ -41,10 +39,6 @@ def mutant(original: Files, rng: random.Random) -> tuple[str, bytes]:
             told.append(f"{name}: {_in_store(files, rng)}")
         elif name.endswith(".json"):
             told.append(f"{name}: {_in_document(files, name, rng)}")
-        elif name.endswith(".jsonl"):
-            told.append(f"{name}: {_in_lines(files, name, rng)}")
-        elif name.endswith(".csv"):
-            told.append(f"{name}: {_in_table(files, name, rng)}")
         else:
             files[name] = files[name][: rng.randrange(len(files[name]))]
             told.append(f"{name}: cut off")
@@ -167,52 +161,6 @@ def _in_cell(old: Any, rng: random.Random) -> tuple[str, Any]:
     new = _hostile(old, rng)
     new = str(new) if isinstance(new, list | dict) else new
     return repr(new)[:60], new
-
-
-def _in_lines(files: Files, name: str, rng: random.Random) -> str:
-    lines = files[name].decode().split("\n")[:-1]
-    if not lines:
-        return "empty already"
-    place = rng.randrange(len(lines))
-    if rng.random() < 0.2:
-        lines[place:place] = [lines[place]] * rng.choice((1, 1000))
-        what = f"line {place} again"
-    else:
-        try:
-            record = json.loads(lines[place])
-            what = f"line {place}: {_changed(record, rng)}"
-            lines[place] = _written(record, rng)
-        except (ValueError, RecursionError, IndexError, TypeError, AttributeError):
-            return "unreadable already"
-    files[name] = "".join(f"{line}\n" for line in lines).encode()
-    return what
-
-
-def _in_table(files: Files, name: str, rng: random.Random) -> str:
-    try:
-        rows = list(csv.reader(io.StringIO(files[name].decode(), newline="")))
-    except csv.Error:
-        return "unreadable already"
-    place = rng.randrange(1, len(rows))
-    if rng.random() < 0.2:
-        rows[place:place] = [list(rows[place])] * rng.choice((1, 1000))
-        what = f"row {place} again"
-    elif rng.random() < 0.1:
-        del rows[place]
-        what = f"row {place} deleted"
-    else:
-        column = rng.randrange(len(rows[place]))
-        new = _hostile(rows[place][column], rng)
-        rows[place][column] = str(new)
-        what = f"row {place}, {rows[0][column]} = {str(new)[:60]}"
-    _put(files, name, rows)
-    return what
-
-
-def _put(files: Files, name: str, rows: list[list[str]]) -> None:
-    text = io.StringIO(newline="")
-    csv.writer(text, lineterminator="\n").writerows(rows)
-    files[name] = text.getvalue().encode()
 
 
 def _everywhere(files: Files, rng: random.Random) -> str:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from typing import Any
 
-from assay.storage import Label, open_store
-from assay.web import digest_of, new_token
+from assay.storage import Label
+from tests.web.serving import add_token
 
 PATIENCE = 90.0
 
@@ -72,7 +72,4 @@ class Page:
 
 def token_for(storage: str, who: str, role: str = "reviewer") -> str:
     """Return a new token, as `assay token add` makes it."""
-    token = new_token()
-    with open_store(storage).write() as session:
-        session.add_token("spam", role, who, digest_of(token))
-    return token
+    return add_token(storage, role, who)

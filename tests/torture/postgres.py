@@ -14,27 +14,31 @@ from tempfile import TemporaryDirectory
 import psycopg
 import pytest
 
-from tests.conftest import RUN_WHILE_STDIN_IS_OPEN, postgres_programs
-
 PATIENCE = 60.0
+
+# The shell stops the server when its standard input ends, which happens even if pytest is killed.
+# SIGINT is PostgreSQL's "fast shutdown": it does not wait for clients.
+RUN_WHILE_STDIN_IS_OPEN = '"$@" & read -r _; kill -INT $!; wait $!'
 
 
 class Postgres:
-    """A server on a unix socket, with fsync on."""
+    """A server on a unix socket, with fsync on unless that is not wanted."""
 
-    def __init__(self, folder: Path, programs: Path, user: str) -> None:
-        self._folder, self._programs, self._user = folder, programs, user
+    def __init__(self, folder: Path, programs: Path, user: str, *, fsync: bool = True) -> None:
+        self._folder, self._programs, self._user, self._fsync = folder, programs, user, fsync
         self.data = folder / "data"
+        self.dsn = f"host={folder} user={user} dbname=postgres"
 
     def make(self, *options: str) -> None:
         """Make the cluster."""
-        initdb = [str(self._programs / "initdb"), "--auth=trust", "--encoding=UTF8", *options]
-        self._run([*initdb, "-D", str(self.data)])
+        initdb = [str(self._programs / "initdb"), "--auth=trust", "--encoding=UTF8", "--no-sync"]
+        self._run([*initdb, *options, "-D", str(self.data)])
 
     def start(self, *options: str, **environment: str) -> None:
         """Start it; as often as it takes for what it was before to be gone."""
         server = [f"{self._programs}/postgres", "-D", f"{self.data}", "-k", f"{self._folder}"]
-        server += ["-c", "listen_addresses=", "-c", "fsync=on", "-c", "max_connections=150"]
+        server += ["-c", "listen_addresses=", "-c", f"fsync={'on' if self._fsync else 'off'}"]
+        server += ["-c", "max_connections=150"]
         deadline = time.monotonic() + PATIENCE
         while True:
             self._process = subprocess.Popen(
@@ -117,6 +121,15 @@ class Postgres:
         )
 
 
+def postgres_programs() -> Path | None:
+    """Return the directory of the newest PostgreSQL's programs."""
+    on_path = shutil.which("initdb")
+    if on_path:
+        return Path(on_path).resolve().parent
+    debian = Path("/usr/lib/postgresql").glob("*/bin/initdb")
+    return max((path.parent for path in debian), key=lambda bin: int(bin.parent.name), default=None)
+
+
 @contextmanager
 def postgres_folder() -> Iterator[tuple[Path, Path, str]]:
     """Give a folder for a server, its programs, and who runs it; skip where there are none."""
@@ -124,6 +137,8 @@ def postgres_folder() -> Iterator[tuple[Path, Path, str]]:
     if programs is None:
         pytest.skip("PostgreSQL is not installed: no initdb on PATH or in /usr/lib/postgresql")
     user = "postgres" if os.geteuid() == 0 else pwd.getpwuid(os.geteuid()).pw_name
+    if user not in {entry.pw_name for entry in pwd.getpwall()}:
+        pytest.skip("PostgreSQL refuses to run as root, and there is no user postgres")
     # Not tmp_path: a socket's path may have 107 bytes, and user postgres must be able to enter.
     with TemporaryDirectory(prefix="assay-torture-") as folder:
         shutil.chown(folder, user=user)
@@ -131,10 +146,10 @@ def postgres_folder() -> Iterator[tuple[Path, Path, str]]:
 
 
 @contextmanager
-def running_postgres() -> Iterator[Postgres]:
+def running_postgres(*, fsync: bool = True) -> Iterator[Postgres]:
     """Give a server that runs."""
     with postgres_folder() as where:
-        server = Postgres(*where)
+        server = Postgres(*where, fsync=fsync)
         server.make()
         server.start()
         try:

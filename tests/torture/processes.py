@@ -15,6 +15,8 @@ from pathlib import Path
 from socket import create_connection, create_server
 from typing import Any
 
+from tests.web.serving import add_token
+
 FORKS = get_context("forkserver")
 FORKS.set_forkserver_preload(
     [
@@ -43,10 +45,13 @@ def kill(process: BaseProcess) -> None:
 class Served:
     """The command ``assay serve``, in a process that can be killed and started again."""
 
+    name = "spam"
+
     def __init__(self, storage: str, log: Path, *words: str) -> None:
         with create_server(("127.0.0.1", 0)) as probe:
             self.port = int(probe.getsockname()[1])
-        self.words = ["serve", "spam", "--storage", storage, "--port", str(self.port), *words]
+        self.storage, self.url = storage, f"http://127.0.0.1:{self.port}"
+        self.words = ["serve", self.name, "--storage", storage, "--port", str(self.port), *words]
         self._log = log
 
     def start(self, *, busy_seconds: float | None = None) -> None:
@@ -66,6 +71,10 @@ class Served:
                 time.sleep(0.005)
             else:
                 return
+
+    def token(self, who: str, role: str) -> str:
+        """Return a new token for somebody."""
+        return add_token(self.storage, role, who)
 
     def kill(self) -> None:
         """End it as ``kill -9`` does."""

@@ -280,23 +280,6 @@ def test_clock_moved_by_a_day_under_sqlite(tmp_path: Path) -> None:
     report("clock moved by a day, forward and back, under SQLite: nothing lost, nobody waits")
 
 
-@pytest.mark.skipif(not FULL, reason="takes a PostgreSQL of its own: with make torture")
-def test_clock_moved_by_a_day_under_postgresql(tmp_path: Path) -> None:
-    library = faketime()
-    with postgres_folder() as where, clock_in(where[0]) as (offset, lies):
-        server = Postgres(*where)
-        server.make()
-        server.start(**lies, LD_PRELOAD=library)
-        try:
-            storage = server.database("moved")
-            make_campaign(storage, items=ITEMS)
-            with serving(storage, tmp_path) as (served,):
-                check_moved_clock(storage, served.port, offset.write_text, tmp_path)
-        finally:
-            server.stop()
-    report("clock moved by a day, forward and back, under PostgreSQL: nothing lost, nobody waits")
-
-
 def test_clock_of_a_database_moved_by_a_day_under_postgresql(
     postgres: Postgres, tmp_path: Path
 ) -> None:

@@ -1,6 +1,5 @@
 """What goes wrong in a rebase: the campaign is the old or the new one, whole, with all labels."""
 
-import os
 import shutil
 import sqlite3
 import time
@@ -20,7 +19,6 @@ from tests.torture.campaigns import make_campaign, truth
 from tests.torture.conftest import Database
 from tests.torture.processes import PATIENCE, begin
 from tests.torture.sizes import FULL, report, sized
-from tests.torture.test_faults import fill, postgres_on_small_disk, small_disk
 from tests.torture.workers import be_killed, rebase
 
 ITEMS = sized(400, 1_000)
@@ -106,41 +104,6 @@ def test_sqlite_may_not_grow_during_a_rebase(tmp_path: Path) -> None:
     estimate = assay.load_campaign("spam", storage=storage).estimate()
     assert estimate == rebase(peaceful, ITEMS).estimate()
     report(f"SQLite may not grow during a rebase: refused {failed} times, told, nothing lost")
-
-
-@contextmanager
-def bytes_left(disk: Path, bytes_: int) -> Iterator[None]:
-    """Fill a disk but for so many bytes."""
-    ballast = fill(disk)
-    os.truncate(ballast, max(0, ballast.stat().st_size - bytes_))
-    try:
-        yield
-    finally:
-        ballast.unlink()
-
-
-@pytest.mark.skipif(not FULL, reason="fills disks again and again: with make torture")
-def test_disk_full_during_a_rebase_under_sqlite(tmp_path: Path) -> None:
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    with small_disk(disk, 16):
-        storage = f"sqlite:///{disk / 'labels.db'}"
-        labelled(storage).desk.store.close()
-        failed = rebase_until_there_is_room(
-            storage, lambda bytes_: bytes_left(disk, bytes_), 4 * PAGE
-        )
-    report(f"disk full during a rebase, SQLite: {failed} times, told, nothing lost")
-
-
-@pytest.mark.skipif(not FULL, reason="takes a PostgreSQL of its own: with make torture")
-def test_disk_full_during_a_rebase_under_postgresql() -> None:
-    with postgres_on_small_disk() as (server, disk):
-        storage = server.database("full")
-        labelled(storage).desk.store.close()
-        failed = rebase_until_there_is_room(
-            storage, lambda bytes_: bytes_left(disk, bytes_), 16 * PAGE
-        )
-    report(f"disk full during a rebase, PostgreSQL: {failed} times, told, nothing lost")
 
 
 class HalfError(AssertionError):

@@ -1,6 +1,6 @@
 """The page of a small campaign: in this process for most tests, and really served for some."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from assay import Campaign
 from assay.storage import open_store
 from assay.web import Options
 from assay.web.serve import ROUTES, make_app
-from tests.web.serving import Serve, Served, add_token, make_campaign, serving
+from tests.web.serving import add_token, make_campaign
 
 ADDRESS = "http://127.0.0.1"
 
@@ -94,19 +94,6 @@ def web(make_web: Callable[..., Web]) -> Web:
 def client(web: Web) -> Callable[..., TestClient]:
     """Programs with the token of a role, or with none."""
     return web.client
-
-
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Serve campaigns in processes of their own."""
-    with serving(tmp_path) as start:
-        yield start
-
-
-@pytest.fixture
-def served(serve: Serve) -> Served:
-    """The campaign `spam`, served in a process of its own."""
-    return serve()
 
 
 def revoke(url: str, who: str | None = None, name: str = "spam") -> None:

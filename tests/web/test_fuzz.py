@@ -12,10 +12,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-import schemathesis
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
-from schemathesis import GenerationMode
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
@@ -229,59 +227,3 @@ def call(web: Web, sent: Sent) -> int:
     assert b"content-security-policy" in dict(answers[0]["headers"])
     status: int = answers[0]["status"]
     return status
-
-
-def described() -> dict[str, Any]:
-    """Return the routes as an OpenAPI document."""
-    text = {"type": "string"}
-    answer = {"type": "string", "enum": list(WORDS)}
-    submit = {
-        "type": "object",
-        "required": ["key", "item", "answer"],
-        "properties": {"key": text, "item": text, "answer": answer, "comment": text},
-    }
-    schemas = {
-        "/api/review": {
-            "type": "object",
-            "properties": {
-                "submits": {"type": "array", "items": submit},
-                "want": {"type": "integer", "minimum": 0, "maximum": 20},
-            },
-        },
-        "/api/ruling": submit,
-        "/login": {"type": "object", "required": ["token"], "properties": {"token": text}},
-    }
-    paths: dict[str, Any] = {}
-    for route in ROUTES:
-        if not isinstance(route, Route):
-            continue
-        for method in route.methods or ():
-            operation: dict[str, Any] = {
-                "parameters": [
-                    {"name": name, "in": "query", "schema": text} for name in ("format", "reviewer")
-                ],
-                "responses": {"200": {"description": "well"}},
-            }
-            if method == "POST":
-                content = {"application/json": {"schema": schemas.get(route.path, {})}}
-                operation["requestBody"] = {"content": content}
-            paths.setdefault(route.path, {})[method.lower()] = operation
-    return {"openapi": "3.0.3", "info": {"title": "Assay", "version": "1"}, "paths": paths}
-
-
-SCHEMA = schemathesis.openapi.from_dict(described())
-OPERATIONS = [
-    SCHEMA[path][method.upper()].as_strategy(generation_mode=mode)
-    for path, methods in described()["paths"].items()
-    for method in methods
-    for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE)
-]
-
-
-@settings(max_examples=25 * TIMES)
-@given(st.data())
-def test_requests_by_schemathesis(web: Web, data: st.DataObject) -> None:
-    case = data.draw(st.sampled_from(OPERATIONS).flatmap(lambda strategy: strategy))
-    sent = case.as_transport_kwargs(base_url="http://127.0.0.1")
-    wanted = {name: sent[name] for name in ("method", "url", "params", "json") if name in sent}
-    assert web.client("owner").request(**wanted).status_code < 500

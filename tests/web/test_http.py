@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
+from threading import Event
 
 import pytest
 from starlette.requests import Request
@@ -17,7 +18,7 @@ from assay.web.auth import needs
 from assay.web.queue import Counter
 from assay.web.serve import ROUTES
 from tests.web.conftest import Web
-from tests.web.serving import run_apart
+from tests.web.serving import PATIENCE, run_apart
 
 
 def test_one_at_a_time_in_order(web: Web) -> None:
@@ -44,9 +45,16 @@ def test_one_at_a_time_in_order(web: Web) -> None:
     counter.close()
 
 
+LOOKING, GO_ON = Event(), Event()
+
+
 @needs("reviewer")
 async def look_long(request: Request) -> Response:
-    await request.app.state.counter.call(lambda _campaign: time.sleep(1))
+    def look(_campaign: Campaign) -> bool:
+        LOOKING.set()
+        return GO_ON.wait(PATIENCE)
+
+    await request.app.state.counter.call(look)
     return PlainTextResponse("looked")
 
 
@@ -55,9 +63,10 @@ def test_logging_in_does_not_wait_for_the_campaign(make_web: Callable[..., Web])
     web = make_web(routes=(*ROUTES, Route("/long", look_long)))
     with ThreadPoolExecutor(1) as other:
         long = other.submit(web.client("owner").get, "/long")
-        time.sleep(0.3)
+        assert LOOKING.wait(PATIENCE)
         assert web.client("reviewer").get("/").status_code == 303
         assert not long.done()
+        GO_ON.set()
         assert long.result().status_code == 200
 
 

@@ -64,20 +64,6 @@ def test_trying_both_answers_tells_what_one_of_them_does(
     assert web.campaign.done is not ends
 
 
-def test_what_is_refused_is_equal_whichever_answer_was_given(
-    make_web: Callable[..., Web], tmp_path_factory: pytest.TempPathFactory
-) -> None:
-    told = []
-    for first, second in (("yes", "no"), ("no", "yes")):
-        web = make_web(storage=f"sqlite:///{tmp_path_factory.mktemp('x') / 'a.db'}", **DECIDES)
-        reviewer = web.client("reviewer")
-        last = to_the_last(reviewer)
-        turn(reviewer, last, first)
-        told.append([turn(reviewer, last, word)["receipts"] for word in ("withdrawn", second)])
-    assert told[0] == told[1]
-    assert "the owner can change your answer" in told[0][0][0]["message"]
-
-
 def test_answers_of_an_open_round_are_changed_and_taken_back(make_web: Callable[..., Web]) -> None:
     web = make_web(**DECIDES)
     reviewer = web.client("reviewer")

@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from scipy.stats import binomtest
 from starlette.testclient import TestClient
 
 import assay
 from assay import Campaign
 from assay.core.answers import Answer
 from assay.labelling import history_in, reviewers_in
-from assay.results import Shown, StratumRow, Table
+from assay.results import Shown, Table
 from assay.results.progress import HistoryPoint, Pace
 from assay.storage import Label
 from assay.web import Options
@@ -104,26 +103,11 @@ def test_the_numbers_are_the_campaigns(team: Web) -> None:
     assert shown.texts["begun"] == str(len(begun)) != "0"
     assert shown.texts["agreement"].lower() == f"{campaign.agreement()}.".lower()
     assert "at 95% confidence" in shown.words
-    assert shown.tables["Labels by stratum"][1:] == [
-        stratum_cells(row) for row in campaign.strata()
-    ]
     reviewers = [
         list(map(str, list(vars(row).values())[:-1]))
         for row in reviewers_in(campaign.desk.current())
     ]
     assert [row[:-1] for row in shown.tables["reviewers stacked"][1:-1]] == reviewers
-
-
-def stratum_cells(row: StratumRow) -> list[str]:
-    share, ends = "–", "–"
-    if row.labels:
-        share = f"{row.positives / row.labels:.3f}"
-        exact = binomtest(row.positives, row.labels).proportion_ci(0.95, "wilson")
-        least, most = row.positives, row.size - row.labels + row.positives
-        low, high = max(exact.low, least / row.size), min(exact.high, most / row.size)
-        ends = f"[{low:.3f}, {high:.3f}]"
-    counts = [str(n) for n in (row.size, row.labels, row.positives)]
-    return [row.stratum, *counts, share, "", ends, str(row.cannot_judge)]
 
 
 def test_the_picture_is_also_a_table(team: Web) -> None:

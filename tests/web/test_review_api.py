@@ -7,7 +7,6 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from starlette.routing import Route
 from starlette.testclient import TestClient
@@ -242,53 +241,3 @@ def test_a_page_that_shows_what_the_classifier_said_is_noticed(
     assert OTHER in hints(web, str(reviewers_in(web.campaign.desk.current())))
     assert any(hint.startswith("0.") for hint in hints(web, f"{web.campaign.estimate().value:.9f}"))
     assert hints(web, web.campaign.strata()[0].stratum)
-
-
-SEEDS = range(6)
-ALARM = 1e-3  # the probability that a blind order is taken for one that tells something
-
-
-def order_shown(make_web: MakeWeb, seed: int, tmp_path: Any) -> list[float]:
-    """Return the scores of the first items, in the order in which a reviewer sees them."""
-    storage = f"sqlite:///{tmp_path / f'{seed}.db'}"
-    web = make_web(storage=storage, **planted(seed=seed))
-    scores = planted()["predictions"]["p"]
-    client = web.client("reviewer")
-    seen: list[str] = []
-    for _ in range(5):
-        items = turn(client, *[(item, item, "yes") for item in seen[-4:]], want=4)["items"]
-        seen += [item["id"] for item in items]
-    assert len(set(seen)) == 20
-    return [scores[int(item[1:])] for item in seen]
-
-
-def chance(orders: list[list[float]]) -> float:
-    """Return how often random orders of the same items tell as much about their scores.
-
-    What an order tells: how near neighbours are to each other, and how far scores rise or fall
-    with the place. Each is a permutation test [1]_ over all orders at once, so a blind order gets
-    a chance below `ALARM` with a probability of at most 2 * `ALARM`.
-
-    .. [1] Fisher, *The Design of Experiments*, 1935, section 21.
-    """
-    rng = np.random.default_rng(0)
-    ranks = np.argsort(np.argsort(np.array(orders), axis=1), axis=1).astype(float)
-    centred = np.arange(ranks.shape[1]) - (ranks.shape[1] - 1) / 2
-
-    def told(each: Any) -> tuple[float, float]:
-        return -np.abs(np.diff(each, axis=1)).mean(), float(np.abs(each @ centred).mean())
-
-    now = told(ranks)
-    drawn = np.array([told(rng.permuted(ranks, axis=1)) for _ in range(2000)])
-    return float(min((1 + (drawn[:, k] >= now[k]).sum()) / 2001 for k in range(2)))
-
-
-def test_the_order_tells_nothing_about_the_strata(make_web: MakeWeb, tmp_path: Any) -> None:
-    orders = [order_shown(make_web, seed, tmp_path) for seed in SEEDS]
-    assert chance(orders) > ALARM
-    # Dealt stratum by stratum, it would.
-    by_stratum = [sorted(order, key=lambda score: int(score * 10)) for order in orders]
-    assert chance(by_stratum) < ALARM
-    # And so would an order in which only the first places are not mixed.
-    half = [[*sorted(order[:10]), *order[10:]] for order in orders]
-    assert chance(half) < ALARM

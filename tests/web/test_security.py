@@ -1,8 +1,6 @@
-"""What must never happen: other names for the server, texts in logs, SQL from strings, fetching."""
+"""What must never happen: other names for the server, texts in logs, templates that trust."""
 
-import ast
 import logging
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +9,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-import assay.storage
 import assay.web
 from assay.errors import StorageError
 from assay.web import Options
@@ -107,61 +104,8 @@ def test_only_an_owner_hears_what_the_storage_is_called(make_web: MakeWeb) -> No
     assert told.json()["hint"] == "try again in a moment"
 
 
-UNSAFE = {"requests", "urllib.request", "urllib3", "httpx", "httpx2", "aiohttp", "http.client"}
-UNSAFE |= {"markupsafe.Markup", "sqlalchemy.text", "sqlalchemy.literal_column", "subprocess"}
-STATEMENT = re.compile(r"\s*(SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|PRAGMA|SET|WITH)\b")
-
-
-def unsafe(source: str) -> list[str]:
-    """Return what fetches, renders unescaped, or makes SQL of strings."""
-    found = []
-    for node in ast.walk(ast.parse(source)):
-        match node:
-            case ast.Import(names=names):
-                found += [each.name for each in names if each.name in UNSAFE]
-            case ast.ImportFrom(module=module, names=names):
-                imported = [f"{module}", *(f"{module}.{each.name}" for each in names)]
-                found += [name for name in imported if name in UNSAFE]
-            case ast.Call(func=ast.Attribute(attr=called), args=[made, *_]) if is_made(made):
-                found += [called] if called in ("execute", "exec_driver_sql", "text") else []
-            case ast.JoinedStr(values=[first, *_]) | ast.BinOp(left=first):
-                found += ["SQL"] if STATEMENT.match(str(getattr(first, "value", ""))) else []
-    return found
-
-
-def is_made(node: ast.expr) -> bool:
-    """Tell whether a text is put together of others."""
-    formatted = isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".format")
-    return formatted or isinstance(node, ast.JoinedStr | ast.BinOp)
-
-
-@pytest.mark.parametrize(
-    ("source", "wrong"),
-    [
-        ("import urllib.request", 1),
-        ("from urllib import request", 1),
-        ("import httpx2", 1),
-        ("connection.execute(sa.text(f'{x}'))", 1),
-        ("connection.execute(sa.text('{}'.format(x)))", 1),
-        ("connection.exec_driver_sql(x + y)", 1),
-        ("query = f'SELECT {x}'", 1),
-        ("query = 'DELETE FROM item WHERE id = %s' % x", 1),
-        ("from markupsafe import Markup", 1),
-        ("connection.exec_driver_sql('BEGIN')", 0),
-        ("connection.execute(sa.select(table).where(table.c.x == x))", 0),
-    ],
-)
-def test_the_search_finds_what_it_should(source: str, wrong: int) -> None:
-    assert len(unsafe(source)) == wrong
-
-
-def test_no_sql_of_strings_and_nothing_fetched() -> None:
-    folders = [Path(str(package.__file__)).parent for package in (assay.web, assay.storage)]
-    files = [file for folder in folders for file in folder.rglob("*.py")]
-    assert {"store.py", "owner.py"} <= {file.name for file in files}
-    for file in files:
-        assert unsafe(file.read_text()) == [], file
-    templates = list((folders[0] / "templates").glob("*.html"))
+def test_no_template_trusts_a_text() -> None:
+    templates = list((Path(str(assay.web.__file__)).parent / "templates").glob("*.html"))
     assert len(templates) >= 4
     for template in templates:
         text = template.read_text()

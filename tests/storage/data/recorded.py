@@ -1,6 +1,6 @@
 """What the storages beside this file say of themselves.
 
-`schema_5.db` was made by `make_schema_5.py` when schema 5 was new, the others by versions with an
+`schema_5.db` was made when schema 5 was new, the others by versions with an
 older schema, and upgraded to 5 by the last Assay that could.
 """
 
