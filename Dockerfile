@@ -7,8 +7,9 @@ COPY src src
 RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels .
 
 FROM python:3.13-slim
+COPY constraints.txt /
 RUN --mount=type=bind,from=wheel,source=/wheels,target=/wheels \
-    pip install --no-cache-dir --find-links /wheels "assay-eval[web,postgres]"
+    pip install --no-cache-dir --find-links /wheels -c /constraints.txt "assay-eval[web,postgres]"
 RUN useradd --create-home --uid 1000 assay && install -d -o assay -g assay /data /config
 USER assay
 WORKDIR /data

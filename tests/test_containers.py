@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from packaging.requirements import Requirement
 
 from assay.errors import NAME
 from tests.docs.test_docs import unknown
@@ -42,10 +43,21 @@ def test_the_image_installs_this_package_with_extras_that_there_are() -> None:
     assert user != "root"
 
 
+def test_the_image_installs_versions_that_the_package_allows() -> None:
+    assert any("-c /constraints.txt" in step for step in steps("RUN"))
+    lines = (ROOT / "constraints.txt").read_text().splitlines()[1:]
+    pinned = dict(line.split("==") for line in lines)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    needed = map(Requirement, [*project["dependencies"], *extras["web"], *extras["postgres"]])
+    for each in needed:
+        assert pinned[each.name.lower()] in each.specifier
+
+
 def test_what_the_image_copies_is_there_and_not_ignored() -> None:
     named = [name for step in steps("COPY") for name in shlex.split(step)[:-1]]
     ignored = (ROOT / ".dockerignore").read_text().splitlines()
-    assert set(named) == {"pyproject.toml", "README.md", "LICENSE", "src"}
+    assert set(named) == {"pyproject.toml", "README.md", "LICENSE", "src", "constraints.txt"}
     assert all((ROOT / name).exists() and f"!{name}" in ignored for name in named)
 
 

@@ -116,7 +116,7 @@ def test_what_is_wrong_is_no_worse_classifier(path: Path, tmp_path: Path) -> Non
 def test_texts_of_a_pull_request_are_never_part_of_a_script() -> None:
     assert all("${{" not in step["run"] for step in (INSTALL, FOLLOW))
     assert INSTALL["run"].endswith('"$PACKAGE"')
-    assert ACTION["inputs"]["package"]["default"] == "assay-eval[postgres]"
+    assert ACTION["inputs"]["package"]["default"] == f"assay-eval[postgres]=={assay.__version__}"
     for line in FOLLOW["run"].splitlines():
         for command in re.findall(r"\b(assay (?:follow|status) [^|>)]*)", line):
             words = [word for word in shlex.split(command) if not word.startswith("$")]
