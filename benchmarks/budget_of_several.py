@@ -18,8 +18,9 @@ import numpy as np
 
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.core.joint import Joint, View
+from assay.core.joint import Joint
 from assay.core.joint_allocation import compromise_allocation
+from assay.core.parts import View
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import parse_targets
 from assay.core.types import Floats

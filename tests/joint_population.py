@@ -7,9 +7,11 @@ import numpy as np
 
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.core.joint import Joint, JointLook, Parts
+from assay.core.joint import Joint
 from assay.core.metrics import METRICS
-from assay.core.state import State
+from assay.core.parts import Parts
+from assay.core.procedures import Wanted
+from assay.core.state import JointLook, State
 from assay.core.stopping import Reason
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
@@ -97,8 +99,13 @@ def every_target(names: Iterable[str]) -> list[str]:
     return ["prevalence", *alone, *pairs]
 
 
+def planned(joint: Joint, state: State, now: JointLook, asked: int) -> Ints:
+    """Return the cards of the next round; nothing of its plan is random."""
+    return joint.plan(state, Wanted(asked, np.random.default_rng(0), lambda: now))
+
+
 def step(joint: Joint, state: State, *, asked: int) -> tuple[JointLook, Ints]:
     """Look, then plan; evaluations that are over get no more cards."""
     now = joint.look(state)
     goes_on = now.reason == Reason.GO_ON
-    return now, np.where(goes_on[..., None], joint.plan(state, now, asked=asked), 0)
+    return now, np.where(goes_on[..., None], planned(joint, state, now, asked), 0)

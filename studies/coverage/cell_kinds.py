@@ -16,7 +16,8 @@ from assay.core.design import Design, fitted
 from assay.core.engine import look
 from assay.core.forms import Metric
 from assay.core.goal import Goal
-from assay.core.joint import Joint, Parts
+from assay.core.joint import Joint
+from assay.core.parts import Parts
 from assay.core.standing import ends_at_worst
 from assay.core.state import State
 from assay.core.stratify import cell_strata

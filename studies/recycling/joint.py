@@ -9,8 +9,8 @@ from assay.core.design import Design
 from assay.core.forecast import labels_needed
 from assay.core.goal import Goal
 from assay.core.joint import Joint as Evaluation
-from assay.core.joint import Parts
 from assay.core.joint_allocation import joint_allocation
+from assay.core.parts import Parts
 from assay.core.state import State
 from assay.core.targets import Target
 from assay.core.types import Floats, Ints

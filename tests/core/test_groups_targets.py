@@ -8,8 +8,8 @@ import pytest
 
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.core.joint import Parts
 from assay.core.metrics import METRICS
+from assay.core.parts import Parts
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import Groups, Target, parse_targets

@@ -12,15 +12,16 @@ from assay.core.design import Design
 from assay.core.engine import explored_shares, look
 from assay.core.estimate import estimate
 from assay.core.goal import Goal
-from assay.core.joint import Joint, JointLook, Parts
-from assay.core.state import State
+from assay.core.joint import Joint
+from assay.core.parts import Parts
+from assay.core.state import JointLook, State
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.targets import parse_targets
 from assay.core.types import Floats, Ints
 from assay.core.views import views_of
 from assay.errors import DesignError
-from tests.joint_population import Made, make, step
+from tests.joint_population import Made, make, planned, step
 
 METRICS = ["precision:a", "recall:b", "accuracy:a - accuracy:c"]
 MADE = make(3, size=3000, classifiers=3, heaps=5)
@@ -155,7 +156,7 @@ def test_one_target_gets_what_exploration_asks_for() -> None:
     state = answer(made, joint.begin(), np.full(4, 20), np.random.default_rng(3))
     state = replace(state, rounds=2)
     now = joint.look(state)
-    cards = joint.plan(state, now, asked=10**6)
+    cards = planned(joint, state, now, 10**6)
     total = state.dealt + cards
     (view,) = joint.views
     shares = explored_shares(state.tallies, view.metric)
@@ -176,7 +177,7 @@ def test_a_stratum_of_which_a_quarter_counts_gets_twice_the_cards_and_not_four_t
     parts = Parts(np.array([0, 0, 1]), np.array([1, 0, 1]), np.array([5000.0, 15000.0, 5000.0]))
     state = at(parts, n=[20, 60, 20], x=[10, 30, 10])
     joint = joint_over(parts, {"precision:a": 0.01})
-    cards = joint.plan(state, joint.look(state), asked=10**6)
+    cards = planned(joint, state, joint.look(state), 10**6)
     total = state.dealt + cards
     assert total[0] / total[1] == pytest.approx(2, rel=0.01)
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from assay.core.goal import Goal
-from assay.core.joint import Parts, View
 from assay.core.metrics import METRICS
+from assay.core.parts import Parts, View
 from assay.core.targets import parse_targets
 from assay.core.types import Floats
 from assay.core.views import views_of

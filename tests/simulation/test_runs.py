@@ -10,8 +10,9 @@ from scipy.special import ndtri
 from assay.core.design import Design
 from assay.core.forms import ratio
 from assay.core.goal import Goal
-from assay.core.joint import Joint, Parts
+from assay.core.joint import Joint
 from assay.core.joint_allocation import joint_allocation
+from assay.core.parts import Parts
 from assay.core.state import State
 from assay.core.stopping import Reason
 from assay.core.targets import parse_targets

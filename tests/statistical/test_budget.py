@@ -18,8 +18,9 @@ from assay.core import allocation as allocate
 from assay.core.design import Design
 from assay.core.engine import explored_shares
 from assay.core.goal import Goal
-from assay.core.joint import Joint, JointLook
+from assay.core.joint import Joint
 from assay.core.joint_allocation import joint_allocation
+from assay.core.procedures import Wanted
 from assay.core.state import State
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import Target, parse_targets
@@ -32,7 +33,8 @@ MOST = 1.05
 class Before(Joint):
     """The rule that was: labels for ±0.01, far beyond the budget, and each round made whole."""
 
-    def plan(self, state: State, now: JointLook, *, asked: int) -> Ints:
+    def plan(self, state: State, wanted: Wanted) -> Ints:
+        now, asked = wanted.look(), wanted.cards
         sizes = self.parts.strata_sizes
         spread = np.zeros((*state.streak.shape, len(self.views), sizes.size))
         bound = np.zeros(spread.shape[:-1])
@@ -43,10 +45,10 @@ class Before(Joint):
             least = (spread[..., t, :] / sizes).sum(axis=-1)
             reach = np.maximum(each.half_width, 1.05 * 0.01)
             bound[..., t] = least + np.maximum(so_far - least, 1e-9) * (0.01 / reach) ** 2
-        wanted = joint_allocation(spread, bound, state.dealt, sizes).n - state.dealt
+        aim = joint_allocation(spread, bound, state.dealt, sizes).n - state.dealt
         unseen = np.minimum(state.room, 1.0) * (state.dealt == 0)
         first = allocate.round_to_total(unseen, np.minimum(asked, unseen.sum(axis=-1)), unseen)
-        behind = np.maximum(wanted - first, 0.0)
+        behind = np.maximum(aim - first, 0.0)
         rest = allocate.round_to_total(behind, asked - first.sum(axis=-1), state.room - first)
         return np.asarray(first + rest)
 

@@ -20,18 +20,10 @@ import numpy as np
 from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.core.joint import JointLook
-from assay.core.procedures import (
-    Answered,
-    Procedure,
-    Several,
-    Single,
-    ThresholdSearch,
-    Wanted,
-)
+from assay.core.procedures import Answered, Procedure, Single, Wanted
 from assay.core.ranking import tops_of
 from assay.core.standing import Standing
-from assay.core.state import State
+from assay.core.state import JointLook, State
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.stratify import joint_of, parts_of
@@ -163,8 +155,8 @@ class Evaluation:
 
     def fold(self, before: State, after: State, kinds: Ints, first: Ints) -> State:
         """Return the state after a round, with the bets on its cards settled, if there are any."""
-        budget = self._in_draws(before.dealt, None, before.elsewhere)
-        return self._does.fold(Answered(self._at(before), before, after, kinds, first, budget))
+        does = self._does.with_budget(self._in_draws(before.dealt, None, before.elsewhere))
+        return does.fold(Answered(self._at(before), before, after, kinds, first))
 
     def decide(self, state: State) -> Decision:
         """Look at a complete round, and decide whether to stop."""
@@ -176,10 +168,9 @@ class Evaluation:
         """Return the number of cards of each stratum in the next round."""
         there = self._at(state)
         dealt = None if state.once is None else state.once.dealt
-        budget = self._in_draws(state.dealt, dealt, state.elsewhere)
+        does = self._does.with_budget(self._in_draws(state.dealt, dealt, state.elsewhere))
         draws = ceil(asked / self._share_of_new(there))
-        wanted = Wanted(draws, budget, rng, lambda: self._look(state))
-        return self._does.plan(there, wanted)
+        return does.plan(there, Wanted(draws, rng, lambda: self._look(state)))
 
     def threshold(self, state: State) -> "tuple[ThresholdRun, ThresholdLook] | None":
         """Certified and supported thresholds, if the question is for one."""
@@ -240,7 +231,7 @@ class Evaluation:
         return self._looks[key]
 
     def _looked(self, state: State) -> JointLook:
-        return self._does.look(self._at(state), self._budget_now(state))
+        return self._does.with_budget(self._budget_now(state)).look(self._at(state))
 
     def _key(self, state: State) -> _Key | None:
         """Everything that a look depends on; None if that is too much to compare."""
@@ -325,12 +316,16 @@ def procedure_of(
     if design.replacement:  # no stratum is ever fully known
         views = [replace(view, items=None) for view in views]
     if joint is not None:
-        return Several(views, parts.size, joint)
+        return joint if views is joint.views else replace(joint, views=views)
     if goal.question is None:
         return Single(views, parts.size, design, goal, strata.weighted)
     from assay.core.thresholds import ThresholdRun  # takes long to load, and few need it
 
-    run = ThresholdRun(
-        goal.question, parts.size, confidence=goal.confidence, budget=goal.budget, gain=goal.gain
+    return ThresholdRun(
+        goal.question,
+        parts.size,
+        confidence=goal.confidence,
+        budget=goal.budget,
+        gain=goal.gain,
+        views=views,
     )
-    return ThresholdSearch(views, parts.size, run)

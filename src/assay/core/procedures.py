@@ -2,14 +2,15 @@
 
 One metric follows its design, several targets share the fewest labels, and the search for a
 threshold climbs a ladder of thresholds. The caller knows none of this: it looks, plans a round, has
-it answered, and folds the answers in. The budget is an argument of each call: if items have weights
-it is in draws, and differs between a look and a plan.
+it answered, and folds the answers in. If items have weights, the budget is in draws, and differs
+between a look and a plan: `with_budget`.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, cast
+from copy import copy
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Self, cast
 
 import numpy as np
 
@@ -18,8 +19,8 @@ from assay.core.engine import begin, cannot_stop, fold, follows_request, look, p
 from assay.core.forecast import least_variance
 from assay.core.forms import Ratio
 from assay.core.goal import Goal
-from assay.core.joint import Joint, JointLook, Seen, View
-from assay.core.state import Look, State
+from assay.core.parts import Seen, View
+from assay.core.state import JointLook, Look, State
 from assay.core.stopping import Reason
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
@@ -33,7 +34,6 @@ class Wanted:
     """Request for the next round."""
 
     cards: int
-    budget: int | None
     rng: np.random.Generator
     look: Callable[[], JointLook]  # at the preceding state; lazy, as it may take long
 
@@ -62,39 +62,39 @@ class Answered:
     after: State
     kinds: Ints  # by the current answers
     first: Ints  # by the first answers
-    budget: int | None
 
 
-@dataclass(frozen=True, eq=False)
 class Procedure(ABC):
-    """The steps of an evaluation; `views` are its targets' views of the labels."""
+    """The steps of an evaluation."""
 
-    views: Sequence[View]
+    views: Sequence[View]  # the targets' views of the labels
     sizes: Floats  # (C,): the items of each part, or their weights
+    budget: int | None  # maximum number of labels
 
     reads_cards: ClassVar[bool] = False  # whether it needs every card of a round
     # Whether a simulation also plans the next round of finished evaluations: otherwise random plans
     # would differ, and simulated numbers would depend on more than the seed.
     plans_ended: ClassVar[bool] = True
 
-    @property
-    @abstractmethod
-    def budget(self) -> int | None:
-        """Maximum number of labels."""
+    def with_budget(self, budget: int | None) -> Self:
+        """Return the same procedure with another budget."""
+        if budget == self.budget:
+            return self
+        other = copy(self)
+        object.__setattr__(other, "budget", budget)
+        return other
 
     @abstractmethod
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round; `shape` for parallel evaluations."""
 
-    def decide(
-        self, state: State, budget: int | None, middle: Floats, *, every: bool = False
-    ) -> Decided:
+    def decide(self, state: State, middle: Floats, *, every: bool = False) -> Decided:
         """Decide which of many evaluations are over; looks without effect may be skipped.
 
         `middle`: as in the last decision; `every`: whether to look at all.
         """
         del every
-        now = self.look(state, budget)
+        now = self.look(state)
         seen = np.ones(state.streak.shape, dtype=np.bool_)
         return Decided(now.reason, self.streak(state, now), seen, now.looks, middle)
 
@@ -104,7 +104,7 @@ class Procedure(ABC):
         return np.stack(own, axis=-1)
 
     @abstractmethod
-    def look(self, state: State, budget: int | None) -> JointLook:
+    def look(self, state: State) -> JointLook:
         """Estimate every target, and decide whether to stop."""
 
     @abstractmethod
@@ -149,36 +149,41 @@ class Procedure(ABC):
 class Single(Procedure):
     """One metric, by its design."""
 
+    views: Sequence[View]
+    sizes: Floats
     design: Design
     goal: Goal
     weighted: bool = False  # whether items have weights
+    budget: int | None = field(init=False)
 
-    @property
-    def budget(self) -> int | None:
-        """Maximum number of labels."""
-        return self.goal.budget
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "budget", self.goal.budget)
+
+    def with_budget(self, budget: int | None) -> Self:
+        """Return the same procedure with another budget."""
+        if budget == self.budget:
+            return self
+        return replace(self, goal=replace(self.goal, budget=budget))
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round; `shape` for parallel evaluations."""
         sizes = np.broadcast_to(self.sizes, (*shape, self.sizes.size))
         return begin(self.design, self.goal, sizes)
 
-    def decide(
-        self, state: State, budget: int | None, middle: Floats, *, every: bool = False
-    ) -> Decided:
+    def decide(self, state: State, middle: Floats, *, every: bool = False) -> Decided:
         """Decide which of many evaluations are over.
 
         Looks that would certainly not stop an evaluation are skipped: they change nothing, and take
         most of the time.
         """
         mine, metric = self.views[0].seen(state)
-        goal, seen = self._with_budget(budget), np.ones(state.streak.shape, dtype=np.bool_)
+        seen = np.ones(state.streak.shape, dtype=np.bool_)
         if not every:
-            seen = ~cannot_stop(self.design, goal, metric, mine, middle)
+            seen = ~cannot_stop(self.design, self.goal, metric, mine, middle)
         reason, streak = np.full_like(state.streak, Reason.GO_ON), np.zeros_like(state.streak)
         if not seen.any():
             return Decided(reason, streak, seen, (), middle)
-        now = look(self.design, goal, metric, mine.take(seen))
+        now = look(self.design, self.goal, metric, mine.take(seen))
         reason[seen], streak[seen] = now.reason, now.streak
         where = middle.copy()
         where[seen] = (now.low + now.high) / 2
@@ -188,20 +193,17 @@ class Single(Procedure):
         """All answers: every one is about the metric."""
         return np.asarray(state.tallies.answers[..., None])
 
-    def look(self, state: State, budget: int | None) -> JointLook:
+    def look(self, state: State) -> JointLook:
         """Estimate the metric, and decide whether to stop."""
         mine, metric = self.views[0].seen(state)
-        now = look(self.design, self._with_budget(budget), metric, mine)
+        now = look(self.design, self.goal, metric, mine)
         return JointLook((now,), now.reason)
 
     def plan(self, state: State, wanted: Wanted) -> Ints:
         """Return the number of cards of each stratum in the next round."""
         mine, metric = self.views[0].seen(state)
-        goal, form = self._with_budget(wanted.budget), cast(Ratio, metric)
-        return plan(self.design, goal, form, mine, rng=wanted.rng, asked=wanted.cards)
-
-    def _with_budget(self, budget: int | None) -> Goal:
-        return self.goal if budget == self.goal.budget else replace(self.goal, budget=budget)
+        form = cast(Ratio, metric)
+        return plan(self.design, self.goal, form, mine, rng=wanted.rng, asked=wanted.cards)
 
     def fold(self, round: Answered) -> State:
         """Return the state after a round, with the bets on its cards settled, if there are any."""
@@ -222,94 +224,3 @@ class Single(Procedure):
     def deals_ahead(self, rounds: int, /) -> bool:
         """Whether the next round depends only on the request, and no bet is on it."""
         return follows_request(self.design, rounds) and not self.design.bets
-
-
-@dataclass(frozen=True, eq=False)
-class Several(Procedure):
-    """Several targets, from one set of labels."""
-
-    joint: Joint
-
-    @property
-    def budget(self) -> int | None:
-        """Maximum number of labels."""
-        return self.joint.budget
-
-    def begin(self, shape: tuple[int, ...] = ()) -> State:
-        """Return the state before the first round; `shape` for parallel evaluations."""
-        return self.joint.begin(shape)
-
-    def look(self, state: State, budget: int | None) -> JointLook:
-        """Estimate every target, and decide whether to stop."""
-        return self.joint.with_budget(budget).look(state)
-
-    def plan(self, state: State, wanted: Wanted) -> Ints:
-        """Return the number of cards of each stratum in the next round."""
-        joint = self.joint.with_budget(wanted.budget)
-        return joint.plan(state, wanted.look(), asked=wanted.cards)
-
-    def seen(self, state: State) -> tuple[Seen, ...]:
-        """Return the state and metric of every target."""
-        return self.joint.seen(state)
-
-    def streak(self, state: State, _: JointLook, /) -> Ints:
-        """Return the unchanged streak: one look decides."""
-        return state.streak
-
-    def deals_ahead(self, _: int, /) -> bool:
-        """Return the true: a round may always be dealt before the last is answered."""
-        return True
-
-    def fewest(self, rate: Floats, sd: Floats) -> float:
-        """Return the fewest labels that serve every target."""
-        return self.joint.fewest(rate, sd)
-
-
-@dataclass(frozen=True, eq=False)
-class ThresholdSearch(Procedure):
-    """The search for a threshold that keeps floors."""
-
-    run: "ThresholdRun"
-
-    reads_cards = True
-    plans_ended = False
-
-    @property
-    def budget(self) -> int | None:
-        """Maximum number of labels."""
-        return self.run.budget
-
-    def begin(self, shape: tuple[int, ...] = ()) -> State:
-        """Return the state before the first round; `shape` for parallel evaluations."""
-        return self.run.begin(shape)
-
-    def decide(
-        self, state: State, budget: int | None, middle: Floats, *, every: bool = False
-    ) -> Decided:
-        """Decide which of many evaluations are over: that alone needs no interval."""
-        del every
-        seen, run = np.ones(state.streak.shape, dtype=np.bool_), self.run.with_budget(budget)
-        return Decided(run.reasons(state), state.streak, seen, (), middle)
-
-    def counted(self, state: State) -> Ints:
-        """Return all answers: every one is about the threshold."""
-        return np.asarray(state.tallies.answers[..., None])
-
-    def look(self, state: State, budget: int | None) -> JointLook:
-        """Look at the first floor's metric, and decide whether to stop."""
-        now, _ = self.run.with_budget(budget).look(state)
-        return JointLook((now,), now.reason)
-
-    def plan(self, state: State, wanted: Wanted) -> Ints:
-        """Return the number of cards of each stratum in the next round."""
-        run = self.run.with_budget(wanted.budget)
-        return run.plan(state, rng=wanted.rng, asked=wanted.cards)
-
-    def fold(self, round: Answered) -> State:
-        """Return the state after a round with the bets on its cards settled."""
-        run, cards = self.run.with_budget(round.budget), (round.kinds, round.first)
-        return run.fold(before=round.before, after=round.after, kinds=cards[0], first=cards[1])
-
-    def threshold(self, state: State, /) -> "tuple[ThresholdRun, ThresholdLook]":
-        """Certified and supported thresholds."""
-        return self.run, self.run.look(state)[1]

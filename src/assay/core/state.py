@@ -163,3 +163,11 @@ class Look:
     def half_width(self) -> Floats:
         """Half the interval's width."""
         return np.asarray((self.high - self.low) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class JointLook:
+    """The look at each target, and whether there is a reason to stop."""
+
+    looks: tuple[Look, ...]
+    reason: Ints

@@ -7,6 +7,7 @@ and reports the certified threshold, or the one that the labels support best.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
@@ -17,8 +18,10 @@ from assay.core.estimate import Moments
 from assay.core.forms import ratio
 from assay.core.goal import ThresholdQuestion
 from assay.core.ladder import Ladder
+from assay.core.parts import View
+from assay.core.procedures import Answered, Decided, Procedure, Wanted
 from assay.core.rungs import Chain, Climb, Rungs
-from assay.core.state import Look, State
+from assay.core.state import JointLook, Look, State
 from assay.core.stopping import reasons
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
@@ -42,8 +45,11 @@ class ThresholdLook:
     power: float  # probability that as many labels again would certify the supported one
 
 
-class ThresholdRun:
-    """A campaign for a threshold, over strata that are cells of the score, lowest first."""
+class ThresholdRun(Procedure):
+    """The search for a threshold, over strata that are cells of the score, lowest first."""
+
+    reads_cards = True
+    plans_ended = False
 
     def __init__(
         self,
@@ -54,7 +60,9 @@ class ThresholdRun:
         budget: int | None,
         # It is settled when no threshold can gain this share more of the wanted metric.
         gain: float,
+        views: Sequence[View] = (),
     ) -> None:
+        self.views, self.sizes = views, sizes
         self._question, self._confidence, self._gain = question, confidence, gain
         self.budget = budget
         descending, alpha = sizes[::-1].copy(), (1 - confidence) / len(question.floors)
@@ -63,12 +71,6 @@ class ThresholdRun:
             pilot = int(min(max(_LEAST_PILOT, _PILOT_SHARE * budget), budget / 2))
         floors = tuple(Rungs(name, floor, descending, alpha) for name, floor in question.floors)
         self.ladder = Ladder(descending, floors, pilot)
-
-    def with_budget(self, budget: int | None) -> "ThresholdRun":
-        """Return the same run with another budget; the pilot is unchanged."""
-        other = object.__new__(type(self))
-        other.__dict__ = {**self.__dict__, "budget": budget}
-        return other
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round."""
@@ -86,12 +88,24 @@ class ThresholdRun:
             horizon *= 2
         return horizon
 
-    def plan(self, state: State, *, rng: np.random.Generator, asked: int) -> Ints:
+    def decide(self, state: State, middle: Floats, *, every: bool = False) -> Decided:
+        """Decide which of many evaluations are over: that alone needs no interval."""
+        del every
+        seen = np.ones(state.streak.shape, dtype=np.bool_)
+        return Decided(self.reasons(state), state.streak, seen, (), middle)
+
+    def counted(self, state: State) -> Ints:
+        """Return all answers: every one is about the threshold."""
+        return np.asarray(state.tallies.answers[..., None])
+
+    def plan(self, state: State, wanted: Wanted) -> Ints:
         """Return the number of cards of each stratum in the next round, (..., H)."""
         dealt = state.dealt.sum(axis=-1)
         left = np.inf if self.budget is None else np.maximum(self.budget - dealt, 0.0)
-        size = np.minimum(np.full_like(dealt, asked), left)
-        return engine.draw_by_chance(lambda most: self._chances(state, most), state, size, rng)
+        size = np.minimum(np.full_like(dealt, wanted.cards), left)
+        return engine.draw_by_chance(
+            lambda most: self._chances(state, most), state, size, wanted.rng
+        )
 
     def _chances(self, state: State, size: Floats) -> Floats:
         """Probabilities of the strata in a round of this size, (..., H)."""
@@ -101,12 +115,9 @@ class ThresholdRun:
         horizon = self._horizon(float(tallies.answers.max(initial=0.0)))
         return self.ladder.chances(tallies, chains, room, horizon)[..., ::-1]
 
-    def fold(self, *, before: State, after: State, kinds: Ints, first: Ints) -> State:
-        """Return the state after a round with the bets on its cards settled.
-
-        `kinds`, `first`, (..., B): the round's cards as in `engine.fold`, by the current answers
-        and as first given.
-        """
+    def fold(self, round: Answered) -> State:
+        """Return the state after a round with the bets on its cards settled."""
+        before, after = round.before, round.after
         climb, size = _climb(before), (after.dealt - before.dealt).sum(axis=-1)
         chances = self._chances(before, size)[..., ::-1]
         horizon = self._horizon(float(before.tallies.answers.max(initial=0.0)))
@@ -122,10 +133,10 @@ class ThresholdRun:
             cards = np.where(cards < -1, -2 - (last - (-2 - cards)), judged)
             return self.ladder.fold(begun, flipped(known), cards, chances=chances, horizon=horizon)
 
-        by_first = folded(climb.first, early, late, first)
+        by_first = folded(climb.first, early, late, round.first)
         now = by_first
-        if climb.now is not climb.first or not np.array_equal(kinds, first):
-            now = folded(climb.now, before.tallies, after.tallies, kinds)
+        if climb.now is not climb.first or not np.array_equal(round.kinds, round.first):
+            now = folded(climb.now, before.tallies, after.tallies, round.kinds)
         return replace(after, climb=Climb(now, by_first))
 
     def shown(self, state: State) -> Bools:
@@ -174,7 +185,16 @@ class ThresholdRun:
             room=state.room + state.dealt - state.tallies.n - state.tallies.u,
         )
 
-    def look(self, state: State) -> tuple[Look, ThresholdLook]:
+    def look(self, state: State) -> JointLook:
+        """Look at the first floor's metric, and decide whether to stop."""
+        now, _ = self._looked(state)
+        return JointLook((now,), now.reason)
+
+    def threshold(self, state: State, /) -> tuple[Self, ThresholdLook]:
+        """Certified and supported thresholds."""
+        return self, self._looked(state)[1]
+
+    def _looked(self, state: State) -> tuple[Look, ThresholdLook]:
         """Look at one evaluation: the first floor's metric, and thresholds."""
         place, supported, power = int(self.place(state)), self._supported(state), 0.0
         settled, reason = bool(self.settled(state)), self.reasons(state)

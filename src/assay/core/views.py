@@ -9,9 +9,9 @@ from assay.core.confusion import Linear, is_class_mean
 from assay.core.differences import subtract
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.joint import Parts, View
 from assay.core.matrix import Matrix, MatrixGap
 from assay.core.metrics import METRICS, sides
+from assay.core.parts import Parts, View
 from assay.core.ranking import tops_of, tops_of_target
 from assay.core.targets import NO_GROUPS, Groups, Target
 from assay.core.types import Bools, Floats, Ints

@@ -236,7 +236,7 @@ class Vocabulary:
         return words[near[0]] if near else ""
 
     def extended(self, more: "Iterable[str] | Vocabulary") -> "Vocabulary":
-        """Return the these classes, followed by the others' classes that are new.
+        """Return these classes, followed by the others' classes that are new.
 
         The numbers of these stay the same. A name or an alias of these, in any case, is no new
         class.

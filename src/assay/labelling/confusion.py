@@ -8,8 +8,8 @@ import numpy as np
 from assay.core.design import Design
 from assay.core.forms import Ratio
 from assay.core.goal import Goal
-from assay.core.joint import Parts, View
 from assay.core.matrix import Matrix
+from assay.core.parts import Parts, View
 from assay.core.standing import Standing, shown_look
 from assay.core.state import State
 from assay.core.strata import Strata

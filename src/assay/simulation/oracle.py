@@ -16,8 +16,9 @@ from assay.core.design import Design
 from assay.core.evaluation import procedure_of
 from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
-from assay.core.joint import Joint, Parts, View
-from assay.core.procedures import Procedure, Several, Single
+from assay.core.joint import Joint
+from assay.core.parts import Parts, View
+from assay.core.procedures import Procedure, Single
 from assay.core.state import State
 from assay.core.strata import Strata
 from assay.core.stratify import parts_of
@@ -169,7 +170,7 @@ def of_one(
 
 def of_several(joint: Joint, outcomes: Floats | SetCounts) -> tuple[Procedure, Oracle]:
     """Several targets' procedure, and its oracle; `outcomes` as in `PartsOracle`."""
-    return Several(joint.views, joint.parts.size, joint), PartsOracle(joint.parts, outcomes)
+    return joint, PartsOracle(joint.parts, outcomes)
 
 
 def of_strata(

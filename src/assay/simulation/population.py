@@ -20,9 +20,9 @@ from assay.core.error_model import SAID, columns_at
 from assay.core.evaluation import procedure_of
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.joint import Parts
 from assay.core.limits import LabelLimit, honest_limit
 from assay.core.metrics import asks_for_top, canonical_metric, least_top, sides
+from assay.core.parts import Parts
 from assay.core.profile import cells_of, profile_of
 from assay.core.ranking import tops_of
 from assay.core.strata import Side

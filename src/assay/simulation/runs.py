@@ -97,12 +97,12 @@ def replay(
     state, middle = procedure.begin((replications,)), np.full(replications, np.nan)
     while running.size:
         there = state.at_budget(procedure.budget)
-        now = procedure.decide(there, procedure.budget, middle, every=watch is not None)
+        now = procedure.decide(there, middle, every=watch is not None)
         over = now.reason != Reason.GO_ON
         if until is not None:
             over |= state.tallies.answers >= until
         cards = max(asked, procedure.at_once(state))
-        wanted = Wanted(cards, procedure.budget, rng, now.look)
+        wanted = Wanted(cards, rng, now.look)
         counts = None
         if procedure.plans_ended and not over.all():
             counts = procedure.plan(there, wanted)
@@ -120,6 +120,5 @@ def replay(
         if running.size:
             counts = procedure.plan(state, wanted) if counts is None else counts
             after, kinds = oracle.label(state, counts, running, rng)
-            answered = Answered(state, state, after, kinds, kinds, procedure.budget)
-            state = procedure.fold(answered)
+            state = procedure.fold(Answered(state, state, after, kinds, kinds))
     return runs

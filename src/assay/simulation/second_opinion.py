@@ -18,10 +18,9 @@ from assay.core.error_model import SAID, Model, columns_at
 from assay.core.evaluation import procedure_of
 from assay.core.forms import Ratio
 from assay.core.goal import Goal
-from assay.core.joint import JointLook
 from assay.core.learning import fit, learn, scheduled
 from assay.core.procedures import Answered, Procedure, Wanted
-from assay.core.state import State
+from assay.core.state import JointLook, State
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.tallies import Tallies
@@ -202,12 +201,13 @@ class RecutRun:
 
         `others`: all of them, with equal `side_by_side`.
         """
-        procedure, running, due = self.procedure, list(others), list[RecutRun]()
+        running, due = list(others), list[RecutRun]()
         state = _stacked([run.state for run in running])
         middle = np.array([run.middle for run in running])
         while running:
             budget = self._budget_now(state)
-            now = procedure.decide(state.at_budget(budget), budget, middle)
+            procedure = self.procedure.with_budget(budget)
+            now = procedure.decide(state.at_budget(budget), middle)
             over = now.reason != Reason.GO_ON
             leaves = over | np.array([recut and run.is_due for run in running])
             for row in np.flatnonzero(leaves):
@@ -218,18 +218,17 @@ class RecutRun:
                 elif len(running) == 1:
                     run.last = now.look()
                 else:
-                    run.last = procedure.look(run.state.at_budget(budget), budget)
+                    run.last = procedure.look(run.state.at_budget(budget))
             running = [run for run, gone in zip(running, leaves, strict=True) if not gone]
             if not running:
                 break
             state, middle = state.changed(streak=now.streak).take(~leaves), now.middle[~leaves]
-            wanted = Wanted(self._asked, budget, self._rng, now.look)
-            counts = procedure.plan(state, wanted)
+            counts = procedure.plan(state, Wanted(self._asked, self._rng, now.look))
             rounds = zip(running, state.dealt, counts, strict=True)
             cards, found, kinds = zip(*(run.judge(*its) for run, *its in rounds), strict=True)
             tallies = state.tallies.add(np.stack(cards), np.stack(found))
             after, kind = state.deal(counts).changed(tallies=tallies), kinds[0][None]
-            state = procedure.fold(Answered(state, state, after, kind, kind, budget))
+            state = procedure.fold(Answered(state, state, after, kind, kind))
         return due
 
     def _budget_now(self, state: State) -> int | None:

@@ -57,7 +57,7 @@ def half_widths(task: Task, *, replications: int, seed: int, goes_on: bool = Fal
     def watch(state: State, now: Look) -> None:
         answers = float(state.tallies.answers[0])  # the same in every run
         if goes_on and answers >= (task.procedure.budget or 0):
-            (now,) = task.procedure.look(state, task.procedure.budget).looks
+            (now,) = task.procedure.look(state).looks
         if answers > 0:
             labels.append(answers)
             widths.append(now.half_width)

@@ -11,7 +11,6 @@ from typing import Self
 import numpy as np
 
 from assay.core.goal import ThresholdQuestion
-from assay.core.procedures import ThresholdSearch
 from assay.core.rungs import Rungs
 from assay.core.state import State
 from assay.core.tallies import Tallies
@@ -148,7 +147,7 @@ class ThresholdTask:
         rng = np.random.default_rng(stream_of(self.name, key, self.budget))
         runs = ThresholdRuns.start(replications)
         found = replay(
-            ThresholdSearch((), self.truth.sizes, self.run),
+            self.run,
             StrataOracle(self.truth.positives[..., ::-1], reads_cards=True),
             replications=replications,
             rng=rng,

@@ -87,8 +87,8 @@ def test_a_campaign_is_the_replayed_procedure_draw_by_draw(metrics: list[str], o
     again = recycle_of(settings.design, settings.goal, settings.strata, settings.draw_seed)
     state, rng = again.begin(), np.random.default_rng()
     while not live.done:
-        seen = partial(again.look, state, None)
-        counts = again.plan(state, Wanted(60, None, rng, seen))
+        seen = partial(again.look, state)
+        counts = again.plan(state, Wanted(60, rng, seen))
         items = live.ask(60)
         place = [settings.strata.part_of(*live_place(live, item.id)) for item in items]
         np.testing.assert_array_equal(np.bincount(place, minlength=counts.size), counts)
@@ -97,8 +97,8 @@ def test_a_campaign_is_the_replayed_procedure_draw_by_draw(metrics: list[str], o
         kinds = 2 * np.array(place) + answers
         found = np.bincount(place, answers, minlength=counts.size)
         after = state.deal(counts).changed(tallies=state.tallies.add(counts, found))
-        state = again.fold(Answered(state, state, after, kinds, kinds, None))
-    now = again.look(state, None)
+        state = again.fold(Answered(state, state, after, kinds, kinds))
+    now = again.look(state)
     assert now.reason != Reason.GO_ON
     for told, look in zip(live.estimates().values(), now.looks, strict=True):
         assert told.value == float(look.moments.value)

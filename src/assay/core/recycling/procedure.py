@@ -21,6 +21,7 @@ References
 .. [1] RecycleSamplesForPrecision (``papers/recycle-samples-for-precision.txt``).
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -29,8 +30,8 @@ import numpy as np
 from assay.core.design import Design
 from assay.core.estimate import Moments
 from assay.core.goal import Goal
-from assay.core.joint import JointLook
 from assay.core.metrics import METRICS
+from assay.core.parts import View
 from assay.core.procedures import Answered, Procedure, Wanted
 from assay.core.recycling.route import Route, Venn, choose_parent
 from assay.core.recycling.samples import (
@@ -42,7 +43,7 @@ from assay.core.recycling.samples import (
     recycle,
 )
 from assay.core.special import z_of
-from assay.core.state import Look, State
+from assay.core.state import JointLook, Look, State
 from assay.core.stopping import Reason, hold_back
 from assay.core.strata import Strata
 from assay.core.stratify import parts_of
@@ -71,10 +72,13 @@ class Queue:
 class Recycle(Procedure):
     """Paper 3: samples of fixed sizes, each reused for the classifiers that follow."""
 
+    views: Sequence[View]
+    sizes: Floats
     design: Design
     goal: Goal
     cells: Venn  # one per stratum
     seed: int
+    budget: int | None
     _queues: dict[int, Queue] = field(default_factory=dict, init=False, repr=False)
 
     reads_cards = True
@@ -92,11 +96,6 @@ class Recycle(Procedure):
             self.goal, self.route, self.design.assume or 0.5, recycles=True
         ).astype(np.int64)
 
-    @property
-    def budget(self) -> int | None:
-        """Maximum number of labels."""
-        return self.goal.budget
-
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round; of one evaluation: each has its own draws."""
         sizes = np.broadcast_to(self.sizes, (*shape, self.sizes.size))
@@ -106,7 +105,7 @@ class Recycle(Procedure):
     def plan(self, state: State, wanted: Wanted) -> Ints:
         """Return the number of cards of each stratum in the next round."""
         dealt = int(state.dealt.sum())
-        cards = wanted.cards if wanted.budget is None else min(wanted.cards, wanted.budget - dealt)
+        cards = wanted.cards if self.budget is None else min(wanted.cards, self.budget - dealt)
         queue = self.queue(0)
         if dealt < queue.hits or not self._misses_count:
             cells = queue.cells[: queue.hits]
@@ -124,7 +123,7 @@ class Recycle(Procedure):
         before = np.zeros(0, dtype=np.int64) if round.before.cards is None else round.before.cards
         return replace(round.after, cards=np.concatenate([before, round.kinds], axis=-1))
 
-    def look(self, state: State, budget: int | None) -> JointLook:
+    def look(self, state: State) -> JointLook:
         """Estimate every target, and decide whether to stop."""
         known = _Known.of(self, state)
         looks = tuple(self._look(t, known, state) for t in range(len(self.views)))
@@ -132,7 +131,7 @@ class Recycle(Procedure):
         reason = (
             max((int(each.reason.max()) for each in looks), default=0) if near else Reason.GO_ON
         )
-        if not near and budget is not None and state.tallies.answers >= budget:
+        if not near and self.budget is not None and state.tallies.answers >= self.budget:
             reason = Reason.BUDGET_SPENT
         elif not near and known.is_all:
             reason = Reason.EXHAUSTED
@@ -143,7 +142,7 @@ class Recycle(Procedure):
         return state.streak
 
     def deals_ahead(self, _: int, /) -> bool:
-        """Return the true: a round may always be dealt before the last is answered."""
+        """Whether a round may be dealt before the last is answered: always."""
         return True
 
     def queue(self, blocks: int) -> Queue:
@@ -323,7 +322,7 @@ def recycle_of(design: Design, goal: Goal, strata: Strata, seed: int) -> Recycle
     if design.parent is not None:
         one_of("parent", design.parent, strata.classifiers)
     views = views_of(goal, strata.classifiers, parts)
-    return Recycle(views, parts.size, design, goal, cells, seed)
+    return Recycle(views, parts.size, design, goal, cells, seed, goal.budget)
 
 
 def _refuse_unfit(goal: Goal, strata: Strata) -> None:

@@ -66,7 +66,7 @@ def mix_sequence(S: Ints, option: Option, rng: np.random.Generator) -> Ints:
 
 
 def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Ints:
-    """Return the that many random ids of the population, with replacement.
+    """Return that many random ids of the population, with replacement.
 
     >>> uniform_sample(np.array([5, 6, 7]), 4, np.random.default_rng(1))
     array([6, 6, 7, 7])
@@ -123,7 +123,7 @@ class Items:
         return int(self._ends[-1]) if self.lengths.size else 0
 
     def draw(self, size: int, rng: np.random.Generator) -> Ints:
-        """Return the that many ids at random, with replacement.
+        """Return that many ids at random, with replacement.
 
         >>> Items(np.array([5, 20]), np.array([2, 1])).draw(4, np.random.default_rng(1))
         array([ 6,  6, 20, 20])

@@ -1,0 +1,201 @@
+"""Parts by which labels are counted, and the targets' views of them.
+
+Labels are counted by *part*: a stratum and a code of predicted labels. A target (the recall of one
+classifier, the difference between two) reads them through its own `View`, which merges parts of a
+stratum with the same labels by its classifiers. So in a view no stratum straddles a predicted
+label, and the statistics of a single metric apply unchanged (`engine.look`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from assay.core.forms import Metric
+from assay.core.goal import Goal
+from assay.core.matrix import Matrix, MatrixGap
+from assay.core.ranking import gap
+from assay.core.state import State
+from assay.core.tallies import Tallies
+from assay.core.targets import EVERYWHERE, Within
+from assay.core.types import Bools, Floats, Ints
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.weights import settle
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Parts by which labels are counted; arrays of shape (C,), sorted by stratum."""
+
+    # stratum, code: the stratum, 0 to H - 1, and the predicted labels: bit k is set if the k-th
+    # classifier predicts yes; with more classes, sum_k c_k K^k; with sets of classes for c_k, in
+    # base 2^K (`core.vocabulary`)
+    stratum: Ints
+    code: Ints
+    size: Floats  # the items
+    # All items of the population; default: those of the parts. Items that no target needs labels of
+    # are in no part, but count in a denominator.
+    items: int | None = None
+    # Of these, the items that each classifier predicts yes, or predicts each class for.
+    yes_items: Sequence[int] | None = None
+    # Items that are in no part; needed if a target is about a group of items, or there are more
+    # classes than yes and no.
+    rest: Sequence[tuple[int, int]] = ()
+    # If items have weights, and all of the above is in impressions: the items of each part.
+    count: Floats | None = None
+    vocabulary: Vocabulary = YES_OR_NO  # the classes
+
+    @property
+    def classes(self) -> int:
+        """Number of classes: 2 for yes and no."""
+        return len(self.vocabulary)
+
+    @cached_property
+    def strata_sizes(self) -> Floats:
+        """The items of each stratum, (H,)."""
+        return self.by_stratum(self.size)
+
+    @cached_property
+    def starts(self) -> Ints:
+        """Index of each stratum's first part, (H,)."""
+        return np.flatnonzero(np.diff(self.stratum, prepend=-1))
+
+    def by_stratum(self, counts: Floats) -> Floats:
+        """Return counts by part (..., C) as counts by stratum (..., H)."""
+        return np.asarray(np.add.reduceat(counts, self.starts, axis=-1))
+
+    def says(self, classifier: int) -> Ints:
+        """Return the number of a classifier's predicted label of each part: 1 is yes.
+
+        It is the number of a class, or of a set of classes.
+        """
+        kinds = self.vocabulary.kinds
+        return np.asarray(self.code // kinds**classifier % kinds)
+
+    def calls(self, classifier: int, number: int) -> Bools:
+        """Parts with a predicted label, or one of several, by a classifier: 1 is yes."""
+        return self.vocabulary.says(self.says(classifier), number)
+
+    def inside(self, among: Within) -> Bools:
+        """Parts whose items are in the given groups."""
+        return np.asarray(among.holds(self.code))
+
+    def all_items(self, among: Within = EVERYWHERE) -> float:
+        """Return the number of items of the population in the given groups."""
+        if among or self.items is None:
+            others = sum(items for code, items in self.rest if among.holds(code))
+            return float(self.size[self.inside(among)].sum()) + others
+        return float(self.items)
+
+    def all_said(self, classifier: int, number: int = 1, among: Within = EVERYWHERE) -> float:
+        """Return the number of items of the given groups that a classifier predicts as a class."""
+        known = self.vocabulary
+        if self.yes_items is not None and not among and not known.has_matrix:
+            return float(self.yes_items[classifier * known.bits + number % known.bits])
+        rest = [each for each in self.rest if among.holds(each[0])]
+        code, items = np.array(rest, dtype=np.int64).reshape(-1, 2).T
+        others = int(items[known.says(code // known.kinds**classifier % known.kinds, number)].sum())
+        said = self.inside(among) & self.calls(classifier, number)
+        return float(self.size[said].sum()) + others
+
+    def every_said(self, classifier: int, among: Within = EVERYWHERE) -> Floats:
+        """Return number of items of the given groups by a classifier's predicted class, (K,)."""
+        inside, unit, K = self.inside(among), self.classes**classifier, self.classes
+        found = np.bincount(self.says(classifier)[inside], self.size[inside], minlength=K)
+        for code, items in self.rest:
+            if among.holds(code):
+                found[code // unit % K] += items
+        return np.asarray(found)
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """One target's reading of the parts."""
+
+    name: str  # the target's
+    goal: Goal  # its metric, half-width and confidence
+    metric: Metric  # over the strata of the view, shape (V,)
+    parts: Ints  # the parts that count, those of one stratum of the view next to each other
+    starts: Ints  # (V,): index in `parts` of the first part of each stratum of the view
+    stratum: Ints  # (V,): its stratum of the evaluation
+    share: Floats  # (V,): its share of that stratum's items
+    # (V,): its items, if these have weights and sizes are impressions.
+    items: Floats | None = None
+    is_whole: bool = False  # whether its strata are those of the evaluation, each of one part
+    # With more classes than yes and no: the column of `State.outcomes` with the outcome of each of
+    # `parts`; for a difference of top-k accuracies (`core.ranking`), also the one that lowers it.
+    reads: Ints | None = None
+    against: Ints | None = None
+    # For metrics of the whole confusion matrix: computes the metric from labels. `metric` is then
+    # its value if all labels were correct.
+    matrix: Matrix | MatrixGap | None = None
+
+    def gather(self, counts: Floats) -> Floats:
+        """Return counts by part (..., C) as counts by stratum of the view (..., V)."""
+        of_parts = counts.take(self.parts, axis=-1)  # half as long as by an index
+        return np.asarray(np.add.reduceat(of_parts, self.starts, axis=-1))
+
+    @cached_property
+    def strata(self) -> Ints:
+        """Strata that hold items of the view, ascending."""
+        return self.stratum[self._firsts]
+
+    def by_stratum(self, values: Floats) -> Floats:
+        """Return the sums (..., V) over the strata of the view as sums over `strata`."""
+        return np.asarray(np.add.reduceat(values, self._firsts, axis=-1))
+
+    @cached_property
+    def _firsts(self) -> Ints:
+        return np.flatnonzero(np.diff(self.stratum, prepend=-1))
+
+    def state(self, state: State) -> State:
+        """Return the state as this target sees it.
+
+        `dealt` is that of whole strata: nobody can ask for cards of one part.
+        """
+        if self.is_whole:
+            return state
+        known = state.tallies
+        mine = Tallies.trusted(*self.gather(np.stack((known.N, known.n, known.x, known.u))))
+        if self.reads is not None and state.outcomes is not None:
+            x = self._read(state.outcomes, self.reads)
+            mine = Tallies.trusted(mine.N, mine.n, x, mine.u)
+        dealt = state.dealt[..., self.stratum]
+        waiting = None if state.open is None else self.gather(state.open)
+        room = mine.N - dealt
+        return state.changed(tallies=mine, dealt=dealt, room=room, first=None, open=waiting)
+
+    def _read(self, outcomes: Floats, columns: Ints) -> Floats:
+        """Labels with an outcome, by stratum of the view."""
+        labels = outcomes[..., self.parts, columns]
+        return np.asarray(np.add.reduceat(labels, self.starts, axis=-1))
+
+    def seen(self, state: State) -> tuple[State, Metric]:
+        """Return the state as this target sees it, and its metric.
+
+        If items have weights, fully known strata are settled (`weights.settle`).
+        """
+        mine, once, outcomes = self.state(state), state.once, state.outcomes
+        if self.matrix is not None and outcomes is not None:
+            n, told = state.tallies.n[..., self.parts], outcomes[..., self.parts, :]
+            return mine, self.matrix.linear(mine.tallies.N, n, self.matrix.by_class(told))
+        if self.against is not None and outcomes is not None:
+            tallies, form = gap(mine.tallies, self._read(outcomes, self.against))
+            return replace(mine, tallies=tallies), form
+        if once is None or self.items is None:
+            return mine, self.metric
+        once = once if self.is_whole else once.gathered(self.gather)
+        settled = settle(mine.tallies, self.metric, once, self.items)
+        tallies, first, room = settled.tallies, mine.first, mine.room
+        if first is not None:
+            first = Tallies.trusted(tallies.N, first.n, first.x, first.u)
+        if not self.is_whole:
+            room = tallies.N - mine.dealt
+        possible = settled.least, settled.most
+        mine = replace(mine, tallies=tallies, first=first, room=room, once=once, possible=possible)
+        return mine, settled.metric
+
+
+Seen = tuple[State, Metric]
+"""State of an evaluation as a target sees it, and its metric."""
