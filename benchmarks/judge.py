@@ -39,7 +39,7 @@ _SCIKIT_LEARN: dict[str, Callable[[Bools, Bools], float]] = {
     "agreement": accuracy_score,
     "kappa": cohen_kappa_score,
 }
-NAMES = (*FIGURES, "kappa", "gap")
+NAMES = (*FIGURES, "gap")
 _SAID = 0.1  # of the runs; coverage among fewer is not told
 
 

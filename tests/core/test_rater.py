@@ -15,12 +15,13 @@ from assay.core.subgroups import (
     contrast_reach,
     contrast_share,
     domain,
-    kappa_share,
+    share_of,
 )
 from assay.core.types import Floats, Ints
 from tests.sklearn_metrics import SKLEARN
 
 RUNS = 4000
+_, KAPPA_SHARE = share_of("kappa")
 # Of kinds said x verdict x answer, each yes first: 2 (2 (not said) + not verdict) + not answer.
 KIND = np.arange(8)
 SAID, VERDICT, ANSWER = KIND < 4, KIND // 2 % 2 == 0, KIND % 2 == 0
@@ -47,13 +48,13 @@ def test_kappa_is_scikit_learns() -> None:
     truth = rng.random(400) < 0.3
     verdict = np.where(rng.random(400) < 0.8, truth, rng.random(400) < 0.5)
     said = product((True, False), repeat=2)
-    share, _, known = kappa_share(of(*(np.sum((verdict == v) & (truth == t)) for v, t in said)))
+    share, _, known = KAPPA_SHARE(of(*(np.sum((verdict == v) & (truth == t)) for v, t in said)))
     assert known
     assert 2 * share - 1 == pytest.approx(cohen_kappa_score(truth, verdict), abs=1e-12)
 
 
 def test_kappa_of_those_who_say_one_thing_only_is_not_known() -> None:
-    _, slopes, known = kappa_share(of(9, 0, 0, 0))
+    _, slopes, known = KAPPA_SHARE(of(9, 0, 0, 0))
     assert not known
     assert not slopes.any()
 
@@ -70,10 +71,10 @@ def test_a_gap_is_the_difference_of_scikit_learns_metrics(metric: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "share", [kappa_share, contrast_share(gap("f1")), contrast_share(gap("recall"))]
+    "share", [KAPPA_SHARE, contrast_share(gap("f1")), contrast_share(gap("recall"))]
 )
 def test_slopes_are_those_of_small_differences(share: Share) -> None:
-    sums = of(40, 7, 11, 55) if share is kappa_share else of(40, 7, 11, 5, 9, 6, 12, 60)
+    sums = of(40, 7, 11, 55) if share is KAPPA_SHARE else of(40, 7, 11, 5, 9, 6, 12, 60)
 
     def value(at: Floats) -> float:
         return float(share(at)[0])

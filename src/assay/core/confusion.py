@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.core.class_counts import over
+from assay.core.forms import Metric
 from assay.core.metrics import metric_word, top_of
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError, did_you_mean
@@ -210,7 +211,7 @@ def canonical_matrix_metric(name: str) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class Linear:
+class Linear(Metric):
     """A metric that is linear in the stratum totals: value + sum_h w_h (T_h - at_h)."""
 
     at: Floats  # (..., H): the totals where it has the value
@@ -237,16 +238,6 @@ class Linear:
         if self.hidden is None:
             return self
         return replace(self, value_at=self.value_at - self.hidden, hidden=None)
-
-    @property
-    def bends(self) -> bool:
-        """Whether a stratum's weight depends on the totals: no."""
-        return False
-
-    @property
-    def straight(self) -> bool:
-        """Whether `plane` is the same everywhere."""
-        return True
 
     @property
     def counts(self) -> Bools:
@@ -277,10 +268,6 @@ class Linear:
             unknown=unknown,
         )
 
-    def denominator(self, T: Floats) -> Floats:
-        """1: it is defined everywhere."""
-        return np.ones(T.shape[:-1])
-
     def value(self, T: Floats) -> Floats:
         """Return the metric, clipped to its range."""
         found = self.value_at + (self.w * (T - self.at)).sum(axis=-1)
@@ -289,14 +276,6 @@ class Linear:
     def gradient(self, T: Floats) -> Floats:
         """Return the weights w."""
         return np.broadcast_to(self.w, T.shape)
-
-    def weights(self, T: Floats) -> Floats:
-        """Absolute values of w."""
-        return np.broadcast_to(np.abs(self.w), T.shape)
-
-    def rises(self, T: Floats) -> Bools:
-        """Where an outcome raises it; elsewhere it lowers it."""
-        return np.broadcast_to(self.w > 0, T.shape)
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Bounds of the metric for least <= T <= most."""
@@ -308,7 +287,3 @@ class Linear:
         """Return c = w and c0: the metric is at least m where c0 + c.T >= 0."""
         c0 = self.value_at - m - (self.w * self.at).sum(axis=-1)
         return np.broadcast_to(self.w, T.shape), np.asarray(c0)
-
-    def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
-        """0: the gradient is the same everywhere."""
-        return np.zeros(np.broadcast_shapes(T.shape, variance.shape))

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from assay.core.forms import Metric, Ratio
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import Bools, Floats
 from assay.errors import DesignError
 
 
 @dataclass(frozen=True, eq=False)
-class Gap:
+class Gap(Metric):
     """The difference of two metrics over the same strata, whatever their denominators.
 
     Both predict yes for the first stratum, each alone for one of the others; the F1s are 0.84 and
@@ -60,10 +60,6 @@ class Gap:
         """Return the difference of totals of which only these shares are counted, (H,)."""
         return Gap(self.first.per(share), self.second.per(share))
 
-    def of(self, _which: Ints) -> "Gap":
-        """Return itself: parallel evaluations share it."""
-        return self
-
     def denominator(self, T: Floats) -> Floats:
         """Return the smaller denominator."""
         return np.minimum(self.first.denominator(T), self.second.denominator(T))
@@ -75,14 +71,6 @@ class Gap:
     def gradient(self, T: Floats) -> Floats:
         """Return the first gradient minus the second."""
         return np.asarray(self.first.gradient(T) - self.second.gradient(T))
-
-    def weights(self, T: Floats) -> Floats:
-        """Absolute values of the gradient."""
-        return np.abs(self.gradient(T))
-
-    def rises(self, T: Floats) -> Bools:
-        """Where more outcomes raise the difference; elsewhere they lower it."""
-        return np.asarray(self.gradient(T) > 0)
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Bounds of the difference for least <= T <= most: each metric at its worst."""

@@ -17,7 +17,6 @@ from assay.core import betting
 from assay.core.allocation import explore
 from assay.core.betting import Bets, grid
 from assay.core.class_means import ClassMean
-from assay.core.confusion import Linear
 from assay.core.design import Design, ends_with_budget
 from assay.core.double_sampling import of_all_items
 from assay.core.estimate import Moments, estimate, quoted_value, rates, stratum_sd
@@ -53,7 +52,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     only from the second draw on.
     """
     tallies = state.tallies
-    if design.allocation == "explore" and isinstance(metric, Linear):
+    if design.allocation == "explore":
         metric = metric.evened()
     moments = estimate(tallies, metric, design.estimator, replacement=design.replacement)
     # The labels bound the metric: x items have the outcome, n - x do not.

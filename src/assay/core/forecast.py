@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from assay.core.metrics import METRICS, canonical_metric
+from assay.core.metrics import kind_of
 from assay.core.special import z_of
 from assay.core.types import Bools, Floats, Ints
 
@@ -60,7 +60,7 @@ def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float
     `N`, `T`, `says_yes`, (H,): items and positives by predicted label (or any strata within it),
     and that label.
     """
-    kind = METRICS[canonical_metric(metric)]
+    kind = kind_of(metric)
     needed = np.isin(says_yes, kind.sides)
     count = by_place(N[needed], T[needed], says_yes[needed])
     return float((count * kind.gradient(count) ** 2).sum() * count.sum())
@@ -115,7 +115,7 @@ def labels_per_share(metric: str, value: float, items: float, denominator: float
     >>> labels_per_share("recall", 0.8, items=1000, denominator=20)
     50.0
     """
-    kind = METRICS[canonical_metric(metric)]
+    kind = kind_of(metric)
     if not kind.bends:
         return 1.0
     k = max(kind.top)
@@ -136,7 +136,7 @@ def labels_per_range(metric: str, N: Floats, T: Floats, says_yes: Bools) -> floa
     >>> round(labels_per_range("balanced_accuracy", N, T, yes), 1)
     22.6
     """
-    kind = METRICS[canonical_metric(metric)]
+    kind = kind_of(metric)
     share = (float(kind.value(by_place(N, T, says_yes))) - kind.lowest) / (1 - kind.lowest)
     spread = share * (1 - share)
     if spread <= 0:

@@ -1,9 +1,9 @@
 """Metrics over strata, as the statistics see them: forms in the stratum totals."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 
@@ -12,52 +12,69 @@ from assay.core.types import Bools, Floats, Ints
 from assay.errors import DesignError
 
 
-class Metric(Protocol):
-    """Interface of a metric for the statistics, at stratum totals T of shape (..., H)."""
+class Metric(ABC):
+    """A metric for the statistics, at stratum totals T of shape (..., H).
+
+    What it does not say otherwise is that of a metric that is linear in the totals.
+    """
 
     @property
     def bends(self) -> bool:
         """Whether a stratum's weight depends on the totals."""
+        return False
 
     @property
     def straight(self) -> bool:
         """Whether `plane` is exact: the same everywhere."""
+        return True
 
     @property
+    @abstractmethod
     def lowest(self) -> float:
         """Lower bound of such a metric of one classifier; the upper bound is 1."""
 
     @property
+    @abstractmethod
     def counts(self) -> Bools:
         """Strata that it depends on, (H,)."""
 
+    @abstractmethod
     def over(self, which: Bools) -> "Metric":
         """Return the metric over some of the strata, if it depends on no others."""
 
+    @abstractmethod
     def per(self, share: Floats) -> "Metric":
         """Return the metric of totals of which only these shares are counted, (H,)."""
 
-    def of(self, which: Ints) -> "Metric":
+    def of(self, _which: Ints) -> "Metric":
         """Return the metric of some of the parallel evaluations; usually they share one."""
+        return self
 
     def denominator(self, T: Floats) -> Floats:
         """Return a number above 0 where the metric is defined."""
+        return np.ones(T.shape[:-1])
 
+    @abstractmethod
     def value(self, T: Floats) -> Floats:
         """Return the metric; 0 where it is not defined."""
 
+    @abstractmethod
     def gradient(self, T: Floats) -> Floats:
         """Return d metric / d T_h; 0 where the metric is not defined."""
 
     def weights(self, T: Floats) -> Floats:
         """Absolute values of the gradient, up to a common factor."""
+        return np.abs(self.gradient(T))
 
     def rises(self, T: Floats) -> Bools:
         """Where more outcomes raise the metric; elsewhere they lower it."""
+        return np.asarray(self.gradient(T) > 0)
 
+    @abstractmethod
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """Bounds of the metric for least <= T <= most."""
 
+    @abstractmethod
     def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
         """Return c, (..., H), and c0, (...): the metric is at least m where c0 + c.T >= 0.
 
@@ -66,6 +83,15 @@ class Metric(Protocol):
 
     def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
         """Return d ln V / d T_k, with V = sum_h g_h^2 variance_h, through the gradient g alone."""
+        return np.zeros(np.broadcast_shapes(T.shape, variance.shape))
+
+    def widened(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+        """Return the ends of an interval, widened for what no label has shown."""
+        return low, high
+
+    def evened(self) -> "Metric":
+        """Return the metric corrected for an allocation that followed the costly errors."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -90,7 +116,7 @@ class Classes:
 
 
 @dataclass(frozen=True, eq=False)
-class Ratio:
+class Ratio(Metric):
     """A metric: (a0 + a.T) / D for stratum totals T of shape (..., H), with P = b0 + b.T.
 
     D is P itself, or, for a metric of both classes, the function `both` of P.

@@ -25,7 +25,6 @@ import numpy as np
 
 from assay.core.betting import Bets
 from assay.core.class_means import ClassMean
-from assay.core.confusion import Linear
 from assay.core.estimate import Moments
 from assay.core.forms import Metric
 from assay.core.special import betaincinv, z_of
@@ -197,8 +196,7 @@ def stratified(evidence: Evidence, confidence: float) -> Ends:
         explored=evidence.explored,
         stops=evidence.stop != "budget",
     ).ends()
-    metric = evidence.metric
-    return metric.widened(low, high) if isinstance(metric, Linear) else (low, high)
+    return evidence.metric.widened(low, high)
 
 
 def betting(evidence: Evidence, confidence: float) -> Ends:

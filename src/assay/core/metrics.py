@@ -53,6 +53,7 @@ class Kind:
     # denominator (positives * negatives)^power * (predicted yes * predicted no)^(1 - power); `top`
     # and `bottom` only list the counts that raise it, and those it is about.
     power: float | None = None
+    beyond_chance: bool = False  # whether the denominator is the disagreement expected by chance
     lowest: float = 0.0  # lower bound; the upper bound is 1
 
     def counts(self, *, said: bool, positive: bool) -> tuple[int, int]:
@@ -171,7 +172,11 @@ class Kind:
             bottom = np.array(self.bottom, dtype=np.float64)
             under = counts @ bottom
             return counts @ np.array(self.top), under, bottom / _or_1(under)[..., None]
-        sums = (tp + fn, fp + tn, tp + fp, fn + tn)
+        sums = yes, no, said, unsaid = (tp + fn, fp + tn, tp + fp, fn + tn)
+        if self.beyond_chance:
+            under = (said * no + yes * unsaid) / 2
+            moved = np.stack([no + unsaid, no + said, unsaid + yes, said + yes], axis=-1) / 2
+            return tp * tn - fp * fn, under, moved / _or_1(under)[..., None]
         powers = (self.power, self.power, 1 - self.power, 1 - self.power)
         under = np.prod([each**power for each, power in zip(sums, powers, strict=True)], axis=0)
         under = np.where(np.min(sums, axis=0) > 0, under, 0.0)
@@ -216,6 +221,22 @@ METRICS: dict[str, Kind] = {
         lowest=-1.0,
     ),
 }
+
+
+KAPPA = Kind(
+    (1, 0, 0, 1),
+    (1, 1, 1, 1),
+    "agreement beyond chance",
+    power=1.0,
+    beyond_chance=True,
+    lowest=-1.0,
+)
+"""Cohen's kappa of two raters, who say yes or no: of a judge and people."""
+
+
+def kind_of(metric: str) -> Kind:
+    """Return the definition of a metric, by any spelling of its name; or `KAPPA`."""
+    return KAPPA if metric == "kappa" else METRICS[canonical_metric(metric)]
 
 
 def metric_word(name: object) -> str:

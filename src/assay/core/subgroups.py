@@ -42,7 +42,7 @@ from enum import IntEnum
 
 import numpy as np
 
-from assay.core.metrics import METRICS, canonical_metric
+from assay.core.metrics import kind_of
 from assay.core.special import betaincinv, z_of
 from assay.core.types import Bools, Floats, Ints
 
@@ -86,7 +86,7 @@ def kinds(metric: str, says_yes: Bools, positive: Bools) -> Ints:
     >>> kinds("recall", yes, positive), kinds("balanced_accuracy", yes, positive)
     (array([ 0, -1,  1]), array([0, 1, 2]))
     """
-    kind = METRICS[canonical_metric(metric)]
+    kind = kind_of(metric)
     place = 2 * ~says_yes + ~positive
     if kind.power is not None:
         return np.asarray(place)
@@ -103,7 +103,7 @@ def share_of(metric: str) -> tuple[int, Share]:
     The share is a function of the sums, (..., K), that returns its value, its slopes (..., K), and
     where it is defined.
     """
-    kind = METRICS[canonical_metric(metric)]
+    kind = kind_of(metric)
     if kind.power is None:
         return 2, plain_share
 
@@ -209,7 +209,7 @@ def clopper_pearson(value: Floats, size: Floats, confidence: float) -> tuple[Flo
 
 def as_metric(metric: str, share: Domain) -> Domain:
     """Return the estimate of a metric from that of the share that it is a function of."""
-    kind = METRICS[canonical_metric(metric)]
+    kind = kind_of(metric)
     k, lowest, range_ = max(kind.top), kind.lowest, 1 - kind.lowest
 
     def carried(j: Floats) -> Floats:
@@ -272,8 +272,7 @@ def spread(slopes: Floats, counts: Floats, n: Floats, *, more: Floats) -> Floats
 #
 #     kappa = 2 (TP TN - FP FN) / ((TP + FP) (FP + TN) + (TP + FN) (FN + TN)),
 #
-# a function of the four sums; a label's contribution to its variance is its slope by the kind of
-# item.
+# a metric of both classes like any other (`core.metrics.KAPPA`).
 #
 # A classifier's metric by the judge's verdicts minus that by people's answers is the judge's bias
 # for it; the difference of two classifiers' biases shows whether the judge favours one. They are
@@ -286,35 +285,6 @@ def spread(slopes: Floats, counts: Floats, n: Floats, *, more: Floats) -> Floats
 # .. [1] Cohen, A coefficient of agreement for nominal scales, Educ. Psychol. Meas. 20 (1960).
 # .. [2] Bonett and Price, Adjusted Wald confidence interval for a difference of binomial
 #        proportions based on paired data, J. Educ. Behav. Stat. 37 (2012) 479-488.
-
-
-def kappa_share(sums: Floats) -> tuple[Floats, Floats, Bools]:
-    """Position of kappa in its range, its slopes by the four sums, and where it is defined.
-
-    >>> share, _, _ = kappa_share(np.array([20.0, 5.0, 10.0, 15.0]))
-    >>> (2 * share - 1).round(3)
-    np.float64(0.4)
-    """
-    tp, fp, fn, tn = np.moveaxis(sums, -1, 0)
-    under = (tp + fp) * (fp + tn) + (tp + fn) * (fn + tn)
-    known = under > 0
-    some = np.where(known, under, 1.0)
-    kappa = np.where(known, 2 * (tp * tn - fp * fn), 0.0) / some
-    top = 2 * np.stack([tn, -fn, -fp, tp], axis=-1)
-    bottom = np.stack([fp + fn + 2 * tn, tp + 2 * fp + tn, tp + 2 * fn + tn, 2 * tp + fp + fn], -1)
-    slopes = (top - kappa[..., None] * bottom) / some[..., None]
-    return (kappa + 1) / 2, np.where(known[..., None], slopes, 0.0) / 2, np.asarray(known)
-
-
-def as_kappa(share: Domain) -> Domain:
-    """Return the estimate of kappa from that of its position in its range."""
-    return replace(
-        share,
-        value=2 * share.value - 1,
-        low=2 * share.low - 1,
-        high=2 * share.high - 1,
-        variance=4 * share.variance,
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -334,7 +304,7 @@ class Term:
 
     def value(self, sums: Floats) -> Floats:
         """Return the metric of sums by kind, (..., K), without its sign."""
-        return METRICS[canonical_metric(self.metric)].value(sums @ self.sorting)
+        return kind_of(self.metric).value(sums @ self.sorting)
 
 
 def contrast_share(terms: Sequence[Term]) -> Share:
@@ -352,7 +322,7 @@ def contrast_share(terms: Sequence[Term]) -> Share:
         value = np.zeros(sums.shape[:-1])
         slopes, known = np.zeros(sums.shape), np.ones(sums.shape[:-1], dtype=np.bool_)
         for term in terms:
-            kind, four = METRICS[canonical_metric(term.metric)], sums @ term.sorting
+            kind, four = kind_of(term.metric), sums @ term.sorting
             value = value + term.sign * kind.value(four)
             slopes = slopes + term.sign * kind.gradient(four) @ term.sorting.T
             known = known & kind.defined(four)
@@ -363,7 +333,7 @@ def contrast_share(terms: Sequence[Term]) -> Share:
 
 def contrast_reach(terms: Sequence[Term]) -> float:
     """Largest distance from 0 that a sum of metrics can have."""
-    return sum(1 - METRICS[canonical_metric(term.metric)].lowest for term in terms) / 2
+    return sum(1 - kind_of(term.metric).lowest for term in terms) / 2
 
 
 def as_contrast(share: Domain, reach: float, confidence: float) -> Domain:

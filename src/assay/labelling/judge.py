@@ -15,18 +15,16 @@ from typing import TypeAlias
 import numpy as np
 
 from assay.core.answers import parse_verdict
-from assay.core.metrics import METRICS
+from assay.core.metrics import kind_of
 from assay.core.strata import Strata
 from assay.core.subgroups import (
     Domain,
     Share,
     Term,
     as_contrast,
-    as_kappa,
     as_metric,
     contrast_reach,
     contrast_share,
-    kappa_share,
     kinds,
     share_of,
 )
@@ -52,8 +50,13 @@ from assay.labelling.slices import (
 from assay.labelling.state import Labelling
 from assay.results import JudgeFigure, JudgeGap, JudgeQuality
 
-FIGURES = {"sensitivity": "recall", "specificity": "specificity", "agreement": "accuracy"}
-"""A judge's figures, by the metric of the judge as a classifier; kappa is not a metric."""
+FIGURES = {
+    "sensitivity": "recall",
+    "specificity": "specificity",
+    "agreement": "accuracy",
+    "kappa": "kappa",
+}
+"""A judge's figures, each with the metric of the judge as a classifier."""
 
 _MOST_PAIRS = 10  # of classifiers, beside the differences among the campaign's metrics
 _SHOWN = 3  # values in an error
@@ -166,10 +169,10 @@ class _Part:
 
     def figures(self) -> Iterator[JudgeFigure]:
         """Yield every figure of each slice."""
-        found = {name: self._known(figure_of(self.strata, name)) for name in (*FIGURES, "kappa")}
+        found = {name: self._known(figure_of(self.strata, name)) for name in FIGURES}
         for at, slice in enumerate(self.names):
             for name, known in found.items():
-                lowest = METRICS[FIGURES[name]].lowest if name in FIGURES else -1.0
+                lowest = kind_of(FIGURES[name]).lowest
                 yield JudgeFigure(
                     slice=slice,
                     figure=name,
@@ -241,17 +244,17 @@ class _Part:
 
 def figure_of(strata: Strata, name: str) -> Quantity:
     """Figure of the judge as a classifier; any stratum may hold items of each kind."""
-    metric = FIGURES.get(name)
-    number, share = (4, kappa_share) if metric is None else share_of(metric)
+    metric = FIGURES[name]
+    number, share = share_of(metric)
 
     def kinds_of(_: Ints, yes: Bools, positive: Bools) -> Ints:
-        return kinds(metric or "balanced_accuracy", yes, positive)
+        return kinds(metric, yes, positive)
 
     return Quantity(
         kinds_of,
         np.ones((strata.n_strata, number), dtype=np.bool_),
         share,
-        as_kappa if metric is None else lambda found: as_metric(metric, found),
+        lambda found: as_metric(metric, found),
     )
 
 
