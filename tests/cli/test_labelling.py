@@ -12,7 +12,7 @@ from rich.console import Console
 
 from assay.campaign import create_campaign, load_campaign
 from assay.campaign.campaign import Campaign
-from assay.cli.keyboard import Command, Comment, Keyboard, Said, Typed, read_keys, read_lines
+from assay.cli.keyboard import Command, Comment, Entry, Keyboard, Typed, read_keys, read_lines
 from assay.cli.label import Labelling
 from assay.core.answers import Answer
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
@@ -86,7 +86,7 @@ FEW = Vocabulary(("math", "Physics", "C", "W boson", "2", "u"), aliases={"maths"
 MANY = Vocabulary((*(f"class {number:02d}" for number in range(30)), "q-bio", "quant"))
 
 
-def pressed(classes: Vocabulary, keys: str, *lines: str) -> list[Said]:
+def pressed(classes: Vocabulary, keys: str, *lines: str) -> list[Entry]:
     """Return what a reviewer says who presses keys, and types lines where they are asked to."""
     typed, keyed = iter(lines), iter([keys, ""])
     console = Console(file=io.StringIO())
@@ -143,7 +143,7 @@ def test_one_of_many_classes_is_typed() -> None:
     assert len(keyboard.find("class")) == 30
 
 
-def lines_of(classes: Vocabulary, text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Said]:
+def lines_of(classes: Vocabulary, text: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Entry]:
     monkeypatch.setattr(sys, "stdin", io.StringIO(text))
     return read_lines(Keyboard(classes))
 

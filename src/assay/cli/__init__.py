@@ -23,8 +23,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(is_requested: bool) -> None:
+    if is_requested:
         typer.echo(f"assay {VERSION}")
         raise typer.Exit
 
@@ -51,7 +51,7 @@ def main() -> None:
             code = app(prog_name="assay", standalone_mode=not as_json)
     except TyperException as error:
         # Wrong usage; typer alone would print text.
-        told = {"problem": error.format_message(), "details": "", "hint": "see --help"}
-        typer.echo(json.dumps({"error": told}), err=True)
+        error_parts = {"problem": error.format_message(), "details": "", "hint": "see --help"}
+        typer.echo(json.dumps({"error": error_parts}), err=True)
         code = error.exit_code
     sys.exit(code)

@@ -139,12 +139,12 @@ class Commands(UserDict[str, Any]):
 def _load(name: str) -> Any:
     module, _, attribute = COMMANDS[name].place.partition(":")
     with answering():  # the import takes a moment
-        found = getattr(import_module(f"assay.cli.{module}"), attribute)
+        command = getattr(import_module(f"assay.cli.{module}"), attribute)
     _keep_what_is_loaded()
-    if isinstance(found, typer.Typer):
-        return _quick(get_command(found))
+    if isinstance(command, typer.Typer):
+        return _quick(get_command(command))
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
-    alone.command(name)(found)
+    alone.command(name)(command)
     return _quick(get_command(alone))
 
 
@@ -279,20 +279,20 @@ class _Line:
     """Last line of a terminal, which says that a command works."""
 
     def __init__(self) -> None:
-        self._wanted = self._there = False
+        self._is_wanted = self._is_shown = False
 
-    def want(self, wanted: bool) -> None:
+    def want(self, is_wanted: bool) -> None:
         """Show the line from now on, or no more."""
-        self._wanted = wanted
-        self.show(there=wanted)
+        self._is_wanted = is_wanted
+        self.show(there=is_wanted)
 
     def show(self, *, there: bool) -> None:
         """Write the text if it is wanted, or erase it."""
-        there = there and self._wanted and sys.stderr.isatty()
-        if there != self._there:
+        there = there and self._is_wanted and sys.stderr.isatty()
+        if there != self._is_shown:
             sys.stderr.write(_TEXT if there else f"\r{' ' * len(_TEXT)}\r")
             sys.stderr.flush()
-            self._there = there
+            self._is_shown = there
 
 
 _line = _Line()

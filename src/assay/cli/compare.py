@@ -11,7 +11,7 @@ from assay.campaign import Campaign, compare_campaign
 from assay.cli import options
 from assay.cli.output import AsJson, telling_errors
 from assay.cli.render import facts, view
-from assay.cli.series import labels_before, labels_told
+from assay.cli.series import labels_before, labels_summary
 from assay.cli.summary import make_campaign, several_facts, targets_table
 from assay.cli.taking import Typed, but, only, takes
 from assay.core.goal import Asked
@@ -50,7 +50,7 @@ def render_comparison(campaign: Campaign) -> RenderableType:
     strata, goal = settings.strata, settings.goal
     old, new = strata.classifiers
     form = ".1%" if strata.weighted else ","
-    items = {name: format(each, form) for name, each in _items(strata).items()}
+    items = {name: format(count, form) for name, count in _items(strata).items()}
     lines: list[tuple[str, RenderableType]] = [
         (name, f"{part.description}: {part.rows:,} items")
         for name, part in zip(strata.classifiers, settings.source.parts, strict=True)
@@ -70,7 +70,7 @@ def render_comparison(campaign: Campaign) -> RenderableType:
     if settings.before is not None:
         lines += [
             ("from before", ", ".join(settings.before.campaigns)),
-            ("known", labels_told(campaign, gone="say nothing about it")),
+            ("known", labels_summary(campaign, gone="say nothing about it")),
             ("now", "\n".join(map(str, campaign.estimates().rows))),
         ]
     headline = Text.assemble((printable(campaign.name), "bold"), (" is ready", "dim"))
@@ -82,21 +82,21 @@ def _items(strata: Strata) -> dict[str, int] | dict[str, float]:
 
     If items have weights, their shares of all weight.
     """
-    found = dict.fromkeys(("in_both", "only_in_old", "only_in_new", "disagree"), 0)
+    counts = dict.fromkeys(("in_both", "only_in_old", "only_in_new", "disagree"), 0)
     count_for = strata.impressions or [items for *_, items in strata.parts]
     codes = [code for _, code, _ in strata.parts]
     for code, items in [*zip(codes, count_for, strict=True), *strata.rest]:
         old, new = said_by_both(code, len(strata.classes))
         if old == NOWHERE:
-            found["only_in_new"] += items
+            counts["only_in_new"] += items
         elif new == NOWHERE:
-            found["only_in_old"] += items
+            counts["only_in_old"] += items
         else:
-            found["in_both"] += items
-            found["disagree"] += items if old != new else 0
+            counts["in_both"] += items
+            counts["disagree"] += items if old != new else 0
     if not strata.weighted or not strata.items:
-        return found
-    return {name: each / strata.items for name, each in found.items()}
+        return counts
+    return {name: count / strata.items for name, count in counts.items()}
 
 
 _METRICS = [name for name, kind in METRICS.items() if kind.is_of_classifier]
@@ -190,5 +190,10 @@ def compare(
             seed=seed,
         )
         make_campaign(
-            make, options.told(scans), _document, render_comparison, storage, as_json=as_json
+            make,
+            options.source_names(scans),
+            _document,
+            render_comparison,
+            storage,
+            as_json=as_json,
         )

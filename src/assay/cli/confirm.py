@@ -30,16 +30,16 @@ def confirm(
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
         before = is_confirmed(campaign.desk.store, campaign.settings)
-        told = source_text(campaign.settings.source)
+        description = source_text(campaign.settings.source)
         if not before and not yes:
             _ask(campaign, storage, as_json=as_json)
         confirm_source(campaign.desk.store, campaign.settings)
         if as_json:
-            emit({"campaign": name, "source": told, "confirmed_before": before})
+            emit({"campaign": name, "source": description, "confirmed_before": before})
             return
         screen = console()
         if before or yes:
-            screen.print(Text(told), soft_wrap=True)
+            screen.print(Text(description), soft_wrap=True)
         now = "was confirmed on this machine before" if before else "is confirmed on this machine"
         screen.print(Text(f"the source of campaign {printable(name)} {now}", "green"))
         say_next(screen, follow_up("serve", name, storage))

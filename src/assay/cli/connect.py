@@ -139,10 +139,10 @@ def connect(
             done = {"campaign": name, "done": campaign.done}
             emit({**done, **asdict(standing), "notes": list(notes), "estimates": estimates})
             return
-        told = console()
-        told.print(Text(_line(connection, standing)))
-        told.print(Text(plain_words(campaign.estimates()), "bold green"))
-        say_next(told, follow_up("report", name, storage))
+        output = console()
+        output.print(Text(_line(connection, standing)))
+        output.print(Text(plain_words(campaign.estimates()), "bold green"))
+        say_next(output, follow_up("report", name, storage))
 
 
 def _run(

@@ -97,9 +97,11 @@ def create(
             seed=seed,
         )
         scale_given = "scale" in columns
-        told = partial(document, scale_given=scale_given)
-        shown = partial(render_campaign, scale_given=scale_given)
-        make_campaign(make, file or source["table"], told, shown, storage, as_json=as_json)
+        make_document = partial(document, scale_given=scale_given)
+        make_view = partial(render_campaign, scale_given=scale_given)
+        make_campaign(
+            make, file or source["table"], make_document, make_view, storage, as_json=as_json
+        )
 
 
 def _judging(typed: Typed) -> dict[str, Any]:

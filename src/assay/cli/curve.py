@@ -65,19 +65,19 @@ def curve(
             new_figure()  # raises before all the work if matplotlib is missing
         campaign = open_campaign(name, storage)
         with working("counting scores"):
-            found = campaign.curve(predictions=predictions)
-        chosen = None if at is None else found.at(at)
+            result = campaign.curve(predictions=predictions)
+        chosen = None if at is None else result.at(at)
         if output is not None and format is not None:
-            write_new(output, curve_file(found, name, format))
+            write_new(output, curve_file(result, name, format))
         if as_json:
-            told = found.to_dict()
+            content = result.to_dict()
             if chosen is not None:
-                told["points"] = [chosen.to_dict()]
+                content["points"] = [chosen.to_dict()]
             file = {} if output is None else {"file": str(output)}
-            emit({"campaign": name, **told, **file})
+            emit({"campaign": name, **content, **file})
             return
         screen = console()
-        screen.print(Text(str(chosen)) if chosen is not None else view_of(found.document()))
+        screen.print(Text(str(chosen)) if chosen is not None else view_of(result.document()))
         if output is not None:
             line = Text.assemble(("saved: ", "green"), printable(output))
             screen.print(line, soft_wrap=True)
@@ -85,42 +85,42 @@ def curve(
             say_next(screen, follow_up("label", campaign.name, storage))
 
 
-def curve_file(found: ThresholdCurve, name: str, format: str) -> bytes:
+def curve_file(curve: ThresholdCurve, name: str, format: str) -> bytes:
     """Curve as a file of one of `FORMATS`; `name` is the campaign's."""
     if format == "html":
         script = files("assay").joinpath("web", "static", "curve.js").read_text("utf-8")
-        return curve_page(found, name, script).encode()
+        return curve_page(curve, name, script).encode()
     if format == "png":
-        return _picture(found)
+        return _picture(curve)
     text = io.StringIO()
-    writer = csv.DictWriter(text, list(found.columns), lineterminator="\n")
+    writer = csv.DictWriter(text, list(curve.columns), lineterminator="\n")
     writer.writeheader()
-    writer.writerows(found.rows)
+    writer.writerows(curve.rows)
     return text.getvalue().encode()
 
 
-def _picture(found: ThresholdCurve) -> bytes:
+def _picture(curve: ThresholdCurve) -> bytes:
     """Draw the metrics over the share of items below the threshold."""
     figure, (axis,) = new_figure(width=8.0, height=4.6)
-    below = [1 - point.share for point in found]
-    for name in found.metrics:
-        values = [point.metrics[name] for point in found]
+    below = [1 - point.share for point in curve]
+    for name in curve.metrics:
+        values = [point.metrics[name] for point in curve]
         colour = COLOURS[name]
         bands = [(each.band_low, each.band_high) for each in values]
         for ends, faint in ((bands, 0.15), ([(each.low, each.high) for each in values], 0.3)):
             low, high = zip(*ends, strict=True)
             axis.fill_between(below, low, high, color=colour, alpha=faint, linewidth=0)
         axis.plot(below, [each.value for each in values], color=colour, label=metric_name(name))
-    if found.own is not None:
-        place = 1 - found.own.share
+    if curve.own is not None:
+        place = 1 - curve.own.share
         axis.axvline(place, color="#444", linestyle="--", linewidth=1, label="own threshold")
     ticks = {
         min(range(len(below)), key=lambda at: abs(below[at] - place / 4)) for place in range(5)
     }
-    thresholds = [found.points[at].threshold for at in sorted(ticks)]
+    thresholds = [curve.points[at].threshold for at in sorted(ticks)]
     axis.set_xticks([below[at] for at in sorted(ticks)], distinct(thresholds))
     axis.set_xlabel("Threshold (spaced by number of items)")
-    axis.set_title(found.headline)
+    axis.set_title(curve.headline)
     axis.legend()
     file = io.BytesIO()
     figure.savefig(file, format="png", dpi=150)
@@ -140,8 +140,8 @@ def refuse_beside_curve(**given: object) -> None:
 def show_curves(population: Population, *, as_json: bool, **asked: Any) -> None:
     """Simulate curves, and show the results."""
     with progress_bar("simulating") as progress:
-        found = simulate_curves(population, **asked, progress=progress)
+        result = simulate_curves(population, **asked, progress=progress)
     if as_json:
-        emit(found.to_dict())
+        emit(result.to_dict())
     else:
-        console().print(view_of(found.document()))
+        console().print(view_of(result.document()))

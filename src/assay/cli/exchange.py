@@ -150,8 +150,8 @@ def import_(
             given = {name: value for name, value in of_judge.items() if value is not None}
             if id_column is not None:
                 given["id_column"] = id_column
-            said = pairs_of("map", map or [], "pass=yes")
-            _take_verdicts(name, judge or [], storage, {**given, "map": said}, as_json=as_json)
+            answers = pairs_of("map", map or [], "pass=yes")
+            _take_verdicts(name, judge or [], storage, {**given, "map": answers}, as_json=as_json)
             return
         campaign = open_campaign(name, storage)
         result = import_labels(
@@ -200,25 +200,25 @@ def _take_verdicts(
 ) -> None:
     url = existing(storage)
     with collecting_warnings() as warnings, working("reading verdicts and predictions"):
-        taken = import_verdicts(name, *logs, storage=url, **given)
+        imported = import_verdicts(name, *logs, storage=url, **given)
     if as_json:
-        emit({**taken.to_dict(), "done": taken.campaign.done, "warnings": warnings})
+        emit({**imported.to_dict(), "done": imported.campaign.done, "warnings": warnings})
         return
     screen = console()
     counts = ", ".join(
-        f"{getattr(taken, what):,} {what}{' a verdict' if what == 'without' else ''}"
+        f"{getattr(imported, what):,} {what}{' a verdict' if what == 'without' else ''}"
         for what in ("new", "replaced", "unchanged", "without")
-        if getattr(taken, what) or what == "new"
+        if getattr(imported, what) or what == "new"
     )
-    place = taken.file.name if taken.file.parent == Path.cwd() else taken.file
-    told = f"{taken.in_all:,} verdicts in {printable(place)}: {counts}"
-    screen.print(Text.assemble(("saved: ", "green"), told), soft_wrap=True)
+    place = imported.file.name if imported.file.parent == Path.cwd() else imported.file
+    summary = f"{imported.in_all:,} verdicts in {printable(place)}: {counts}"
+    screen.print(Text.assemble(("saved: ", "green"), summary), soft_wrap=True)
     screen.print(
-        Text(f"{printable(name)} continues with {printable(taken.column)} as a second opinion")
+        Text(f"{printable(name)} continues with {printable(imported.column)} as a second opinion")
     )
     for warning in warnings:
         screen.print(Text(f"warning: {printable(warning)}", "yellow"))
-    say_next(screen, follow_up("status" if taken.campaign.done else "label", name, storage))
+    say_next(screen, follow_up("status" if imported.campaign.done else "label", name, storage))
 
 
 def export(
@@ -291,8 +291,8 @@ def export(
         if as_json:
             files = {what: str(file) for what, file in saved.items() if file is not None}
             rows = {"rows": written.sheet.records()} if output is None else {}
-            told = {"campaign": name, "what": what, "format": format, "count": written.count}
-            emit({**told, **rows, **files})
+            summary = {"campaign": name, "what": what, "format": format, "count": written.count}
+            emit({**summary, **rows, **files})
             return
         _tell(written, output, config)
 
@@ -319,16 +319,16 @@ def _tell(written: Written, output: Path | None, config: Path | None) -> None:
     """Report the saved file, or print its content; remarks must not get into a pipe."""
     screen = console(stderr=output is None)
     if output is not None:
-        told = f"{written.count:,} rows in {printable(output)}"
-        screen.print(Text.assemble(("saved: ", "green"), told), soft_wrap=True)
+        summary = f"{written.count:,} rows in {printable(output)}"
+        screen.print(Text.assemble(("saved: ", "green"), summary), soft_wrap=True)
     elif console().is_terminal:
         typer.echo(printable(written.content.decode().replace("\r\n", "\n")), nl=False)
     else:
         # Bytes, because the locale's encoding must not change ids.
         typer.get_binary_stream("stdout").write(written.content)
     if config is not None:
-        told = f"the labelling configuration in {printable(config)}"
-        screen.print(Text.assemble(("saved: ", "green"), told), soft_wrap=True)
+        summary = f"the labelling configuration in {printable(config)}"
+        screen.print(Text.assemble(("saved: ", "green"), summary), soft_wrap=True)
     elif written.config is not None:
         screen.print("note: --config FILE saves the labelling configuration that goes with it")
 
@@ -360,12 +360,12 @@ def _check(what: str, *, reviewer: str | None, hold: str | None, column: str | N
 
 def _seconds(text: str) -> float:
     """Seconds in a time such as 90m."""
-    found = re.fullmatch(r"([0-9]{1,9})([smhd])", text.strip())
-    if found is None or int(found[1]) == 0:
+    match = re.fullmatch(r"([0-9]{1,9})([smhd])", text.strip())
+    if match is None or int(match[1]) == 0:
         raise InputError(
             f"{text!r} is not a time", details="a number and s, m, h or d: 90m, 8h, 2d"
         )
-    return float(int(found[1]) * _UNITS[found[2]])
+    return float(int(match[1]) * _UNITS[match[2]])
 
 
 def refuse_what_is_there(file: Path | None) -> None:

@@ -46,12 +46,12 @@ def judge(
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
         with working(f"looking up {column}"):
-            found = campaign.judge(column, at=at, by=by, predictions=predictions)
+            result = campaign.judge(column, at=at, by=by, predictions=predictions)
         if as_json:
-            emit({"campaign": name, **found.to_dict()})
+            emit({"campaign": name, **result.to_dict()})
             return
         screen = console()
-        screen.print(view_of(found.document()))
+        screen.print(view_of(result.document()))
         if not campaign.done:
             say_next(screen, follow_up("label", campaign.name, storage))
 
@@ -98,7 +98,7 @@ def judgements(
         ending = format_of_name(output, JUDGEMENT_FORMATS)
         refuse_what_is_there(output)
         with working("reading judgements"):
-            found = read_judgements(
+            table = read_judgements(
                 *logs,
                 scorer=scorer,
                 id_column=id_column,
@@ -106,12 +106,12 @@ def judgements(
                 score_column=score_column,
                 map=pairs_of("map", map or [], "pass=yes"),
             )
-        write_new(output, found.content(ending))
+        write_new(output, table.content(ending))
         if as_json:
-            told = {"items": len(found), "verdicts": found.verdicts, "scorer": found.scorer}
-            emit({**told, "notes": list(found.notes), "file": str(output)})
+            summary = {"items": len(table), "verdicts": table.verdicts, "scorer": table.scorer}
+            emit({**summary, "notes": list(table.notes), "file": str(output)})
             return
         screen = console()
-        screen.print(Text(printable(str(found))))
+        screen.print(Text(printable(str(table))))
         line = Text.assemble(("saved: ", "green"), printable(output))
         screen.print(line, soft_wrap=True)

@@ -71,7 +71,7 @@ class Chosen:
     name: str
 
 
-Said = Answer | Command | Comment | Typed | Chosen | None
+Entry = Answer | Command | Comment | Typed | Chosen | None
 """Input of a reviewer; None stands for a key without a meaning."""
 
 
@@ -135,8 +135,8 @@ class Keyboard:
     def _by_keys(self, word: str) -> Answer | None:
         """Answer for the keys of several classes, as in ``13`` or ``1 3``."""
         chosen = [self.answers.get(key) for key in word if not key.isspace()]
-        known = all(each in self._classes.numbers for each in chosen)
-        if not chosen or not known or len(set(chosen)) < len(chosen):
+        are_classes = all(each in self._classes.numbers for each in chosen)
+        if not chosen or not are_classes or len(set(chosen)) < len(chosen):
             return None
         return self.several(each for each in chosen if each is not None)
 
@@ -153,12 +153,12 @@ class Keyboard:
         if exact is not None or not word:
             return exact or []
         folded = {name: name.casefold() for name in self._classes.names}
-        begin = [name for name, its in folded.items() if its.startswith(word)]
+        begin = [name for name, folded_name in folded.items() if folded_name.startswith(word)]
         if len(begin) == 1:
             return Answer(begin[0])
-        found = begin or [name for name, its in folded.items() if word in its]
+        matches = begin or [name for name, folded_name in folded.items() if word in folded_name]
         near = self._classes.nearest(text)
-        return found or ([near] if near else [])
+        return matches or ([near] if near else [])
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class Commands:
     stay: each was written for its item.
     """
 
-    said: Iterator[Said]
+    entries: Iterator[Entry]
     discard: Callable[[], None] = lambda: None
 
 
@@ -188,7 +188,7 @@ def read_keys(
     keyboard: Keyboard,
     # Typed keys without an effect yet; clearing it discards them.
     keys: deque[str],
-) -> Iterator[Said]:
+) -> Iterator[Entry]:
     """Yield the commands of a terminal's keys."""
     # A fast typist's keys arrive together; an arrow key arrives as several characters.
     while typed := read():
@@ -231,25 +231,25 @@ def _corrected(text: str) -> str:
     return "".join(left)
 
 
-def read_lines(keyboard: Keyboard) -> Iterator[Said]:
+def read_lines(keyboard: Keyboard) -> Iterator[Entry]:
     """Yield the commands of the standard input's lines."""
     for number, line in enumerate(sys.stdin, 1):
         word, _, rest = line.strip().partition(" ")
-        said = keyboard.read(line)
-        if said is None and word.lower() == Command.WRITE.key and rest:
+        command = keyboard.read(line)
+        if command is None and word.lower() == Command.WRITE.key and rest:
             yield Comment(rest)
             continue
-        if said is None or said is Command.WRITE:
+        if command is None or command is Command.WRITE:
             # Going on would give the following answers to the wrong items.
             keys = keyboard.keys
             named = [] if keys.pop(_TYPE, None) is None else ["the name of a class"]
-            known = ", ".join([*named, *(f"{key} {what}" for key, what in keys.items())])
+            answers = ", ".join([*named, *(f"{key} {what}" for key, what in keys.items())])
             raise LabelError(
                 f"line {number} of the input is {line.strip()!r}, which is no answer",
-                details=f"answers: {known}; a comment stands after its w",
+                details=f"answers: {answers}; a comment stands after its w",
                 hint="what stood before it is saved",
             )
-        yield said
+        yield command
 
 
 if sys.platform == "win32":
@@ -263,8 +263,8 @@ if sys.platform == "win32":
             while msvcrt.kbhit():
                 msvcrt.getwch()
 
-        said = read_keys(typer.getchar, input, screen, keyboard, keys)
-        return nullcontext(Commands(said, discard))
+        entries = read_keys(typer.getchar, input, screen, keyboard, keys)
+        return nullcontext(Commands(entries, discard))
 
 else:
 

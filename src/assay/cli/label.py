@@ -19,8 +19,8 @@ from assay.cli.keyboard import (
     Chosen,
     Command,
     Comment,
+    Entry,
     Keyboard,
-    Said,
     Typed,
     reading_commands,
 )
@@ -174,9 +174,9 @@ class Labelling:
         """Renew the claims on the batch, and remove items given to others meanwhile."""
         open_ = [item for item in self._queue if item.id not in self._answers]
         if open_:
-            held = self._campaign.ask(len(open_), reviewer=self._reviewer)
-            kept = [item for item in self._queue if item in held or item.id in self._answers]
-            self._queue = deque([*kept, *(item for item in held if item not in kept)])
+            reserved = self._campaign.ask(len(open_), reviewer=self._reviewer)
+            kept = [item for item in self._queue if item in reserved or item.id in self._answers]
+            self._queue = deque([*kept, *(item for item in reserved if item not in kept)])
 
 
 def label(
@@ -225,8 +225,8 @@ def label(
             if stopped is None
             else f"Done: {done_words(estimates.values())}."
         )
-        told = f"{labelling.judged:,} labelled in this session, all saved. {state}"
-        screen.print(Text(told, "green"))
+        summary = f"{labelling.judged:,} labelled in this session, all saved. {state}"
+        screen.print(Text(summary, "green"))
         say_next(screen, follow_up("status", name, storage))
 
 
@@ -241,7 +241,7 @@ def _rebased(name: str, storage: str | None, screen: Console) -> Campaign:
 def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None:
     # Ctrl-C ends the session like q: every answer is either saved or not given.
     keyboard = Keyboard(campaign.settings.classes)
-    command: Said = None
+    command: Entry = None
     before: Item | None = None
     with suppress(KeyboardInterrupt), reading_commands(screen, keyboard) as commands:
         while (item := labelling.item) is not None or labelling.can_undo:
@@ -252,56 +252,56 @@ def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None
                 if is_new:  # keys typed before its display are not an answer to it
                     commands.discard()
                 screen.print(_LAST_CHANCE if item is None else _question(campaign, keyboard))
-            command = next(commands.said, Command.QUIT)
+            command = next(commands.entries, Command.QUIT)
             if command is Command.QUIT or (item is None and command is not Command.UNDO):
                 return
             screen.print(_obey(labelling, keyboard, command))
 
 
-def _obey(labelling: Labelling, keyboard: Keyboard, command: Said) -> Text:
+def _obey(labelling: Labelling, keyboard: Keyboard, command: Entry) -> Text:
     """Execute a reviewer's command, and return the reply."""
     colour = "yellow"
     if isinstance(command, Typed):
-        found = keyboard.find(command.text)
-        if not isinstance(found, Answer):
-            return Text(_which(command.text, found), colour)
-        command = Chosen(found) if keyboard.chooses(found) else found
+        choice = keyboard.find(command.text)
+        if not isinstance(choice, Answer):
+            return Text(_which(command.text, choice), colour)
+        command = Chosen(choice) if keyboard.chooses(choice) else choice
     if isinstance(command, Chosen):
         if command.name or not labelling.chosen:
             return Text(labelling.choose(command.name), colour)
         command = keyboard.several(labelling.chosen)
     match command:
         case None:
-            said = f"unknown key; use one of {', '.join(keyboard.keys)}"
+            reply = f"unknown key; use one of {', '.join(keyboard.keys)}"
         case Comment(text):
-            said = "the comment goes with your answer"
+            reply = "the comment goes with your answer"
             try:
                 labelling.write(text)
             except LabelError as error:
-                said = f"{error.problem}, {error.details}; it was not kept"
+                reply = f"{error.problem}, {error.details}; it was not kept"
         case Command.UNDO if not labelling.can_undo:
-            said = "nothing to undo in this session"
+            reply = "nothing to undo in this session"
         case Command.UNDO:
             labelling.undo()
-            said = "back to the previous item"
+            reply = "back to the previous item"
         case Command.SKIP:
-            said = labelling.skip()
+            reply = labelling.skip()
         case Answer() if labelling.answer(command):
-            said, colour = f"{printable(labelling.called(command))}, saved", "green"
+            reply, colour = f"{printable(labelling.called(command))}, saved", "green"
         case _:
-            said = "somebody else has answered differently meanwhile; their answer stays"
-    return Text(said, colour)
+            reply = "somebody else has answered differently meanwhile; their answer stays"
+    return Text(reply, colour)
 
 
 _LISTED = 12  # classes
 
 
-def _which(text: str, found: Sequence[str]) -> str:
+def _which(text: str, names: Sequence[str]) -> str:
     """Reply to typed text that is not one class."""
-    if not found:
+    if not names:
         return f"no class is called {printable(text)}, or like it"
-    more = f" and {len(found) - _LISTED:,} more" if len(found) > _LISTED else ""
-    return f"which class? {', '.join(map(printable, found[:_LISTED]))}{more}"
+    more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
+    return f"which class? {', '.join(map(printable, names[:_LISTED]))}{more}"
 
 
 def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableType:
@@ -316,8 +316,8 @@ def _view(campaign: Campaign, labelling: Labelling, item: Item) -> RenderableTyp
     lines += [facts(shown), Text()]
     before = labelling.given(item)
     if before is not None:
-        said = printable(labelling.called(before))
-        lines.append(Text(f"You said {said}; s keeps it.", "yellow"))
+        answer = printable(labelling.called(before))
+        lines.append(Text(f"You said {answer}; s keeps it.", "yellow"))
     if written := labelling.written(item):
         lines.append(Text(f"Your comment: {printable(written)}", "yellow"))
     return Group(*lines)

@@ -70,24 +70,24 @@ def errors(
         where = dict(map(_slice, by or []))
         campaign = open_campaign(name, storage)
         with working("looking for errors"):
-            found = campaign.errors(
+            result = campaign.errors(
                 kind=kind, where=where, classifier=classifier, predictions=predictions
             )
         if output is not None and format is not None:
-            write_new(output, write_mistakes(found, format=format).content)
+            write_new(output, write_mistakes(result, format=format).content)
         if as_json:
-            told = found.to_dict()
-            saved = {"mistakes": told["mistakes"][:limit], "count": len(found)}
+            content = result.to_dict()
+            saved = {"mistakes": content["mistakes"][:limit], "count": len(result)}
             file = {} if output is None else {"file": str(output)}
-            emit({"campaign": name, **told, **saved, **file})
+            emit({"campaign": name, **content, **saved, **file})
             return
         screen = console()
         if output is not None:
-            line = f"{len(found):,} rows in {printable(output)}"
+            line = f"{len(result):,} rows in {printable(output)}"
             screen.print(Text.assemble(("saved: ", "green"), line), soft_wrap=True)
             return
-        screen.print(view_of(found.document(limit)))
-        if len(found) > limit:
+        screen.print(view_of(result.document(limit)))
+        if len(result) > limit:
             screen.print(Text("--limit N shows more, --output FILE saves all", "dim"))
         if not campaign.done:
             say_next(screen, follow_up("label", campaign.name, storage))

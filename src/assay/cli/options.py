@@ -158,17 +158,17 @@ def parse_classifiers(
             raise _misread(text, "it does not say NAME=")
     if not multilabel:
         refuse_bad_names([text.partition("=")[0] for text in given])
-    found = {text.partition("=")[0]: _options(text, positive) for text in given}
+    classifiers = {text.partition("=")[0]: _options(text, positive) for text in given}
     about_scores = {"score_of": score_of, "scale": scale}
-    for each in found.values():
+    for each in classifiers.values():
         if "score" in each:
             each |= {name: value for name, value in about_scores.items() if value is not None}
-    if positive is not None and not any("predicted" in each for each in found.values()):
+    if positive is not None and not any("predicted" in each for each in classifiers.values()):
         raise InputError(
             f"--positive {positive} is given, and no classifier has a predicted column",
             details="it is the value in that column that means yes",
         )
-    return found
+    return classifiers
 
 
 def is_one_metric(metrics: list[str]) -> bool:
@@ -321,7 +321,7 @@ def two_scans(
     if len(given) < 2:
         has = in_spark if any(in_spark) else [has_tables(file) for file in files]
         given = [given[0] if given and each else "" for each in has]
-    here = {name: said for name, said in source.items() if name not in ("engine", "spark")}
+    here = {name: value for name, value in source.items() if name not in ("engine", "spark")}
     return [
         other_scan(
             None if of_spark else file,
@@ -335,7 +335,7 @@ def two_scans(
     ]
 
 
-def told(scans: Sequence[Scan | str]) -> str:
+def source_names(scans: Sequence[Scan | str]) -> str:
     """Names of the sources, for people."""
     names = [scan if isinstance(scan, str) else scan.path or scan.table or "" for scan in scans]
     return " and ".join(names)

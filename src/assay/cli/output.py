@@ -91,11 +91,11 @@ def working(what: str) -> Iterator[None]:
 @contextmanager
 def collecting_warnings() -> Iterator[list[str]]:
     """Collect the warnings of a block, to be printed in their place."""
-    told: list[str] = []
+    messages: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AssayWarning)
-        yield told
-    told += [in_options(str(each.message)) for each in caught]
+        yield messages
+    messages += [in_options(str(each.message)) for each in caught]
 
 
 @contextmanager
@@ -103,8 +103,8 @@ def telling_errors(*, as_json: bool, code: int = 1) -> Iterator[None]:
     """Print an error on the standard error stream, and exit with a code."""
     try:
         yield
-    except (AssayError, MemoryError, RecursionError) as found:
-        error = found if isinstance(found, AssayError) else _too_much(found)
+    except (AssayError, MemoryError, RecursionError) as caught:
+        error = caught if isinstance(caught, AssayError) else _too_much(caught)
         if as_json:
             parts = dict(zip(("problem", "details", "hint"), with_options(error), strict=True))
             speaking()
@@ -219,7 +219,7 @@ def in_options(text: str) -> str:
     >>> in_options("give all classes: classes=['...', '...']; or probabilities='p_*'")
     "give all classes: --classes FILE; or --probabilities 'p_*'"
     """
-    text = _REBASE.sub(lambda found: f"assay rebase FILE --name {_shell(found[1])}", text)
+    text = _REBASE.sub(lambda match: f"assay rebase FILE --name {_shell(match[1])}", text)
     text = text.replace("predictions=[", "FILE for each of [").replace("predictions=", "FILE ")
     return _ARGUMENT.sub(_option, text)
 
@@ -232,8 +232,8 @@ def with_options(error: AssayError) -> tuple[str, str, str]:
     return problem, details, hint
 
 
-def _option(found: re.Match[str]) -> str:
-    option, value = _OPTIONS[found[1]], found[2]
+def _option(match: re.Match[str]) -> str:
+    option, value = _OPTIONS[match[1]], match[2]
     if option in _OF_THEIR_OWN and not (value and value[0] in _QUOTES):
         return f"{option} {_OF_THEIR_OWN[option]}" if value else option
     if value is None or value == "True":
@@ -242,7 +242,7 @@ def _option(found: re.Match[str]) -> str:
         try:
             if value[0] == "{":
                 pairs = ast.literal_eval(value).items()
-                return " ".join(f"{option} {_quoted(f'{word}={said}')}" for word, said in pairs)
+                return " ".join(f"{option} {_quoted(f'{word}={answer}')}" for word, answer in pairs)
             return " ".join(f"{option} {_quoted(each)}" for each in ast.literal_eval(value))
         except (ValueError, SyntaxError, TypeError, AttributeError):
             return f"{option} {value}"

@@ -104,11 +104,11 @@ def plan(
             predictions = read
             columns = {name: columns[name] for name in ("id", "scale") if name in columns}
         plans = []
-        wanted: list[str | None] = [*metric] if metric else [None]
-        for each in dict.fromkeys(wanted):
+        metrics: list[str | None] = [*metric] if metric else [None]
+        for each in dict.fromkeys(metrics):
             about = threshold_for or each or "the metric"
             with progress_bar(f"replaying evaluations of {about}") as progress:
-                found = plan_for(
+                forecast = plan_for(
                     predictions,
                     **columns,
                     **goal | {"metric": each},
@@ -122,16 +122,16 @@ def plan(
                     seed=seed,
                     progress=progress,
                 )
-            plans.append(found)
+            plans.append(forecast)
         if as_json:
-            first, *others = (found.to_dict() for found in plans)
+            first, *others = (forecast.to_dict() for forecast in plans)
             emit({"plans": [first, *others], "note": _TOGETHER} if others else first)
             return
         screen = console()
-        for place, found in enumerate(plans):
+        for place, forecast in enumerate(plans):
             if place:
                 screen.print(Text("\n" + "─" * 40 + "\n", "dim"))
-            screen.print(view_of(found.document()))
+            screen.print(view_of(forecast.document()))
         if len(plans) > 1:
             screen.print()
             screen.print(note_lines([_TOGETHER]))

@@ -100,12 +100,12 @@ class TableView:
 
     def _inline(self, room: int) -> list[int]:
         """Columns side by side: with remarks, if all of them fit."""
-        beside = [at for at, column in enumerate(self._columns) if column.kind != "detail"]
+        side_by_side = [at for at, column in enumerate(self._columns) if column.kind != "detail"]
         rows = [[results.Cell(column.heading) for column in self._columns], *self._rows]
-        wide = sum(max(cell_len(_text(row[at])) for row in rows) + _GAPS[1] for at in beside)
+        wide = sum(max(cell_len(_text(row[at])) for row in rows) + _GAPS[1] for at in side_by_side)
         if wide - _GAPS[1] <= room:
-            return beside
-        return [at for at in beside if self._columns[at].kind != "remark"]
+            return side_by_side
+        return [at for at in side_by_side if self._columns[at].kind != "remark"]
 
     def _below(self, row: Sequence[results.Cell], inline: Sequence[int]) -> Iterator[Text]:
         for at, (column, cell) in enumerate(zip(self._columns, row, strict=True)):

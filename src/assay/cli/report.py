@@ -157,19 +157,21 @@ def verify(
         if name.lower().endswith(".zip") and storage is None:
             _refuse_option(name, "--report", report)
             _refuse_option(name, "--against", against)
-            found = verify_bundle(name, commitment=commitment)
+            verification = verify_bundle(name, commitment=commitment)
         else:
             if commitment is not None:
                 raise InputError(
                     f"--commitment is for a bundle, and {name} is a campaign in a storage",
                     hint="assay status shows what a campaign is committed to",
                 )
-            found = verify_campaign(name, storage=existing(storage), report=report, against=against)
+            verification = verify_campaign(
+                name, storage=existing(storage), report=report, against=against
+            )
     if as_json:
-        emit(found.to_dict())
+        emit(verification.to_dict())
     else:
-        console().print(view_of(found.document()), soft_wrap=True)
-    if not found.clean:
+        console().print(view_of(verification.document()), soft_wrap=True)
+    if not verification.clean:
         raise typer.Exit(1)
 
 

@@ -131,18 +131,20 @@ def follow(
             with options.reading(file), collecting_warnings() as warnings:
                 scan = options.other_scan(file, source)
                 follow_campaign(scan, series=series, period=period, storage=url, **of_period)
-        found = trend(
+        main_trend = trend(
             series, floor=floor if file is None else None, storage=options.existing(storage)
         )
         if picture is not None:
-            found.save(picture)
+            main_trend.save(picture)
         url = options.existing(storage)
-        others = [trend(series, metric=each, storage=url) for each in found.metrics[1:]]
-        last = found.latest
+        others = [trend(series, metric=each, storage=url) for each in main_trend.metrics[1:]]
+        last = main_trend.latest
         passed = last.verdict(on_fall=fail_on_fall)
         tell(
-            lambda: {**_trends_document(found, others), "passed": passed},
-            lambda: view([block for each in (found, *others) for block in each.document().blocks]),
+            lambda: {**_trends_document(main_trend, others), "passed": passed},
+            lambda: view(
+                [block for each in (main_trend, *others) for block in each.document().blocks]
+            ),
             warnings=warnings,
             next_command=options.follow_up(
                 "status" if last.done else "label", last.campaign, storage
@@ -158,10 +160,10 @@ def follow(
         raise typer.Exit(_UNDECIDED)
 
 
-def _trends_document(found: Trend, others: Sequence[Trend]) -> dict[str, Any]:
+def _trends_document(main_trend: Trend, others: Sequence[Trend]) -> dict[str, Any]:
     """Series as plain values; with several metrics, the others under ``others``."""
-    told = found.to_dict()
-    return {**told, "others": [each.to_dict() for each in others]} if others else told
+    content = main_trend.to_dict()
+    return {**content, "others": [each.to_dict() for each in others]} if others else content
 
 
 def _refuse_beside_nothing(given: Mapping[str, object]) -> None:
@@ -199,22 +201,22 @@ def render_succession(campaign: Campaign) -> RenderableType:
     headline = Text.assemble((printable(campaign.name), "bold"), (" goes on", "dim"))
     lines: list[tuple[str, RenderableType]] = [
         ("read", f"{source.description}: {source.rows:,} items"),
-        ("labels", labels_told(campaign)),
+        ("labels", labels_summary(campaign)),
         ("now", "\n".join(map(str, campaign.estimates().rows))),
         ("before", "" if before is None else f"kept as {before.campaign}"),
     ]
     return Group(headline, Text(), facts(lines))
 
 
-def labels_told(campaign: Campaign, *, gone: str = "no longer apply") -> str:
+def labels_summary(campaign: Campaign, *, gone: str = "no longer apply") -> str:
     """Summary of the earlier labels; `gone` is the wording for those that no longer apply."""
     labels = labels_before(campaign)
-    told = [f"{labels['judged']:,} items judged before: {labels['counting']:,} count now"]
+    parts = [f"{labels['judged']:,} items judged before: {labels['counting']:,} count now"]
     if labels["waiting"]:
-        told.append(f"{labels['waiting']:,} will when their items are drawn")
+        parts.append(f"{labels['waiting']:,} will when their items are drawn")
     if labels["gone"]:
-        told.append(f"{labels['gone']:,} {gone}")
-    return ", ".join(told)
+        parts.append(f"{labels['gone']:,} {gone}")
+    return ", ".join(parts)
 
 
 def labels_before(campaign: Campaign) -> dict[str, int]:

@@ -266,8 +266,8 @@ def add(
             return
         screen = console()
         screen.print(Text.assemble(("token: ", "green"), (token, "bold")), soft_wrap=True)
-        told = f"{printable(who)} logs in as {role} at /login#TOKEN of your server."
-        screen.print(Text(f"{told} It is not shown again."), soft_wrap=True)
+        login = f"{printable(who)} logs in as {role} at /login#TOKEN of your server."
+        screen.print(Text(f"{login} It is not shown again."), soft_wrap=True)
         say_next(screen, follow_up("serve", name, storage))
 
 

@@ -194,8 +194,8 @@ def simulate(
 
 def _refuse_no_design(names: tuple[str, ...] | None) -> None:
     if names == ():
-        told = f"designs: {', '.join(DESIGN_NAMES)}"
-        raise DesignError("--design names no design", details=told)
+        designs = f"designs: {', '.join(DESIGN_NAMES)}"
+        raise DesignError("--design names no design", details=designs)
 
 
 def _refuse_of_one(**given: object) -> None:
@@ -277,51 +277,56 @@ def _about(file: str, question: Question, result: Simulation) -> Pairs:
 
 
 def _facts_of_one(file: str, question: Question, result: Simulation, goal: Goal) -> _Facts:
-    found = result.population
-    yes, positive = found["predicted_positives"], found["positives"]
-    told = f"at {100 * goal.confidence:.4g}% confidence"
+    population = result.population
+    yes, positive = population["predicted_positives"], population["positives"]
+    conditions = f"at {100 * goal.confidence:.4g}% confidence"
     if question.budgets is not None:
-        told = f"after {_numbers(question.budgets)} labels, intervals {told}"
+        conditions = f"after {_numbers(question.budgets)} labels, intervals {conditions}"
     if goal.within is not None:
-        told = f"within ±{goal.within:g}, {told}"
+        conditions = f"within ±{goal.within:g}, {conditions}"
     if goal.at_least is not None:
-        told = f"is it at least {goal.at_least:g}? {told}"
-    limit = f"designs by score need at least {found['limit']:.0%} of random sampling's labels"
+        conditions = f"is it at least {goal.at_least:g}? {conditions}"
+    limit = f"designs by score need at least {population['limit']:.0%} of random sampling's labels"
     if goal.within is not None:
-        design, clean = found["limit_labels"], found["floor_labels"]
+        design, clean = population["limit_labels"], population["floor_labels"]
         limit += f": {design:,.0f}; to confirm that clean strata are clean takes {clean:,.0f}"
     return [
-        ("read", f"{file}: {found['rows']:,} items, {yes:,} predicted yes, {positive:,} are yes"),
-        ("truth", f"{metric_name(found['metric'])} {found['value']:.4f}"),
-        ("goal", told),
+        (
+            "read",
+            f"{file}: {population['rows']:,} items, {yes:,} predicted yes, {positive:,} are yes",
+        ),
+        ("truth", f"{metric_name(population['metric'])} {population['value']:.4f}"),
+        ("goal", conditions),
         ("runs", _replications(question)),
         ("limit", limit),
     ]
 
 
 def _facts_of_threshold(file: str, question: Question, result: Simulation) -> _Facts:
-    found, goal = result.population, result.goal
+    population, goal = result.population, result.goal
     best = "no threshold keeps it"
-    if found["best"] is not None:
-        best = f"the best threshold has {found['wanted']} {found['best']:.4f}"
-    told = f"after {_numbers(question.budgets or ())} labels, at {100 * goal.confidence:.4g}%"
+    if population["best"] is not None:
+        best = f"the best threshold has {population['wanted']} {population['best']:.4f}"
+    conditions = f"after {_numbers(question.budgets or ())} labels, at {100 * goal.confidence:.4g}%"
     return [
-        ("read", f"{file}: {found['rows']:,} items, {found['positives']:,} are yes"),
-        ("goal", f"{goal.threshold_for} {told} confidence"),
+        ("read", f"{file}: {population['rows']:,} items, {population['positives']:,} are yes"),
+        ("goal", f"{goal.threshold_for} {conditions} confidence"),
         ("truth", best),
         ("runs", _replications(question)),
     ]
 
 
 def _facts_of_several(file: str, question: Question, result: Simulation, goal: Goal) -> _Facts:
-    found = result.population
-    yes = ", ".join(f"{name} {items:,}" for name, items in found["predicted_positives"].items())
+    population = result.population
+    yes = ", ".join(
+        f"{name} {items:,}" for name, items in population["predicted_positives"].items()
+    )
     sure = f"{100 * goal.confidence:.4g}% confidence"
     sure = f"{sure} in all metrics at once" if goal.simultaneous else f"{sure} in each metric"
     if question.budgets is not None:
         sure = f"{sure}; joint takes at most {_numbers(question.budgets)} labels"
-    told: _Facts = [
-        ("read", f"{file}: {found['rows']:,} items, {found['positives']:,} are yes"),
+    facts: _Facts = [
+        ("read", f"{file}: {population['rows']:,} items, {population['positives']:,} are yes"),
         ("predicted yes", yes),
         ("goal", sure),
     ]
@@ -330,10 +335,10 @@ def _facts_of_several(file: str, question: Question, result: Simulation, goal: G
         if row.sizes is not None:
             sizes.setdefault(_sizes(row.sizes), []).append(row.design)
     if sizes:
-        told.append(("parent", f"{found['parent']}, whose labels are recycled"))
+        facts.append(("parent", f"{population['parent']}, whose labels are recycled"))
     for text, designs in sizes.items():
-        told.append(("samples", text if len(sizes) == 1 else f"{', '.join(designs)}: {text}"))
-    return [*told, ("runs", _replications(question))]
+        facts.append(("samples", text if len(sizes) == 1 else f"{', '.join(designs)}: {text}"))
+    return [*facts, ("runs", _replications(question))]
 
 
 def _metric_of(population: Population) -> str:
@@ -342,13 +347,16 @@ def _metric_of(population: Population) -> str:
 
 
 def _facts_of_classes(file: str, question: Question, result: Simulation) -> _Facts:
-    found = result.population
+    population = result.population
     sure = f"{100 * result.goal.confidence:.4g}% confidence in each metric"
     if question.budgets is not None:
         sure = f"{sure}, with at most {_numbers(question.budgets)} labels"
-    classes = f"{len(found['classes']):,} classes"
-    told = f"{file}: {found['rows']:,} items of {classes}, {found['positives']:,} called rightly"
-    return [("read", told), ("goal", sure), ("runs", _replications(question))]
+    classes = f"{len(population['classes']):,} classes"
+    items = (
+        f"{file}: {population['rows']:,} items of {classes}, "
+        f"{population['positives']:,} called rightly"
+    )
+    return [("read", items), ("goal", sure), ("runs", _replications(question))]
 
 
 def _sizes(sizes: Sizes) -> str:

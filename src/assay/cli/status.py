@@ -100,13 +100,15 @@ def status(
                 slices = campaign.slices(by, metric=metric, simultaneous=simultaneous)
         tables = _classes(campaign) if classes else []
         if as_json:
-            told: dict[str, object] = {} if slices is None else {"slices": slices.to_dict()}
+            tables_by_kind: dict[str, object] = (
+                {} if slices is None else {"slices": slices.to_dict()}
+            )
             if tables:
-                told |= {
+                tables_by_kind |= {
                     kind: [each.to_dict() for each in tables if isinstance(each, of)]
                     for kind, of in (("classes", ClassTable), ("confusion", ConfusionMatrix))
                 }
-            emit({**_document(campaign), **told})
+            emit({**_document(campaign), **tables_by_kind})
             return
         _show(campaign, storage, [*([] if slices is None else [slices]), *tables])
 
@@ -176,9 +178,9 @@ def _show(campaign: Campaign, storage: str | None, results: list[Result]) -> Non
         screen.print(Text(answer.words, "bold"))
         screen.print(note_lines(answer.notes) if answer.notes else Text())
     screen.print(view(_estimates(campaign)))
-    if said := _reviewers(campaign):
+    if reviewers := _reviewers(campaign):
         screen.print()
-        screen.print(said)
+        screen.print(reviewers)
     views = [view_of(each.document()) for each in results]
     if not views and settings.goal.threshold_for is None:  # a ladder has too many to read
         views = [view([strata_table(campaign.strata(), settings.strata.counted)])]
@@ -200,11 +202,11 @@ def _reviewers(campaign: Campaign) -> Text | None:
     """Agreement of reviewers, and waiting disputes; None if items want one reviewer."""
     if campaign.settings.reviewing.per_item == 1:
         return None
-    told = Text.assemble(("reviewers  ", "cyan"), str(campaign.agreement()))
+    line = Text.assemble(("reviewers  ", "cyan"), str(campaign.agreement()))
     if disputes := len(campaign.disputes()):
         items = "1 item waits" if disputes == 1 else f"{disputes:,} items wait"
-        told.append(f"; {items} for a ruling", "yellow")
-    return told
+        line.append(f"; {items} for a ruling", "yellow")
+    return line
 
 
 def _estimates(campaign: Campaign) -> tuple[Block, ...]:
@@ -273,7 +275,7 @@ def estimate(
         with working(f"reading {predictions}"):
             from assay.campaign import estimate as estimate_from  # takes long to load
 
-            found = estimate_from(
+            result = estimate_from(
                 labels,
                 predictions=predictions,
                 **columns,
@@ -281,12 +283,12 @@ def estimate(
                 confidence=confidence,
             )
         if as_json:
-            emit(found.to_dict())
+            emit(result.to_dict())
             return
         screen = console()
-        screen.print(view(standing_of(Estimates({found.metric: found}), None)))
+        screen.print(view(standing_of(Estimates({result.metric: result}), None)))
         screen.print()
-        screen.print(note_lines(found.notes))
+        screen.print(note_lines(result.notes))
 
 
 # Estimates of a campaign and its goal, as blocks: current values, and missing labels.
@@ -309,16 +311,16 @@ def standing_of(
         rows.append(("done" if over else "not done", progress))
         rows += [("goal", goal_words(goal))] if several else []
     rows.append(("interval", every[0].interval))
-    said = Notice("good" if good else "warn", plain_words(estimates))
-    return (said, *estimates.figures, Pairs(tuple(rows)))
+    headline = Notice("good" if good else "warn", plain_words(estimates))
+    return (headline, *estimates.figures, Pairs(tuple(rows)))
 
 
 def _what_it_rests_on(estimates: Estimates, answers: int | None) -> Iterator[tuple[str, str]]:
     every = estimates.rows
     first, several = every[0], len(every) > 1
     for each in every:
-        if told := difference_words(each):
-            yield "difference", told
+        if difference := difference_words(each):
+            yield "difference", difference
         if each.bound_words:
             yield "decided by", each.bound_words.partition(": ")[2]
     yield "answers" if several else "labels", f"{first.labels if answers is None else answers:,}"

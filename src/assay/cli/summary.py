@@ -123,11 +123,11 @@ def _of_sets_table(source: Source, strata: Strata) -> Table:
     for (name, each), items in zip(whose, strata.yes_items or (), strict=True):
         columns = given.get(each) or given.get(name, {})
         named = each if len(strata.classifiers) == 1 else f"{each}:{name}"
-        rows.append((Cell(named, "strong"), _said_where(columns, each), f"{items:,}"))
+        rows.append((Cell(named, "strong"), _predicted_where(columns, each), f"{items:,}"))
     return Table("Classes", (*_texts("class", "said where"), Column("items")), tuple(rows))
 
 
-def _said_where(columns: Mapping[str, Any], each: str) -> str:
+def _predicted_where(columns: Mapping[str, Any], each: str) -> str:
     every, predicted = columns.get("probabilities"), columns.get("predicted")
     if predicted is not None and _STAR not in str(predicted) and every is not None:
         return f"{predicted} has it"
@@ -147,15 +147,15 @@ def targets_table(goal: Goal) -> Table:
 
 def classifiers_document(source: Source, strata: Strata) -> dict[str, dict[str, Any]]:
     """Classifiers as plain values."""
-    told: dict[str, dict[str, Any]] = {
+    document: dict[str, dict[str, Any]] = {
         name: {option: value for option, value in columns.items() if value is not None}
         for name, columns in source.columns["classifiers"].items()
     }
     if strata.of_classes:
-        return told
-    for columns, items in zip(told.values(), strata.yes_items or (), strict=True):
+        return document
+    for columns, items in zip(document.values(), strata.yes_items or (), strict=True):
         columns["says_yes_to"] = items / strata.items if strata.weighted and strata.items else items
-    return told
+    return document
 
 
 def _yes_where(columns: Mapping[str, Any]) -> str:

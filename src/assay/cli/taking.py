@@ -14,8 +14,8 @@ Typed = Mapping[str, Any]
 
 def only(group: type, *names: str) -> list[Option]:
     """Return the some of the options of a dataclass, by the library's keywords."""
-    each = {option.keyword: option for option in options_of(group)}
-    return [each[name] for name in names]
+    by_keyword = {option.keyword: option for option in options_of(group)}
+    return [by_keyword[name] for name in names]
 
 
 def but(group: type, *names: str) -> list[Option]:
@@ -32,11 +32,13 @@ def takes(**groups: Iterable[Option]) -> Callable[[Callable[..., None]], Callabl
         for own in signature(command, eval_str=True).parameters.values():
             parameters += of_group.get(own.name, [own])
 
-        def run(**said: Any) -> None:
+        def run(**arguments: Any) -> None:
             for group, options in of_group.items():
-                typed = {option.name: said.pop(option.name) for option in options}
-                said[group] = {k: v for k, v in typed.items() if v is not None and v is not False}
-            command(**said)
+                typed = {option.name: arguments.pop(option.name) for option in options}
+                arguments[group] = {
+                    k: v for k, v in typed.items() if v is not None and v is not False
+                }
+            command(**arguments)
 
         run.__doc__, run.__name__, run.__module__ = command.__doc__, command.__name__, __name__
         run.__annotations__ = {each.name: each.annotation for each in parameters}
