@@ -186,7 +186,7 @@ def test_a_line_that_is_no_answer_ends_with_an_error(
     create()
     result = run("label", "spam", input="y\nnonsense\ny\n")
     assert result.exit_code == 1
-    assert "line 2 of the input is 'nonsense'" in result.stderr
+    assert "line 2 of the input is not an answer: 'nonsense'" in result.stderr
     assert "Traceback" not in result.output
     assert list(labels().values()) == ["yes"]
 

@@ -45,7 +45,7 @@ def test_lines_of_a_pipe(run: Run, create: Run) -> None:
     assert create(*SCORES).exit_code == 0
     result = run("label", "campaign", input="spam|Fraud\n13\n1 2\n0\n?\nfruad\n")
     assert result.exit_code == 1
-    assert "line 6 of the input is 'fruad'" in result.stderr
+    assert "line 6 of the input is not an answer: 'fruad'" in result.stderr
     said = [
         answer.value
         for answer in load_campaign("campaign", storage="sqlite:///assay.db").answers().values()

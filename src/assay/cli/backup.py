@@ -41,8 +41,9 @@ def backup(
     with telling_errors(as_json=as_json), working("copying and checking"):
         if (name is None) is not every:
             raise InputError(
-                "which campaign is to be checked in the backup?",
-                hint="say its name, or --all; the backup holds all of them in either case",
+                "`assay backup` needs the name of a campaign or --all",
+                hint="name the campaign to check, or check all with --all; the backup has "
+                "every campaign in either case",
             )
         made = backup_storage(output, storage=existing(storage), name=name)
     _show(made, "backup", as_json=as_json)

@@ -67,5 +67,5 @@ def _ask(campaign: Campaign, storage: str | None, *, as_json: bool) -> None:
         again = follow_up("confirm", campaign.name, storage)
         raise InputError(
             f"the predictions of campaign {campaign.name!r} were not confirmed",
-            hint=f"ask the owner of the storage about it; {again} asks again",
+            hint=f"ask the owner of the storage whether the place is right, then run {again}",
         )

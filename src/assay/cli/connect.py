@@ -91,7 +91,8 @@ def connect(
         studio = LabelStudio(to, _token(token_file))
         if webhook_url is not None and webhook is None:
             raise InputError(
-                "--webhook-url is given, and nothing listens", hint="add --webhook HOST:PORT"
+                "--webhook-url needs --webhook, the address to listen on",
+                hint="add --webhook HOST:PORT",
             )
         names = pairs_of("rename", rename or [], "label-studio:5=ann")
         campaign = open_campaign(name, storage)
@@ -183,7 +184,7 @@ def _token(file: Path | None) -> str:
         raise InputError(
             "no access token for Label Studio is given",
             details="Label Studio shows it under Account & Settings, Personal Access Token",
-            hint=f"put it into a file, and give --token-file FILE; or set {_VARIABLE}",
+            hint=f"put it into a file and pass --token-file FILE, or set {_VARIABLE}",
         )
     return token
 
@@ -193,12 +194,14 @@ def _address(text: str, url: str | None) -> tuple[str, int]:
     host = host.removeprefix("[").removesuffix("]")
     if not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
         raise InputError(
-            f"--webhook {text!r} is no address to listen at", hint="such as 127.0.0.1:8099"
+            f"--webhook {text!r} is not an address to listen on",
+            hint="give HOST:PORT, such as 127.0.0.1:8099",
         )
     if url is None and _is_everywhere(host):
         raise InputError(
-            f"--webhook {text} is every address of this machine, and none to be called at",
-            hint="say how Label Studio reaches it: --webhook-url http://NAME:PORT/",
+            f"--webhook {text} listens on every address of this machine, and Label Studio "
+            "needs one to call",
+            hint="give that address: --webhook-url http://NAME:PORT/",
         )
     return host, int(port)
 

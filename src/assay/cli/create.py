@@ -126,7 +126,8 @@ def _refuse_half_overlap(reviewers: int, overlap: float) -> None:
     if sum(given.values()) == 1:
         there, missing = sorted(given, key=given.__getitem__, reverse=True)
         raise DesignError(
-            f"{there} needs {missing}: several reviewers an item and a share above 0 go together",
+            f"{there} needs {missing}: give the number of reviewers and the share of items "
+            "that they all label",
             hint="for two reviewers on a tenth of the items: --reviewers-per-item 2 --overlap 0.1",
         )
 
@@ -136,13 +137,14 @@ def _design(preset: str, mode: str, **choices: str | float | None) -> Design:
     one_of("mode", mode, tuple(MODES))
     if mode != "default" and preset != "default":
         raise DesignError(
-            f"mode {mode!r} is one of Assay's own design, and --design {preset} is another's",
+            f"--mode {mode} belongs to Assay's own design and cannot be combined with "
+            f"--design {preset}",
             hint="leave one of the two out",
         )
     for name in _PAPER_3 if not preset.startswith("recycle") else ():
         if name in given:
             raise DesignError(
-                f"--{name} {given[name]} goes with --design recycle",
+                f"--{name} {given[name]} applies only to --design recycle",
                 hint="leave it out, or add --design recycle",
             )
     match preset:
@@ -155,14 +157,14 @@ def _design(preset: str, mode: str, **choices: str | float | None) -> Design:
         case "recycle" | "recycle-sample":
             if cut := [name for name in given if name not in _PAPER_3]:
                 raise DesignError(
-                    f"recycled samples have no --{cut[0]}",
+                    f"--{cut[0]} does not apply: recycled samples have no strata",
                     hint="leave it out, or choose another --design",
                 )
             option: Any = "sample" if preset.endswith("sample") else "shuffle"
             return Design.recycle(option=option, **given)
         case "random" if given:
             raise DesignError(
-                f"simple random sampling has no strata, so --{next(iter(given))} means nothing",
+                f"--{next(iter(given))} does not apply: simple random sampling has no strata",
                 hint="leave it out, or choose another --design",
             )
         case "random":

@@ -186,13 +186,18 @@ def _refuse_beside(
     """Raise unless either labels or verdicts are given, with options of their own."""
     if (file is None) == (not judge):
         raise InputError(
-            "there is no file to take" if file is None else "labels and verdicts are both given",
-            hint="assay import NAME FILE takes labels, assay import NAME --judge FILE verdicts",
+            "no file to import is given"
+            if file is None
+            else "labels and verdicts cannot be imported together",
+            hint="assay import NAME FILE imports labels, assay import NAME --judge FILE "
+            "imports verdicts",
         )
     for option, value in others.items():
         if value:
             what = "labels" if judge else "a judge's verdicts"
-            raise InputError(f"--{option.replace('_', '-')} is about {what}", hint="leave it out")
+            raise InputError(
+                f"--{option.replace('_', '-')} applies only to {what}", hint="leave it out"
+            )
 
 
 def _take_verdicts(
@@ -283,7 +288,7 @@ def export(
         else:
             written = write_batch(campaign, size, format=format, reviewer=reviewer, lease=seconds)
         if config is not None and written.config is None:
-            raise InputError(f"{format} needs no configuration", hint="leave --config out")
+            raise InputError(f"the format {format} has no configuration", hint="leave --config out")
         for file, content in ((output, written.content), (config, written.config)):
             if file is not None and content is not None:
                 write_new(file, content)
@@ -346,16 +351,18 @@ def _counts(result: dict[str, object]) -> str:
 def _check(what: str, *, reviewer: str | None, hold: str | None, column: str | None) -> None:
     if what not in _WHAT:
         raise InputError(
-            f"there is no {what!r} to export",
-            details=f"what: {', '.join(_WHAT)}",
+            f"--what {what} is unknown",
+            details=f"values: {', '.join(_WHAT)}",
             hint=did_you_mean(what, _WHAT),
         )
     if reviewer is not None and what != "batch":
-        raise InputError("--reviewer is about a batch to judge", hint="add --what batch")
+        raise InputError("--reviewer applies only to a batch", hint="add --what batch")
     if column is not None and what != "judge":
-        raise InputError("--column is about items for a judge", hint="add --what judge")
+        raise InputError("--column applies only to items for a judge", hint="add --what judge")
     if hold is not None and reviewer is None:
-        raise InputError("--hold keeps a batch for somebody", hint="say for whom: --reviewer WHO")
+        raise InputError(
+            "--hold reserves a batch, and no reviewer is given", hint="add --reviewer WHO"
+        )
 
 
 def _seconds(text: str) -> float:
@@ -363,7 +370,8 @@ def _seconds(text: str) -> float:
     match = re.fullmatch(r"([0-9]{1,9})([smhd])", text.strip())
     if match is None or int(match[1]) == 0:
         raise InputError(
-            f"{text!r} is not a time", details="a number and s, m, h or d: 90m, 8h, 2d"
+            f"{text!r} is not a time",
+            details="expected a number and s, m, h or d, such as 90m, 8h or 2d",
         )
     return float(int(match[1]) * _UNITS[match[2]])
 
@@ -372,8 +380,8 @@ def refuse_what_is_there(file: Path | None) -> None:
     """Raise if a file exists: it may hold somebody's labels."""
     if file is not None and file.exists():
         raise InputError(
-            f"{file} is there already, and may hold labels",
-            hint="choose another name, or move it away",
+            f"{file} already exists, and may contain labels",
+            hint="choose another name, or move the file",
         )
 
 
@@ -382,8 +390,8 @@ def format_of_name(file: Path, formats: Sequence[str]) -> str:
     ending = file.suffix.lower().removeprefix(".")
     if ending not in formats:
         raise InputError(
-            f"{file} says not what to write",
-            details=f"a name that ends in {', '.join(f'.{each}' for each in formats)}",
+            f"the name {file} has no known suffix",
+            details=f"known suffixes: {', '.join(f'.{each}' for each in formats)}",
         )
     return ending
 

@@ -245,9 +245,9 @@ def read_lines(keyboard: Keyboard) -> Iterator[Entry]:
             named = [] if keys.pop(_TYPE, None) is None else ["the name of a class"]
             answers = ", ".join([*named, *(f"{key} {what}" for key, what in keys.items())])
             raise LabelError(
-                f"line {number} of the input is {line.strip()!r}, which is no answer",
-                details=f"answers: {answers}; a comment stands after its w",
-                hint="what stood before it is saved",
+                f"line {number} of the input is not an answer: {line.strip()!r}",
+                details=f"answers: {answers}; write a comment after w",
+                hint="the answers before it are saved",
             )
         yield command
 

@@ -210,7 +210,8 @@ def label(
         campaign = _rebased(name, storage, screen) if rebase else open_campaign(name, storage)
         if reviewer is None and campaign.settings.reviewing.per_item > 1:
             raise InputError(
-                f"campaign {name!r} wants several reviewers for some items: say who you are",
+                f"campaign {name!r} gives some items to several reviewers, and no reviewer "
+                "is named",
                 hint=f"{follow_up('label', name, storage)} --reviewer WHO",
             )
         labelling = Labelling(campaign, reviewer)

@@ -69,7 +69,7 @@ def storage_url(given: str | None) -> str:
     url = given or os.environ.get("ASSAY_STORAGE") or _DEFAULT
     if _database(url) in ("", ":memory:"):
         raise StorageError(
-            f"the storage {url} is in memory and would be gone with this command",
+            f"the storage {url} is in memory and would be lost when this command ends",
             hint=f"use a file, such as {_DEFAULT}",
         )
     return url
@@ -82,7 +82,7 @@ def existing(given: str | None) -> str:
     if database is not None and not Path(database).is_file():
         raise StorageError(
             f"there is no storage at {url}",
-            details=f"no file {database}, seen from {Path.cwd()}",
+            details=f"no file {database} (current folder: {Path.cwd()})",
             hint="`assay create` makes one; --storage or ASSAY_STORAGE names another",
         )
     return url
@@ -155,7 +155,7 @@ def parse_classifiers(
     """
     for text in given:
         if "=" not in text:
-            raise _misread(text, "it does not say NAME=")
+            raise _misread(text, "NAME= is missing")
     if not multilabel:
         refuse_bad_names([text.partition("=")[0] for text in given])
     classifiers = {text.partition("=")[0]: _options(text, positive) for text in given}
@@ -165,7 +165,7 @@ def parse_classifiers(
             each |= {name: value for name, value in about_scores.items() if value is not None}
     if positive is not None and not any("predicted" in each for each in classifiers.values()):
         raise InputError(
-            f"--positive {positive} is given, and no classifier has a predicted column",
+            f"--positive {positive} needs a classifier with a column of predicted labels",
             details="it is the value in that column that means yes",
         )
     return classifiers
@@ -186,7 +186,7 @@ def is_one_metric(metrics: list[str]) -> bool:
 def asked_of(typed: Typed) -> dict[str, Any]:
     """Goal, as the library takes it."""
     if "gain" in typed and "threshold_for" not in typed:
-        raise InputError("--gain goes with --threshold-for", hint="leave it out")
+        raise InputError("--gain applies only to --threshold-for", hint="leave it out")
     metrics = typed.get("metric", [])
     named = {"metric": metrics[0]} if metrics else {}
     return {**typed, **named, **({} if is_one_metric(metrics) else {"metrics": metrics})}
@@ -212,14 +212,14 @@ def refuse_beside_classifiers(**given: object) -> None:
 
     >>> refuse_beside_classifiers(score="p", predicted=None)
     Traceback (most recent call last):
-    assay.errors.InputError: --score p is given beside --classifier
-    hint: say whose it is: --classifier NAME=SCORE,PREDICTED
+    assay.errors.InputError: --score p cannot be combined with --classifier
+    hint: name the columns of each classifier: --classifier NAME=SCORE,PREDICTED
     """
     for option, value in given.items():
         if value is not None:
             raise InputError(
-                f"--{option} {value} is given beside --classifier",
-                hint="say whose it is: --classifier NAME=SCORE,PREDICTED",
+                f"--{option} {value} cannot be combined with --classifier",
+                hint="name the columns of each classifier: --classifier NAME=SCORE,PREDICTED",
             )
 
 
@@ -233,7 +233,7 @@ def _options(text: str, positive: str | None) -> dict[str, object]:
         raise _misread(text, f"no column of scores is named before >={threshold}")
     is_pattern = STAR in score and not at_least
     if not predicted and not at_least and not is_pattern:
-        raise _misread(text, f"nothing tells what {name} says yes to")
+        raise _misread(text, f"it does not say when {name} predicts yes")
     options: dict[str, object] = {}
     if score:
         options["probabilities" if is_pattern else "score"] = score
@@ -257,8 +257,8 @@ def _misread(text: str, why: str) -> InputError:
     name = text.partition("=")[0] if "=" in text else "cnn"
     return InputError(
         f"--classifier {text!r} cannot be read: {why}",
-        details="it is NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD, or of "
-        "classes 'NAME=p_*'",
+        details="expected NAME=SCORE,PREDICTED or NAME=,PREDICTED or "
+        "NAME=SCORE>=THRESHOLD; for classes 'NAME=p_*'",
         hint=f"for example: --classifier '{name}=p_{name},said_{name}' or '{name}=p_{name}>=0.5'",
     )
 
@@ -270,7 +270,9 @@ def scan_of(file: str | None, source: Typed) -> Scan:
     """Scan of the options; raise if they name nothing to read."""
     of_spark = "spark" in source or source.get("engine") == "spark"
     if file is None and ("table" not in source or not of_spark):
-        raise typer.BadParameter("no predictions are named: give FILE, or with --spark a --table")
+        raise typer.BadParameter(
+            "no predictions are given: give FILE, or --spark URL and --table NAME"
+        )
     return Scan(file, **source)
 
 
@@ -310,13 +312,17 @@ def two_scans(
 
     given = list(tables or ())
     if len(given) > 2:
-        raise typer.BadParameter(f"{len(given)} tables are named, of two sets of predictions")
+        raise typer.BadParameter(
+            f"--table is given {len(given)} times for two sets of "
+            "predictions: give it once or twice"
+        )
     in_spark = [file == OF_SPARK for file in files]
     if any(in_spark) and "spark" not in source and source.get("engine") != "spark":
-        raise typer.BadParameter(f"{OF_SPARK} is a table of Spark: give --spark URL")
+        raise typer.BadParameter(f"{OF_SPARK} stands for a table of Spark: add --spark URL")
     if len(given) < sum(in_spark):
         raise typer.BadParameter(
-            f"{OF_SPARK} is a table of Spark: give --table NAME for each, here {sum(in_spark)}"
+            f"{OF_SPARK} stands for a table of Spark: give --table NAME for each, here "
+            f"{sum(in_spark)}"
         )
     if len(given) < 2:
         has = in_spark if any(in_spark) else [has_tables(file) for file in files]

@@ -117,11 +117,11 @@ def telling_errors(*, as_json: bool, code: int = 1) -> Iterator[None]:
 def _too_much(error: MemoryError | RecursionError) -> AssayError:
     """Error for input that needs too much memory: the last resort."""
     if isinstance(error, RecursionError):
-        return InputError("what was given is nested too deeply to be read")
+        return InputError("the input is nested too deeply to be read")
     return InputError(
-        "this takes more memory than there is",
-        hint="a file from somebody else may be made so: do not trust it; otherwise use a larger "
-        "machine, or give less at once",
+        "there is not enough memory for this input",
+        hint="use a larger machine or a smaller input; do not trust a stranger's file "
+        "that needs so much",
     )
 
 
@@ -172,7 +172,7 @@ def make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder} cannot be made a folder: {error.strerror}") from None
+        raise InputError(f"the folder {folder} cannot be created: {error.strerror}") from None
 
 
 def say(what: str, colour: str, text: str) -> None:

@@ -89,8 +89,8 @@ def _check_format(format: str, *, alone: bool) -> None:
         )
     if not alone:
         raise InputError(
-            "--format is for what is printed, and a file, a bundle or --json was asked for",
-            hint="leave it out: a file's name says what it is",
+            "--format applies only to a printed report, not to a file, a bundle or --json",
+            hint="leave it out: the suffix of a file's name gives its format",
         )
 
 
@@ -161,8 +161,8 @@ def verify(
         else:
             if commitment is not None:
                 raise InputError(
-                    f"--commitment is for a bundle, and {name} is a campaign in a storage",
-                    hint="assay status shows what a campaign is committed to",
+                    f"--commitment applies only to a bundle, and {name} is a campaign in a storage",
+                    hint="assay status shows the commitment of a campaign",
                 )
             verification = verify_campaign(
                 name, storage=existing(storage), report=report, against=against
@@ -178,7 +178,8 @@ def verify(
 def _refuse_option(bundle: str, option: str, value: object) -> None:
     if value is not None:
         raise InputError(
-            f"{bundle} is an audit bundle, and all that it is compared with is in it",
-            details=f"{option} {value} is for a campaign in a storage",
-            hint=f"leave it out; for a campaign that is called {bundle}, say --storage",
+            f"{option} does not apply to an audit bundle, which has all that it is checked against",
+            details=f"{bundle} is an audit bundle; {option} {value} applies to a campaign "
+            "in a storage",
+            hint=f"leave it out; if {bundle} is the name of a campaign, add --storage URL",
         )

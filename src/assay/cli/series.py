@@ -108,7 +108,7 @@ def follow(
     with telling_errors(as_json=as_json, code=_WRONG):
         if (file is None) != (period is None):
             raise InputError(
-                "a file and a period go together",
+                "FILE and --period must be given together",
                 hint="assay follow FILE --series NAME --period 2026-w46; or --series NAME alone",
             )
         of_period: dict[str, Any] = {
@@ -171,7 +171,7 @@ def _refuse_beside_nothing(given: Mapping[str, object]) -> None:
     for option, value in given.items():
         if value is not None:
             raise InputError(
-                f"--{option.replace('_', '-')} is said of a new period, and no file is given",
+                f"--{option.replace('_', '-')} describes a new period, and no FILE is given",
                 hint="assay follow FILE --series NAME --period 2026-w46 ...; or leave it out",
             )
 
@@ -248,7 +248,7 @@ def extend(
         scan = options.other_scan(file, source)
         if scan is None:
             raise typer.BadParameter(
-                "no predictions are named: give FILE, or with --spark a --table"
+                "no predictions are given: give FILE, or --spark URL and --table NAME"
             )
         make, what = partial(extend_campaign, scan, name, storage=url), file or source["table"]
         make_campaign(make, what, _document, render_succession, storage, as_json=as_json)

@@ -154,9 +154,9 @@ def _refuse_without_tokens(campaign: Campaign, storage: str | None) -> None:
     if all(token.revoked_at is not None for token in tokens):
         add = follow_up("token add", campaign.name, storage)
         raise InputError(
-            "others could reach this page, and nobody has a token for it",
-            details="without --host, --allow-host and --proxy it serves this machine only",
-            hint=f"make tokens first: {add} --role reviewer --who ann (and --role owner for you)",
+            "other machines could reach this page, and nobody has a token for it",
+            details="without --host, --allow-host and --proxy, Assay serves this machine only",
+            hint=f"create tokens first: {add} --role reviewer --who ann (and --role owner for you)",
         )
 
 
@@ -164,8 +164,8 @@ def _text(file: Path) -> str:
     text = Content(file).text()
     if len(text) > _LONGEST_GUIDELINES:
         raise InputError(
-            f"{file} has {len(text):,} characters, which nobody reads beside an item",
-            details=f"guidelines may have {_LONGEST_GUIDELINES:,}",
+            f"{file} is too long to show beside an item: {len(text):,} characters",
+            details=f"guidelines may have at most {_LONGEST_GUIDELINES:,}",
         )
     return text
 
@@ -187,8 +187,8 @@ def _host(name: str) -> str:
     """Return the validated host name; it becomes a part of the page's policy."""
     if not re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?", name.lower()):
         raise InputError(
-            f"--image-host {name!r} is no name of a host",
-            hint="give what stands between https:// and the next /, as in images.example.org",
+            f"--image-host {name!r} is not a host name",
+            hint="give the part between https:// and the next /, such as images.example.org",
         )
     return name.lower()
 
@@ -196,8 +196,8 @@ def _host(name: str) -> str:
 def _folder(given: Path | None) -> Path | None:
     if given is not None and not given.is_dir():
         raise InputError(
-            f"--image-folder {printable(given)} is no folder that can be read",
-            hint="give the folder that the paths in the column of images begin from",
+            f"--image-folder {printable(given)} is not a readable folder",
+            hint="give the folder that the paths in the image column are relative to",
         )
     return given
 
@@ -210,8 +210,8 @@ def _kinds(campaign: Campaign, given: list[str]) -> dict[str, str]:
         if not equals or kind not in KINDS:
             raise InputError(
                 f"--as {text!r} does not say how to show a column",
-                details=f"ways: {', '.join(KINDS)}",
-                hint=did_you_mean(kind, KINDS) or "name the column and the way: --as text=markdown",
+                details=f"kinds: {', '.join(KINDS)}",
+                hint=did_you_mean(kind, KINDS) or "give COLUMN=KIND, as in --as text=markdown",
             )
         kinds[_shown(campaign, [column])[0]] = kind
     return kinds

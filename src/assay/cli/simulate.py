@@ -195,14 +195,14 @@ def simulate(
 def _refuse_no_design(names: tuple[str, ...] | None) -> None:
     if names == ():
         designs = f"designs: {', '.join(DESIGN_NAMES)}"
-        raise DesignError("--design names no design", details=designs)
+        raise DesignError("--design is empty", details=designs)
 
 
 def _refuse_of_one(**given: object) -> None:
     """Raise if an option is given that does not apply to one metric."""
     for option, value in given.items():
         if value is not None:
-            raise DesignError(f"--{option} is not for one metric", hint="leave it out")
+            raise DesignError(f"--{option} applies only to several metrics", hint="leave it out")
 
 
 def _columns_for_threshold(

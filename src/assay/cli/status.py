@@ -84,13 +84,17 @@ def status(
     with telling_errors(as_json=as_json):
         if by is None and (metric is not None or simultaneous):
             raise DesignError(
-                f"{'--metric' if metric is not None else '--simultaneous'} is about slices",
-                hint="say which: assay status NAME --by COLUMN",
+                f"{'--metric' if metric is not None else '--simultaneous'} applies only to slices",
+                hint="name a column: assay status NAME --by COLUMN",
             )
         if name is None and by is not None:
-            raise DesignError("whose slices?", hint=f"assay status NAME --by {by}")
+            raise DesignError(
+                "--by needs the name of a campaign", hint=f"assay status NAME --by {by}"
+            )
         if name is None and classes:
-            raise DesignError("whose classes?", hint="assay status NAME --classes")
+            raise DesignError(
+                "--classes needs the name of a campaign", hint="assay status NAME --classes"
+            )
         if name is None:
             _list(options.existing(storage), as_json=as_json)
             return
@@ -118,7 +122,8 @@ def _classes(campaign: Campaign) -> list[Result]:
     settings = campaign.settings
     if settings.classes.is_yes_or_no:
         raise DesignError(
-            f"campaign {campaign.name!r} has yes and no, not classes", hint="leave out --classes"
+            f"campaign {campaign.name!r} asks yes or no and has no classes",
+            hint="leave out --classes",
         )
     results: list[Callable[[str], Result]] = [campaign.by_class]
     results += [campaign.confusion] if settings.classes.has_matrix else []
