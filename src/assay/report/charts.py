@@ -45,10 +45,10 @@ def draw_curve(
 
     `points`: ordered by labels; the last is the current state.
     """
-    known = [point for point in points if point.value is not None and point.labels > 0]
-    if len(known) < 2:
+    with_value = [point for point in points if point.value is not None and point.labels > 0]
+    if len(with_value) < 2:
         return None
-    shown, now = thinned(known, _POINTS), known[-1]
+    shown, now = thinned(with_value, _POINTS), with_value[-1]
     goal = _goal(now, within, at_least)
     most = now.labels
     step_x = next(step for step in _whole_steps() if most / step <= _MOST_TICKS - 1)
@@ -73,7 +73,7 @@ def draw_curve(
         last=f"M{at(now.labels, now.value or 0.0)}h0",
         across=tuple(f"{labels:,}" for labels in across),
         upwards=tuple(f"{round(share, 6) + 0.0:.{digits}f}" for share in upwards),  # no "-0.00"
-        rows=tuple(thinned(known, _ROWS)),
+        rows=tuple(thinned(with_value, _ROWS)),
     )
 
 
@@ -189,7 +189,7 @@ def draw_reliability(facts: Facts) -> Figure | None:
     if len(points) < 2 or not facts.variable:
         return None
     share = "correct" if facts.variable == "confidence" or facts.outcome == "correct" else "yes"
-    across = Axis.over(end for point in points for known in point.ranges for end in known)
+    across = Axis.over(end for point in points for range_ in point.ranges for end in range_)
     upwards = Axis.over(end for point in points for end in (point.low, point.high))
 
     def at(x: float, y: float) -> str:
@@ -244,15 +244,15 @@ def _point(stratum: StratumFacts, facts: Facts) -> _Point | None:
     rate, low, high = (each or 0.0 for each in (stratum.rate, stratum.low, stratum.high))
     if facts.variable == "confidence" and stratum.said_yes is False:  # where a no is correct
         rate, low, high = 1 - rate, 1 - high, 1 - low
-    known = [_known(each, stratum.said_yes, facts) for each in stratum.ranges]
-    drawn = [(ends[0], ends[-1]) for ends in known if ends]
+    ranges = [_known_ends(each, stratum.said_yes, facts) for each in stratum.ranges]
+    drawn = [(ends[0], ends[-1]) for ends in ranges if ends]
     if not drawn:
         return None
     start, end = max(drawn, key=lambda ends: ends[1] - ends[0])
     return _Point(stratum.stratum, tuple(drawn), (start + end) / 2, rate, low, high)
 
 
-def _known(ends: Range, said_yes: bool | None, facts: Facts) -> list[float]:
+def _known_ends(ends: Range, said_yes: bool | None, facts: Facts) -> list[float]:
     """Known ends of scores.
 
     A probability has ends of its own. Without a threshold, the first score of a predicted label is
@@ -354,16 +354,17 @@ def draw_trend(
             f'<text x="{_WIDTH - _RIGHT}" y="{y(floor) - 5}" text-anchor="end" {_TEXT}>'
             f"floor {floor:g}</text>"
         )
-    told = escape(title)
-    words = escape("; ".join(_told(mark) for mark in marks))
+    heading = escape(title)
+    words = escape("; ".join(_description(mark) for mark in marks))
     ground = f'<rect width="{_WIDTH}" height="{_HEIGHT}" fill="#fff" stroke="none"/>'
     colour = "color:#222;" if on_paper else ""
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" role="img" width="{_WIDTH}" height="{_HEIGHT}" '
         f'viewBox="0 0 {_WIDTH} {_HEIGHT}" stroke="currentColor" fill="none" '
         f'style="max-width:100%;height:auto;font:13px system-ui,sans-serif;{colour}">'
-        f"<title>{told}</title><desc>{words}</desc>{ground if on_paper else ''}"
-        f'<text x="{_LEFT}" y="22" font-weight="bold" {_TEXT}>{told}</text>{"".join(drawn)}</svg>'
+        f"<title>{heading}</title><desc>{words}</desc>{ground if on_paper else ''}"
+        f'<text x="{_LEFT}" y="22" font-weight="bold" {_TEXT}>{heading}</text>'
+        f"{''.join(drawn)}</svg>"
     )
 
 
@@ -406,7 +407,7 @@ def _names(marks: Sequence[Mark], xs: Sequence[float]) -> list[str]:
     ]
 
 
-def _told(mark: Mark) -> str:
+def _description(mark: Mark) -> str:
     value = "not known" if mark.value is None else f"{mark.value:.3f}"
-    said = f", {mark.word}" if mark.word else ""
-    return f"{mark.name}: {value}, from {mark.low:.3f} to {mark.high:.3f}{said}"
+    word = f", {mark.word}" if mark.word else ""
+    return f"{mark.name}: {value}, from {mark.low:.3f} to {mark.high:.3f}{word}"

@@ -145,8 +145,10 @@ def _design_words(settings: Settings) -> str:
     parts = [f"{number} by {strata.variable}: {strata_words(settings.design, strata)}"]
     model = settings.source.model
     if model is not None:
-        told = ", ".join(model.columns)
-        parts = [f"{number} by a model of the outcome that {model.labels:,} labels taught: {told}"]
+        columns = ", ".join(model.columns)
+        parts = [
+            f"{number} by a model of the outcome that {model.labels:,} labels taught: {columns}"
+        ]
     elif not settings.source.has_score or strata.n_strata == 1:
         parts = [number]
     joint = not settings.goal.single and not design.recycles

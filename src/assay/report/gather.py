@@ -91,8 +91,8 @@ def _with_first_answers(labelling: Labelling) -> dict[str, float | None]:
     state = replace(labelling.rounds.state, open=None)  # only the values are needed
     if labelling.settings.strata.weighted:
         return dict.fromkeys((each.name for each in labelling.evaluation.standings(state)), None)
-    found = labelling.evaluation.standings(replace(state, tallies=state.first or state.tallies))
-    return {each.name: HistoryPoint.of(each).value for each in found}
+    standings = labelling.evaluation.standings(replace(state, tallies=state.first or state.tallies))
+    return {each.name: HistoryPoint.of(each).value for each in standings}
 
 
 # Deviations, by the log.
@@ -144,11 +144,11 @@ def _strata(labelling: Labelling) -> tuple[StratumFacts, ...]:
     """Strata with their rates, and an interval for each rate."""
     strata, state = labelling.settings.strata, labelling.rounds.state
     n, x = map(labelling.evaluation.by_stratum, (state.tallies.n, state.tallies.x))
-    ranges, said = _ranges(labelling.settings), _said(strata)
+    ranges, predicted_yes = _ranges(labelling.settings), _predicted_yes(strata)
     return tuple(
         StratumFacts(
             stratum=row.stratum,
-            said_yes=said[h],
+            said_yes=predicted_yes[h],
             ranges=ranges[h],
             size=row.size,
             share=row.size / int(strata.sizes.sum()) if row.weight is None else row.weight,
@@ -165,7 +165,7 @@ def _strata(labelling: Labelling) -> tuple[StratumFacts, ...]:
     )
 
 
-def _said(strata: Strata) -> Sequence[bool | None]:
+def _predicted_yes(strata: Strata) -> Sequence[bool | None]:
     if strata.says_yes is None:
         return [None] * strata.n_strata
     return [bool(says) for says in strata.says_yes.tolist()]

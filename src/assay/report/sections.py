@@ -100,11 +100,11 @@ def estimates(facts: Facts) -> Document:
     """Estimates, with all that is needed to read them."""
     several = len(facts.metrics) > 1
     first = facts.metrics[0].estimate
-    found = _all_of(facts)
-    blocks: list[Block] = [Paragraph(plain_words(found)), _notice(facts)]
+    every_estimate = _all_of(facts)
+    blocks: list[Block] = [Paragraph(plain_words(every_estimate)), _notice(facts)]
     if facts.answer:
         blocks.insert(0, Paragraph(facts.answer))
-    blocks.append(found.figures[0])  # unjudged items have a section of their own
+    blocks.append(every_estimate.figures[0])  # unjudged items have a section of their own
     rows = [("Interval", f"{first.interval}; {first.holds}"), ("Goal", facts.how.goal_words)]
     if not several:
         if first.within is not None:
@@ -112,8 +112,8 @@ def estimates(facts: Facts) -> Document:
         if first.standard_error is not None:
             rows.append(("Standard error", f"{first.standard_error:.4f}"))
     rows.append(("Labels", _labels(facts)))
-    told = (difference_words(each.estimate) for each in facts.metrics)
-    rows += [("Difference", words) for words in told if words]
+    differences = (difference_words(each.estimate) for each in facts.metrics)
+    rows += [("Difference", words) for words in differences if words]
     return Document("The estimates" if several else "The estimate", (*blocks, Pairs(tuple(rows))))
 
 
@@ -187,12 +187,12 @@ def _all_of(facts: Facts) -> Estimates:
 def _labels(facts: Facts) -> str:
     answers = facts.answers
     unjudged = answers.cannot_judge + answers.broken
-    told = f"{answers.labels:,} in {answers.rounds:,} rounds"
+    text = f"{answers.labels:,} in {answers.rounds:,} rounds"
     if unjudged:
-        told += f"; {unjudged:,} more could not be judged"
+        text += f"; {unjudged:,} more could not be judged"
     if answers.unanswered:
-        told += f"; {answers.unanswered:,} drawn items have no answer yet"
-    return told
+        text += f"; {answers.unanswered:,} drawn items have no answer yet"
+    return text
 
 
 def _at_random(each: MetricFacts) -> str:
@@ -277,8 +277,8 @@ def _reviewers(facts: Facts) -> Document:
         blocks.append(Table("Reviewers", headings, rows))
     else:
         blocks.append(Paragraph("No labels yet."))
-    told = str(facts.agreement) if facts.agreement else "No item has two reviewers"
-    blocks.append(Paragraph(f"{told[0].upper()}{told[1:]}."))
+    agreement = str(facts.agreement) if facts.agreement else "No item has two reviewers"
+    blocks.append(Paragraph(f"{agreement[0].upper()}{agreement[1:]}."))
     return Document("Reviewers", tuple(blocks))
 
 
@@ -287,14 +287,14 @@ def _counts(each: object, *names: str) -> tuple[str, ...]:
 
 
 def _deviations(facts: Facts) -> Document:
-    found = facts.deviations
+    deviations = facts.deviations
     rows = [
-        ("Items with a changed answer", f"{found.revised_items:,}"),
-        ("Answers revised, withdrawn", f"{found.revised:,}, {found.withdrawn:,}"),
-        ("Late answers", f"{found.late:,} (counted like any other)"),
-        ("Rulings", f"{found.rulings:,}"),
+        ("Items with a changed answer", f"{deviations.revised_items:,}"),
+        ("Answers revised, withdrawn", f"{deviations.revised:,}, {deviations.withdrawn:,}"),
+        ("Late answers", f"{deviations.late:,} (counted like any other)"),
+        ("Rulings", f"{deviations.rulings:,}"),
     ]
-    if found.revised_items:
+    if deviations.revised_items:
         rows += [
             (
                 f"{as_heading(about(each))} with first answers",
@@ -302,11 +302,11 @@ def _deviations(facts: Facts) -> Document:
             )
             for each in facts.metrics
         ]
-    if found.from_before:
-        rows.append(("Labels from before the campaign", f"{found.from_before:,}"))
-    if found.before is not None:
-        rows.append(_before(found.before))
-        rows.append(("Earlier answers of items not drawn yet", f"{found.waiting:,}"))
+    if deviations.from_before:
+        rows.append(("Labels from before the campaign", f"{deviations.from_before:,}"))
+    if deviations.before is not None:
+        rows.append(_before(deviations.before))
+        rows.append(("Earlier answers of items not drawn yet", f"{deviations.waiting:,}"))
     return Document("Corrections, rulings and late answers", (Pairs(tuple(rows)),))
 
 
@@ -334,22 +334,25 @@ def _opinions(facts: Facts) -> Document | None:
 
 
 def _population(facts: Facts) -> Document:
-    found, campaign = facts.population, facts.campaign
+    population, campaign = facts.population, facts.campaign
     rows = [
-        ("Items", f"{found.items:,}"),
-        ("From", found.source),
-        ("Fingerprint", found.fingerprint),
-        ("Ids", "row numbers" if found.id_column is None else f"column {found.id_column}"),
+        ("Items", f"{population.items:,}"),
+        ("From", population.source),
+        ("Fingerprint", population.fingerprint),
+        (
+            "Ids",
+            "row numbers" if population.id_column is None else f"column {population.id_column}",
+        ),
         ("Created", _time(campaign.created_at)),
         ("First label", _time(campaign.first_label_at)),
         ("Last label", _time(campaign.last_label_at)),
     ]
-    if found.weight_column is not None:
-        told = f"by column {found.weight_column}; items are drawn in proportion to it"
-        rows.insert(1, ("Items count", told))
-    if found.sampled < found.items:
-        told = f"{found.sampled:,} items; the others do not affect the metric"
-        rows.insert(1, ("Labels are drawn from", told))
+    if population.weight_column is not None:
+        text = f"by column {population.weight_column}; items are drawn in proportion to it"
+        rows.insert(1, ("Items count", text))
+    if population.sampled < population.items:
+        text = f"{population.sampled:,} items; the others do not affect the metric"
+        rows.insert(1, ("Labels are drawn from", text))
     return Document("Population", (Pairs(tuple(rows)),))
 
 

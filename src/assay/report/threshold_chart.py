@@ -72,9 +72,9 @@ def draw_thresholds(
     for name in names:
         colour = COLOURS[name]
         for low, high, faint in (("band_low", "band_high", 0.16), ("low", "high", 0.28)):
-            around = f"{path(name, high, shown)} {path(name, low, shown[::-1])}"
+            outline = f"{path(name, high, shown)} {path(name, low, shown[::-1])}"
             drawn.append(
-                f'<path d="M{around}Z" fill="{colour}" fill-opacity="{faint}" stroke="none"/>'
+                f'<path d="M{outline}Z" fill="{colour}" fill-opacity="{faint}" stroke="none"/>'
             )
     for name in names:
         line = path(name, "value", shown)
@@ -124,11 +124,11 @@ def _key(names: Sequence[str]) -> str:
 
 def _axis(curve: ThresholdCurve, shown: Sequence[CurvePoint]) -> list[str]:
     places = [place / (_TICKS - 1) for place in range(_TICKS)]
-    found = {}
+    nearest = {}
     for place in places:
         at = min(range(len(shown)), key=lambda i: abs(along(curve, shown[i]) - place))
-        found[at] = shown[at]
-    marks = list(found.values())
+        nearest[at] = shown[at]
+    marks = list(nearest.values())
     bottom = HEIGHT - BOTTOM
     drawn = []
     for point, text in zip(marks, distinct([each.threshold for each in marks]), strict=True):
@@ -234,7 +234,7 @@ def curve_part(curve: ThresholdCurve) -> str:
     ]
     here = points.index(curve.own) if curve.own is not None else len(points) // 2
     texts = distinct([point.threshold for point in points])
-    told = [
+    cells_by_point = [
         [_cells(each) for each in (point.metrics[name] for name in curve.metrics)]
         for point in points
     ]
@@ -245,14 +245,14 @@ def curve_part(curve: ThresholdCurve) -> str:
             round(LEFT + along(curve, point) * (WIDTH - LEFT - RIGHT), 1),
             *cells,
         ]
-        for point, text, cells in zip(points, texts, told, strict=True)
+        for point, text, cells in zip(points, texts, cells_by_point, strict=True)
     ]
     data = escape(json.dumps({"names": list(curve.metrics), "rows": rows}))
     now = points[here]
     body = "".join(
         f'<tr data-metric="{name}" data-word="{escape(metric_name(name))}">'
         f'<th scope="row">{escape(metric_name(name))}</th>'
-        + "".join(f"<td>{cell}</td>" for cell in told[here][place])
+        + "".join(f"<td>{cell}</td>" for cell in cells_by_point[here][place])
         + "</tr>"
         for place, name in enumerate(curve.metrics)
     )

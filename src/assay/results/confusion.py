@@ -85,13 +85,13 @@ class ConfusionMatrix(Result):
                 if pair[0] in amount:
                     amount[pair[0]] += cell.items
         left = sorted(self.classes, key=lambda name: (-amount[name], name))
-        found: list[str] = []
+        ordered: list[str] = []
         while left:
-            last = found[-1:] and found[-1]
+            last = ordered[-1:] and ordered[-1]
             near = max(left, key=lambda name: (ties.get((str(last), name), 0.0), -left.index(name)))
-            found.append(near)
+            ordered.append(near)
             left.remove(near)
-        return tuple(found)
+        return tuple(ordered)
 
     @property
     def headline(self) -> str:
@@ -125,8 +125,8 @@ class ConfusionMatrix(Result):
             tuple(map(_pair, wrong[:_PAIRS])),
             note if more > 0 else "",
         )
-        said = Paragraph(f"{self.headline}.")
-        return Document.of(f"Confusion matrix{whose}", said, pairs, self._shaded())
+        summary = Paragraph(f"{self.headline}.")
+        return Document.of(f"Confusion matrix{whose}", summary, pairs, self._shaded())
 
     def _shaded(self) -> Table:
         """Matrix, or the part of a large one with most errors."""
@@ -144,7 +144,10 @@ class ConfusionMatrix(Result):
         return Table(
             "True class by predicted class, in percent",
             (Column("called", "text"), *(Column(name, named=True) for name in columns)),
-            tuple((said, *(_shade(self.cell(said, name)) for name in columns)) for said in order),
+            tuple(
+                (predicted, *(_shade(self.cell(predicted, name)) for name in columns))
+                for predicted in order
+            ),
             words,
         )
 
@@ -210,8 +213,8 @@ class ClassRow:
 
 def _share(value: float | None, low: float, high: float, tone: Tone) -> Cell:
     def text(digits: int) -> str:
-        known = "?" if value is None else f"{value:.{digits}f}"
-        return f"{known} [{low:.{digits}f}, {high:.{digits}f}]"
+        shown = "?" if value is None else f"{value:.{digits}f}"
+        return f"{shown} [{low:.{digits}f}, {high:.{digits}f}]"
 
     return Cell(text(3), tone, brief=text(2))
 
@@ -235,20 +238,20 @@ class ClassTable(Result):
         return len(self.rows)
 
     def __getitem__(self, name: str) -> ClassRow:
-        found = next((row for row in self.rows if row.name == name), None)
-        if found is None:
+        match = next((row for row in self.rows if row.name == name), None)
+        if match is None:
             raise KeyError(name)
-        return found
+        return match
 
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks on the table."""
         level = f"{100 * self.confidence:.4g}%"
-        found = [f"intervals are at {level}, each on its own; labels were allocated for the goal"]
+        lines = [f"intervals are at {level}, each on its own; labels were allocated for the goal"]
         if self.left_out:
-            found.append(f"{self.left_out:,} classes with fewer labels are not shown")
-        found += [f"{printable(row.name)}: {row.doubt}" for row in self.rows if row.doubt]
-        return tuple(found)
+            lines.append(f"{self.left_out:,} classes with fewer labels are not shown")
+        lines += [f"{printable(row.name)}: {row.doubt}" for row in self.rows if row.doubt]
+        return tuple(lines)
 
     def document(self) -> Document:
         """Metrics of each class as a table."""

@@ -43,8 +43,8 @@ class CurvePoint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the point as plain values."""
-        told = {name: asdict(value) for name, value in self.metrics.items()}
-        return {"threshold": self.threshold, "items": self.items, "share": self.share, **told}
+        metrics = {name: asdict(value) for name, value in self.metrics.items()}
+        return {"threshold": self.threshold, "items": self.items, "share": self.share, **metrics}
 
     def to_row(self) -> dict[str, Any]:
         """Return the point as one flat row."""
@@ -57,8 +57,8 @@ class CurvePoint:
         return row
 
     def __str__(self) -> str:
-        told = "; ".join(f"{metric_name(name)} {value}" for name, value in self.metrics.items())
-        return f"threshold {self.threshold:.6g}: {self.share:.1%} predicted yes; {told}"
+        metrics = "; ".join(f"{metric_name(name)} {value}" for name, value in self.metrics.items())
+        return f"threshold {self.threshold:.6g}: {self.share:.1%} predicted yes; {metrics}"
 
 
 @dataclass(frozen=True)
@@ -123,12 +123,12 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
 
     def chosen(self, rows: int = _ROWS) -> list[CurvePoint]:
         """Points evenly spaced by number of items, and the campaign's own."""
-        told = self.points
-        wanted = [told[0].items * (rows - place) / rows for place in range(rows)]
-        found = {id(point): point for share in wanted for point in [_nearest(told, share)]}
+        points = self.points
+        shares = [points[0].items * (rows - place) / rows for place in range(rows)]
+        chosen = {id(point): point for share in shares for point in [_nearest(points, share)]}
         if self.own is not None:
-            found[id(self.own)] = self.own
-        return sorted(found.values(), key=lambda point: point.threshold)
+            chosen[id(self.own)] = self.own
+        return sorted(chosen.values(), key=lambda point: point.threshold)
 
     @property
     def headline(self) -> str:
@@ -183,8 +183,8 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
     def columns(self) -> dict[str, type]:
         """Columns of the DataFrame, and of the file."""
         ends = ("", "_low", "_high", "_band_low", "_band_high")
-        told = {f"{name}{end}": float for name in self.metrics for end in ends}
-        return {"threshold": float, "items": int, "share": float, **told}
+        metric_columns = {f"{name}{end}": float for name in self.metrics for end in ends}
+        return {"threshold": float, "items": int, "share": float, **metric_columns}
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
         """DataFrame with a row for each threshold."""
@@ -261,8 +261,8 @@ class ThresholdAnswer(Shown):
         if not self.labels:
             return f"No labels yet, so no threshold is certified for {self.question}"
         where = "every score" if self.threshold is None else f"{self.threshold:.6g}"
-        said = f"{self.yes:,} of {self.items:,} items predicted yes"
-        known = ", ".join(map(str, self.metrics))
+        predicted = f"{self.yes:,} of {self.items:,} items predicted yes"
+        metrics = ", ".join(map(str, self.metrics))
         if self.certified:
             sure = f"{100 * self.confidence:.4g}% confidence"
             rest = (
@@ -271,12 +271,13 @@ class ThresholdAnswer(Shown):
                 else ""
             )
             return (
-                f"Threshold {where}: {self.question} is certified at {sure}; {said}; {known}{rest}"
+                f"Threshold {where}: {self.question} is certified at {sure}; {predicted}; "
+                f"{metrics}{rest}"
             )
         return (
             f"No threshold is certified yet for {self.question}; the best supported is {where}: "
-            f"{said}; {known}; doubling the labels would certify it with a probability of about "
-            f"{100 * self.chance:.0f}%"
+            f"{predicted}; {metrics}; doubling the labels would certify it with a probability of "
+            f"about {100 * self.chance:.0f}%"
         )
 
     def document(self) -> Document:

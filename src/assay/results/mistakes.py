@@ -76,11 +76,11 @@ class Mistakes(Result, Sequence[Mistake]):
     def headline(self) -> str:
         """Number of mistakes, and of judged items."""
         counts = [(kind, sum(row.kind == kind for row in self.rows)) for kind in self.kinds]
-        told = " and ".join(f"{number:,} {_plural(kind, number)}" for kind, number in counts)
-        told = told or f"{len(self.rows):,} {_plural('mistake', len(self.rows))}"
+        summary = " and ".join(f"{number:,} {_plural(kind, number)}" for kind, number in counts)
+        summary = summary or f"{len(self.rows):,} {_plural('mistake', len(self.rows))}"
         whose = f"{self.classifier}: " if self.classifier else ""
         items = "item" if self.judged == 1 else "items"
-        return f"{whose}{told} among {self.judged:,} judged {items}"
+        return f"{whose}{summary} among {self.judged:,} judged {items}"
 
     @property
     def remarks(self) -> list[str]:
@@ -115,11 +115,11 @@ class Mistakes(Result, Sequence[Mistake]):
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
         """DataFrame of the mistakes, one row each."""
         columns, rows = self.records()
-        known: dict[str, type] = dict.fromkeys(_OWN, str)
-        known |= dict.fromkeys(("score", "confidence", "weight"), float)
+        types: dict[str, type] = dict.fromkeys(_OWN, str)
+        types |= dict.fromkeys(("score", "confidence", "weight"), float)
         if self.rows and all(isinstance(row.id, int) for row in self.rows):
-            known["id"] = int
-        return frame_of(rows, column_types(rows, columns, known), backend=backend)
+            types["id"] = int
+        return frame_of(rows, column_types(rows, columns, types), backend=backend)
 
     def document(self, limit: int = _SHOWN_AT_MOST) -> Document:
         """First mistakes as a table; shown columns have room of their own."""

@@ -33,13 +33,13 @@ def html_block(*parts: str) -> str:
     return f'<div style="line-height:1.6;max-width:52em">{inner}</div>'
 
 
-def html_headline(said: str, more: str) -> str:
+def html_headline(text: str, more: str) -> str:
     """Return the main words, followed by the details in a fainter tone.
 
     >>> html_headline("precision 0.9", "<3 labels")
     '<b>precision 0.9</b> <span style="opacity:.65">&lt;3 labels</span>'
     """
-    return f'<b>{html_text(said)}</b> <span style="{_FAINT}">{html_text(more)}</span>'
+    return f'<b>{html_text(text)}</b> <span style="{_FAINT}">{html_text(more)}</span>'
 
 
 def html_remarks(lines: Iterable[str]) -> str:
@@ -126,12 +126,12 @@ def interval_bar(interval: blocks.Interval) -> str:
         )
 
     drawn = [across(_MARGIN, _WIDTH - _MARGIN, 1, 0.3), across(at(low), at(high), 6, 0.4)]
-    told = f"from {low:.3f} to {high:.3f}, on a scale from {start:g} to {end:g}"
+    description = f"from {low:.3f} to {high:.3f}, on a scale from {start:g} to {end:g}"
     if value is not None and within is not None:
-        wanted = ((low + high) / 2 - within, (low + high) / 2 + within)
-        marks = "".join(f"M{at(side)} 1V{_HEIGHT - 1}" for side in wanted)
+        goal = ((low + high) / 2 - within, (low + high) / 2 + within)
+        marks = "".join(f"M{at(side)} 1V{_HEIGHT - 1}" for side in goal)
         drawn.append(f'<path d="{marks}" stroke-width="1" stroke-dasharray="2 2"/>')
-        told += f"; a half-width of {within:g} is wanted"
+        description += f"; a half-width of {within:g} is wanted"
     if value is not None:
         drawn.append(f'<circle cx="{at(value)}" cy="{middle}" r="3.5" fill="currentColor"/>')
     for x, anchor, number in ((_MARGIN - 8, "end", start), (_WIDTH - _MARGIN + 8, "start", end)):
@@ -140,7 +140,7 @@ def interval_bar(interval: blocks.Interval) -> str:
             f'fill="currentColor">{number:g}</text>'
         )
     return (
-        f'<svg role="img" aria-label="{told}" width="{_WIDTH}" height="{_HEIGHT}" '
+        f'<svg role="img" aria-label="{description}" width="{_WIDTH}" height="{_HEIGHT}" '
         f'viewBox="0 0 {_WIDTH} {_HEIGHT}" style="vertical-align:middle" '
         f'stroke="currentColor" stroke-linecap="round" fill="none">{"".join(drawn)}</svg>'
     )

@@ -70,21 +70,21 @@ class Savings:
     @property
     def sentence(self) -> str:
         """Sentence under a heading of its own."""
-        told = self.words.partition(": ")[2]
-        return f"{told[:1].upper()}{told[1:]}."
+        words = self.words.partition(": ")[2]
+        return f"{words[:1].upper()}{words[1:]}."
 
     @property
     def words(self) -> str:
         """Full sentence."""
-        told = (
+        summary = (
             f"second opinions: about {self.share:.0%} ({self.low:.0%} to {self.high:.0%}) of the "
             "labels that strata by the score would need"
         )
         if not self.not_drawn:
-            return told
+            return summary
         answers = "1 answer" if self.not_drawn == 1 else f"{self.not_drawn:,} answers"
         verb = "is" if self.not_drawn == 1 else "are"
-        return f"{told}; {answers} from before {verb} not in the new sample"
+        return f"{summary}; {answers} from before {verb} not in the new sample"
 
 
 # Forecast of the labels that a goal still takes.
@@ -130,16 +130,16 @@ def outlook_of(
     if any(each.stopped is not None for each in every):
         return Outlook(0, "none")
     left = None if budget is None else max(budget - answers, 0)
-    wanted = [each for each in every if each.within is not None]
+    with_width = [each for each in every if each.within is not None]
     more = None
-    if not wanted:
+    if not with_width:
         words = "unknown: it depends on how close the truth is to the limit"
-    elif min(each.labels for each in wanted) < _LEAST:
+    elif min(each.labels for each in with_width) < _LEAST:
         words = "too few labels for a forecast"
-    elif of_sample >= min(each.within or 1.0 for each in wanted):
+    elif of_sample >= min(each.within or 1.0 for each in with_width):
         words = f"unreachable: the sample of items alone contributes ±{of_sample:.2g}"
     else:
-        more = max(_more(each, items, of_sample) for each in wanted)
+        more = max(_more(each, items, of_sample) for each in with_width)
         words = "a forecast from the present width"
         if more <= 0:
             return Outlook(None, "one more round must confirm the width")

@@ -83,13 +83,13 @@ def types_of(kind: type) -> dict[str, type]:
     >>> types_of(HistoryPoint)["value"]
     <class 'float'>
     """
-    found = {}
+    types = {}
     for name, hint in get_type_hints(kind).items():
         options = get_args(hint) if isinstance(hint, UnionType) else (hint,)
         kinds = [each for each in options if each is not NoneType]
         if len(kinds) == 1 and kinds[0] in _KINDS:
-            found[name] = kinds[0]
-    return found
+            types[name] = kinds[0]
+    return types
 
 
 def frame_of(
@@ -126,7 +126,7 @@ def frame_of(
     return nw.from_arrow(table, backend=backend).to_native()
 
 
-def free_names(columns: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
+def free_names(columns: Sequence[str], own_names: Sequence[str]) -> tuple[str, ...]:
     """Names for the shown columns that differ from those of our own columns.
 
     >>> free_names(["text", "id", "shown id"], ["id", "label"])
@@ -135,7 +135,7 @@ def free_names(columns: Sequence[str], taken: Sequence[str]) -> tuple[str, ...]:
     names: list[str] = []
     for name in columns:
         free = name
-        while free in (*taken, *names) or (free != name and free in columns):
+        while free in (*own_names, *names) or (free != name and free in columns):
             free = f"shown {free}"
         names.append(free)
     return tuple(names)
@@ -155,15 +155,15 @@ def column_types(
     >>> rows[1]["t"]
     '[2]'
     """
-    found = {}
+    types = {}
     for name in columns:
         kinds = {type(row[name]) for row in rows if row[name] is not None}
-        found[name] = known.get(name) or _common(kinds)
-        if name not in known and found[name] is str:
+        types[name] = known.get(name) or _common(kinds)
+        if name not in known and types[name] is str:
             for row in rows:
                 if row[name] is not None and not isinstance(row[name], str):
                     row[name] = json.dumps(row[name], ensure_ascii=False)
-    return found
+    return types
 
 
 def _common(kinds: set[type]) -> type:
@@ -187,16 +187,16 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     [('a.txt', b'new')]
     """
     target = Path(path)
-    beside = target.with_name(f".{target.name[:100]}.{uuid4().hex}")
+    temporary = target.with_name(f".{target.name[:100]}.{uuid4().hex}")
     try:
         try:
-            with beside.open("xb") as file:
+            with temporary.open("xb") as file:
                 file.write(content)
                 file.flush()
                 os.fsync(file.fileno())
-            beside.replace(target)
+            temporary.replace(target)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(
             f"{str(target)!r} cannot be written: {error.strerror}",

@@ -129,7 +129,8 @@ def difference_words(estimate: Estimate) -> str:
     # A class's name may contain anything, also the separator of two classifiers.
     before, other = name[: name.rindex(":") + 1], name[name.rindex(":") + 1 :]
     sides = (
-        (before[: found.start()], before[found.end() :]) for found in re.finditer(" - ", before)
+        (before[: separator.start()], before[separator.end() :])
+        for separator in re.finditer(" - ", before)
     )
     one = next(new[len(what) :] for new, what in sides if new.startswith(what))
     if estimate.low <= 0 <= estimate.high:
@@ -162,12 +163,12 @@ random sample would have needed about 620.
     """
     every = sorted(estimates.values(), key=attrgetter("distance"), reverse=True)
     shown = [each for each in estimates.values() if each in every[:_MOST]]
-    said = [_plainly(each) for each in shown]
+    sentences = [_plainly(each) for each in shown]
     if (more := len(every) - len(shown)) > 0:
-        said.append(f"And {more:,} more metrics.")
+        sentences.append(f"And {more:,} more metrics.")
     if len(shown) == 1:
-        said.append(_labels_plainly(shown[0]))
-    return " ".join(said)
+        sentences.append(_labels_plainly(shown[0]))
+    return " ".join(sentences)
 
 
 def done_words(estimates: Iterable[Estimate]) -> str:
@@ -196,15 +197,19 @@ def _plainly(estimate: Estimate) -> str:
     sure = f"{100 * estimate.confidence:.4g}% confidence"
     if estimate.low == estimate.high:
         return f"{name} is {value}."
-    said = f"{name} is between {low} and {high} ({sure}); best estimate {value}."
+    sentence = f"{name} is between {low} and {high} ({sure}); best estimate {value}."
     if estimate.verdict is not None and estimate.bound is not None:
         side = "at least" if estimate.verdict else "below"
         answer = "Yes" if estimate.verdict else "No"
-        said = (
+        sentence = (
             f"{answer}: {name[:1].lower()}{name[1:]} is {side} {estimate.bound:.3f} ({sure}); "
             f"best estimate {value}."
         )
-    return said if estimate.stopped is not None else f"So far: {said[:1].lower()}{said[1:]}"
+    return (
+        sentence
+        if estimate.stopped is not None
+        else f"So far: {sentence[:1].lower()}{sentence[1:]}"
+    )
 
 
 def _labels_plainly(estimate: Estimate) -> str:

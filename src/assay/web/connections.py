@@ -88,7 +88,7 @@ class Connections:
         self._coming = 0  # accepted, and not yet among the protocols
         self._closing: set[LimitedProtocol] = set()
         self._refused: deque[socket.socket] = deque()
-        self._told: Counter[str] = Counter()
+        self._ended: Counter[str] = Counter()
         self._sweeping = False
 
     @property
@@ -121,7 +121,7 @@ class Connections:
         Unless `at_once`, it is closed a moment later: a client that is still sending would
         otherwise see an error, and not the answer.
         """
-        self._told["refused"] += 1
+        self._ended["refused"] += 1
         accepted.setblocking(False)
         with suppress(OSError):
             accepted.send(_response(HTTPStatus.SERVICE_UNAVAILABLE))
@@ -147,7 +147,7 @@ class Connections:
 
     def end(self, protocol: "LimitedProtocol", status: HTTPStatus, why: str) -> None:
         """Close a connection, with an answer if a request waits for one."""
-        self._told[why] += 1
+        self._ended[why] += 1
         self._closing.add(protocol)
         protocol.answer_and_abort(status)
 
@@ -162,10 +162,10 @@ class Connections:
             if protocol.is_overdue(now):
                 self.end(protocol, HTTPStatus.REQUEST_TIMEOUT, "closed as too slow")
         self.let_go()
-        if self._told:
-            told = ", ".join(f"{count:,} {what}" for what, count in sorted(self._told.items()))
-            log.warning("connections: %s (at most %d)", told, self.limits.connections)
-            self._told.clear()
+        if self._ended:
+            counts = ", ".join(f"{count:,} {what}" for what, count in sorted(self._ended.items()))
+            log.warning("connections: %s (at most %d)", counts, self.limits.connections)
+            self._ended.clear()
         self._coming = 0  # a lost connection is not waited for
         self._sweeping = False
         if self._protocols:

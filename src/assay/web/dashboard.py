@@ -244,12 +244,12 @@ def _slices(campaign: Campaign) -> Iterator[Document]:
         return  # differences have no slices
     for column in campaign.settings.source.slices:
         try:
-            found = campaign.slices(column)
+            slices = campaign.slices(column)
         except DesignError:
             continue
         # The part of a note after ";" is advice for programs.
-        notes = tuple(note.partition(";")[0] for note in found.notes)
-        yield replace(found, notes=notes).document()
+        notes = tuple(note.partition(";")[0] for note in slices.notes)
+        yield replace(slices, notes=notes).document()
 
 
 def _curves(campaign: Campaign, estimates: Estimates) -> Iterator[Figure]:

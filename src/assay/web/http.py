@@ -169,15 +169,17 @@ def respond(
     request: Request, status: int, problem: str, *, details: str = "", hint: str = ""
 ) -> Response:
     """Error as JSON or page; without a valid token, a link to the login."""
-    told = {"error": problem, "details": details, "hint": hint}
+    error = {"error": problem, "details": details, "hint": hint}
     # Quoted text of a file may contain half a surrogate pair, which cannot be sent.
-    told = {name: text.encode("utf-8", "backslashreplace").decode() for name, text in told.items()}
+    error = {
+        name: text.encode("utf-8", "backslashreplace").decode() for name, text in error.items()
+    }
     if _wants_json(request):
-        response: Response = JSONResponse(told, status)
+        response: Response = JSONResponse(error, status)
     elif status == HTTPStatus.UNAUTHORIZED:
         response = render(request, "login.html", status=status)
     else:
-        response = render(request, "error.html", status=status, **told)
+        response = render(request, "error.html", status=status, **error)
     if status == HTTPStatus.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = "Bearer"
     return response

@@ -113,10 +113,10 @@ async def show_image(request: Request) -> Response:
         proof.encode("utf-8", "surrogatepass"), _proof(text).encode()
     ):
         raise HTTPException(404, "there is no such image")
-    found = await run_in_threadpool(_read, options.image_folder, text)
-    if found is None:
+    image = await run_in_threadpool(_read, options.image_folder, text)
+    if image is None:
         raise HTTPException(404, "there is no such image")
-    return Response(found[0], media_type=found[1])
+    return Response(image[0], media_type=image[1])
 
 
 routes = [Route("/image", show_image, methods=["GET"])]

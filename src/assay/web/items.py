@@ -51,10 +51,10 @@ def kind_of(name: str, text: str, options: Options) -> str:
     kind = options.kinds.get(name, "")
     if kind in ("text", "markdown", "code"):
         return "text" if len(text) > _LONGEST_RICH else kind
-    found = _read(text)
-    if found is None:
+    value = _read(text)
+    if value is None:
         return "text"
-    return "conversation" if kind != "json" and is_conversation(found) else "json"
+    return "conversation" if kind != "json" and is_conversation(value) else "json"
 
 
 def _read(text: str) -> object:
@@ -62,26 +62,26 @@ def _read(text: str) -> object:
     if not text.lstrip().startswith(("{", "[")) or len(text) > _LONGEST_RICH:
         return None
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return found or None
+    return value or None
 
 
-def is_conversation(found: object) -> bool:
+def is_conversation(value: object) -> bool:
     """Whether a value is a list of turns, each with a role and content.
 
     >>> is_conversation([{"role": "user", "content": "Hi"}]), is_conversation([{"role": "user"}])
     (True, False)
     """
-    if not isinstance(found, list) or not found:
+    if not isinstance(value, list) or not value:
         return False
     return any(
         all(
             isinstance(turn, dict)
             and isinstance(turn.get(who), str)
-            and isinstance(turn.get(said), str)
-            for turn in found
+            and isinstance(turn.get(content), str)
+            for turn in value
         )
-        for who, said in _TURN_KEYS
+        for who, content in _TURN_KEYS
     )

@@ -93,8 +93,8 @@ def host_name(header: str) -> str:
     >>> host_name("LocalHost:8000"), host_name("[::1]:8000"), host_name("a@b")
     ('localhost', '::1', '')
     """
-    found = _HOST.fullmatch(header.lower())
-    return "" if found is None else found[1].strip("[]")
+    match = _HOST.fullmatch(header.lower())
+    return "" if match is None else match[1].strip("[]")
 
 
 def cookie_name(header: str) -> str:
@@ -106,8 +106,8 @@ def cookie_name(header: str) -> str:
     >>> cookie_name("localhost:8000"), cookie_name("labels.example.org")
     ('assay_token_8000', 'assay_token')
     """
-    found = _HOST.fullmatch(header.lower())
-    port = "" if found is None or found[2] is None else found[2]
+    match = _HOST.fullmatch(header.lower())
+    port = "" if match is None or match[2] is None else match[2]
     return f"assay_token{port.replace(':', '_')}"
 
 
@@ -173,12 +173,12 @@ class BodyLimit:
 
         headers = Headers(scope=scope)
         if len(headers) > _MOST_HEADERS:
-            told = f"the request has {len(headers):,} headers; {_MOST_HEADERS} are allowed"
-            await _refuse(scope, receive, send, 431, told)
+            reason = f"the request has {len(headers):,} headers; {_MOST_HEADERS} are allowed"
+            await _refuse(scope, receive, send, 431, reason)
         elif "content-length" in headers and "transfer-encoding" in headers:
             # A proxy may have used the other header, and taken another's request for the rest.
-            told = "the request gives its length in two ways: by Content-Length and in chunks"
-            await _refuse(scope, receive, send, 400, told)
+            reason = "the request gives its length in two ways: by Content-Length and in chunks"
+            await _refuse(scope, receive, send, 400, reason)
         elif _is_over(headers.get("content-length", "0"), at_most):
             await respond(Request(scope), 413, problem)(scope, receive, send)
         elif not scope["query_string"].isascii():
@@ -188,9 +188,9 @@ class BodyLimit:
             await self._app(scope, counted, send)
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, told: str) -> None:
+async def _refuse(scope: Scope, receive: Receive, send: Send, status: int, reason: str) -> None:
     """Send an error, and read nothing more from this connection."""
-    refusal = respond(Request(scope), status, told)
+    refusal = respond(Request(scope), status, reason)
     refusal.headers["Connection"] = "close"
     await refusal(scope, receive, send)
 
@@ -233,8 +233,8 @@ class RequestLog:
             await PlainTextResponse("something went wrong", 500)(scope, receive, noting_status)
         method = scope["method"] if scope["method"] in _METHODS else "-"
         route = self._templates.get(scope.get("endpoint", self), "-")
-        taken = 1000 * (time.perf_counter() - began)
-        log.info("%s %s %d %.1f ms", method, route, status, taken)
+        milliseconds = 1000 * (time.perf_counter() - began)
+        log.info("%s %s %d %.1f ms", method, route, status, milliseconds)
 
 
 class _Crash:
@@ -297,8 +297,8 @@ class LimitedHandler(logging.StreamHandler[TextIO]):
     def _tell_counts(self) -> None:
         for (name, level), count in self._lines.items():
             if (more := count - _most_lines(level)) > 0:
-                told = f"and {more:,} more such lines of {name} within a second"
-                super().emit(logging.LogRecord(name, level, "", 0, told, None, None))
+                line = f"and {more:,} more such lines of {name} within a second"
+                super().emit(logging.LogRecord(name, level, "", 0, line, None, None))
         self._lines.clear()
 
 

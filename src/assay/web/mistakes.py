@@ -72,14 +72,14 @@ async def show_mistakes(request: Request) -> Response:
 
     def look(campaign: Campaign) -> dict[str, Any]:
         filters = _filters(request, campaign)
-        found = filters.mistakes(campaign)
-        start = max(min(first, len(found)), 1) - 1
-        rows, after = found[start : start + _A_PAGE], start + _A_PAGE
+        mistakes = filters.mistakes(campaign)
+        start = max(min(first, len(mistakes)), 1) - 1
+        rows, after = mistakes[start : start + _A_PAGE], start + _A_PAGE
         settings = campaign.settings
         return {
             "question": settings.question,
-            "headline": printable(found.headline),
-            "remarks": [printable(each) for each in found.remarks],
+            "headline": printable(mistakes.headline),
+            "remarks": [printable(each) for each in mistakes.remarks],
             "filters": filters,
             "kinds": _kinds(campaign),
             "of_classes": not settings.is_binary,
@@ -88,9 +88,9 @@ async def show_mistakes(request: Request) -> Response:
             "rows": [_values(row) for row in rows],
             "at": start + 1,
             "last": start + len(rows),
-            "count": len(found),
+            "count": len(mistakes),
             "before": filters.query(**{"from": max(start + 1 - _A_PAGE, 1)}) if start else None,
-            "after": filters.query(**{"from": after + 1}) if after < len(found) else None,
+            "after": filters.query(**{"from": after + 1}) if after < len(mistakes) else None,
             "query": filters.query(),
             "formats": MISTAKE_FORMATS,
         }

@@ -72,11 +72,11 @@ async def show_live(request: Request) -> Response:
     The page asks every few seconds: without new answers, that costs next to nothing.
     """
     counter: Counter = request.app.state.counter
-    known = request.headers.get("if-none-match", "").removeprefix("W/").strip('"')
+    shown_version = request.headers.get("if-none-match", "").removeprefix("W/").strip('"')
 
     def look(campaign: Campaign) -> tuple[str, Dashboard | None]:
         version = _version(campaign)
-        return version, None if version == known else dashboard_of(campaign)
+        return version, None if version == shown_version else dashboard_of(campaign)
 
     version, now = await counter.call(look)
     tag = {"ETag": f'"{version}"'}
@@ -117,12 +117,14 @@ async def show_disputes(request: Request) -> Response:
 
 
 def _dispute_values(dispute: Dispute, campaign: Campaign, options: Options) -> Mapping[str, Any]:
-    said, labels = Tally(dispute.answers.values()), dispute.labels.values()
+    tally, labels = Tally(dispute.answers.values()), dispute.labels.values()
     return {
         # Escaped to ASCII: an item may hold half a surrogate pair, which UTF-8 cannot.
         "item": json.dumps(item_json(dispute.item, campaign, options)),
         "id": str(dispute.item.id),
-        "said": [(each.value, said[each]) for each in sorted(said, key=_place(campaign.settings))],
+        "said": [
+            (each.value, tally[each]) for each in sorted(tally, key=_place(campaign.settings))
+        ],
         "by": sorted((each.reviewer, each.answer, each.comment) for each in labels),
         "comments": sorted((each.answer, each.comment) for each in labels if each.comment),
     }
@@ -130,8 +132,8 @@ def _dispute_values(dispute: Dispute, campaign: Campaign, options: Options) -> M
 
 def _place(settings: Settings) -> Callable[[Answer], tuple[int, str]]:
     """Sort key of answers: their order on the page, then their text."""
-    known = {answer: place for place, answer in enumerate(settings.answers)}
-    return lambda answer: (known.get(answer, len(known)), answer)
+    places = {answer: place for place, answer in enumerate(settings.answers)}
+    return lambda answer: (places.get(answer, len(places)), answer)
 
 
 @needs("owner")
@@ -299,9 +301,9 @@ async def show_curve(request: Request) -> Response:
     def look(campaign: Campaign) -> dict[str, Any]:
         version = f"{campaign.name} {campaign.desk.version}"
         if version not in kept:
-            found = _page(campaign)
+            page = _page(campaign)
             kept.clear()
-            kept[version] = found
+            kept[version] = page
         return kept[version]
 
     return render(request, "curve.html", **await counter.aside(look))

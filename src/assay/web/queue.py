@@ -47,17 +47,17 @@ class Together(Generic[A, B]):
         return await asyncio.wrap_future(future)
 
     def _take(self) -> None:
-        taken: list[tuple[A, Future[B]]] = []
-        while self._waiting and len(taken) < _MOST:
+        calls: list[tuple[A, Future[B]]] = []
+        while self._waiting and len(calls) < _MOST:
             given, future = self._waiting.popleft()
             if future.set_running_or_notify_cancel():
-                taken.append((given, future))
-        if not taken:
+                calls.append((given, future))
+        if not calls:
             return  # taken along by an earlier call
-        results = _result_of(self._work, [given for given, _ in taken])
+        results = _result_of(self._work, [given for given, _ in calls])
         if isinstance(results, Exception):
-            results = [results] * len(taken)
-        for (_, future), result in zip(taken, results, strict=True):
+            results = [results] * len(calls)
+        for (_, future), result in zip(calls, results, strict=True):
             if isinstance(result, Exception):
                 future.set_exception(result)
             else:
@@ -147,8 +147,8 @@ class Counter:
 
     def _look_up(self, digests: list[str]) -> list[tuple[TokenRow | None]]:
         with self.store.read() as session:
-            found = session.tokens_with(self.name, digests)
-        return [(found.get(digest),) for digest in digests]
+            tokens = session.tokens_with(self.name, digests)
+        return [(tokens.get(digest),) for digest in digests]
 
     def _call(self, function: Callable[[Campaign], T]) -> T:
         if not self._campaign.desk.is_current:
@@ -157,8 +157,8 @@ class Counter:
 
     def _read_anew(self) -> Campaign:
         with self.store.read() as session:
-            found = find_campaign(session, self.name)
-        return Campaign(self.store, *found, None)
+            campaign = find_campaign(session, self.name)
+        return Campaign(self.store, *campaign, None)
 
     def _take_turns(self, asked: list[_Asked]) -> list[tuple[Any, TurnReply] | Exception]:
         try:

@@ -184,7 +184,7 @@ async def take_turn(request: Request) -> Response:
         blind = person.role != "owner"
         return checked_request(labels, person.name, want, options.lease, settings, blind=blind)
 
-    def told(campaign: Campaign, turn: Turn) -> dict[str, Any]:
+    def content_of(campaign: Campaign, turn: Turn) -> dict[str, Any]:
         return {
             "receipts": [asdict(receipt) for receipt in turn.receipts],
             "items": [item_json(item, campaign, options) for item in turn.items],
@@ -194,7 +194,7 @@ async def take_turn(request: Request) -> Response:
         }
 
     try:
-        content = await counter.turn(asked, told)
+        content = await counter.turn(asked, content_of)
     except PredictionsError:
         # Its words describe the predictions; the owner's page shows them (`Labelling.trouble`).
         raise HTTPException(503, _NO_MORE_ITEMS) from None

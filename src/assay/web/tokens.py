@@ -67,7 +67,7 @@ def make_token(store: Store, campaign: str, role: str, who: str, *, option: str 
     return MadeToken(number, who, token)
 
 
-def _refuse_mistakable(who: str, role: str, known: Mapping[str, str], option: str) -> None:
+def _refuse_mistakable(who: str, role: str, roles: Mapping[str, str], option: str) -> None:
     """Raise if a name could be taken for another's, or for no person's.
 
     `known`: roles of people with a valid token, by their names.
@@ -88,14 +88,14 @@ def _refuse_mistakable(who: str, role: str, known: Mapping[str, str], option: st
             f"the name {who!r} mixes letters that look alike: {', '.join(_scripts(who))}",
             hint="write it in letters of one script",
         )
-    alike = next((each for each in known if _sound(each) == _sound(who)), None)
-    if alike is not None and known[alike] != role:
+    alike = next((each for each in roles if _sound(each) == _sound(who)), None)
+    if alike is not None and roles[alike] != role:
         raise InputError(
-            f"{alike!r} has a token as {known[alike]}, and {who!r} would be taken for the same",
+            f"{alike!r} has a token as {roles[alike]}, and {who!r} would be taken for the same",
             details="a name is one person's, in one role",
             hint="choose another name, or revoke that token first (assay token revoke)",
         )
-    if alike is not None and who not in known:
+    if alike is not None and who not in roles:
         raise InputError(
             f"{who!r} differs from {alike!r}, who has a token, by case or spaces only",
             details="they would count as two reviewers",
@@ -128,8 +128,8 @@ def _scripts(name: str) -> list[str]:
     >>> _scripts("Zoë"), _scripts("\u0430nn")
     (['LATIN'], ['CYRILLIC', 'LATIN'])
     """
-    found = {unicodedata.name(sign, "").partition(" ")[0] for sign in name}
-    return sorted(found & {"LATIN", "CYRILLIC", "GREEK"})
+    scripts = {unicodedata.name(sign, "").partition(" ")[0] for sign in name}
+    return sorted(scripts & {"LATIN", "CYRILLIC", "GREEK"})
 
 
 def _sound(name: str) -> str:
