@@ -42,27 +42,27 @@ def _arrivals(id: Id, weight: int, seed: int) -> Iterator[float]:
     return accumulate(-log1p(-(each + 0.5) / 2**52) / weight for each in drawn)
 
 
-def draws_of(deck: Sequence[Row], settings: Settings, wanted: int) -> list[tuple[Row, int]]:
+def draws_of(deck: Sequence[Row], settings: Settings, most: int) -> list[tuple[Row, int]]:
     """First draws from a deck: each card with the number of its earlier draws.
 
     As many as are wanted, or as are certain: a draw after the last card of an incomplete deck may
     belong to a missing card.
     """
-    if not deck or not wanted:
+    if not deck or not most:
         return []
     each = [_item(card, settings) for card in deck]
     whole = len(deck) >= settings.strata.sizes[deck[0]["stratum"]]
     last = inf if whole else max(next(_arrivals(*item)) for item in each)
     until = 0.0
-    found: list[tuple[float, int, int]] = []
-    while len(found) < wanted and until < last:
-        until = min(2 * until or wanted / sum(weight for _, weight, _ in each), last)
-        found = [
+    draws: list[tuple[float, int, int]] = []
+    while len(draws) < most and until < last:
+        until = min(2 * until or most / sum(weight for _, weight, _ in each), last)
+        draws = [
             (when, place, before)
             for place, item in enumerate(each)
             for before, when in enumerate(takewhile(until.__ge__, _arrivals(*item)))
         ]
-    return [(deck[place], before) for _, place, before in sorted(found)[:wanted]]
+    return [(deck[place], before) for _, place, before in sorted(draws)[:most]]
 
 
 def in_order(deck: Sequence[Row], settings: Settings) -> Iterator[tuple[Row, bool]]:
@@ -103,7 +103,9 @@ class Verification(Shown):
     @property
     def findings(self) -> tuple[str, ...]:
         """All findings; empty if everything is correct."""
-        return tuple(f"{each.check}: {found}" for each in self.checks for found in each.findings)
+        return tuple(
+            f"{each.check}: {finding}" for each in self.checks for finding in each.findings
+        )
 
     @property
     def clean(self) -> bool:
@@ -234,9 +236,9 @@ def counts_of(row: Row) -> list[int] | None:
 
 def _labels_from_before(session: Session, before: Before) -> list[Row]:
     """Labels that a campaign took over, of all campaigns that still exist."""
-    taken = before.labels or (None,) * len(before.campaigns)
+    counts = before.labels or (None,) * len(before.campaigns)
     rows: list[Row] = []
-    for name, count in zip(before.campaigns, taken, strict=True):
+    for name, count in zip(before.campaigns, counts, strict=True):
         with suppress(StorageError):
             former, _ = session.find(name)
             rows += session.rows("label_event", former)[:count]

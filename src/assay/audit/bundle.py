@@ -108,14 +108,14 @@ def _is_plain(settings: Settings) -> bool:
 def _readme(snapshot: Snapshot, made: Mapping[str, bytes], release: str) -> bytes:
     named = "called by their names"
     written = any(event.comment for event in snapshot.events)
-    told = _README.format(
+    text = _README.format(
         release=release,
         more="".join(line for name, line in _MORE.items() if name in made),
         reviewers=named if snapshot.names else "numbered, and their names are not here",
         shown="in columns.jsonl" if snapshot.shown else "not here",
         comments=" What they wrote is in events.jsonl." if written else "",
     )
-    return told.encode()
+    return text.encode()
 
 
 @dataclass(frozen=True)

@@ -55,8 +55,12 @@ class Sealed:
     def made_by(self) -> str:
         """Version of Assay that wrote it, as stated; this version if none is stated."""
         made = self.manifest.get("versions")
-        told = made.get("assay") if isinstance(made, dict) else None
-        return told if isinstance(told, str) and _VERSION.fullmatch(told) else versions()["assay"]
+        version = made.get("assay") if isinstance(made, dict) else None
+        return (
+            version
+            if isinstance(version, str) and _VERSION.fullmatch(version)
+            else versions()["assay"]
+        )
 
 
 def unseal(content: Content) -> Sealed:
@@ -87,8 +91,8 @@ def unseal(content: Content) -> Sealed:
 
 def check_seal(sealed: Sealed) -> Checked:
     """Compare every file with its digest."""
-    told = sealed.manifest.get("sha256")
-    digests = told if isinstance(told, dict) else {}
+    stated = sealed.manifest.get("sha256")
+    digests = stated if isinstance(stated, dict) else {}
     there = {
         name: sha256(content).hexdigest()
         for name, content in sealed.members.items()
@@ -286,8 +290,8 @@ def _settings(rows: Sequence[Row]) -> Settings:
         settings = Settings.from_dict(values)
         written = json.dumps(settings.to_dict())
     except (AssayError, *_NOT_AS_WRITTEN) as error:
-        told = f"{type(error).__name__}: {str(error)[:200]}"
-        raise InputError(f"the settings in {STORE} cannot be read: {told}") from None
+        cause = f"{type(error).__name__}: {str(error)[:200]}"
+        raise InputError(f"the settings in {STORE} cannot be read: {cause}") from None
     if not -_LARGEST <= settings.seed <= _LARGEST:
         raise InputError(f"the seed in {STORE} is no whole number of 64 bits")
     if written != text or settings.name != rows[0]["name"]:
@@ -314,15 +318,15 @@ def _check_rounds(rows: Sequence[Row], strata: Strata) -> None:
 
 def campaigns_in(members: Mapping[str, bytes]) -> dict[str, Any]:
     """Campaigns over the same predictions, as listed in a bundle."""
-    told = json_of(members, CAMPAIGNS)
-    every = told.get("over_the_same_predictions") if isinstance(told, dict) else None
+    document = json_of(members, CAMPAIGNS)
+    every = document.get("over_the_same_predictions") if isinstance(document, dict) else None
     if not isinstance(every, list) or not all(isinstance(each, dict) for each in every):
         raise InputError(f"{CAMPAIGNS} holds no list of campaigns")
     for place, each in enumerate(every, start=1):
         for field, kind in (("number", int), ("labels", int), ("created_at", str)):
             value_of(each, field, kind, f"{CAMPAIGNS}, campaign {place}")
-    value_of(told, "number", int, CAMPAIGNS)
-    return {name: value for name, value in told.items() if name != "commitment"}
+    value_of(document, "number", int, CAMPAIGNS)
+    return {name: value for name, value in document.items() if name != "commitment"}
 
 
 def json_of(members: Mapping[str, bytes], name: str) -> Any:

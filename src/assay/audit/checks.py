@@ -16,12 +16,12 @@ from assay.storage import Session
 
 def check_file(session: Session) -> Checked:
     """Check that SQLite finds no damage in its file, and no row lacks its parent."""
-    found = session.damage()
+    damage = session.damage()
     advice = [
         "the file is damaged: restore a backup (`assay restore`); without one, SQLite's `.recover` "
         "saves what can still be read of a copy of the file"
     ]
-    return checked("the database is whole", 1, [*found, *(advice if found else ())])
+    return checked("the database is whole", 1, [*damage, *(advice if damage else ())])
 
 
 def check_strata(books: Books) -> Checked:
@@ -109,15 +109,15 @@ def check_order(books: Books) -> Checked:
             if not is_next
         ]
         return checked("decks are in their order", len(books.cards), findings)
-    told_before: set[str] = set()
+    labelled_before: set[str] = set()
     if settings.epochs:  # items labelled before the strata changed are on top
-        told_before = {card["item_id"] for card, _ in next(iter(books.dealt), ())}
+        labelled_before = {card["item_id"] for card, _ in next(iter(books.dealt), ())}
     elif settings.before is None:
-        told_before = {row["item_id"] for row in books.events if row["reviewer"] == FROM_BEFORE}
+        labelled_before = {row["item_id"] for row in books.events if row["reviewer"] == FROM_BEFORE}
     for stratum, deck in books.decks.items():
         last = (-1, b"")
         for card in deck:
-            if card["item_id"] in told_before and last[0] < 0:
+            if card["item_id"] in labelled_before and last[0] < 0:
                 continue
             with suppress(ValueError):
                 id = settings.item_id(card["item_id"])
@@ -125,11 +125,11 @@ def check_order(books: Books) -> Checked:
                 if place < last:
                     findings.append(f"item {id!r} of stratum {stratum} comes after its turn")
                 last = place
-    findings += _epoch_findings(settings, told_before)
+    findings += _epoch_findings(settings, labelled_before)
     return checked("decks are in their order", len(books.cards), findings)
 
 
-def _epoch_findings(settings: Settings, known: set[str]) -> Iterator[str]:
+def _epoch_findings(settings: Settings, labelled_before: set[str]) -> Iterator[str]:
     """Yield findings about draws from before the strata were redefined, if bets depend on them."""
     before: set[str] = set()
     for place, epoch in enumerate(settings.epochs):
@@ -145,12 +145,12 @@ def _epoch_findings(settings: Settings, known: set[str]) -> Iterator[str]:
                 yield f"item {min(again)!r} was drawn twice, in epoch {place}"
             before |= items
             numbers = [number(settings.item_id(card.item_id), seed) for card in cards]
-            for card, its in zip(cards, numbers, strict=True):
-                if its < last.get(card.stratum, 0):
+            for card, item_number in zip(cards, numbers, strict=True):
+                if item_number < last.get(card.stratum, 0):
                     yield f"item {card.item_id!r} comes after its turn, in epoch {place}"
-            for card, its in zip(cards, numbers, strict=True):
-                last[card.stratum] = max(last.get(card.stratum, 0), its)
-    if missing := before - known:
+            for card, item_number in zip(cards, numbers, strict=True):
+                last[card.stratum] = max(last.get(card.stratum, 0), item_number)
+    if missing := before - labelled_before:
         yield f"item {min(missing)!r} was drawn before the strata were cut anew, and is not known"
 
 
@@ -191,13 +191,13 @@ def check_commitment(
     return checked(name, int(published is not None), findings, _on_campaigns(campaigns))
 
 
-def _on_campaigns(told: Mapping[str, Any] | None) -> Iterator[str]:
-    if told is None:
+def _on_campaigns(campaigns: Mapping[str, Any] | None) -> Iterator[str]:
+    if campaigns is None:
         return
-    every = told["over_the_same_predictions"]
+    every = campaigns["over_the_same_predictions"]
     for word, others in (
-        ("before", [each for each in every if each["number"] < told["number"]]),
-        ("after", [each for each in every if each["number"] > told["number"]]),
+        ("before", [each for each in every if each["number"] < campaigns["number"]]),
+        ("after", [each for each in every if each["number"] > campaigns["number"]]),
     ):
         if others:
             labels = sum(each["labels"] for each in others)
@@ -205,7 +205,7 @@ def _on_campaigns(told: Mapping[str, Any] | None) -> Iterator[str]:
                 f"its storage had {len(others):,} more campaigns over the same predictions made "
                 f"{word} this one, with {labels:,} labels: see campaigns.json"
             )
-    if gone := told.get("gone"):
+    if gone := campaigns.get("gone"):
         yield f"{len(gone):,} campaigns of its storage are gone"
 
 

@@ -33,19 +33,19 @@ def differences(name: str, written: bytes, follows: bytes, *, words: bool = True
         return [f"{name} is not what this version of Assay writes{more}"]
     try:
         every = _all(name, written, follows)
-        found = _first_of_each_field(each for each in every if words or not _is_worded(each))
+        fields = _first_of_each_field(each for each in every if words or not _is_worded(each))
     except (ValueError, csv.Error, RecursionError) as error:
         return [f"{name} cannot be read: {str(error)[:_LONGEST]}"]
-    told = [
-        f"{', '.join((name, *place))}: {_told(one)} is written, and {_told(two)} follows"
+    lines = [
+        f"{', '.join((name, *place))}: {_shown(one)} is written, and {_shown(two)} follows"
         + (f"; {more:,} more such" if more else "")
-        for (place, one, two), more in found
+        for (place, one, two), more in fields
     ]
-    beyond = [f"{name}: {len(told) - _AT_MOST:,} other fields differ"] if told[_AT_MOST:] else []
+    beyond = [f"{name}: {len(lines) - _AT_MOST:,} other fields differ"] if lines[_AT_MOST:] else []
     same = "says the same in other bytes"
     if not words:
         same = "has the right figures, but other words than this version of Assay writes"
-    return [*told[:_AT_MOST], *beyond] or [f"{name} {same}"]
+    return [*lines[:_AT_MOST], *beyond] or [f"{name} {same}"]
 
 
 def _all(name: str, written: bytes, follows: bytes) -> Iterator[_Difference]:
@@ -61,7 +61,7 @@ def _all(name: str, written: bytes, follows: bytes) -> Iterator[_Difference]:
     for row, (one, two) in enumerate(pairs, start=1):
         record = two if isinstance(two, dict) else one
         named = isinstance(record, dict) and "item" in record
-        item = f" (item {_told(record['item'])})" if named else ""
+        item = f" (item {_shown(record['item'])})" if named else ""
         yield from _differing(one, two, (f"{word} {row}{item}",))
 
 
@@ -96,15 +96,15 @@ def _differing(written: Any, follows: Any, place: tuple[str, ...] = ()) -> Itera
         yield place, written, follows
 
 
-def _is_worded(found: _Difference) -> bool:
-    _, written, follows = found
+def _is_worded(difference: _Difference) -> bool:
+    _, written, follows = difference
     return all(isinstance(each, str) or each is _ABSENT for each in (written, follows))
 
 
-def _first_of_each_field(found: Iterator[_Difference]) -> list[tuple[_Difference, int]]:
+def _first_of_each_field(differing: Iterator[_Difference]) -> list[tuple[_Difference, int]]:
     """First difference of each field of a table, with the number of further ones."""
     fields: dict[tuple[str, ...], tuple[_Difference, int]] = {}
-    for each in found:
+    for each in differing:
         place = each[0]
         field = place[1:] if place and place[0].startswith(("row ", "line ")) else place
         first, more = fields.get(field, (each, -1))
@@ -112,6 +112,6 @@ def _first_of_each_field(found: Iterator[_Difference]) -> list[tuple[_Difference
     return list(fields.values())
 
 
-def _told(value: object) -> str:
+def _shown(value: object) -> str:
     text = "nothing" if value is _ABSENT else repr(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -66,17 +66,18 @@ def _beyond(books: Books) -> Iterator[str]:
     for place, row in enumerate(books.events):
         if row["ruling"] or row["answer"] == SKIP:
             continue
-        said = in_time.setdefault(row["item_id"], {})
+        answered = in_time.setdefault(row["item_id"], {})
         if row["answer"] == WITHDRAWN:
-            said.pop(row["reviewer"], None)
-        elif row["reviewer"] not in said:
+            answered.pop(row["reviewer"], None)
+        elif row["reviewer"] not in answered:
             leased = place >= first_own and row["key"] is not None and not row["late"]
-            said[row["reviewer"]] = leased
-            wanted = books.settings.reviewers_wanted(row["item_id"])
-            if leased and sum(said.values()) > wanted:
+            answered[row["reviewer"]] = leased
+            needed = books.settings.reviewers_wanted(row["item_id"])
+            if leased and sum(answered.values()) > needed:
                 yield (
-                    f"label {row['id']} of item {row['item_id']!r} is answer {sum(said.values())} "
-                    f"of reviewers who had it before them in time, and the item is for {wanted}"
+                    f"label {row['id']} of item {row['item_id']!r} is answer "
+                    f"{sum(answered.values())} of reviewers who had it before them in time, "
+                    f"and the item is for {needed}"
                 )
 
 
@@ -136,17 +137,17 @@ def check_epochs(books: Books) -> Checked:
     """Check that earlier draws on which bets depend are unchanged since strata were redefined."""
     findings, now = [], books
     while epochs := now.settings.epochs:
-        known = {card["item_id"] for card, _ in next(iter(now.dealt), ())}
-        if never := known - now.asked_before:
+        labelled = {card["item_id"] for card, _ in next(iter(now.dealt), ())}
+        if never := labelled - now.asked_before:
             findings.append(f"item {min(never)!r} is known, and nobody was asked about it before")
         if now.former is None:
             findings.append("the campaign from before the strata were cut anew is gone")
             break
         epoch, now = epochs[-1], now.former
         dealt = tuple(frozenset(_place(card) for card, _ in cards) for cards in now.dealt)
-        told = tuple(frozenset((c.stratum, c.item_id) for c in cards) for cards in epoch.rounds)
+        recorded = tuple(frozenset((c.stratum, c.item_id) for c in cards) for cards in epoch.rounds)
         same_strata = epoch.strata.to_dict() == now.settings.strata.to_dict()
-        if dealt != told or not same_strata or epochs[:-1] != now.settings.epochs:
+        if dealt != recorded or not same_strata or epochs[:-1] != now.settings.epochs:
             findings.append(f"the draws of epoch {len(epochs) - 1} are not what was dealt then")
     cards = sum(len(cards) for epoch in books.settings.epochs for cards in epoch.rounds)
     return checked("draws from before strata were cut anew are as they were", cards, findings)

@@ -58,7 +58,7 @@ def last_link(snapshot: Snapshot) -> str:
     """End of the log's chain: it depends on the whole log."""
     link = ""
     for event in snapshot.events:
-        link = next_link(link, _told(snapshot, event))
+        link = next_link(link, _event_fields(snapshot, event))
     return link
 
 
@@ -69,11 +69,11 @@ def _settings(snapshot: Snapshot) -> bytes:
 def _strata(snapshot: Snapshot, rows: Sequence[StratumRow]) -> bytes:
     strata, none = snapshot.settings.strata, [""] * len(rows)
     says_yes = strata.says_yes
-    said = none if says_yes is None else [int(says) for says in says_yes.tolist()]
+    predicted = none if says_yes is None else [int(says) for says in says_yes.tolist()]
     cells = zip(
         range(len(rows)),
         (guard(row.stratum) for row in rows),
-        said,
+        predicted,
         snapshot.sizes,
         _weights(snapshot) or none,
         snapshot.drawn,
@@ -89,10 +89,10 @@ def _cards(snapshot: Snapshot, labelling: Labelling) -> bytes:
     dealt_in = {item_id: place for place, ids in reversed(list(rounds)) for item_id in ids}
 
     # Items labelled before the strata of a guaranteed campaign changed are certainly included.
-    known = snapshot.rounds[0] if settings.epochs and snapshot.rounds else [0] * len(drawn)
+    certain_draws = snapshot.rounds[0] if settings.epochs and snapshot.rounds else [0] * len(drawn)
 
     def probability(card: CardRow) -> float:
-        certain = known[card.stratum]
+        certain = certain_draws[card.stratum]
         if card.position < certain:
             return 1.0
         return (drawn[card.stratum] - certain) / (snapshot.sizes[card.stratum] - certain)
@@ -124,15 +124,15 @@ def _rounds(snapshot: Snapshot) -> bytes:
 def _events(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:
     link = ""
     for event in snapshot.events:
-        told = _told(snapshot, event)
-        link = next_link(link, told)
-        yield {**told, _CHAIN: link}
+        fields = _event_fields(snapshot, event)
+        link = next_link(link, fields)
+        yield {**fields, _CHAIN: link}
 
 
-def _told(snapshot: Snapshot, event: StoredLabel) -> dict[str, Any]:
+def _event_fields(snapshot: Snapshot, event: StoredLabel) -> dict[str, Any]:
     names = (*_FIRST, *(name for name, default in _LATER if getattr(event, name) != default))
-    told = {_KEPT.get(name, name): getattr(event, name) for name in names}
-    return {**told, _KEPT["item_id"]: snapshot.settings.item_id(event.item_id)}
+    fields = {_KEPT.get(name, name): getattr(event, name) for name in names}
+    return {**fields, _KEPT["item_id"]: snapshot.settings.item_id(event.item_id)}
 
 
 def _columns(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:

@@ -31,26 +31,27 @@ def check_answers(books: Books, labelling: Labelling) -> Checked:
     """Compare the answer of every item, and the counts of every stratum."""
     stories = _stories(books)
     answers = {item_id: story.now for item_id, story in stories.items() if story.now is not None}
-    said = {item: answer.value for item, answer in labelling.rounds.answers.items()}
+    reported = {item: answer.value for item, answer in labelling.rounds.answers.items()}
     findings = [
-        f"item {item_id!r} is {answers.get(item_id)} by the log, and {said.get(item_id)} as told"
-        for item_id in sorted(answers.keys() | said.keys())
-        if answers.get(item_id) != said.get(item_id)
+        f"item {item_id!r} is {answers.get(item_id)} by the log, and "
+        f"{reported.get(item_id)} as told"
+        for item_id in sorted(answers.keys() | reported.keys())
+        if answers.get(item_id) != reported.get(item_id)
     ]
     counts: dict[int, list[int]] = {}
     for card, before in _cards(books):
         if before:
             continue  # an item is one label, however often it was drawn
         if (answer := answers.get(card["item_id"])) is not None:
-            its = counts.setdefault(card["stratum"], [0, 0, 0])
+            tally = counts.setdefault(card["stratum"], [0, 0, 0])
             judged = answer not in NEITHER
             counted = answer == _outcome(books, card["predicted"])
             for place, more in enumerate((judged, counted, not judged)):
-                its[place] += more
+                tally[place] += more
     for stratum, row in enumerate(strata_in(labelling)):
-        told, right = [row.labels, row.positives, row.cannot_judge], counts.get(stratum, [0, 0, 0])
-        if told != right:
-            findings.append(f"stratum {stratum} has {right} by the log, and {told} as told")
+        shown, right = [row.labels, row.positives, row.cannot_judge], counts.get(stratum, [0, 0, 0])
+        if shown != right:
+            findings.append(f"stratum {stratum} has {right} by the log, and {shown} as told")
     waiting = len(books.dealt_items - answers.keys())
     several = not books.settings.goal.single  # whose metrics need not need them all
     findings += (
@@ -82,11 +83,11 @@ def check_values(books: Books, labelling: Labelling) -> Checked:
         values = recycled_values(books.settings, _complete_answers(books, stories))
     findings = []
     for name, estimate in estimates.items():
-        if (told := estimate.value) is None or name not in values:
+        if (reported := estimate.value) is None or name not in values:
             continue
-        _, value = min((abs(one - told), one) for one in values[name])
-        if not abs(value - told) < _NEAR:
-            findings.append(f"{name} is {value!r} by the log, and {told!r} as told")
+        _, value = min((abs(one - reported), one) for one in values[name])
+        if not abs(value - reported) < _NEAR:
+            findings.append(f"{name} is {value!r} by the log, and {reported!r} as told")
     left = [name for name in estimates if name not in values]
     what = "" if books.settings.design.recycles else "of all classes, "
     notes = [f"{', '.join(left)}: {what}worked out again only with all else"] if left else []
@@ -95,15 +96,15 @@ def check_values(books: Books, labelling: Labelling) -> Checked:
 
 def _complete_answers(books: Books, stories: Mapping[str, _Story]) -> list[list[str]]:
     """Answers of each stratum in the order of its cards, as far as rounds are complete."""
-    found: list[list[str]] = [[] for _ in range(books.settings.strata.n_strata)]
+    by_stratum: list[list[str]] = [[] for _ in range(books.settings.strata.n_strata)]
     for cards in books.dealt:
         ids = {card["item_id"] for card, _ in cards}
-        told = {id: story.now for id in ids if (story := stories.get(id)) and story.now}
-        if len(told) < len(ids):
+        answers = {id: story.now for id in ids if (story := stories.get(id)) and story.now}
+        if len(answers) < len(ids):
             break
         for card, _ in sorted(cards, key=lambda dealt: _shown_at(books, *dealt)):
-            found[card["stratum"]].append(told[card["item_id"]])
-    return found
+            by_stratum[card["stratum"]].append(answers[card["item_id"]])
+    return by_stratum
 
 
 def check_estimates(books: Books, labelling: Labelling) -> Checked:
@@ -122,7 +123,7 @@ def check_estimates(books: Books, labelling: Labelling) -> Checked:
     stopped, estimates = rounds.stopped, estimates_of(labelling)
     findings = []
     for standing in rounds.standings:
-        look, told = standing.look, estimates[standing.name]
+        look, estimate = standing.look, estimates[standing.name]
         right: dict[str, object] = {
             "low": float(look.low),
             "high": float(look.high),
@@ -137,14 +138,16 @@ def check_estimates(books: Books, labelling: Labelling) -> Checked:
         }
         if look.moments.defined:
             right["value"] = float(look.moments.value)
-        findings += list(_differences(standing.name, right, told))
+        findings += list(_differences(standing.name, right, estimate))
     return checked("estimates follow to the last bit", len(estimates), findings)
 
 
-def _differences(name: str, right: Mapping[str, object], told: Estimate) -> Iterator[str]:
+def _differences(name: str, right: Mapping[str, object], estimate: Estimate) -> Iterator[str]:
     for field, value in right.items():
-        if getattr(told, field) != value:
-            yield f"{name}: {field} is {value!r} by the log, and {getattr(told, field)!r} as told"
+        if getattr(estimate, field) != value:
+            yield (
+                f"{name}: {field} is {value!r} by the log, and {getattr(estimate, field)!r} as told"
+            )
 
 
 def _outcome(books: Books, predicted: int) -> str:
@@ -171,21 +174,23 @@ def _shown_at(books: Books, card: Row, before: int) -> int:
 
 def _stories(books: Books) -> dict[str, _Story]:
     """Answers of every dealt item that ever had one."""
-    said: dict[str, list[Row]] = {item_id: [] for item_id in books.dealt_items}
+    labels: dict[str, list[Row]] = {item_id: [] for item_id in books.dealt_items}
     for row in books.events:
-        if row["item_id"] in said:
-            said[row["item_id"]].append(row)
-    stories = {item_id: _story(rows, _wanted(books, item_id)) for item_id, rows in said.items()}
+        if row["item_id"] in labels:
+            labels[row["item_id"]].append(row)
+    stories = {
+        item_id: _story(rows, _reviewers_needed(books, item_id)) for item_id, rows in labels.items()
+    }
     return {item_id: story for item_id, story in stories.items() if story is not None}
 
 
-def _wanted(books: Books, item_id: str) -> int:
+def _reviewers_needed(books: Books, item_id: str) -> int:
     settings = books.settings
     drawn = number(settings.item_id(item_id), settings.seed ^ 2) / 2**64
     return settings.reviewing.per_item if drawn < settings.reviewing.share else 1
 
 
-def _story(rows: Sequence[Row], wanted: int) -> _Story | None:
+def _story(rows: Sequence[Row], needed: int) -> _Story | None:
     """Return an item's answers by the rule (`labelling.review_rule`), from all its labels."""
     ruling = first = now = None
     says: dict[str, str] = {}  # in the order in which those who have an answer came to have one
@@ -197,14 +202,14 @@ def _story(rows: Sequence[Row], wanted: int) -> _Story | None:
             says.pop(row["reviewer"], None)
         elif answer != "skip":
             says[row["reviewer"]] = answer
-        now = ruling or _agreed(list(islice(says.values(), wanted)), wanted)
+        now = ruling or _agreed(list(islice(says.values(), needed)), needed)
         first = first or now
     return None if first is None else _Story(first, now)
 
 
-def _agreed(heard: Sequence[str], wanted: int) -> str | None:
-    outcomes = {"neither" if answer in NEITHER else answer for answer in heard}
-    return heard[0] if len(heard) == wanted and len(outcomes) == 1 else None
+def _agreed(answers: Sequence[str], needed: int) -> str | None:
+    outcomes = {"neither" if answer in NEITHER else answer for answer in answers}
+    return answers[0] if len(answers) == needed and len(outcomes) == 1 else None
 
 
 # Metrics of paper 3 in plain sums: answers as often as their items were drawn.
@@ -232,21 +237,21 @@ def recycled_values(
     complete.
     """
     recycled = recycle_of(settings.design, settings.goal, settings.strata, settings.draw_seed)
-    known = sum(map(len, answers))
-    queue, route = recycled.longer_than(known), recycled.route
+    n_answers = sum(map(len, answers))
+    queue, route = recycled.longer_than(n_answers), recycled.route
     left = [iter(each) for each in answers]
-    told = [next(left[cell]) for cell in queue.cells[:known].tolist()]
+    in_order = [next(left[cell]) for cell in queue.cells[:n_answers].tolist()]
     hits = {
-        name: yes * _share([told[card] for card in draws.tolist()])
+        name: yes * _share([in_order[card] for card in draws.tolist()])
         for name, yes, draws in zip(route.names, route.yes.tolist(), queue.samples, strict=True)
-        if draws.size and int(draws.max()) < known
+        if draws.size and int(draws.max()) < n_answers
     }
     misses = []
     for card in queue.omission.tolist():
-        if card >= known:
+        if card >= n_answers:
             break
-        misses.append(told[card])
-    items, found = sum(settings.strata.sizes.tolist()), dict[str, list[float]]()
+        misses.append(in_order[card])
+    items, by_metric = sum(settings.strata.sizes.tolist()), dict[str, list[float]]()
     positives = hits.get(route.names[0], 0.0) + route.no * _share(misses)
     for target in settings.goal.targets:
         name = target.classifier or route.names[0]
@@ -254,8 +259,8 @@ def recycled_values(
             yes = float(route.yes[route.names.index(name)])
             values = _values(hits[name], yes, positives, items)
             if target.metric in values:
-                found[target.name] = [min(max(values[target.metric], 0.0), 1.0)]
-    return found
+                by_metric[target.name] = [min(max(values[target.metric], 0.0), 1.0)]
+    return by_metric
 
 
 def _share(answers: Sequence[str]) -> float:

@@ -77,14 +77,14 @@ def campaigns_of(session: Session, key: int, settings: Settings) -> dict[str, An
     """
     every = []
     for name in session.names():
-        other, found = find_campaign(session, name)
-        if found.source.fingerprint == settings.source.fingerprint:
+        other, other_settings = find_campaign(session, name)
+        if other_settings.source.fingerprint == settings.source.fingerprint:
             every.append(
                 {
                     "number": other,
                     "created_at": session.created_at(other),
                     "labels": len(session.labels(other)),
-                    "commitment": found.commitment,
+                    "commitment": other_settings.commitment,
                 }
             )
     return {"number": key, "over_the_same_predictions": every, "gone": session.lost_campaigns()}

@@ -64,7 +64,7 @@ class _Part:
     and of items that nobody could judge.
     """
 
-    said: tuple[bool | None, ...]
+    predicted: tuple[bool | None, ...]
     size: int = 0
     items: int = 0
     outcomes: int = 0
@@ -130,8 +130,8 @@ def _is_accuracy(target: Target) -> bool:
 
 def _top_of(target: Target) -> int | None:
     """Return k of a single classifier's top-k accuracy; None for all else."""
-    found = re.fullmatch(r"top_(\d+)_accuracy", target.metric)
-    return None if found is None or target.minus is not None else int(found[1])
+    match = re.fullmatch(r"top_(\d+)_accuracy", target.metric)
+    return None if match is None or target.minus is not None else int(match[1])
 
 
 def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -> list[float]:
@@ -141,7 +141,7 @@ def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -
     metric = "prevalence" if strata.straddles or target.label == "" else target.metric
     forms = _together(
         [
-            _form(metric, _totals(strata, name, target), [part.said[place] for part in parts])
+            _form(metric, _totals(strata, name, target), [part.predicted[place] for part in parts])
             for place, name in enumerate(names)
         ]
     )
@@ -165,10 +165,10 @@ def _parts(strata: Strata, counts: Counts, names: Sequence[str], target: Target)
 
     For accuracy over all classes, every item is predicted to be correct.
     """
-    found: dict[tuple[int, tuple[bool | None, ...]], _Part] = {}
+    parts: dict[tuple[int, tuple[bool | None, ...]], _Part] = {}
     for (stratum, code, items), size in zip(strata.parts, strata.part_weight.tolist(), strict=True):
-        said = tuple(_said(strata, code, name, target) for name in names)
-        part = found.setdefault((stratum, said), _Part(said))
+        predicted = tuple(_prediction(strata, code, name, target) for name in names)
+        part = parts.setdefault((stratum, predicted), _Part(predicted))
         part.size += size
         part.items += items
         if code == EITHER:
@@ -180,7 +180,7 @@ def _parts(strata: Strata, counts: Counts, names: Sequence[str], target: Target)
             outcome = "yes" if target.label is None else target.label
             outcome = outcome or called(strata, code, names[0])
             part.take(counts, (stratum, code), outcome=outcome, several=strata.multilabel)
-    return list(found.values())
+    return list(parts.values())
 
 
 def _there(design: Design, part: _Part, *, weighted: bool) -> Stratum:
@@ -190,15 +190,15 @@ def _there(design: Design, part: _Part, *, weighted: bool) -> Stratum:
     return _stratum(design, part.size, part.outcomes, part.others, part.size)
 
 
-def _form(metric: str, totals: tuple[int, int], said: Sequence[bool | None]) -> Form:
+def _form(metric: str, totals: tuple[int, int], predicted: Sequence[bool | None]) -> Form:
     """Return a classifier's metric over parts; zero for parts that it excludes.
 
     `totals`: as in `_totals`; `said`: the classifier's predictions of the parts.
     """
     items, yes_items = totals
-    form = form_of(metric, [each is True for each in said], items=items, yes_items=yes_items)
+    form = form_of(metric, [each is True for each in predicted], items=items, yes_items=yes_items)
     a, b = (
-        [0.0 if each is None else one for each, one in zip(said, factors, strict=True)]
+        [0.0 if each is None else one for each, one in zip(predicted, factors, strict=True)]
         for factors in (form.a, form.b)
     )
     return replace(form, a=a, b=b)
@@ -240,10 +240,10 @@ def _quoted(
 
 
 def _only(values: Sequence[T], which: Sequence[bool]) -> list[T]:
-    return [value for value, wanted in zip(values, which, strict=True) if wanted]
+    return [value for value, is_selected in zip(values, which, strict=True) if is_selected]
 
 
-def _said(strata: Strata, code: int, name: str, target: Target) -> bool | None:
+def _prediction(strata: Strata, code: int, name: str, target: Target) -> bool | None:
     """Return a classifier's prediction for items; without a name, yes to all.
 
     None if a metric excludes the items: outside the slice, or the classifier was not applied to
@@ -253,8 +253,8 @@ def _said(strata: Strata, code: int, name: str, target: Target) -> bool | None:
         return None
     if target.label is not None:
         every = name not in strata.classifiers or target.label == ""
-        said = "" if every else called(strata, code, name)
-        return every or target.label in (said.split("|") if strata.multilabel else [said])
+        predicted = "" if every else called(strata, code, name)
+        return every or target.label in (predicted.split("|") if strata.multilabel else [predicted])
     return name not in strata.classifiers or bool(code >> strata.classifiers.index(name) & 1)
 
 
@@ -289,6 +289,6 @@ def _totals(strata: Strata, name: str, target: Target) -> tuple[int, int]:
         return strata.items, strata.items if bit is None else strata.yes_items[bit]
     cells = [*zip(strata.part_code.tolist(), strata.part_weight.tolist(), strict=True)]
     cells += strata.rest
-    said = [(_said(strata, code, name, target), size) for code, size in cells]
-    items = sum(size for says, size in said if says is not None)
-    return items, sum(size for says, size in said if says)
+    predicted = [(_prediction(strata, code, name, target), size) for code, size in cells]
+    items = sum(size for says, size in predicted if says is not None)
+    return items, sum(size for says, size in predicted if says)

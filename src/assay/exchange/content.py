@@ -65,15 +65,15 @@ class Content:
         most = MOST_BYTES if self.path is None else _MOST_OF_FILE
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-                found = file.read(most + 1)
+                unpacked = file.read(most + 1)
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
                 f"{self.name} is packed by gzip, and damaged: {error}",
                 hint="copy or pack it again",
             ) from None
-        if len(found) > most:
+        if len(unpacked) > most:
             raise LimitError(f"{self.name} holds more than {most:,} bytes, and is not unpacked")
-        return found
+        return unpacked
 
     def check(self) -> Path:
         """Path of a regular file; raise for anything else."""
@@ -127,10 +127,10 @@ def decoded(data: bytes, name: str, encoding: str | None = None) -> str:
     except UnicodeDecodeError as error:
         at, what = error.start, encoding or ("UTF-16" if marked else "UTF-8")
         line = data.count(b"\n", 0, at) + 1
-        around = data[max(at - 10, 0) : at + 10].decode("latin-1").split("\n")[-1].strip()
+        excerpt = data[max(at - 10, 0) : at + 10].decode("latin-1").split("\n")[-1].strip()
         raise InputError(
             f"{name} is not {what} text: byte {at}, in line {line}, is {data[at]:#04x}",
-            details=f"as Windows-1252 or Latin-1 it would be among {around!r}",
+            details=f"as Windows-1252 or Latin-1 it would be among {excerpt!r}",
             hint="if that reads well, say encoding='windows-1252'; or save it as UTF-8 (a "
             "spreadsheet calls that 'CSV UTF-8')",
         ) from None
@@ -197,15 +197,15 @@ def is_zip(content: Content) -> bool:
 def unzip(content: Content, suffix: str) -> list[tuple[str, Content]]:
     """Files of a zip whose names end in `suffix`; raise for a zip bomb."""
 
-    def wanted(info: zipfile.ZipInfo) -> bool:
+    def is_selected(info: zipfile.ZipInfo) -> bool:
         return info.filename.endswith(suffix)
 
-    return [(name, Content(data)) for name, data in unzip_each(content, wanted)]
+    return [(name, Content(data)) for name, data in unzip_each(content, is_selected)]
 
 
 def unzip_each(
     content: Content,
-    wanted: Callable[[zipfile.ZipInfo], bool],  # selects entries
+    is_selected: Callable[[zipfile.ZipInfo], bool],  # selects entries
     *,
     most_files: int = _MOST_FILES,  # how many files a zip may hold, wanted or not
     # Whether files may be compressed with Zstandard, which Python supports from 3.14 on.
@@ -219,7 +219,7 @@ def unzip_each(
         )
     try:
         with zipfile.ZipFile(io.BytesIO(content.data())) as archive:
-            yield from _unpack(archive, content, wanted, zstd=zstd)
+            yield from _unpack(archive, content, is_selected, zstd=zstd)
     except AssayError:  # an InputError is a ValueError, too
         raise
     except _UNREADABLE as error:
@@ -229,12 +229,12 @@ def unzip_each(
 def _unpack(
     archive: zipfile.ZipFile,
     content: Content,
-    wanted: Callable[[zipfile.ZipInfo], bool],
+    is_selected: Callable[[zipfile.ZipInfo], bool],
     *,
     zstd: bool,
 ) -> Iterator[tuple[str, bytes]]:
     left = MOST_BYTES
-    for info in filter(wanted, archive.infolist()):
+    for info in filter(is_selected, archive.infolist()):
         unusual = info.compress_type not in _BOUNDED and not (zstd and info.compress_type == _ZSTD)
         if info.flag_bits & _ENCRYPTED or unusual:
             how = "encrypted" if info.flag_bits & _ENCRYPTED else "compressed in an unusual way"

@@ -50,22 +50,22 @@ def read_inspect(
     `document`: the whole JSON log; None for a zip.
     """
     status, samples = _of_zip(content) if document is None else _of_json(content, document)
-    found: list[tuple[str, object, dict[str, object]]] = []
+    scored: list[tuple[str, object, dict[str, object]]] = []
     for sample in samples:
         if not isinstance(sample, dict) or "id" not in sample:
             raise InputError(f"{content.name} has a sample without an id")
         where, scores = f"sample {shorten(str(sample['id']))}", sample.get("scores")
         _LIMITS.check_field(sample["id"], content.name, where)
-        found.append((where, sample["id"], _values(scores if isinstance(scores, dict) else {})))
-    name = _scorer(content, scorer, list(dict.fromkeys(key for *_, each in found for key in each)))
+        scored.append((where, sample["id"], _values(scores if isinstance(scores, dict) else {})))
+    name = _scorer(content, scorer, list(dict.fromkeys(key for *_, each in scored for key in each)))
     rows = tuple(
         Scored(where, item, *_counted(values[name]))
-        for where, item, values in found
+        for where, item, values in scored
         if name in values
     )
     notes = [] if status == "success" else [f"{content.name}: the run ended as {status!r}"]
-    if without := len(found) - len(rows):
-        notes.append(f"{content.name}: {without:,} of {len(found):,} samples have no {name!r}")
+    if without := len(scored) - len(rows):
+        notes.append(f"{content.name}: {without:,} of {len(scored):,} samples have no {name!r}")
     return InspectLog(name, rows, tuple(notes))
 
 
@@ -98,7 +98,7 @@ def _of_zip(content: Content) -> tuple[str, Iterable[Any]]:
         )
     (header,) = _read(content, ["header.json"]) or [{"status": "started"}]
     status = str(header.get("status")) if isinstance(header, dict) else ""
-    parts = {int(found[1]): name for name in names if (found := _SUMMARIES.fullmatch(name))}
+    parts = {int(match[1]): name for name in names if (match := _SUMMARIES.fullmatch(name))}
     summaries = [name for name in names if name == "summaries.json"] or [
         parts[number] for number in sorted(parts)
     ]
@@ -116,26 +116,26 @@ def _is_sample(name: str) -> bool:
 
 def _names(content: Content) -> list[str]:
     """Names of a zip's files, each once."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
 
     def look(info: zipfile.ZipInfo) -> bool:
-        found[info.filename] = None
+        names[info.filename] = None
         return False
 
     list(unzip_each(content, look, most_files=_MOST_FILES))
-    return list(found)
+    return list(names)
 
 
 def _read(content: Content, names: Sequence[str]) -> list[Any]:
     """JSON documents of files in a zip; of a repeated name, the last counts."""
-    wanted = set(names)
+    selected = set(names)
 
-    def is_wanted(info: zipfile.ZipInfo) -> bool:
-        return info.filename in wanted
+    def is_selected(info: zipfile.ZipInfo) -> bool:
+        return info.filename in selected
 
-    last = dict(unzip_each(content, is_wanted, most_files=_MOST_FILES, zstd=True))
-    there: Iterator[str] = (name for name in names if name in last)
-    return [json_document(content, Content(last[name]).text()) for name in there]
+    last = dict(unzip_each(content, is_selected, most_files=_MOST_FILES, zstd=True))
+    present: Iterator[str] = (name for name in names if name in last)
+    return [json_document(content, Content(last[name]).text()) for name in present]
 
 
 def _values(scores: Mapping[str, Any]) -> dict[str, object]:
@@ -150,19 +150,19 @@ def _values(scores: Mapping[str, Any]) -> dict[str, object]:
     return values
 
 
-def _scorer(content: Content, wanted: str | None, names: Sequence[str]) -> str:
+def _scorer(content: Content, scorer: str | None, names: Sequence[str]) -> str:
     if not names:
         raise InputError(f"{content.name} is a log of Inspect without scores")
-    if wanted is None and len(names) == 1:
+    if scorer is None and len(names) == 1:
         return names[0]
-    if wanted is None or wanted not in names:
-        has = "has several scorers" if wanted is None else f"has no scorer {wanted!r}"
+    if scorer is None or scorer not in names:
+        has = "has several scorers" if scorer is None else f"has no scorer {scorer!r}"
         raise InputError(
             f"{content.name} {has}",
             details=f"scorers: {', '.join(names)}",
-            hint=did_you_mean(wanted or "", names) or f"say which: scorer={names[0]!r}",
+            hint=did_you_mean(scorer or "", names) or f"say which: scorer={names[0]!r}",
         )
-    return wanted
+    return scorer
 
 
 def _counted(value: object) -> tuple[object, object]:

@@ -66,15 +66,15 @@ class Judgements(Sequence[Judgement]):
     def verdicts(self) -> dict[str, int]:
         """Number of items with each verdict."""
         words = {True: "yes", False: "no", None: "without"}
-        found = Counter(words[row.verdict] for row in self.rows)
-        return {word: found[word] for word in words.values()}
+        counts = Counter(words[row.verdict] for row in self.rows)
+        return {word: counts[word] for word in words.values()}
 
     def __str__(self) -> str:
-        told = self.verdicts
+        verdicts = self.verdicts
         whose = f" of {self.scorer}" if self.scorer else ""
         line = (
-            f"{count(self.rows, 'item')} with judgements{whose}: {told['yes']:,} yes, "
-            f"{told['no']:,} no, {told['without']:,} without a verdict"
+            f"{count(self.rows, 'item')} with judgements{whose}: {verdicts['yes']:,} yes, "
+            f"{verdicts['no']:,} no, {verdicts['without']:,} without a verdict"
         )
         return "\n".join([line, *(f"note: {note}" for note in self.notes)])
 
@@ -135,8 +135,10 @@ def read_judgements(
     """
     if not logs:
         raise InputError("there is no log to read")
-    meaning = {str(word).strip().lower(): parse_answer(said) for word, said in (map or {}).items()}
-    taken: dict[str, _Said] = {}
+    meaning = {
+        str(word).strip().lower(): parse_answer(answer) for word, answer in (map or {}).items()
+    }
+    verdicts: dict[str, _Verdicts] = {}
     notes, whose = list[str](), set[str]()
     for log in logs:
         content = Content(log)
@@ -146,7 +148,7 @@ def read_judgements(
         problems = list[str]()
         for row in rows:
             try:
-                _take(taken, row, meaning)
+                _take(verdicts, row, meaning)
             except LabelError as error:
                 problems.append(f"{row.where}: {error.problem}")
         if problems:
@@ -157,15 +159,19 @@ def read_judgements(
             )
         whose.add(its_scorer)
         notes += its_notes
-    if not taken:
+    if not verdicts:
         raise InputError(f"there is no judgement in {', '.join(str(log) for log in logs)}")
-    whole = all(said.whole for said in taken.values())  # all ids are texts if any is
-    found = (said.judgement(int(item) if whole else item) for item, said in taken.items())
-    return Judgements(tuple(found), ", ".join(sorted(whose - {""})), tuple(dict.fromkeys(notes)))
+    whole = all(answer.whole for answer in verdicts.values())  # all ids are texts if any is
+    judgements = (
+        answer.judgement(int(item) if whole else item) for item, answer in verdicts.items()
+    )
+    return Judgements(
+        tuple(judgements), ", ".join(sorted(whose - {""})), tuple(dict.fromkeys(notes))
+    )
 
 
 @dataclass(slots=True)
-class _Said:
+class _Verdicts:
     """All verdicts and scores of an item."""
 
     yes: int = 0
@@ -183,20 +189,22 @@ class _Said:
         return Judgement(item, verdict, score, self.times)
 
 
-def _take(taken: dict[str, _Said], record: Scored | Row, meaning: Mapping[str, object]) -> None:
+def _take(
+    verdicts: dict[str, _Verdicts], record: Scored | Row, meaning: Mapping[str, object]
+) -> None:
     if isinstance(record, Row):
         raise LabelError(record.problem)
     item = record.id
     if isinstance(item, bool) or not isinstance(item, int | str) or item == "":
         raise LabelError(f"the id {item!r} is neither a text nor a whole number")
-    verdict = meaning.get(str(record.verdict).strip().lower(), record.verdict)
-    said, score = parse_verdict(verdict), _score(record.score)
-    its = taken.setdefault(str(item), _Said())
-    its.times += 1
-    its.whole &= isinstance(item, int) and abs(item) < _LARGEST
-    its.yes, its.no = its.yes + (said is True), its.no + (said is False)
+    given = meaning.get(str(record.verdict).strip().lower(), record.verdict)
+    verdict, score = parse_verdict(given), _score(record.score)
+    tally = verdicts.setdefault(str(item), _Verdicts())
+    tally.times += 1
+    tally.whole &= isinstance(item, int) and abs(item) < _LARGEST
+    tally.yes, tally.no = tally.yes + (verdict is True), tally.no + (verdict is False)
     if score is not None:
-        its.scores.append(score)
+        tally.scores.append(score)
 
 
 def _score(value: object) -> float | None:

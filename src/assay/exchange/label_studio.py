@@ -100,8 +100,8 @@ def _choice_tag(answer: Answer, key: str, guideline: str) -> str:
     """XML tag of one answer."""
     shown = _VARIABLE.sub("\N{FULLWIDTH DOLLAR SIGN}", answer)
     more = {"alias": answer if shown != answer else "", "hotkey": key, "hint": guideline}
-    told = [f" {name}={quoteattr(value)}" for name, value in more.items() if value]
-    return f"<Choice value={quoteattr(shown)}{''.join(told)}/>"
+    attributes = [f" {name}={quoteattr(value)}" for name, value in more.items() if value]
+    return f"<Choice value={quoteattr(shown)}{''.join(attributes)}/>"
 
 
 def looks_minimal(record: dict[str, Any]) -> bool:
@@ -197,13 +197,13 @@ def _reviewer(user: object) -> str:
 
 
 def _when(annotation: dict[str, Any]) -> datetime:
-    told = annotation.get("updated_at") or annotation.get("created_at")
-    if told is None:
+    time = annotation.get("updated_at") or annotation.get("created_at")
+    if time is None:
         return _NEVER
     try:
-        if isinstance(told, int | float) and not isinstance(told, bool):
-            return datetime.fromtimestamp(told, UTC)  # completions had seconds
-        when = datetime.fromisoformat(str(told))
+        if isinstance(time, int | float) and not isinstance(time, bool):
+            return datetime.fromtimestamp(time, UTC)  # completions had seconds
+        when = datetime.fromisoformat(str(time))
     except (ValueError, OverflowError, OSError):  # on some platforms
-        raise LabelError(f"{told!r} is not a time") from None
+        raise LabelError(f"{time!r} is not a time") from None
     return when if when.tzinfo else when.replace(tzinfo=UTC)

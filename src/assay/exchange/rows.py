@@ -139,7 +139,7 @@ def check_rows(
     >>> [(label.item_id, label.answer, label.reviewer, label.where) for label in found.rows]
     [('7', 'yes', 'ann', 'line 2')]
     """
-    taken: dict[tuple[str, str, bool], FileLabel] = {}
+    labels: dict[tuple[str, str, bool], FileLabel] = {}
     without_label, skipped, problems = 0, 0, []
     answer_of = _Meaning(map or {}, classes)
     for number, row in enumerate(rows, start=1):
@@ -154,7 +154,7 @@ def check_rows(
             now = _label(row, item, answer_of(row.label))
             # An item has one ruling, by anyone.
             who = "" if now.ruling else now.reviewer
-            earlier = taken.setdefault((now.item_id, who, now.ruling), now)
+            earlier = labels.setdefault((now.item_id, who, now.ruling), now)
             if earlier.answer != now.answer:
                 raise LabelError(
                     f"{item!r} is {now.answer!r} here and {earlier.answer!r} in {earlier.where}"
@@ -169,7 +169,7 @@ def check_rows(
             details=first(problems),
             hint=answer_of.hint,
         )
-    return Checked(tuple(taken.values()), without_label, skipped)
+    return Checked(tuple(labels.values()), without_label, skipped)
 
 
 _MAPPED = 4  # words in a hint
@@ -183,14 +183,14 @@ class _Meaning:
 
     def __init__(self, map: Mapping[str, object], classes: Vocabulary) -> None:
         self._classes = classes
-        self._words = {_word(word): parse_answer(said, classes) for word, said in map.items()}
-        self._found: dict[str, Answer] = {}
+        self._words = {_word(word): parse_answer(answer, classes) for word, answer in map.items()}
+        self._known: dict[str, Answer] = {}
         self._strange: dict[str, None] = {}  # labels that mean nothing
 
     def __call__(self, label: object) -> Answer:
         """Meaning of a label; raise if it has none."""
-        if isinstance(label, str) and label in self._found:
-            return self._found[label]
+        if isinstance(label, str) and label in self._known:
+            return self._known[label]
         if isinstance(label, list) and len(label) > 1 and not self._classes.multilabel:
             raise LabelError(f"it has {len(label)} labels: one choice is wanted, not {label!r}")
         answer = self._words.get(_word(label)) or find_answer(self._each(label), self._classes)
@@ -198,7 +198,7 @@ class _Meaning:
             self._strange[shorten(str(label).strip())] = None
             raise LabelError(f"{label!r} is not an answer")
         if isinstance(label, str):
-            self._found[label] = answer
+            self._known[label] = answer
         return answer
 
     def _each(self, label: object) -> object:
@@ -215,11 +215,11 @@ class _Meaning:
         answers = ", ".join(answers_to()) if binary else self._classes.unknown("")[0]
         if not self._strange or len(self._strange) > _MAPPED:
             return f"answers: {answers}; leave the label empty where there is none yet"
-        said = {word: self._classes.nearest(word) or "..." for word in self._strange}
+        meanings = {word: self._classes.nearest(word) or "..." for word in self._strange}
         if binary:
-            said = dict.fromkeys(self._strange, "...")
-            return f"say what each means ({answers}): map={said!r}"
-        return f"say which class each means: map={said!r}"
+            meanings = dict.fromkeys(self._strange, "...")
+            return f"say what each means ({answers}): map={meanings!r}"
+        return f"say which class each means: map={meanings!r}"
 
 
 def _word(label: object) -> str:
@@ -246,8 +246,8 @@ def _parse_id(item: object, id_kind: str) -> Id:
         return int(item)
     if id_kind == "integer" and (whole := _WHOLE.fullmatch(str(item).strip())):
         return int(whole[1])  # as spreadsheets and pandas write whole numbers beside missing ones
-    wanted = "whole number" if id_kind == "integer" else "string"
-    raise LabelError(f"{item!r} is not a {wanted}, as the ids of this campaign are")
+    kind = "whole number" if id_kind == "integer" else "string"
+    raise LabelError(f"{item!r} is not a {kind}, as the ids of this campaign are")
 
 
 # Reviewers of the answers in a file: people have other names in other tools.
@@ -273,7 +273,7 @@ class People:
             name = reviewer_of(here)
             if self._rename.setdefault(reviewer_of(there), name) != name:
                 raise InputError(f"{there!r} is renamed to more than one name")
-        self._found: set[str] = set()
+        self._known: set[str] = set()
 
     def name(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield the rows, each with a reviewer name that the store accepts."""
@@ -287,21 +287,21 @@ class People:
                     yield replace(row, problem=row.problem or error.problem)
                     continue
                 if there:
-                    self._found.add(there)
+                    self._known.add(there)
                 here = named[row.reviewer] = self._rename.get(there, there) or self._unnamed
             yield row if row.reviewer == here else replace(row, reviewer=here)
 
     def check(self, file: str) -> None:
         """Raise if a name to be renamed is not in the file: it is a typo."""
-        absent = [name for name in self._rename if name not in self._found]
+        absent = [name for name in self._rename if name not in self._known]
         if absent:
-            found = sorted(self._found)
-            more = ", ..." if len(found) > _LIST_AT_MOST else ""
-            names = ", ".join(map(repr, found[:_LIST_AT_MOST])) or "none"
+            names_in_file = sorted(self._known)
+            more = ", ..." if len(names_in_file) > _LIST_AT_MOST else ""
+            names = ", ".join(map(repr, names_in_file[:_LIST_AT_MOST])) or "none"
             raise LabelError(
                 f"{absent[0]!r} is to be renamed, but not in {file}; nothing was recorded",
                 details=f"names in it: {names}{more}",
-                hint=did_you_mean(absent[0], found),
+                hint=did_you_mean(absent[0], names_in_file),
             )
 
 
@@ -368,9 +368,9 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines that are not blank with their numbers, one at a time: there may be many."""
     number, end = 1, 0
     # A JSON text may contain any line end but this one.
-    for found in re.finditer(r"\S[^\n]*", text):
-        number += text.count("\n", end, found.start())
-        start, end = text.rfind("\n", 0, found.start()) + 1, found.end()
+    for match in re.finditer(r"\S[^\n]*", text):
+        number += text.count("\n", end, match.start())
+        start, end = text.rfind("\n", 0, match.start()) + 1, match.end()
         yield number, text[start:end]
 
 

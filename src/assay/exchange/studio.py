@@ -31,7 +31,7 @@ _MOST_BYTES, _PIECE = 100_000_000, 65_536  # of an answer, and of one read
 _MOST_LISTED = 500_000_000  # bytes of all pages of a list
 _PAGE = 200  # tasks a request
 _TO_LOOK, _TO_LOOK_ON = 8, 50  # tasks per request for changes; the server needs 10 ms for each
-_TOLD = 300  # characters of the server's answer in an error
+_MOST_SHOWN = 300  # characters of the server's answer in an error
 _EVENTS = ("ANNOTATION_CREATED", "ANNOTATION_UPDATED", "ANNOTATIONS_DELETED")
 HEADER = "X-Assay-Secret"  # which a webhook sends
 
@@ -133,7 +133,7 @@ class LabelStudio:
                 return list(pages.records.values())
             above = max(pages.records)
 
-    def changed(self, project: int, known: Mapping[int, object]) -> tuple[int, list[Task]]:
+    def changed(self, project: int, known_times: Mapping[int, object]) -> tuple[int, list[Task]]:
         """Return the number of tasks, and the changed ones, latest first.
 
         `known`: time of the last change of each task, by its number.
@@ -157,9 +157,9 @@ class LabelStudio:
             page += 1
 
     def _look(self, project: int, query: object, size: int, page: int) -> dict[str, Any]:
-        wanted = {"project": project, "fields": "all", "resolve_uri": "false"}
+        parameters = {"project": project, "fields": "all", "resolve_uri": "false"}
         pages = {"page": page, "page_size": size}
-        text = urlencode({**wanted, **pages, "query": json.dumps(query)}, quote_via=quote)
+        text = urlencode({**parameters, **pages, "query": json.dumps(query)}, quote_via=quote)
         return _object(self.call("GET", f"/api/tasks?{text}"))
 
     def push(self, project: int, tasks: bytes) -> None:
@@ -183,16 +183,16 @@ class LabelStudio:
 
         An existing webhook of ours is changed: it is recognized by the header with the secret.
         """
-        wanted: dict[str, object] = {"url": url, "headers": {HEADER: secret}, "is_active": True}
-        wanted |= {"send_payload": False, "send_for_all_actions": False, "actions": _EVENTS}
+        settings: dict[str, object] = {"url": url, "headers": {HEADER: secret}, "is_active": True}
+        settings |= {"send_payload": False, "send_for_all_actions": False, "actions": _EVENTS}
         ours = self._webhooks(project)
         for number in ours[:1]:
             # Settings that are not repeated are dropped, including the events.
-            self.call("PATCH", f"/api/webhooks/{number}/", wanted)
+            self.call("PATCH", f"/api/webhooks/{number}/", settings)
         for number in ours[1:]:
             self._remove_webhook(number)
         if not ours:
-            self.call("POST", "/api/webhooks/", {**wanted, "project": project})
+            self.call("POST", "/api/webhooks/", {**settings, "project": project})
 
     def remove_webhooks(self, project: int) -> None:
         """Remove the webhooks of `set_webhook`."""
@@ -262,9 +262,9 @@ class LabelStudio:
                 hint="SSL_CERT_FILE names a file with the certificates that are",
             ) from None
         except (OSError, HTTPException) as error:
-            told = str(error) or type(error).__name__
+            cause = str(error) or type(error).__name__
             raise ServiceError(
-                f"Label Studio at {self.address} does not answer: {told}",
+                f"Label Studio at {self.address} does not answer: {cause}",
                 hint="is it running, and is this its address (--to)?",
             ) from None
         finally:
@@ -286,8 +286,8 @@ class LabelStudio:
         return bytes(body)
 
     def _read(self, answer: _Answer, request: str) -> Any:
-        status, said = answer.status, answer.body[:_TOLD].decode(errors="replace")
-        details = f"{request}: {status} {said}".strip()
+        status, reply = answer.status, answer.body[:_MOST_SHOWN].decode(errors="replace")
+        details = f"{request}: {status} {reply}".strip()
         if status in (401, 403):
             raise InputError(
                 f"Label Studio at {self.address} refuses the access token",
@@ -299,7 +299,7 @@ class LabelStudio:
             raise GoneError(f"Label Studio at {self.address} has no such thing", details=details)
         if 300 <= status < 400:
             raise InputError(
-                f"Label Studio at {self.address} is elsewhere: {answer.location[:_TOLD]}",
+                f"Label Studio at {self.address} is elsewhere: {answer.location[:_MOST_SHOWN]}",
                 hint="give that address (--to), if you trust it with the token",
             )
         if status == 429 or status >= 500:
@@ -346,10 +346,10 @@ def _object(answer: object) -> dict[str, Any]:
 
 
 def _list(answer: object, name: str) -> list[dict[str, Any]]:
-    found = _object(answer).get(name)
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+    objects = _object(answer).get(name)
+    if not isinstance(objects, list) or not all(isinstance(each, dict) for each in objects):
         raise _strange(answer)
-    return found
+    return objects
 
 
 def _number(thing: Mapping[str, Any]) -> int:
@@ -362,6 +362,6 @@ def _number(thing: Mapping[str, Any]) -> int:
 def _strange(answer: object) -> InputError:
     return InputError(
         "Label Studio answers what is not expected of it",
-        details=str(answer)[:_TOLD],
+        details=str(answer)[:_MOST_SHOWN],
         hint="Assay was tried with Label Studio 1.23",
     )

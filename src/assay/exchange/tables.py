@@ -188,8 +188,8 @@ def jsonl_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[R
             continue
         where, record = line
         key = next((name for name in columns.ids if name in record), columns.ids[0])
-        wanted = [key, columns.label, *columns.named.values()]
-        missing = [name for name in wanted if name not in record]
+        needed = [key, columns.label, *columns.named.values()]
+        missing = [name for name in needed if name not in record]
         if missing:
             there = ", ".join(record) or "nothing"
             yield Row(where, problem=f"there is no {missing[0]!r}, but {there}")
@@ -326,9 +326,9 @@ def _places(name: str, there: Sequence[str], columns: Columns) -> dict[str, int]
     return places | {each: _place(name, there, column) for each, column in further.items()}
 
 
-def _place(name: str, there: Sequence[str], *wanted: str) -> int:
+def _place(name: str, there: Sequence[str], *names: str) -> int:
     """Position of the first wanted column that the file has."""
-    for column in wanted:
+    for column in names:
         if there.count(column) == 1:
             return there.index(column)
         if column in there:
@@ -337,17 +337,17 @@ def _place(name: str, there: Sequence[str], *wanted: str) -> int:
                 details=shorten(f"columns: {', '.join(there)}"),
             )
     raise InputError(
-        f"column {' or '.join(map(repr, wanted))} is not found in {name}",
+        f"column {' or '.join(map(repr, names))} is not found in {name}",
         details=shorten(f"columns: {', '.join(there)}"),
-        hint=did_you_mean(wanted[0], there) or _where_it_may_be(wanted[-1], there),
+        hint=did_you_mean(names[0], there) or _where_it_may_be(names[-1], there),
     )
 
 
-def _where_it_may_be(wanted: str, there: Sequence[str]) -> str:
+def _where_it_may_be(name: str, there: Sequence[str]) -> str:
     """Hint for a table with other columns, or without a header."""
     if any(cell.strip().lower() in _ANSWERS for cell in there):
         return "its first line seems to be a row: put the columns' names above it, as in id,label"
-    return f"say which column it is: {wanted}_column={there[-1]!r}" if any(there) else ""
+    return f"say which column it is: {name}_column={there[-1]!r}" if any(there) else ""
 
 
 # One answer per item, from a table made before the campaign.
@@ -400,15 +400,15 @@ def read_map(file: str | PathLike[str]) -> dict[str, object]:
     content = Content(file)
     if content.suffix == ".json":
         try:
-            found = read_json(content.text())
+            document = read_json(content.text())
         except (ValueError, RecursionError) as error:
             raise InputError(f"{content.name} is not JSON: {error}") from None
-        if not isinstance(found, dict):
+        if not isinstance(document, dict):
             raise InputError(
                 f"{content.name} does not say what words mean",
                 details="an object of words and answers is wanted",
             )
-        return found
+        return document
     meaning: dict[str, object] = {}
     for where, cells in table_records(content, UNLIMITED):
         names = _MAPPED if all(name in cells for name in _MAPPED) else tuple(cells)[:2]

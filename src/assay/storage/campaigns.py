@@ -135,9 +135,9 @@ class Campaigns(Connected):
     def retire(self, name: str) -> str:
         """Rename a campaign, so that a new one can have its name; return the new name."""
         until = f"{name} until {self._timestamp[:19].replace('T', ' ')}"
-        taken = set(self.names())
+        names_in_use = set(self.names())
         names = chain([until], (f"{until} ({number})" for number in count(2)))
-        free = next(each for each in names if each not in taken)
+        free = next(each for each in names if each not in names_in_use)
         table = schema.campaign
         self._connection.execute(table.update().where(table.c.name == name).values(name=free))
         return free
@@ -220,8 +220,8 @@ class Decks(Connected):
             return
         # As text for the driver: SQLAlchemy alone would take as long as the database.
         statement = str(_ADD_CARDS.compile(dialect=self._connection.dialect))
-        told = [(campaign, *_in_row(card)) for card in cards]
-        self._connection.exec_driver_sql(statement, told)
+        rows_as_text = [(campaign, *_in_row(card)) for card in cards]
+        self._connection.exec_driver_sql(statement, rows_as_text)
 
     def cards(self, campaign: int, stratum: int, start: int, stop: int) -> list[CardRow]:
         """Cards of a stratum at the positions start <= position < stop."""
@@ -246,8 +246,8 @@ class Decks(Connected):
 
     def rounds(self, campaign: int, start: int) -> list[list[int]]:
         """Return the counts of every round from number `start` on."""
-        found = self._connection.scalars(_ROUNDS, {"campaign": campaign, "start": start})
-        return [json.loads(counts) for counts in found]
+        rows = self._connection.scalars(_ROUNDS, {"campaign": campaign, "start": start})
+        return [json.loads(counts) for counts in rows]
 
 
 # Rows as stored, for audits.
@@ -258,11 +258,11 @@ class Rows(Connected):
 
     def rows(self, table: str, campaign: int) -> list[dict[str, Any]]:
         """All rows of a campaign in a table, by their keys."""
-        found = schema.metadata.tables[table]
+        source = schema.metadata.tables[table]
         query = (
-            sa.select(*(column.label(column.key) for column in found.c))
-            .where(found.c.campaign_id == campaign)
-            .order_by(*found.primary_key.columns)
+            sa.select(*(column.label(column.key) for column in source.c))
+            .where(source.c.campaign_id == campaign)
+            .order_by(*source.primary_key.columns)
         )
         return [dict(row) for row in self._connection.execute(query).mappings()]
 
@@ -271,13 +271,13 @@ class Rows(Connected):
         if self._connection.dialect.name != "sqlite":
             return []
         run = self._connection.exec_driver_sql
-        told = [str(text) for (text,) in run("PRAGMA integrity_check(20)")]
+        problems = [str(text) for (text,) in run("PRAGMA integrity_check(20)")]
         # A row without its parent is damage, too, although SQLite finds its pages sound.
         orphans = [
             f"row {row} of table {table} belongs to no row of {parent}"
             for table, row, parent, _ in run("PRAGMA foreign_key_check").fetchmany(20)
         ]
-        return [text for text in told if text != "ok"] + orphans
+        return [text for text in problems if text != "ok"] + orphans
 
     def lost_labels(self) -> list[int] | None:
         """Numbers of labels of any campaign that were stored and are missing.

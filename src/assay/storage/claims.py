@@ -71,8 +71,8 @@ class Claims(Connected):
 
     def live_claims(self, campaign: int) -> list[Claim]:
         """Claims that have not expired."""
-        found = self._connection.execute(_LIVE, {"campaign": campaign, "now": self.now})
-        return [Claim(*row) for row in found]
+        rows = self._connection.execute(_LIVE, {"campaign": campaign, "now": self.now})
+        return [Claim(*row) for row in rows]
 
     def claimed(self, campaign: int, reviewer: str, item_ids: Sequence[str]) -> set[str]:
         """Items that a reviewer ever claimed, among these; live or not."""
@@ -147,8 +147,8 @@ class Tokens(Connected):
     def tokens_with(self, campaign: str, digests: Iterable[str]) -> dict[str, TokenRow]:
         """Tokens of the campaign with these digests, by digest, including revoked ones."""
         which = {"campaign": campaign, "digests": sorted(set(digests))}
-        found = self._connection.execute(_WITH_DIGESTS, which)
-        return {digest: TokenRow(*row) for digest, *row in found}
+        rows = self._connection.execute(_WITH_DIGESTS, which)
+        return {digest: TokenRow(*row) for digest, *row in rows}
 
     def revoke_token(self, campaign: str, number: int) -> bool:
         """Revoke a token; False if there is no valid one."""

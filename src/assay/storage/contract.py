@@ -136,29 +136,29 @@ def labels_are_only_appended(opened: Opener) -> None:
     store = opened()
     with store.write() as session:
         key, other = session.create("spam", {}), session.create("ham", {})
-        said = [
+        labels = [
             label_of("7"),
             label_of("7", "no"),
             replace(label_of("8", "skip"), late=True, ruling=True),
         ]
-        said[1] = replace(said[1], comment="in a shop's window")
-        told = session.add_labels(key, said)
+        labels[1] = replace(labels[1], comment="in a shop's window")
+        stored = session.add_labels(key, labels)
         session.add_labels(other, [label_of("9")])
     with store.write() as session:
-        expect("the log", session.labels(key), told)
+        expect("the log", session.labels(key), stored)
         later = session.add_labels(key, [label_of("7", "withdrawn", "bob"), label_of("7", _CLASS)])
     with store.read() as session:
-        found = session.labels(key)
-        expect("the log, later", found, [*told, *later])
-        numbers = [event.id for event in found]
+        log = session.labels(key)
+        expect("the log, later", log, [*stored, *later])
+        numbers = [event.id for event in log]
         expect("numbers that grow", numbers, sorted(set(numbers)))
-        flags = [(event.late, event.ruling) for event in found[1:3]]
+        flags = [(event.late, event.ruling) for event in log[1:3]]
         expect("flags", flags, [(False, False), (True, True)])
-        comments = [event.comment for event in found]
+        comments = [event.comment for event in log]
         expect("comments", comments, ["", "in a shop's window", "", "", ""])
-        expect("the name of a class", found[-1].answer, _CLASS)
+        expect("the name of a class", log[-1].answer, _CLASS)
         for place, number in enumerate(numbers):
-            expect("what came after", session.labels(key, number), found[place + 1 :])
+            expect("what came after", session.labels(key, number), log[place + 1 :])
 
 
 def labels_are_chained(opened: Opener) -> None:
@@ -302,8 +302,8 @@ def tokens_can_be_revoked(opened: Opener) -> None:
         expect("revoking again", session.revoke_token("spam", one), False)
     with store.read() as session:
         rows = session.tokens("spam")
-        found = [(row.id, row.role, row.name) for row in rows]
-        expect("tokens", found, [(one, "owner", "ann"), (two, "reviewer", "bob")])
+        tokens = [(row.id, row.role, row.name) for row in rows]
+        expect("tokens", tokens, [(one, "owner", "ann"), (two, "reviewer", "bob")])
         expect("revoked ones", [row.revoked_at is None for row in rows], [False, True])
         asked = ["a" * 64, "c" * 64, "never made"]
         expect("those by their digests", session.tokens_with("spam", asked), {"a" * 64: rows[0]})
@@ -313,18 +313,18 @@ def texts_come_back_as_they_were(opened: Opener) -> None:
     """Check that the store keeps any text: quotes, other alphabets, empty and very long texts."""
     store = opened()
     cards = [CardRow(0, place, text, 0, text) for place, text in enumerate(_TEXTS)]
-    said = [replace(label_of(text, text, text, text[:2000]), comment=text) for text in _TEXTS]
+    labels = [replace(label_of(text, text, text, text[:2000]), comment=text) for text in _TEXTS]
     with store.write() as session:
         key = session.create(_TEXTS[8], {text[:50]: text for text in _TEXTS})
         session.add_cards(key, cards)
-        session.add_labels(key, said)
+        session.add_labels(key, labels)
         session.claim(key, {Claim(text[:500], _TEXTS[8]) for text in _TEXTS}, 60.0)
     with store.read() as session:
-        found, settings = session.find(_TEXTS[8])
-        expect("the campaign", (found, list(settings.values())), (key, list(_TEXTS)))
+        campaign, settings = session.find(_TEXTS[8])
+        expect("the campaign", (campaign, list(settings.values())), (key, list(_TEXTS)))
         expect("cards", session.cards(key, 0, 0, 99), cards)
-        told = [event.content() for event in session.labels(key)]
-        expect("labels", told, [label.content() for label in said])
+        contents = [event.content() for event in session.labels(key)]
+        expect("labels", contents, [label.content() for label in labels])
         short = {text[:500] for text in _TEXTS}
         expect("claims", {claim.item_id for claim in session.live_claims(key)}, short)
         expect("claimed", session.claimed(key, _TEXTS[8], sorted(short)), short)

@@ -108,8 +108,8 @@ class Labels(Connected):
 
     def prepare(self, labels: Sequence[Label]) -> list[NewLabel]:
         """Labels in a form to append, now or in a later transaction."""
-        told = {"told_at": self._timestamp}
-        rows = [told | label.content() for label in labels]
+        stamp = {"told_at": self._timestamp}
+        rows = [stamp | label.content() for label in labels]
         return [
             NewLabel(label, row, label_content(row))
             for label, row in zip(labels, rows, strict=True)
@@ -165,14 +165,14 @@ class Labels(Connected):
             .where(table.campaign_id.in_(campaigns))
             .order_by(*([table.told_at] if len(campaigns) > 1 else []), table.id)
         )
-        found = self._connection.execute(query).mappings()
-        rows = (dict(row) if keys else {**row, "key": None} for row in found)
+        events = self._connection.execute(query).mappings()
+        rows = (dict(row) if keys else {**row, "key": None} for row in events)
         self._put_rows(to, ((row, label_content(row)) for row in rows))
 
     def labels(self, campaign: int, after: int = 0) -> list[StoredLabel]:
         """Label events with a number above `after`, oldest first."""
-        found = self._connection.execute(_AFTER, {"campaign": campaign, "after": after})
-        return [_stored_label(dict(zip(_STORED, row, strict=True))) for row in found.all()]
+        rows = self._connection.execute(_AFTER, {"campaign": campaign, "after": after})
+        return [_stored_label(dict(zip(_STORED, row, strict=True))) for row in rows.all()]
 
     def first_link(self, campaign: int) -> str:
         """Link before a campaign's first label."""
@@ -243,13 +243,13 @@ def _insert_many(
 _CHAINED = ("item_id", "answer", "reviewer", "told_at", "key", "late", "ruling", "comment")
 
 
-def next_link(before: str, told: Mapping[str, Any]) -> str:
+def next_link(before: str, content: Mapping[str, Any]) -> str:
     """SHA-256 of the link before it and of a label's fields, in hexadecimal digits.
 
     >>> next_link("", {"item": 7})[:8]
     '29d77365'
     """
-    return follow(before, json.dumps(told).encode())
+    return follow(before, json.dumps(content).encode())
 
 
 def follow(before: str, content: bytes) -> str:
@@ -278,11 +278,11 @@ def label_content(row: Mapping[str, Any]) -> bytes:
     b'{"item_id": "x", "answer": "x", '
     """
     _, *further = _CHAINED
-    said = _all_but_the_item(*[row[name] for name in further])
+    fields = _all_but_the_item(*[row[name] for name in further])
     item_id = row["item_id"]
     # In a damaged storage it may be of any type.
     quoted = encode_basestring_ascii(item_id) if type(item_id) is str else json.dumps(item_id)
-    return f'{{"item_id": {quoted}, {said}'.encode()
+    return f'{{"item_id": {quoted}, {fields}'.encode()
 
 
 @lru_cache(maxsize=100, typed=True)

@@ -215,7 +215,7 @@ def is_current(connection: sa.Connection, namespace: str | None) -> bool:
     """Whether the tables exist in the current version."""
     if not sa.inspect(connection).has_table(version.name, schema=namespace):
         return False
-    return _found(connection) == SCHEMA_VERSION
+    return _version_of(connection) == SCHEMA_VERSION
 
 
 def prepare(connection: sa.Connection, namespace: str | None, uid: str | None = None) -> None:
@@ -232,9 +232,9 @@ def prepare(connection: sa.Connection, namespace: str | None, uid: str | None = 
             hint="give a file of its own, such as sqlite:///labels.db",
         )
     refuse_newer(connection)
-    if (found := _found(connection)) < SCHEMA_VERSION:
+    if (stored := _version_of(connection)) < SCHEMA_VERSION:
         raise StorageError(
-            f"the storage has schema version {found}; the oldest that this Assay opens is "
+            f"the storage has schema version {stored}; the oldest that this Assay opens is "
             f"{SCHEMA_VERSION}",
             details="nothing was changed",
             hint="create the campaign again, and import the labels that it exported",
@@ -251,20 +251,20 @@ def _create_all(connection: sa.Connection) -> None:
 
 def refuse_newer(connection: sa.Connection) -> None:
     """Raise if a newer Assay has upgraded the database, perhaps since it was opened."""
-    found = _found(connection)
-    if found > SCHEMA_VERSION:
+    stored = _version_of(connection)
+    if stored > SCHEMA_VERSION:
         raise StorageError(
-            f"the storage has schema version {found}, this Assay knows {SCHEMA_VERSION}",
+            f"the storage has schema version {stored}, this Assay knows {SCHEMA_VERSION}",
             details="a newer Assay has upgraded it; nothing was written",
             hint="end this program, and use the version of Assay that wrote it, or a newer one",
         )
 
 
-def _found(connection: sa.Connection) -> int:
-    found = connection.scalar(_NEWEST) or 0
-    if not isinstance(found, int):
+def _version_of(connection: sa.Connection) -> int:
+    stored = connection.scalar(_NEWEST) or 0
+    if not isinstance(stored, int):
         raise StorageError(
-            f"the storage has schema version {found!r}, which is no number",
+            f"the storage has schema version {stored!r}, which is no number",
             hint="the file is damaged: restore a backup (`assay restore`)",
         )
-    return found
+    return stored

@@ -133,8 +133,8 @@ def _cannot_be_written(file: Path) -> str:
         return ""
     if not os.access(file, os.W_OK):
         return f"the file {file} cannot be written to"
-    beside = [file.with_name(file.name + suffix) for suffix in _BESIDE]
-    if os.access(file.parent, os.W_OK) or all(os.access(each, os.W_OK) for each in beside):
+    companions = [file.with_name(file.name + suffix) for suffix in _BESIDE]
+    if os.access(file.parent, os.W_OK) or all(os.access(each, os.W_OK) for each in companions):
         return ""
     return f"the folder {file.parent.resolve()} cannot be written to"
 
@@ -304,7 +304,7 @@ class Store:
                     target.close()
             in_one_file(file)
         except sqlite3.Error as error:
-            raise _told(self.name, error) from error
+            raise _storage_error(self.name, error) from error
 
     def content(self) -> bytes:
         """Bytes of the database as a SQLite file; equal rows give equal bytes."""
@@ -337,7 +337,7 @@ class Store:
                     clear_away(connection)
         except (SQLAlchemyError, engine.dialect.loaded_dbapi.Error, UnicodeDecodeError) as error:
             # SQLite may quote bytes of a damaged file that are not text; Python then raises this.
-            raise _told(self.name, error) from error
+            raise _storage_error(self.name, error) from error
 
 
 def in_one_file(file: Path) -> None:
@@ -384,7 +384,7 @@ _FULL = ("disk is full", "No space left")
 _FULL_AT_THE_OPENING = "SQLITE_IOERR_SHMSIZE"  # reported as an input/output error
 
 
-def _told(name: str, error: Exception) -> StorageError:
+def _storage_error(name: str, error: Exception) -> StorageError:
     """Error for a database's message, with a hint."""
     cause = str(getattr(error, "orig", None) or error).strip()
     problem, safe = (

@@ -33,9 +33,9 @@ def stored_rows(content: bytes, name: str) -> dict[str, list[dict[str, Any]]]:
             connection.execute(each)
         connection.deserialize(content)
         _refuse_other_schema(connection, name)
-        (found,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
-        if found != "ok":
-            raise InputError(f"{name} is damaged: {found[:200]}")
+        (verdict,) = connection.execute("PRAGMA integrity_check(1)").fetchone()
+        if verdict != "ok":
+            raise InputError(f"{name} is damaged: {verdict[:200]}")
         tables = schema.metadata.sorted_tables
         rows = {table.name: list(_rows(connection, table, name)) for table in tables}
     except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
@@ -48,11 +48,11 @@ def stored_rows(content: bytes, name: str) -> dict[str, list[dict[str, Any]]]:
 
 
 def _refuse_other_schema(connection: sqlite3.Connection, name: str) -> None:
-    found = _as_words(connection.execute(_SCHEMA))
-    for kind, each in sorted(found.keys() ^ _own_schema().keys()):
+    stored = _as_words(connection.execute(_SCHEMA))
+    for kind, each in sorted(stored.keys() ^ _own_schema().keys()):
         verb = "has no" if (kind, each) in _own_schema() else "holds the"
         raise InputError(f"{name} {verb} {kind} {each[:80]!r}, unlike a storage of Assay")
-    for key, words in found.items():
+    for key, words in stored.items():
         if words != _own_schema()[key]:
             raise InputError(f"{name} has another {key[0]} {key[1]!r} than a storage of Assay")
 
@@ -73,8 +73,8 @@ def _as_words(rows: Any) -> dict[tuple[str, str], list[str]]:
 def _rows(connection: sqlite3.Connection, table: sa.Table, name: str) -> Iterator[dict[str, Any]]:
     columns = list(table.c)
     query = sa.select(*columns).order_by(*table.primary_key.columns)
-    found = connection.execute(str(query.compile()))
-    for place, values in enumerate(found, start=1):
+    rows = connection.execute(str(query.compile()))
+    for place, values in enumerate(rows, start=1):
         yield {
             column.key: _value(column, value, f"{name}, {table.name}, row {place}")
             for column, value in zip(columns, values, strict=True)
