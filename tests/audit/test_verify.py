@@ -178,7 +178,7 @@ def test_what_the_database_itself_refuses_would_be_found(original: Path) -> None
     assert any("lies in 2 places" in each for each in check_cards(twice).findings)
     sent = [{**row, "key": "a"} for row in books.events]
     (finding,) = check_events(replace(books, events=sent)).findings
-    assert finding == f"{len(sent)} labels were sent as 'a'"
+    assert finding == f"{len(sent)} labels have the key 'a'"
 
 
 def test_a_clock_that_went_back_is_only_worth_a_note(original: Path) -> None:
@@ -313,7 +313,7 @@ def test_a_field_of_a_report_that_was_changed_is_named(
 def test_what_is_no_report_is_refused(text: str, original: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.json"
     file.write_text(text)
-    with pytest.raises(assay.InputError, match="is no report of Assay in JSON"):
+    with pytest.raises(assay.InputError, match="is not a JSON report of Assay"):
         assay.verify_campaign(storage=f"sqlite:///{original}", report=file)
 
 

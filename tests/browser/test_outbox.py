@@ -160,7 +160,7 @@ def test_what_somebody_said_is_never_taken_for_somebody_elses(
     visit.who = "bob"
     visit.log_in()  # in another tab, while this page is still ann's
     pressed = press(page, "y")
-    expect(page.get_by_text("this page was opened for another reviewer")).to_be_visible()
+    expect(page.get_by_text("this page belongs to another reviewer")).to_be_visible()
     other = visit.open()
     shown(other)
     expect(other.locator("#saved-words")).to_have_text("All answers saved")
@@ -204,7 +204,7 @@ def test_what_waits_never_goes_to_a_campaign_of_the_same_name_elsewhere(
     if careless:
         wait_until_saved(page)
     else:
-        expect(page.get_by_text("this page was opened for another campaign")).to_be_visible()
+        expect(page.get_by_text("this page belongs to another campaign")).to_be_visible()
     page.reload()
     assert shown(page)
     wait_until_saved(page)

@@ -113,7 +113,7 @@ def test_a_name_is_one_persons_in_one_role(run: Run, create: Create) -> None:
         assert run("token", "add", "spam", "--role", role, "--who", who).exit_code == 0
     for who, role in (("ann", "owner"), ("Ann", "owner"), ("\uff4dax", "reviewer")):
         told = refused(run("token", "add", "spam", "--role", role, "--who", who))
-        assert "would be taken for the same" in told
+        assert "could be mistaken for the same person" in told
         assert "assay token revoke" in told
     listed = json.loads(run("token", "list", "spam", "--json").output)["tokens"]
     assert len(listed) == 2

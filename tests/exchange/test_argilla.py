@@ -37,7 +37,7 @@ def test_responses_of_no_known_status_are_not_taken_for_answers() -> None:
     records = json.loads(NESTED.read_text())
     assert sum(len(record["responses"].get("answer", [])) for record in records) == 6
     campaign = campaign_of(IDS)
-    with pytest.raises(LabelError, match=r"6 rows .* cannot be taken") as caught:
+    with pytest.raises(LabelError, match=r"6 rows .* cannot be imported") as caught:
         import_labels(campaign, NESTED)
     assert "to_list(flatten=True)" in caught.value.details
     assert campaign.events() == []

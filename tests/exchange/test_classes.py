@@ -149,7 +149,7 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
         import_labels(campaign, content)
     assert refused.value.details.startswith("line 3: 'phisics' is not an answer")
     assert refused.value.hint == (
-        "say which class each means: map={'phisics': 'Physics', 'zzz': '...'}"
+        "give the class of each: map={'phisics': 'Physics', 'zzz': '...'}"
     )
     assert campaign.events() == []
     imported = import_labels(campaign, content, map={"PHISICS": "Physics", "zzz": "none of these"})

@@ -72,9 +72,9 @@ def test_label_studio_has_a_field_for_it() -> None:
     assert comments_in(campaign) == {"a": "=1+1", "b": "two\nlines", "c": ""}
     tasks[0]["annotations"][0]["result"][-1] |= {"type": "textarea", "from_name": "comment"}
     tasks[0]["annotations"][0]["result"][-1]["value"] = {"text": [5]}
-    with pytest.raises(LabelError, match="cannot be taken") as caught:
+    with pytest.raises(LabelError, match="cannot be imported") as caught:
         import_labels(campaign, json.dumps(tasks).encode())
-    assert "its comment is no list of texts" in caught.value.details
+    assert "its comment is not a list of texts" in caught.value.details
 
 
 def test_doccano_has_a_list_of_them() -> None:
@@ -139,7 +139,7 @@ def test_rows_whose_comments_cannot_be_taken_are_named() -> None:
     campaign = campaign_of(["a", "b", "c"])
     long = "x" * 2_001
     table = f"id,label,comment\na,yes,{long}\nb,no,one\nb,no,other\nc,no,\n".encode()
-    with pytest.raises(LabelError, match=r"2 rows .* cannot be taken") as caught:
+    with pytest.raises(LabelError, match=r"2 rows .* cannot be imported") as caught:
         import_labels(campaign, table)
     assert "line 2: a comment has 2,001 characters" in caught.value.details
     assert "line 4: 'b' has another comment here than in line 3" in caught.value.details

@@ -127,7 +127,7 @@ def test_an_encrypted_zip_is_refused() -> None:
     content = bytearray(zipped(ann=line("a", "yes")))
     content[6] |= 1
     content[content.index(b"PK\x01\x02") + 8] |= 1
-    with pytest.raises(InputError, match="is encrypted, and is not unpacked"):
+    with pytest.raises(InputError, match="is encrypted, and cannot be read"):
         import_labels(campaign_of(["a"]), bytes(content))
 
 

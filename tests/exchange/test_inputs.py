@@ -123,7 +123,7 @@ def test_a_table_says_what_its_file_would(make: Callable[..., Any]) -> None:
     assert (told.new, told.without_label, told.format) == (2, 1, "jsonl")
     assert campaign.answers() == {"a": Answer.YES, "'=b": Answer.NO}
     assert import_labels(campaign, make({"id": ["d"], "label": [True]})).new == 1
-    with pytest.raises(LabelError, match="of the DataFrame cannot be taken"):
+    with pytest.raises(LabelError, match="of the DataFrame cannot be imported"):
         import_labels(campaign, make({"id": ["d"], "label": ["perhaps"]}))
 
 

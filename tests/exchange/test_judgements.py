@@ -136,11 +136,11 @@ def test_lines_of_any_judge_are_read(tmp_path: Path) -> None:
 
 
 def test_other_zips_and_bombs_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="is a zip, and no log of Inspect"):
+    with pytest.raises(InputError, match="is a zip file, but not a log of Inspect"):
         assay.read_judgements(zipped(tmp_path, {"a.txt": b"x"}))
     log = zipped(tmp_path, {"header.json": {}, "summaries.json": b" " * 10_000})
     monkeypatch.setattr(content, "MOST_BYTES", 5_000)
-    with pytest.raises(LimitError, match="holds more than 5,000 bytes"):
+    with pytest.raises(LimitError, match="has more than 5,000 bytes"):
         assay.read_judgements(log)
     monkeypatch.setattr("assay.exchange.inspect_logs._MOST_FILES", 1)
     with pytest.raises(LimitError, match="more than 1 files"):
@@ -233,7 +233,7 @@ def test_tables_of_verdicts_are_read(tmp_path: Path) -> None:
         )
     with pytest.raises(InputError, match=r"line 2: there is no 'id', but 'item', 'verdict'"):
         assay.read_judgements(tmp_path / "judged.csv")
-    with pytest.raises(InputError, match=r"is for logs of Inspect, and .* has a table"):
+    with pytest.raises(InputError, match=r"applies only to logs of Inspect, and .* has a table"):
         assay.read_judgements(tmp_path / "judged.csv", id_column="item", scorer="match")
     (tmp_path / "broken.parquet").write_bytes(b"PAR1")
     with pytest.raises(InputError, match=r"broken\.parquet cannot be read"):

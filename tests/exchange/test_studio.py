@@ -63,10 +63,10 @@ class Talk:
         (403, InputError, "refuses the access token"),
         (404, GoneError, "no such thing"),
         (302, InputError, "elsewhere: https://elsewhere.example.org/"),
-        (400, InputError, "refuses this"),
-        (429, ServiceError, "fails just now"),
-        (502, ServiceError, "fails just now"),
-        ("html", InputError, "does not speak as Label Studio does"),
+        (400, InputError, "refuses this request"),
+        (429, ServiceError, "is failing at the moment"),
+        (502, ServiceError, "is failing at the moment"),
+        ("html", InputError, "does not answer like Label Studio"),
         ("drop", ServiceError, "does not answer"),
         ("slow", ServiceError, "does not answer: timed out"),
     ],
@@ -269,7 +269,7 @@ def test_an_answer_that_is_none_does_not_hold_up_others(there: tuple[Fake, str])
     talk.fake.annotate(good, "yes")
     talk.step()
     assert [str(each) for each in talk.made.answers()] == [item]
-    assert sum("cannot be taken" in line and "perhaps" in line for line in talk.said) == 1
+    assert sum("cannot be imported" in line and "perhaps" in line for line in talk.said) == 1
 
 
 def test_items_for_two_people_have_tasks_for_two(there: tuple[Fake, str]) -> None:

@@ -157,4 +157,4 @@ def test_comments_go_with_their_labels_to_a_rebased_campaign(storage: str) -> No
     with after.desk.store.write() as session:
         session._connection.exec_driver_sql("UPDATE label_event SET comment = '' WHERE id > 3")
     wrong = assay.verify_campaign(storage=storage).findings
-    assert "from before is not as it was" in " ".join(wrong)
+    assert "from before has changed" in " ".join(wrong)

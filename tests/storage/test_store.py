@@ -136,7 +136,7 @@ def test_a_server_that_was_restarted_is_met_with_a_new_connection(postgres_url: 
 
 
 def test_a_password_is_never_told() -> None:
-    refused = pytest.raises(StorageError, match="did not do its work")
+    refused = pytest.raises(StorageError, match=r"the storage .* failed")
     with refused as told:
         open_store("postgresql://ann:secret@127.0.0.1:9/nowhere")
     assert "secret" not in str(told.value)

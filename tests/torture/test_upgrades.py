@@ -68,7 +68,7 @@ def test_a_program_that_runs_while_a_newer_one_upgrades_writes_no_more(
                 upgrade_further(connection)
             trouble = waiting.exception()
         assert isinstance(trouble, assay.StorageError)
-        assert f"schema version {SCHEMA_VERSION + 1}, this Assay knows" in trouble.problem
+        assert f"schema version {SCHEMA_VERSION + 1}; this Assay knows" in trouble.problem
         assert "end this program" in trouble.hint
         with pytest.raises(UnsureError) as refused:
             page.take([Label(item, truth(item), key="late")], 1)

@@ -57,7 +57,7 @@ async def crash(request: Request) -> Response:
 @needs("reviewer")
 async def break_storage(request: Request) -> Response:
     def fail(_campaign: object) -> Response:
-        raise StorageError(f"the storage /somewhere/{SECRET} did not do its work")
+        raise StorageError(f"the storage /somewhere/{SECRET} failed")
 
     found: Response = await request.app.state.counter.call(fail)
     return found

@@ -88,7 +88,7 @@ def restore_storage(path: str | PathLike[str], *, storage: str | None = None) ->
             raise StorageError(
                 f"{path} is not restored: {findings[0]}",
                 details="" if len(findings) == 1 else f"and {len(findings) - 1:,} more findings",
-                hint="take an older backup",
+                hint="restore an older backup",
             )
     return _of(target, labels, ())
 

@@ -183,7 +183,7 @@ def write_bundle(
     members = {**members_of(snapshot, table), STORE: table.store.content()}
     if sum(map(len, members.values())) > MOST_BYTES:
         raise InputError(
-            f"the bundle would hold more than {MOST_BYTES:,} bytes, and nobody could unpack it",
+            f"the bundle would have more than {MOST_BYTES:,} bytes, too many to unpack",
             hint="leave out what reviewers saw: shown=False" if shown else "",
         )
     data = packed({MANIFEST: manifest_of(snapshot, members), **members})

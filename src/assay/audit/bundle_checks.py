@@ -66,15 +66,15 @@ class Sealed:
 def unseal(content: Content) -> Sealed:
     """Content of a bundle; raise if this Assay cannot read it."""
     if not is_zip(content):
-        raise InputError(f"{content.name} is no zip", hint="Campaign.bundle writes one")
+        raise InputError(f"{content.name} is not a zip file", hint="Campaign.bundle writes one")
     files = unzip(content, "")
     often = Counter(name for name, _ in files)
     members = {name: file.data() for name, file in files}
     manifest = json_of(members, MANIFEST) if MANIFEST in members else None
     if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
         raise InputError(
-            f"{content.name} is no audit bundle of Assay",
-            details=f"it has no {MANIFEST} that says so",
+            f"{content.name} is not an audit bundle of Assay",
+            details=f"it has no {MANIFEST} of one",
             hint="Campaign.bundle writes one",
         )
     version = manifest.get("format_version")
@@ -98,7 +98,7 @@ def check_seal(sealed: Sealed) -> Checked:
         for name, content in sealed.members.items()
         if name != MANIFEST
     }
-    findings = [f"{name} is there more than once" for name in sealed.twice]
+    findings = [f"{name} occurs more than once" for name in sealed.twice]
     for name in dict.fromkeys((*digests, *there)):
         if name not in there:
             findings.append(f"{name} is missing")
@@ -181,7 +181,7 @@ def _unexpected(error: Exception) -> str:
     """Describe an unexpected error."""
     if isinstance(error, MemoryError):
         return "to check them takes more memory than there is"
-    return f"what they hold does not fit together: {repr(error)[:200]}"
+    return f"their contents do not fit together: {repr(error)[:200]}"
 
 
 def _checks(sealed: Sealed, commitment: str | None) -> Iterator[Checked]:
@@ -263,7 +263,9 @@ def contained(members: Mapping[str, bytes]) -> tuple[Store, Books]:
     rows = stored_rows(members[STORE], STORE)
     for table in _NOT_OURS:
         if rows[table]:
-            raise InputError(f"{STORE} has rows of table {table}, which no bundle has")
+            raise InputError(
+                f"{STORE} has rows of table {table}, which does not belong in a bundle"
+            )
     settings = _settings(rows["campaign"])
     _check_rounds(rows["round"], settings.strata)
     for place, row in enumerate(rows["item"], start=1):
@@ -283,7 +285,7 @@ def contained(members: Mapping[str, bytes]) -> tuple[Store, Books]:
 
 def _settings(rows: Sequence[Row]) -> Settings:
     if len(rows) != 1 or rows[0]["id"] != KEY:
-        raise InputError(f"{STORE} has {len(rows):,} campaigns, and a bundle is of one")
+        raise InputError(f"{STORE} has {len(rows):,} campaigns; a bundle has one")
     text = rows[0]["settings"]
     values = _read_json(text, f"{STORE}, campaign, settings")
     try:
@@ -293,9 +295,11 @@ def _settings(rows: Sequence[Row]) -> Settings:
         cause = f"{type(error).__name__}: {str(error)[:200]}"
         raise InputError(f"the settings in {STORE} cannot be read: {cause}") from None
     if not -_LARGEST <= settings.seed <= _LARGEST:
-        raise InputError(f"the seed in {STORE} is no whole number of 64 bits")
+        raise InputError(f"the seed in {STORE} is not a whole number of 64 bits")
     if written != text or settings.name != rows[0]["name"]:
-        raise InputError(f"the settings in {STORE} are not as this version of Assay writes them")
+        raise InputError(
+            f"the settings in {STORE} differ from those that this version of Assay writes"
+        )
     return settings
 
 
@@ -307,7 +311,7 @@ def _check_rounds(rows: Sequence[Row], strata: Strata) -> None:
         counts = counts_of(row) if written else None
         if row["number"] != place or counts is None or len(counts) != strata.n_strata:
             raise InputError(
-                f"{STORE}, round {place} is of {row['counts'][:80]}",
+                f"{STORE}, round {place} has the counts {row['counts'][:80]}",
                 details=f"a round is a list of {strata.n_strata} counts, one for each stratum",
             )
         rounds.append(counts)
@@ -321,7 +325,7 @@ def campaigns_in(members: Mapping[str, bytes]) -> dict[str, Any]:
     document = json_of(members, CAMPAIGNS)
     every = document.get("over_the_same_predictions") if isinstance(document, dict) else None
     if not isinstance(every, list) or not all(isinstance(each, dict) for each in every):
-        raise InputError(f"{CAMPAIGNS} holds no list of campaigns")
+        raise InputError(f"{CAMPAIGNS} has no list of campaigns")
     for place, each in enumerate(every, start=1):
         for field, kind in (("number", int), ("labels", int), ("created_at", str)):
             value_of(each, field, kind, f"{CAMPAIGNS}, campaign {place}")
@@ -343,12 +347,12 @@ def _read_json(text: str, where: str) -> Any:
     try:
         return read_json(text, at_most=MOST_VALUES)
     except (ValueError, RecursionError) as error:
-        raise InputError(f"{where} is no JSON: {str(error)[:200]}") from None
+        raise InputError(f"{where} is not JSON: {str(error)[:200]}") from None
 
 
 def value_of(values: Mapping[str, Any], field: str, kind: type[_T], where: str) -> _T:
     """Value in a document, of exactly this type: true is not a number."""
     value = values.get(field)
     if type(value) is not kind:
-        raise InputError(f"{where}: {field} is {str(value)[:40]!r}, which is no {kind.__name__}")
+        raise InputError(f"{where}: {field} is {str(value)[:40]!r}, not of type {kind.__name__}")
     return value

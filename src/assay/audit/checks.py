@@ -47,7 +47,7 @@ def _card_findings(books: Books) -> Iterator[str]:
     sizes = strata.sizes.tolist()
     for stratum, deck in books.decks.items():
         if not 0 <= stratum < len(sizes):
-            yield f"item {deck[0]['item_id']!r} lies in stratum {stratum}, which there is not"
+            yield f"item {deck[0]['item_id']!r} lies in stratum {stratum}, which does not exist"
             continue
         if len(deck) > sizes[stratum]:
             yield f"stratum {stratum} has {len(deck)} cards for {sizes[stratum]} items"
@@ -138,7 +138,7 @@ def _epoch_findings(settings: Settings, labelled_before: set[str]) -> Iterator[s
             items = {card.item_id for card in cards}
             if place and not turn:
                 if missing := before - items:
-                    yield f"item {min(missing)!r} was drawn, and is not known in epoch {place}"
+                    yield f"item {min(missing)!r} was drawn, and is missing in epoch {place}"
                 before |= items
                 continue
             if again := items & before:
@@ -151,7 +151,7 @@ def _epoch_findings(settings: Settings, labelled_before: set[str]) -> Iterator[s
             for card, item_number in zip(cards, numbers, strict=True):
                 last[card.stratum] = max(last.get(card.stratum, 0), item_number)
     if missing := before - labelled_before:
-        yield f"item {min(missing)!r} was drawn before the strata were cut anew, and is not known"
+        yield f"item {min(missing)!r} was drawn before the strata were cut anew, and is missing"
 
 
 def check_rounds(books: Books) -> Checked:
@@ -171,13 +171,13 @@ def _round_findings(books: Books) -> Iterator[str]:
     for row in books.rounds:
         counts = counts_of(row)
         if counts is None or len(counts) != n_strata:
-            yield f"round {row['number']} is of {row['counts']}, and there are {n_strata} strata"
+            yield f"round {row['number']} has the counts {row['counts']}, for {n_strata} strata"
             continue
         dealt = [sum(pair) for pair in zip(dealt, counts, strict=True)]
     for stratum, cards in enumerate(dealt):
         there = len(books.drawn.get(stratum, ()))
         if cards > there:
-            yield f"{cards} cards of stratum {stratum} were dealt, and {there} are there"
+            yield f"{cards} cards of stratum {stratum} were dealt, and {there} exist"
 
 
 def check_commitment(
@@ -187,7 +187,7 @@ def check_commitment(
     own, name = settings.commitment, "draws are as committed to"
     findings = []
     if published is not None and published.strip().lower() != own:
-        findings = [f"the campaign is committed to {own}, and not to {published.strip()[:80]}"]
+        findings = [f"the commitment of the campaign is {own}, not {published.strip()[:80]}"]
     return checked(name, int(published is not None), findings, _on_campaigns(campaigns))
 
 

@@ -33,15 +33,15 @@ def _event_findings(books: Books) -> Iterator[str]:
     for row in books.events:
         which = f"label {row['id']} of item {row['item_id']!r}"
         if row["answer"] not in books.settings.words:
-            yield f"{which} says {row['answer']!r}, which is no answer"
+            yield f"{which} has {row['answer']!r}, which is not an answer"
         if row["ruling"] and row["answer"] == "skip":
-            yield f"{which} is a ruling that says nothing"
+            yield f"{which} is a ruling without an answer"
         if row["item_id"] not in asked:
-            yield f"{which}: nobody was asked about it"
+            yield f"{which}: the item was never given to a reviewer"
         if not _is_time(row["told_at"]):
-            yield f"{which} was told at {row['told_at']!r}, which is no time"
+            yield f"{which} has the time {row['told_at']!r}, which is not a time"
     keys = Counter(row["key"] for row in books.events if row["key"] is not None)
-    yield from (f"{often} labels were sent as {key!r}" for key, often in keys.items() if often > 1)
+    yield from (f"{often} labels have the key {key!r}" for key, often in keys.items() if often > 1)
 
 
 def check_asked(books: Books) -> Checked:
@@ -76,8 +76,8 @@ def _beyond(books: Books) -> Iterator[str]:
             if leased and sum(answered.values()) > needed:
                 yield (
                     f"label {row['id']} of item {row['item_id']!r} is answer "
-                    f"{sum(answered.values())} of reviewers who had it before them in time, "
-                    f"and the item is for {needed}"
+                    f"{sum(answered.values())} in time, and the item is for {needed} "
+                    "reviewers"
                 )
 
 
@@ -109,9 +109,9 @@ def _chain_findings(books: Books) -> Iterator[str]:
     for row in books.events:
         if row["chain"] != label_link(link, row):
             yield (
-                f"label {row['id']} of item {row['item_id']!r} does not follow from {before}: one "
-                "of the two was changed since it was stored, or something between them was "
-                "removed or put in"
+                f"label {row['id']} of item {row['item_id']!r} does not follow from "
+                f"{before}: one of the two was changed after it was stored, or labels "
+                "between them were removed or inserted"
             )
         link, before = row["chain"], f"label {row['id']}"
 
@@ -124,7 +124,7 @@ def check_copies(books: Books) -> Checked:
     copies = [_content(row) for row in books.events[: len(books.before)]]
     originals = [_content(row) for row in books.before]
     findings = [
-        f"label {old['id']} of item {old['item_id']!r} from before is not as it was"
+        f"label {old['id']} of item {old['item_id']!r} from before has changed"
         for place, old in enumerate(books.before)
         if place >= len(copies) or copies[place] != originals[place]
     ]
@@ -139,7 +139,9 @@ def check_epochs(books: Books) -> Checked:
     while epochs := now.settings.epochs:
         labelled = {card["item_id"] for card, _ in next(iter(now.dealt), ())}
         if never := labelled - now.asked_before:
-            findings.append(f"item {min(never)!r} is known, and nobody was asked about it before")
+            findings.append(
+                f"item {min(never)!r} counts as labelled before, and was never given to a reviewer"
+            )
         if now.former is None:
             findings.append("the campaign from before the strata were cut anew is gone")
             break
@@ -148,7 +150,9 @@ def check_epochs(books: Books) -> Checked:
         recorded = tuple(frozenset((c.stratum, c.item_id) for c in cards) for cards in epoch.rounds)
         same_strata = epoch.strata.to_dict() == now.settings.strata.to_dict()
         if dealt != recorded or not same_strata or epochs[:-1] != now.settings.epochs:
-            findings.append(f"the draws of epoch {len(epochs) - 1} are not what was dealt then")
+            findings.append(
+                f"the draws of epoch {len(epochs) - 1} differ from the rounds dealt in it"
+            )
     cards = sum(len(cards) for epoch in books.settings.epochs for cards in epoch.rounds)
     return checked("draws from before strata were cut anew are as they were", cards, findings)
 
@@ -166,7 +170,7 @@ def check_against(session: Session, backup: str | PathLike[str]) -> Checked:
     with open_backup(backup) as former, former.read() as before:
         looked_at, findings = 0, []
         if before.storage_uid() != session.storage_uid():
-            findings = [f"{backup} is no backup of this storage, but of another one"]
+            findings = [f"{backup} is a backup of another storage"]
         for name in before.names() if not findings else ():
             key, _ = before.find(name)
             kept = before.rows("label_event", key)
@@ -182,4 +186,4 @@ def _lost(name: str, kept: Sequence[Row], now: Sequence[Row]) -> Iterator[str]:
         if row["id"] not in by_number:
             yield f"{which} is gone"
         elif by_number[row["id"]] != row:
-            yield f"{which} is not as it was, or what stands before it is not"
+            yield f"{which} has changed, or a label before it has"

@@ -33,8 +33,8 @@ def check_answers(books: Books, labelling: Labelling) -> Checked:
     answers = {item_id: story.now for item_id, story in stories.items() if story.now is not None}
     reported = {item: answer.value for item, answer in labelling.rounds.answers.items()}
     findings = [
-        f"item {item_id!r} is {answers.get(item_id)} by the log, and "
-        f"{reported.get(item_id)} as told"
+        f"item {item_id!r} is {answers.get(item_id)} by the log, {reported.get(item_id)} "
+        "as reported"
         for item_id in sorted(answers.keys() | reported.keys())
         if answers.get(item_id) != reported.get(item_id)
     ]
@@ -51,11 +51,11 @@ def check_answers(books: Books, labelling: Labelling) -> Checked:
     for stratum, row in enumerate(strata_in(labelling)):
         shown, right = [row.labels, row.positives, row.cannot_judge], counts.get(stratum, [0, 0, 0])
         if shown != right:
-            findings.append(f"stratum {stratum} has {right} by the log, and {shown} as told")
+            findings.append(f"stratum {stratum} has {right} by the log, {shown} as reported")
     waiting = len(books.dealt_items - answers.keys())
     several = not books.settings.goal.single  # whose metrics need not need them all
     findings += (
-        f"{name}: {waiting} items wait for an answer by the log, and {estimate.open} as told"
+        f"{name}: {waiting} items wait for an answer by the log, {estimate.open} as reported"
         for name, estimate in estimates_of(labelling).items()
         if (estimate.open > waiting if several else estimate.open != waiting)
     )
@@ -87,7 +87,7 @@ def check_values(books: Books, labelling: Labelling) -> Checked:
             continue
         _, value = min((abs(one - reported), one) for one in values[name])
         if not abs(value - reported) < _NEAR:
-            findings.append(f"{name} is {value!r} by the log, and {reported!r} as told")
+            findings.append(f"{name} is {value!r} by the log, {reported!r} as reported")
     left = [name for name in estimates if name not in values]
     what = "" if books.settings.design.recycles else "of all classes, "
     notes = [f"{', '.join(left)}: {what}worked out again only with all else"] if left else []
@@ -146,7 +146,7 @@ def _differences(name: str, right: Mapping[str, object], estimate: Estimate) -> 
     for field, value in right.items():
         if getattr(estimate, field) != value:
             yield (
-                f"{name}: {field} is {value!r} by the log, and {getattr(estimate, field)!r} as told"
+                f"{name}: {field} is {value!r} by the log, {getattr(estimate, field)!r} as reported"
             )
 
 

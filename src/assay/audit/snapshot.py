@@ -97,9 +97,7 @@ def check_draws(rounds: Sequence[Sequence[int]], strata: Strata) -> None:
     may be drawn repeatedly, and a number of a few digits may mean any number of draws.
     """
     if strata.weighted and (draws := sum(map(sum, rounds))) > MOST_DRAWS:
-        raise InputError(
-            f"{str(draws)[:40]} draws were dealt, and a bundle is of {MOST_DRAWS:,} at most"
-        )
+        raise InputError(f"{str(draws)[:40]} draws were dealt; a bundle has at most {MOST_DRAWS:,}")
 
 
 def until(snapshot: Snapshot, last_at: str | None, rounds: int) -> Snapshot:

@@ -85,7 +85,7 @@ def _saved(content: Content) -> dict[str, Any]:
     texts = all(isinstance(each, str) for each in (*names, last_at or ""))
     if not isinstance(saved, dict) or not texts or type(rounds) is not int or rounds < 0:
         raise InputError(
-            f"{content.name} is no report of Assay in JSON",
+            f"{content.name} is not a JSON report of Assay",
             hint="assay report NAME -o report.json writes one",
         )
     return saved

@@ -33,7 +33,7 @@ def write_batch(batch: Batch) -> bytes:
     Argilla's names may only have small letters, digits, - and _: columns become `text_1` and so on.
     """
     if any(str(item.id) == "" for item in batch.items):
-        raise InputError("an item has an empty id, which Argilla takes for none")
+        raise InputError("an item has an empty id, which Argilla does not accept")
     return ascii_json(
         [
             {

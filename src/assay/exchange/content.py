@@ -56,7 +56,7 @@ class Content:
         packed = data.startswith(_GZIP)
         if not packed and self.path is not None and self.path.name.lower().endswith(_PACKED):
             raise InputError(
-                f"{self.name} ends in {_PACKED}, but gzip did not pack it: it begins with "
+                f"{self.name} ends in {_PACKED}, but is not packed by gzip: it begins with "
                 f"{data[:8]!r}",
                 hint=f"name it without {_PACKED}, or pack it with gzip",
             )
@@ -72,7 +72,9 @@ class Content:
                 hint="copy or pack it again",
             ) from None
         if len(unpacked) > most:
-            raise LimitError(f"{self.name} holds more than {most:,} bytes, and is not unpacked")
+            raise LimitError(
+                f"{self.name} has more than {most:,} bytes when unpacked; nothing was read"
+            )
         return unpacked
 
     def check(self) -> Path:
@@ -86,8 +88,8 @@ class Content:
         if size > _MOST_OF_FILE:
             raise LimitError(
                 f"{self.name} has {size:,} bytes; nothing was read",
-                details=f"a file that is read whole may have {_MOST_OF_FILE:,}",
-                hint="take it in parts",
+                details=f"a file may have at most {_MOST_OF_FILE:,}",
+                hint="split it into several files",
             )
         return path
 
@@ -121,8 +123,8 @@ def decoded(data: bytes, name: str, encoding: str | None = None) -> str:
         return data.decode(encoding or ("utf-16" if marked else "utf-8-sig")).removeprefix("\ufeff")
     except LookupError:
         raise InputError(
-            f"encoding={encoding!r} is not known",
-            details="such as utf-8, latin-1, windows-1252, utf-16, shift_jis",
+            f"unknown encoding={encoding!r}",
+            details="known are utf-8, latin-1, windows-1252, utf-16, shift_jis and others",
         ) from None
     except UnicodeDecodeError as error:
         at, what = error.start, encoding or ("UTF-16" if marked else "UTF-8")
@@ -130,9 +132,9 @@ def decoded(data: bytes, name: str, encoding: str | None = None) -> str:
         excerpt = data[max(at - 10, 0) : at + 10].decode("latin-1").split("\n")[-1].strip()
         raise InputError(
             f"{name} is not {what} text: byte {at}, in line {line}, is {data[at]:#04x}",
-            details=f"as Windows-1252 or Latin-1 it would be among {excerpt!r}",
-            hint="if that reads well, say encoding='windows-1252'; or save it as UTF-8 (a "
-            "spreadsheet calls that 'CSV UTF-8')",
+            details=f"read as Windows-1252 or Latin-1, the text there is {excerpt!r}",
+            hint="if that is right, give encoding='windows-1252'; or save the file as "
+            "UTF-8 (in spreadsheets: 'CSV UTF-8')",
         ) from None
 
 
@@ -155,7 +157,7 @@ class Limits:
         if rows > self.rows:
             raise LimitError(
                 f"{name} has more than {self.rows:,} rows; nothing was recorded",
-                hint="take it in parts",
+                hint="split it into several files",
             )
 
     def check_field(self, value: object, name: str, where: str) -> None:
@@ -165,7 +167,7 @@ class Limits:
                 raise LimitError(
                     f"{where} of {name} has a field of {len(text):,} characters; "
                     "nothing was recorded",
-                    details=f"a field may have {self.field:,}",
+                    details=f"a field may have at most {self.field:,}",
                 )
 
 
@@ -214,16 +216,14 @@ def unzip_each(
     """Yield files of a zip one after the other; raise for a zip bomb."""
     # Counted before the table of contents is read, which could itself fill the memory.
     if content.data().count(_ENTRY) > most_files:
-        raise LimitError(
-            f"{content.name} holds more than {most_files:,} files, and is not unpacked"
-        )
+        raise LimitError(f"{content.name} has more than {most_files:,} files; nothing was read")
     try:
         with zipfile.ZipFile(io.BytesIO(content.data())) as archive:
             yield from _unpack(archive, content, is_selected, zstd=zstd)
     except AssayError:  # an InputError is a ValueError, too
         raise
     except _UNREADABLE as error:
-        raise InputError(f"{content.name} is a zip that cannot be read: {error}") from None
+        raise InputError(f"the zip file {content.name} cannot be read: {error}") from None
 
 
 def _unpack(
@@ -239,8 +239,8 @@ def _unpack(
         if info.flag_bits & _ENCRYPTED or unusual:
             how = "encrypted" if info.flag_bits & _ENCRYPTED else "compressed in an unusual way"
             raise InputError(
-                f"{info.filename!r} in {content.name} is {how}, and is not unpacked",
-                hint="unpack it yourself, and take its files one by one",
+                f"{info.filename!r} in {content.name} is {how}, and cannot be read",
+                hint="unpack it yourself, and give its files one by one",
             )
         if info.compress_type == _ZSTD:
             data = _by_zstd(content.data(), info, left + 1)
@@ -250,8 +250,9 @@ def _unpack(
         left -= len(data)
         if left < 0:
             raise LimitError(
-                f"{content.name} holds more than {MOST_BYTES:,} bytes, and is not unpacked",
-                hint="take its files one by one",
+                f"{content.name} has more than {MOST_BYTES:,} bytes when unpacked; nothing "
+                "was read",
+                hint="unpack it, and give its files one by one",
             )
         yield info.filename, data
 

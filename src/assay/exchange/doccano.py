@@ -60,7 +60,7 @@ def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
     files = unzip(content, ".jsonl")
     if not files:
         raise InputError(
-            f"{content.name} holds no .jsonl file", hint="export from doccano as JSONL"
+            f"{content.name} contains no .jsonl file", hint="export from doccano as JSONL"
         )
     for name, file in files:
         user = PurePosixPath(name).stem

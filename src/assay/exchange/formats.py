@@ -137,9 +137,9 @@ def _of_list(text: str, name: str) -> str:
     if "label" in keys:
         return "jsonl"
     raise InputError(
-        f"{name} begins like JSON, but like no format that is known",
+        f"{name} begins like JSON, but has no known format",
         details=f"formats: {', '.join(FORMATS)}",
-        hint="say which it is (--format)",
+        hint="name its format (--format)",
     )
 
 

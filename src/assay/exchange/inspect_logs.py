@@ -93,8 +93,8 @@ def _of_zip(content: Content) -> tuple[str, Iterable[Any]]:
     names = _names(content)
     if not any(name == "header.json" or name.startswith("_journal/") for name in names):
         raise InputError(
-            f"{content.name} is a zip, and no log of Inspect",
-            details="such a log holds header.json or _journal, and samples",
+            f"{content.name} is a zip file, but not a log of Inspect",
+            details="a log of Inspect contains header.json or _journal, and samples",
         )
     (header,) = _read(content, ["header.json"]) or [{"status": "started"}]
     status = str(header.get("status")) if isinstance(header, dict) else ""

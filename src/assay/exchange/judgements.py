@@ -134,7 +134,7 @@ def read_judgements(
     (Judgement(id=7, verdict=True, score=0.9, times=1),)
     """
     if not logs:
-        raise InputError("there is no log to read")
+        raise InputError("no log is given")
     meaning = {
         str(word).strip().lower(): parse_answer(answer) for word, answer in (map or {}).items()
     }
@@ -153,14 +153,14 @@ def read_judgements(
                 problems.append(f"{row.where}: {error.problem}")
         if problems:
             raise InputError(
-                f"{count(problems, 'judgement')} of {content.name} cannot be taken",
+                f"{count(problems, 'judgement')} of {content.name} cannot be read",
                 details=first(problems),
-                hint="say what words mean: map={'pass': 'yes', 'fail': 'no'}",
+                hint="give the meaning of words: map={'pass': 'yes', 'fail': 'no'}",
             )
         whose.add(its_scorer)
         notes += its_notes
     if not verdicts:
-        raise InputError(f"there is no judgement in {', '.join(str(log) for log in logs)}")
+        raise InputError(f"no judgements in {', '.join(str(log) for log in logs)}")
     whole = all(answer.whole for answer in verdicts.values())  # all ids are texts if any is
     judgements = (
         answer.judgement(int(item) if whole else item) for item, answer in verdicts.items()
@@ -215,7 +215,7 @@ def _score(value: object) -> float | None:
     except (ValueError, OverflowError):
         number = math.inf
     if math.isinf(number):
-        raise LabelError(f"the score {shorten(repr(value))} is no number")
+        raise LabelError(f"the score {shorten(repr(value))} is not a number")
     return None if math.isnan(number) else number
 
 
@@ -229,9 +229,9 @@ def _rows(
         return log.rows, log.scorer, log.notes
     if scorer is not None:
         raise InputError(
-            f"scorer={scorer!r} is for logs of Inspect, and {content.name} has "
+            f"scorer={scorer!r} applies only to logs of Inspect, and {content.name} has "
             f"{'JSON lines' if kind == 'jsonl' else 'a table'}",
-            hint="say which column: verdict_column=, score_column=",
+            hint="name the columns instead: verdict_column=, score_column=",
         )
     return _lines(content, columns, kind), "", ()
 
@@ -248,10 +248,10 @@ def _kind(content: Content) -> tuple[Kind, dict[str, Any] | None]:
             return "jsonl", None
         begins = shorten(text.split("\n", 1)[0])
         raise InputError(
-            f"{content.name} is no log of a judge: it begins with {begins!r}",
-            details="JSON lines with an id and a verdict or score; a table, "
+            f"{content.name} is not a log of a judge: it begins with {begins!r}",
+            details="expected JSON lines with an id and a verdict or score; a table, "
             f"{', '.join(_TABLES)}; or a log of Inspect, .eval or .json",
-            hint="of another table change the end of its name",
+            hint="if it is a table, give it one of these suffixes",
         )
     line = text.split("\n", 1)[0]
     try:

@@ -160,7 +160,7 @@ def _comment(result: Sequence[dict[str, Any]]) -> str:
             texts = value.get("text") if isinstance(value, dict) else None
             texts = [texts] if isinstance(texts, str) else texts
             if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-                raise LabelError("its comment is no list of texts")
+                raise LabelError("its comment is not a list of texts")
             lines += texts
     return "\n".join(lines)
 
@@ -177,7 +177,7 @@ def _choice(result: Sequence[dict[str, Any]]) -> str | list[str] | None:
     values = [part["value"] if isinstance(part.get("value"), dict) else {} for part in ours]
     chosen = [value.get(str(part["type"])) for part, value in zip(ours, values, strict=True)]
     if len(chosen) > 1 or not isinstance(chosen[0], list) or not chosen[0]:
-        raise LabelError(f"one choice is wanted, not {chosen!r}")
+        raise LabelError(f"expected one choice, got {chosen!r}")
     names = [str(each[-1]) if isinstance(each, list) and each else str(each) for each in chosen[0]]
     return names if len(names) > 1 else names[0]
 
@@ -192,7 +192,7 @@ def _reviewer(user: object) -> str:
     if user is None:
         return ""
     if isinstance(user, bool) or not isinstance(user, int | str):
-        raise LabelError(f"completed_by {user!r} is no user")
+        raise LabelError(f"completed_by {user!r} is not a user")
     return f"label-studio:{user}"
 
 

@@ -165,7 +165,7 @@ def check_rows(
             problems.append(f"{row.where}: {error.problem}")
     if problems:
         raise LabelError(
-            f"{count(problems, 'row')} of {name} cannot be taken; nothing was recorded",
+            f"{count(problems, 'row')} of {name} cannot be imported; nothing was recorded",
             details=first(problems),
             hint=answer_of.hint,
         )
@@ -192,7 +192,7 @@ class _Meaning:
         if isinstance(label, str) and label in self._known:
             return self._known[label]
         if isinstance(label, list) and len(label) > 1 and not self._classes.multilabel:
-            raise LabelError(f"it has {len(label)} labels: one choice is wanted, not {label!r}")
+            raise LabelError(f"it has {len(label)} labels, {label!r}, and an item has one")
         answer = self._words.get(_word(label)) or find_answer(self._each(label), self._classes)
         if answer is None:
             self._strange[shorten(str(label).strip())] = None
@@ -218,8 +218,8 @@ class _Meaning:
         meanings = {word: self._classes.nearest(word) or "..." for word in self._strange}
         if binary:
             meanings = dict.fromkeys(self._strange, "...")
-            return f"say what each means ({answers}): map={meanings!r}"
-        return f"say which class each means: map={meanings!r}"
+            return f"give the meaning of each ({answers}): map={meanings!r}"
+        return f"give the class of each: map={meanings!r}"
 
 
 def _word(label: object) -> str:
@@ -272,7 +272,7 @@ class People:
         for there, here in rename.items():
             name = reviewer_of(here)
             if self._rename.setdefault(reviewer_of(there), name) != name:
-                raise InputError(f"{there!r} is renamed to more than one name")
+                raise InputError(f"{there!r} has more than one new name")
         self._known: set[str] = set()
 
     def name(self, rows: Iterable[Row]) -> Iterator[Row]:
@@ -299,7 +299,7 @@ class People:
             more = ", ..." if len(names_in_file) > _LIST_AT_MOST else ""
             names = ", ".join(map(repr, names_in_file[:_LIST_AT_MOST])) or "none"
             raise LabelError(
-                f"{absent[0]!r} is to be renamed, but not in {file}; nothing was recorded",
+                f"the name {absent[0]!r} to rename is not in {file}; nothing was recorded",
                 details=f"names in it: {names}{more}",
                 hint=did_you_mean(absent[0], names_in_file),
             )
@@ -315,12 +315,14 @@ def records_of(content: Content, limits: Limits, word: str) -> list[tuple[str, d
     except (ValueError, RecursionError) as error:
         raise InputError(f"{content.name} is not JSON: {_why(error)}") from None
     if not isinstance(document, list):
-        raise InputError(f"{content.name} holds no list of {word}s, but {_kind(document)}")
+        raise InputError(
+            f"{content.name} does not contain a list of {word}s, but {_kind(document)}"
+        )
     limits.check_rows(len(document), content.name)
     records = [(f"{word} {number}", each) for number, each in enumerate(document, start=1)]
     for where, record in records:
         if not isinstance(record, dict):
-            raise InputError(f"{where} of {content.name} is no {word}, but {_kind(record)}")
+            raise InputError(f"{where} of {content.name} is not a {word}, but {_kind(record)}")
         limits.check_field(record, content.name, where)
     return records
 

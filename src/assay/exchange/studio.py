@@ -65,12 +65,12 @@ class LabelStudio:
             parts, host, port = urlsplit(""), "", None
         if parts.scheme not in ("http", "https") or not host or parts.query or "@" in parts.netloc:
             raise InputError(
-                f"{address!r} is no address of a Label Studio",
-                hint="give it as a browser has it, such as http://127.0.0.1:8080",
+                f"{address!r} is not an address of Label Studio",
+                hint="give the address as in a browser, such as http://127.0.0.1:8080",
             )
         if not token or not token.isascii() or not token.isprintable() or " " in token:
             raise InputError(
-                "the access token of Label Studio is empty, or has characters that none has",
+                "the access token of Label Studio is empty, or has characters that no token has",
                 hint="copy it from Label Studio: Account & Settings, Personal Access Token",
             )
         self._secure, self.host, self._port = parts.scheme == "https", host, port
@@ -258,14 +258,14 @@ class LabelStudio:
             return _Answer(reply.status, body, reply.getheader("Location", ""))
         except ssl.SSLCertVerificationError as error:
             raise InputError(
-                f"the certificate of {self.address} is not to be trusted: {error.verify_message}",
-                hint="SSL_CERT_FILE names a file with the certificates that are",
+                f"the certificate of {self.address} is not trusted: {error.verify_message}",
+                hint="set SSL_CERT_FILE to a file with the trusted certificates",
             ) from None
         except (OSError, HTTPException) as error:
             cause = str(error) or type(error).__name__
             raise ServiceError(
                 f"Label Studio at {self.address} does not answer: {cause}",
-                hint="is it running, and is this its address (--to)?",
+                hint="check that it is running, and that --to is its address",
             ) from None
         finally:
             connection.close()
@@ -292,27 +292,34 @@ class LabelStudio:
             raise InputError(
                 f"Label Studio at {self.address} refuses the access token",
                 details=details,
-                hint="--token-file or LABEL_STUDIO_API_KEY gives it; a legacy token works only "
-                "where the organization allows it",
+                hint="check --token-file or LABEL_STUDIO_API_KEY; a legacy token works "
+                "only if the organization allows it",
             )
         if status == 404:
-            raise GoneError(f"Label Studio at {self.address} has no such thing", details=details)
+            raise GoneError(
+                f"Label Studio at {self.address} does not know this project or task",
+                details=details,
+            )
         if 300 <= status < 400:
             raise InputError(
-                f"Label Studio at {self.address} is elsewhere: {answer.location[:_MOST_SHOWN]}",
-                hint="give that address (--to), if you trust it with the token",
+                f"Label Studio at {self.address} redirects to {answer.location[:_MOST_SHOWN]}",
+                hint="pass that address with --to, if you trust it with the token",
             )
         if status == 429 or status >= 500:
-            raise ServiceError(f"Label Studio at {self.address} fails just now", details=details)
+            raise ServiceError(
+                f"Label Studio at {self.address} is failing at the moment", details=details
+            )
         if status >= 400:
-            raise InputError(f"Label Studio at {self.address} refuses this", details=details)
+            raise InputError(
+                f"Label Studio at {self.address} refuses this request", details=details
+            )
         try:
             return json.loads(answer.body) if answer.body.strip() else None
         except (ValueError, RecursionError):
             raise InputError(
-                f"what answers at {self.address} does not speak as Label Studio does",
+                f"the server at {self.address} does not answer like Label Studio",
                 details=details,
-                hint="is this the address of Label Studio (--to)?",
+                hint="check that --to is the address of Label Studio",
             ) from None
 
 
@@ -361,7 +368,7 @@ def _number(thing: Mapping[str, Any]) -> int:
 
 def _strange(answer: object) -> InputError:
     return InputError(
-        "Label Studio answers what is not expected of it",
+        "Label Studio sent an unexpected answer",
         details=str(answer)[:_MOST_SHOWN],
-        hint="Assay was tried with Label Studio 1.23",
+        hint="Assay is tested with Label Studio 1.23",
     )

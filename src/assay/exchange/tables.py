@@ -220,7 +220,7 @@ def parquet_rows(content: Content, columns: Columns, limits: Limits) -> Iterator
     """Yield the rows of a Parquet file; uploads are rejected, as a few bytes could be endless."""
     if content.path is None:
         raise InputError(
-            "Parquet is read from a file, not from an upload", hint="upload CSV, or jsonl"
+            "Parquet cannot be uploaded, only read from a file", hint="upload CSV or JSON lines"
         )
     file = _parquet(content, limits)
     names = file.schema_arrow.names
@@ -282,9 +282,9 @@ def _parse(content: Content, limits: Limits) -> list[tuple[int, list[str]]]:
     text = content.text()
     if re.match(r"\s*<(!doctype|html|table|\?xml)\b", text, re.IGNORECASE):
         raise InputError(
-            f"{content.name} is a web page, and no table: it begins with "
+            f"{content.name} is a web page, not a table: it begins with "
             f"{shorten(text.strip().splitlines()[0])!r}",
-            hint="export the table as CSV; what a link leads to may be a page to log in on",
+            hint="export the table as CSV; a link may have led to a login page",
         )
     separator = _separator(text)
     rows: list[tuple[int, list[str]]] = []
@@ -333,7 +333,7 @@ def _place(name: str, there: Sequence[str], *names: str) -> int:
             return there.index(column)
         if column in there:
             raise InputError(
-                f"column {column!r} is there more than once in {name}",
+                f"column {column!r} occurs more than once in {name}",
                 details=shorten(f"columns: {', '.join(there)}"),
             )
     raise InputError(
@@ -346,8 +346,8 @@ def _place(name: str, there: Sequence[str], *names: str) -> int:
 def _where_it_may_be(name: str, there: Sequence[str]) -> str:
     """Hint for a table with other columns, or without a header."""
     if any(cell.strip().lower() in _ANSWERS for cell in there):
-        return "its first line seems to be a row: put the columns' names above it, as in id,label"
-    return f"say which column it is: {name}_column={there[-1]!r}" if any(there) else ""
+        return "its first line seems to be a row: add a line with the column names, as in id,label"
+    return f"name the column: {name}_column={there[-1]!r}" if any(there) else ""
 
 
 # One answer per item, from a table made before the campaign.
@@ -405,8 +405,8 @@ def read_map(file: str | PathLike[str]) -> dict[str, object]:
             raise InputError(f"{content.name} is not JSON: {error}") from None
         if not isinstance(document, dict):
             raise InputError(
-                f"{content.name} does not say what words mean",
-                details="an object of words and answers is wanted",
+                f"{content.name} is not a list of words and answers",
+                details="expected a JSON object of words and answers",
             )
         return document
     meaning: dict[str, object] = {}
@@ -415,8 +415,8 @@ def read_map(file: str | PathLike[str]) -> dict[str, object]:
         word, answer = (*(cells[name] for name in names), None, None)[:2]
         if word is None or answer is None or not str(word).strip() or not str(answer).strip():
             raise InputError(
-                f"{where} of {content.name} does not say what a word means",
-                details="a column of words and one of answers are wanted: word,answer",
+                f"{where} of {content.name} has no word with an answer",
+                details="expected a column of words and a column of answers: word,answer",
             )
         if meaning.setdefault(str(word), answer) != answer:
             raise InputError(f"{content.name} has more than one meaning for {str(word)!r}")

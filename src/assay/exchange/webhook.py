@@ -52,7 +52,7 @@ class Webhook:
             self._server = ThreadingHTTPServer((host, port), Handler)
         except (OSError, OverflowError) as error:
             raise InputError(
-                f"nothing can listen at {host}:{port}: {error}",
+                f"Assay cannot listen on {host}:{port}: {error}",
                 hint="choose another address for the webhook (--webhook HOST:PORT)",
             ) from None
         self._server.daemon_threads = True

@@ -117,7 +117,7 @@ def kind_of(path: str | os.PathLike[str]) -> str:
     if kind is None:
         raise InputError(
             f"a report cannot be written to {str(name)!r}",
-            details=f"the name ends in one of: {', '.join(SUFFIXES)}",
+            details=f"the name of a report ends in one of: {', '.join(SUFFIXES)}",
             hint=f"for example {name.stem or 'report'}.html",
         )
     return kind

@@ -108,7 +108,7 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
         place = bisect_left(self.points, threshold, key=lambda point: point.threshold)
         if place == len(self.points):
             raise InputError(
-                f"no score is as high as {threshold:g}",
+                f"the threshold {threshold:g} is above every score",
                 details=f"scores of the curve: {self.points[0].threshold:g} to "
                 f"{self.points[-1].threshold:g}",
             )

@@ -114,7 +114,7 @@ def frame_of(
     except ImportError:
         raise MissingDependencyError(
             f"a DataFrame of {backend} needs {backend}, which is not installed",
-            hint=f"pip install {backend}, or backend='pyarrow', which Assay brings along",
+            hint=f"pip install {backend}, or use backend='pyarrow', which Assay installs",
         ) from None
     import narwhals as nw  # slow import, needed only for a DataFrame
     import pyarrow as pa
@@ -200,5 +200,5 @@ def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
     except OSError as error:
         raise InputError(
             f"{str(target)!r} cannot be written: {error.strerror}",
-            hint="choose a folder that is there, and that may be written to",
+            hint="choose an existing folder that you can write to",
         ) from None

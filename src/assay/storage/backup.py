@@ -48,7 +48,7 @@ def place_of(storage: str | None) -> Path:
     if not url.startswith(_PREFIX) or not url.removeprefix(_PREFIX):
         raise InputError(
             f"a backup cannot be restored to {url or 'memory'}",
-            details="a backup of SQLite is restored to a file, such as sqlite:///labels.db",
+            details="a backup of SQLite is restored into a file, such as sqlite:///labels.db",
             hint="a dump of PostgreSQL is restored by pg_restore",
         )
     return Path(url.removeprefix(_PREFIX))
@@ -76,7 +76,9 @@ def new_database(target: Path) -> Iterator[Path]:
 
 def _refuse_to_replace(target: Path) -> None:
     if target.exists() or target.with_name(target.name + _LOG).exists():
-        raise InputError(f"there is something at {target}, and it is not replaced", hint="move it")
+        raise InputError(
+            f"{target} already exists, and is not replaced", hint="move it, or choose another place"
+        )
 
 
 def _settle(copy: Path, target: Path) -> None:

@@ -112,8 +112,8 @@ class Campaigns(Connected):
             result = self._connection.execute(schema.campaign.insert(), row)
         except IntegrityError:
             raise StorageError(
-                f"there is a campaign named {name!r} already",
-                hint=f"choose another name, or go on with load_campaign({name!r})",
+                f"a campaign named {name!r} already exists",
+                hint=f"choose another name, or open that one with load_campaign({name!r})",
             ) from None
         key = result.inserted_primary_key
         return int(key[0]) if key else 0

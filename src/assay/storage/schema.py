@@ -228,8 +228,9 @@ def prepare(connection: sa.Connection, namespace: str | None, uid: str | None = 
         return
     if version.name not in tables:
         raise StorageError(
-            f"the database holds something else: {', '.join(sorted(tables)[:5])}",
-            hint="give a file of its own, such as sqlite:///labels.db",
+            "the database is not a storage of Assay; it has the tables "
+            f"{', '.join(sorted(tables)[:5])}",
+            hint="give Assay a file of its own, such as sqlite:///labels.db",
         )
     refuse_newer(connection)
     if (stored := _version_of(connection)) < SCHEMA_VERSION:
@@ -254,9 +255,9 @@ def refuse_newer(connection: sa.Connection) -> None:
     stored = _version_of(connection)
     if stored > SCHEMA_VERSION:
         raise StorageError(
-            f"the storage has schema version {stored}, this Assay knows {SCHEMA_VERSION}",
+            f"the storage has schema version {stored}; this Assay knows {SCHEMA_VERSION}",
             details="a newer Assay has upgraded it; nothing was written",
-            hint="end this program, and use the version of Assay that wrote it, or a newer one",
+            hint="end this program, and use the version of Assay that upgraded it, or a newer one",
         )
 
 
@@ -264,7 +265,7 @@ def _version_of(connection: sa.Connection) -> int:
     stored = connection.scalar(_NEWEST) or 0
     if not isinstance(stored, int):
         raise StorageError(
-            f"the storage has schema version {stored!r}, which is no number",
+            f"the storage has schema version {stored!r}, which is not a number",
             hint="the file is damaged: restore a backup (`assay restore`)",
         )
     return stored

@@ -155,10 +155,10 @@ def _read_only(url: sa.URL) -> sa.URL:
             query["immutable"] = "1"
         elif not os.access(file.parent, os.W_OK):
             raise StorageError(
-                f"the last labels of {file} are in {log.name}, which SQLite cannot read where it "
-                "cannot write",
-                hint=f"copy {file.name} and {log.name} to a folder that can be written, and open "
-                "it there",
+                f"the last labels of {file} are in {log.name}, which SQLite reads only in "
+                "a folder that it can write to",
+                hint=f"copy {file.name} and {log.name} to a folder that you can write to, "
+                "and open it there",
             )
     return url.set(database=f"file:{quote(str(file))}", query=query)
 
@@ -237,7 +237,7 @@ class Store:
         with self._transaction(writes=False) as connection:
             ready = is_current(connection, namespace)
         if not ready and self._backend.only_read:
-            raise self._refusal("it was written by another version of Assay")
+            raise self._refusal("another version of Assay wrote it")
         if not ready:
             with self._transaction(writes=True) as connection:
                 if namespace is not None:
@@ -318,7 +318,7 @@ class Store:
         return StorageError(
             f"the storage {self.name} can only be read: {why}",
             details=self._backend.only_read,
-            hint="copy it to a folder that can be written, or ask for the right to write there",
+            hint="copy it to a folder that you can write to, or ask for write access",
         )
 
     @contextmanager
@@ -388,8 +388,8 @@ def _storage_error(name: str, error: Exception) -> StorageError:
     """Error for a database's message, with a hint."""
     cause = str(getattr(error, "orig", None) or error).strip()
     problem, safe = (
-        f"the storage {name} did not do its work",
-        "labels that were told before are safe",
+        f"the storage {name} failed",
+        "labels that were saved before are safe",
     )
     if "database is locked" in cause or "lock timeout" in cause:
         what = f"another program has held its lock for {BUSY_SECONDS:.0f} seconds ({cause})"
@@ -403,9 +403,9 @@ def _storage_error(name: str, error: Exception) -> StorageError:
         )
     if any(sign in cause for sign in _DAMAGED):
         return StorageError(
-            f"{problem}: it is damaged, or no storage of Assay ({cause})", hint=_RESTORE
+            f"{problem}: it is damaged, or not a storage of Assay ({cause})", hint=_RESTORE
         )
-    return StorageError(f"{problem}: {cause}", hint=f"{safe}; mend the storage and try again")
+    return StorageError(f"{problem}: {cause}", hint=f"{safe}; repair the storage and try again")
 
 
 def open_storage(url: str | None) -> Store:

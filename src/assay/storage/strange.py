@@ -43,7 +43,7 @@ def stored_rows(content: bytes, name: str) -> dict[str, list[dict[str, Any]]]:
     finally:
         connection.close()
     if rows[schema.version.name] != [{"version": schema.SCHEMA_VERSION}]:
-        raise InputError(f"{name} is of another schema than {schema.SCHEMA_VERSION}")
+        raise InputError(f"{name} does not have schema version {schema.SCHEMA_VERSION}")
     return rows
 
 
@@ -54,7 +54,9 @@ def _refuse_other_schema(connection: sqlite3.Connection, name: str) -> None:
         raise InputError(f"{name} {verb} {kind} {each[:80]!r}, unlike a storage of Assay")
     for key, words in stored.items():
         if words != _own_schema()[key]:
-            raise InputError(f"{name} has another {key[0]} {key[1]!r} than a storage of Assay")
+            raise InputError(
+                f"the {key[0]} {key[1]!r} of {name} differs from that of a storage of Assay"
+            )
 
 
 @cache
@@ -90,6 +92,6 @@ def _value(column: sa.Column[Any], value: object, where: str) -> object:
         return bool(value)
     if type(value) is not kind:
         raise InputError(
-            f"{where}: {column.key} is {str(value)[:40]!r}, which is no {kind.__name__}"
+            f"{where}: {column.key} is {str(value)[:40]!r}, not of type {kind.__name__}"
         )
     return value

@@ -23,7 +23,9 @@ SAFE_METHODS = frozenset({"GET", "HEAD"})
 def refuse_other_sites(request: Request) -> None:
     """Raise if a request that may change something was not sent by our own page."""
     if request.method not in SAFE_METHODS and not _is_ours(request):
-        raise HTTPException(403, "this was sent by a page of another site, and changed nothing")
+        raise HTTPException(
+            403, "this request came from a page of another site, and changed nothing"
+        )
 
 
 def _is_ours(request: Request) -> bool:
@@ -111,7 +113,7 @@ async def _person_asking(request: Request) -> Person:
     person = await find_person(request, token) if token else None
     if person is None:
         raise HTTPException(
-            401, "log in with a token that is valid", headers={"WWW-Authenticate": "Bearer"}
+            401, "log in with a valid token", headers={"WWW-Authenticate": "Bearer"}
         )
     if not by_header:
         refuse_other_sites(request)

@@ -36,12 +36,12 @@ async def read_document(request: Request) -> Mapping[str, Any]:
     try:
         document = read_json((await request.body()).decode(), parse_constant=_no_number)
     except (ValueError, RecursionError) as error:
-        refuse(f"the request is not JSON that can be read: {str(error)[:200]}")
+        refuse(f"the request is not valid JSON: {str(error)[:200]}")
     if not isinstance(document, dict):
-        refuse(f"a JSON object is expected, got {type(document).__name__}")
+        refuse(f"expected a JSON object, got {type(document).__name__}")
     for text in texts_in(document):
         if not is_storable(text):
-            refuse("a text holds a NUL or half a surrogate pair, which no storage keeps")
+            refuse("a text contains a NUL or half a surrogate pair, which cannot be stored")
     return document
 
 
@@ -86,9 +86,9 @@ def item_in(document: Mapping[str, Any], settings: Settings) -> Id:
     try:
         item = settings.item_id(text)
     except ValueError:
-        refuse("'item' must be the id of an item, as it was sent")
+        refuse("'item' must be the id of an item, as Assay sent it")
     if str(item) != text:  # "07" and "7" are different items, even if ids are integers
-        refuse("'item' must be the id of an item, as it was sent")
+        refuse("'item' must be the id of an item, as Assay sent it")
     return item
 
 

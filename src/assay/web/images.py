@@ -108,7 +108,7 @@ async def show_image(request: Request) -> Response:
     options: Options = request.app.state.options
     text, proof = (request.query_params.get(name, "") for name in ("file", "proof"))
     if not text or not proof:
-        refuse("the address of an image has a file and a proof")
+        refuse("the address of an image needs a file and a proof")
     if options.image_folder is None or not compare_digest(
         proof.encode("utf-8", "surrogatepass"), _proof(text).encode()
     ):

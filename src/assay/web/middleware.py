@@ -161,7 +161,7 @@ class BodyLimit:
             await self._app(scope, receive, send)
             return
         at_most, seen = limit_of(scope["path"]), 0
-        problem = f"the request holds more than the {at_most:,} bytes that are allowed here"
+        problem = f"the request has more than the {at_most:,} bytes allowed here"
 
         async def counted() -> Message:
             nonlocal seen
@@ -177,12 +177,12 @@ class BodyLimit:
             await _refuse(scope, receive, send, 431, reason)
         elif "content-length" in headers and "transfer-encoding" in headers:
             # A proxy may have used the other header, and taken another's request for the rest.
-            reason = "the request gives its length in two ways: by Content-Length and in chunks"
+            reason = "the request gives its length twice: by Content-Length and in chunks"
             await _refuse(scope, receive, send, 400, reason)
         elif _is_over(headers.get("content-length", "0"), at_most):
             await respond(Request(scope), 413, problem)(scope, receive, send)
         elif not scope["query_string"].isascii():
-            refusal = respond(Request(scope), 400, "an address is written in ASCII, and %-escapes")
+            refusal = respond(Request(scope), 400, "an address must be ASCII, with %-escapes")
             await refusal(scope, receive, send)
         else:
             await self._app(scope, counted, send)

@@ -58,7 +58,7 @@ def _filters(request: Request, campaign: Campaign) -> Filters:
         if text:
             column = next((each for each in columns if text.startswith(f"{each}=")), None)
             if column is None:
-                refuse("'slice' must be COLUMN=VALUE, of a column that the campaign keeps")
+                refuse("'slice' must be COLUMN=VALUE, with a column that the campaign stores")
             slices[column] = text.removeprefix(f"{column}=")
     return Filters(kind, classifier, slices)
 

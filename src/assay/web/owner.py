@@ -231,7 +231,7 @@ class _Form:
         try:
             self._values = parse_qs(body.decode(), max_num_fields=20, errors="strict")
         except ValueError:
-            refuse("the request is not a form that can be read")
+            refuse("the request is not a valid form")
 
     def text(self, name: str, default: str) -> str:
         return _name(self._values.get(name, [default])[-1])
@@ -247,7 +247,7 @@ class _Form:
 
 def _name(text: str) -> str:
     if len(text) > _LONGEST_NAME or not is_storable(text):
-        refuse(f"a text of at most {_LONGEST_NAME} characters is expected")
+        refuse(f"expected a text of at most {_LONGEST_NAME} characters")
     return text.strip()
 
 

@@ -215,7 +215,7 @@ def _refuse_mistaken(document: Mapping[str, Any], counter: Counter, person: Pers
     ):
         if document.get(name, value) != value:
             raise HTTPException(
-                409, f"this page was opened for another {what}; nothing was recorded: reload it"
+                409, f"this page belongs to another {what}, and nothing was recorded; reload it"
             )
 
 

@@ -136,8 +136,8 @@ def allowed_hosts(host: str, also: Sequence[str]) -> frozenset[str]:
     address = _address(host)
     if address is not None and address.is_unspecified and not also:
         raise InputError(
-            f"{host} is every address of this machine, and browsers call it by none of them",
-            hint="name what people will type with --allow-host, such as --allow-host labels.local",
+            f"{host} stands for every address of this machine, and a browser needs a name",
+            hint="give the name that people will type, such as --allow-host labels.local",
         )
     own = LOOPBACK_HOSTS if is_loopback(host) else frozenset({host.lower()})
     return own | {_name(each) for each in also}
@@ -150,7 +150,7 @@ def listen(host: str, port: int, limits: Limits | None = None) -> Listener:
         listening = socket.create_server((host, port), family=family)
     except socket.gaierror:
         raise InputError(
-            f"there is no address called {host!r}", hint="leave out --host to serve this machine"
+            f"the address {host!r} does not exist", hint="leave out --host to serve this machine"
         ) from None
     except OSError as error:
         what, hint = _TROUBLE.get(error.errno or 0, (f"cannot be used: {error.strerror}", ""))
@@ -237,8 +237,8 @@ def _name(given: str) -> str:
     name = host_name(given.strip())
     if _address(name) is None and not _NAME.fullmatch(name):
         raise InputError(
-            f"{given!r} is not a name by which a browser can call a server",
-            hint="give what stands between http:// and the next / or :, as in labels.example.org",
+            f"{given!r} is not the name of a server",
+            hint="give the part between http:// and the next / or :, such as labels.example.org",
         )
     return name
 

@@ -57,7 +57,7 @@ def make_token(store: Store, campaign: str, role: str, who: str, *, option: str 
     if not who.strip() or len(who) > _LONGEST_NAME or not _is_visible(who):
         raise InputError(
             f"{who!r} is not a name",
-            details=f"names have 1 to {_LONGEST_NAME} signs, all of which can be seen",
+            details=f"a name has 1 to {_LONGEST_NAME} visible characters",
         )
     who, token = reviewer_of(who), new_token()
     with store.write() as session:
@@ -74,12 +74,12 @@ def _refuse_mistakable(who: str, role: str, roles: Mapping[str, str], option: st
     """
     if _sound(who) == FROM_BEFORE:
         raise InputError(
-            f"the name {who!r} is taken: labels from before a campaign carry it",
+            f"the name {who!r} is reserved for labels from before a campaign",
             hint="choose another name",
         )
     if _sound(who) in _RESERVED:
         raise InputError(
-            f"the name {who!r} is reserved: in a log it would not say who it was",
+            f"the name {who!r} is reserved: in a log it would not identify a person",
             details=f"reserved: {', '.join(sorted(_RESERVED))}",
             hint=f"give the person's own name, such as {option}ann",
         )
@@ -91,8 +91,9 @@ def _refuse_mistakable(who: str, role: str, roles: Mapping[str, str], option: st
     alike = next((each for each in roles if _sound(each) == _sound(who)), None)
     if alike is not None and roles[alike] != role:
         raise InputError(
-            f"{alike!r} has a token as {roles[alike]}, and {who!r} would be taken for the same",
-            details="a name is one person's, in one role",
+            f"{alike!r} has a token as {roles[alike]}, and {who!r} could be mistaken for "
+            "the same person",
+            details="a name belongs to one person, in one role",
             hint="choose another name, or revoke that token first (assay token revoke)",
         )
     if alike is not None and who not in roles:
