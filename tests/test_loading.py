@@ -25,7 +25,7 @@ from typer.testing import CliRunner
 
 import assay
 from assay.cli import app
-from assay.cli.commands import COMMANDS, Commands, answering
+from assay.cli.commands import COMMANDS, Commands, showing_work
 from assay.cli.output import console, working
 
 FACES = (
@@ -252,7 +252,7 @@ def test_every_command_says_that_it_works_until_it_says_something(
 def test_a_command_that_fails_leaves_no_word_of_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Screen()
     monkeypatch.setattr(sys, "stderr", screen)
-    with pytest.raises(ZeroDivisionError), answering():
+    with pytest.raises(ZeroDivisionError), showing_work():
         _ = 1 / 0
     assert screen.getvalue() == f"working …{ERASED}"
 

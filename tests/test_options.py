@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 import assay
 from assay.cli import app
 from assay.cli.output import in_options
-from assay.cli.taking import Typed, but, only, takes
+from assay.cli.taking import Typed, all_except, only, takes
 from assay.core.goal import Asked
 from assay.errors import AssayError
 from assay.labelling import Reviewing
@@ -144,7 +144,7 @@ def test_what_was_typed(words: list[str], typed: dict[str, Any]) -> None:
 
 def test_some_of_a_group() -> None:
     assert [option.flag for option in only(Shelf, "dusty", "books")] == ["--dusty", "--book"]
-    assert [option.keyword for option in but(Shelf, "books")] == ["width", "dusty"]
+    assert [option.keyword for option in all_except(Shelf, "books")] == ["width", "dusty"]
     with pytest.raises(KeyError):
         only(Shelf, "books", "shoes")
 

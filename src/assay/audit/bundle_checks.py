@@ -93,27 +93,27 @@ def check_seal(sealed: Sealed) -> Checked:
     """Compare every file with its digest."""
     stated = sealed.manifest.get("sha256")
     digests = stated if isinstance(stated, dict) else {}
-    there = {
+    actual = {
         name: sha256(content).hexdigest()
         for name, content in sealed.members.items()
         if name != MANIFEST
     }
     findings = [f"{name} occurs more than once" for name in sealed.twice]
-    for name in dict.fromkeys((*digests, *there)):
-        if name not in there:
+    for name in dict.fromkeys((*digests, *actual)):
+        if name not in actual:
             findings.append(f"{name} is missing")
         elif name not in digests:
             findings.append(f"{name} is not in {MANIFEST}")
-        elif digests[name] != there[name]:
+        elif digests[name] != actual[name]:
             findings.append(f"{name} has another SHA-256 than {MANIFEST} says")
-    return checked("files are as they were sealed", len(there), findings, _on_versions(sealed))
+    return checked("files are as they were sealed", len(actual), findings, _version_notes(sealed))
 
 
-def _on_versions(sealed: Sealed) -> Iterator[str]:
-    made, here = sealed.manifest.get("versions"), versions()
-    if made != here:
+def _version_notes(sealed: Sealed) -> Iterator[str]:
+    made, current = sealed.manifest.get("versions"), versions()
+    if made != current:
         yield (
-            f"it was made with {_listed(made)}, and is checked with {_listed(here)}: where only "
+            f"it was made with {_listed(made)}, and is checked with {_listed(current)}: where only "
             "the last digits of a figure or words differ, that may be why"
         )
 
@@ -123,10 +123,10 @@ def _listed(packages: object) -> str:
     return ", ".join(f"{name} {version}" for name, version in each)
 
 
-_OF_WHAT_IS_STORED = (
+_CHECKS_OF_ROWS = (
     *(check_strata, check_cards, check_order, check_rounds, check_events, check_chain),
 )
-_OF_WHAT_IS_SAID = (check_answers, check_values, check_estimates)
+_CHECKS_OF_ESTIMATES = (check_answers, check_values, check_estimates)
 # Errors that forged files may cause, beside our own.
 _MADE_UP = (
     *(AssayError, ValueError, TypeError, LookupError, ArithmeticError, AttributeError),
@@ -188,13 +188,13 @@ def _checks(sealed: Sealed, commitment: str | None) -> Iterator[Checked]:
     store, books = contained(sealed.members)
     settings, campaigns = books.settings, campaigns_in(sealed.members)
     yield check_commitment(settings, commitment, campaigns)
-    of_stored = [_check_drawn(books), *(check(books) for check in _OF_WHAT_IS_STORED)]
-    yield from of_stored
-    if any(each.findings for each in of_stored):  # it may well be impossible to load
+    row_checks = [_check_drawn(books), *(check(books) for check in _CHECKS_OF_ROWS)]
+    yield from row_checks
+    if any(each.findings for each in row_checks):  # it may well be impossible to load
         return
     labelling = Labelling(store, KEY, settings, None)
     labelling.catch_up()
-    yield from (check(books, labelling) for check in _OF_WHAT_IS_SAID)
+    yield from (check(books, labelling) for check in _CHECKS_OF_ESTIMATES)
     with labelling.read() as session:
         snapshot = take(session, KEY, settings, names=True, shown=True, comments=True)
     snapshot = replace(

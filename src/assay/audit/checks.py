@@ -76,10 +76,10 @@ def _weight_findings(strata: Strata, stratum: int, deck: Sequence[Row]) -> Itera
     if missing:
         yield f"item {missing[0]!r} of stratum {stratum} has no weight"
         return
-    there, whole = sum(card["weight"] for card in deck), int(strata.weights[stratum])
-    left = int(strata.sizes[stratum]) - len(deck)
-    if there + left > whole or (left == 0 and there != whole):
-        yield f"the items of stratum {stratum} weigh {there:,}, and {whole:,} in the settings"
+    drawn, total = sum(card["weight"] for card in deck), int(strata.weights[stratum])
+    undrawn = int(strata.sizes[stratum]) - len(deck)
+    if drawn + undrawn > total or (undrawn == 0 and drawn != total):
+        yield f"the items of stratum {stratum} weigh {drawn:,}, and {total:,} in the settings"
 
 
 def _problem(books: Books, card: Row, may_lie: set[tuple[int, int]]) -> str:
@@ -175,9 +175,9 @@ def _round_findings(books: Books) -> Iterator[str]:
             continue
         dealt = [sum(pair) for pair in zip(dealt, counts, strict=True)]
     for stratum, cards in enumerate(dealt):
-        there = len(books.drawn.get(stratum, ()))
-        if cards > there:
-            yield f"{cards} cards of stratum {stratum} were dealt, and {there} exist"
+        existing = len(books.drawn.get(stratum, ()))
+        if cards > existing:
+            yield f"{cards} cards of stratum {stratum} were dealt, and {existing} exist"
 
 
 def check_commitment(
@@ -188,10 +188,10 @@ def check_commitment(
     findings = []
     if published is not None and published.strip().lower() != own:
         findings = [f"the commitment of the campaign is {own}, not {published.strip()[:80]}"]
-    return checked(name, int(published is not None), findings, _on_campaigns(campaigns))
+    return checked(name, int(published is not None), findings, _campaign_notes(campaigns))
 
 
-def _on_campaigns(campaigns: Mapping[str, Any] | None) -> Iterator[str]:
+def _campaign_notes(campaigns: Mapping[str, Any] | None) -> Iterator[str]:
     if campaigns is None:
         return
     every = campaigns["over_the_same_predictions"]

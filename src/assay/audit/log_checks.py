@@ -52,7 +52,7 @@ def check_asked(books: Books) -> Checked:
     without a lease do not count here: late ones, and those from a file or a program, as a ruling,
     or from before a rebase.
     """
-    findings = list(_beyond(books))
+    findings = list(_excess_answers(books))
     notes = []
     if findings and _set_back(books):  # a lease that was over may then have come to life again
         notes = [f"{each}, which a clock that was set back explains" for each in findings]
@@ -60,7 +60,7 @@ def check_asked(books: Books) -> Checked:
     return checked("no item was given to more than it is for", len(books.events), findings, notes)
 
 
-def _beyond(books: Books) -> Iterator[str]:
+def _excess_answers(books: Books) -> Iterator[str]:
     first_own = len(books.before or ())
     in_time: dict[str, dict[str, bool]] = {}  # by item and reviewer, of those whose answers stand
     for place, row in enumerate(books.events):

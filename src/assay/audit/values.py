@@ -45,9 +45,9 @@ class Counts:
         the item's most probable classes.
         """
         for target in settings.goal.targets:
-            if (k := _top_of(target)) is not None:
-                whose = settings.strata.classifiers.index(target.classifier or "")
-                first = [settings.strata.classes[number] for number in ranked[whose][:k]]
+            if (k := _k_of(target)) is not None:
+                classifier = settings.strata.classifiers.index(target.classifier or "")
+                first = [settings.strata.classes[number] for number in ranked[classifier][:k]]
                 self.tops[target.name, *place] += answer in first
 
     def weigh(self, stratum: int, predicted: int, answer: str, weight: int) -> None:
@@ -120,7 +120,7 @@ def values_of(settings: Settings, counts: Counts) -> Mapping[str, Sequence[float
     return {
         target.name: _of_target(settings.design, settings.strata, counts, target)
         for target in settings.goal.targets
-        if target.label != "" or _top_of(target) or _is_accuracy(target)
+        if target.label != "" or _k_of(target) or _is_accuracy(target)
     }
 
 
@@ -128,7 +128,7 @@ def _is_accuracy(target: Target) -> bool:
     return target.metric == "accuracy" and target.minus is None
 
 
-def _top_of(target: Target) -> int | None:
+def _k_of(target: Target) -> int | None:
     """Return k of a single classifier's top-k accuracy; None for all else."""
     match = re.fullmatch(r"top_(\d+)_accuracy", target.metric)
     return None if match is None or target.minus is not None else int(match[1])
@@ -148,8 +148,8 @@ def _of_target(design: Design, strata: Strata, counts: Counts, target: Target) -
     counted = [any(form.a[h] or form.b[h] for form in forms) for h in range(len(parts))]
     forms = [replace(form, a=_only(form.a, counted), b=_only(form.b, counted)) for form in forms]
     parts = _only(parts, counted)
-    there = [_there(design, part, weighted=strata.weighted) for part in parts]
-    values = _quoted(design, forms, there, within=target.within)
+    observed = [_observed(design, part, weighted=strata.weighted) for part in parts]
+    values = _quoted(design, forms, observed, within=target.within)
     if design.replacement:
         return values
     ends = [part.possible(weighted=strata.weighted) for part in parts]
@@ -174,7 +174,7 @@ def _parts(strata: Strata, counts: Counts, names: Sequence[str], target: Target)
         if code == EITHER:
             part.take(counts, (stratum, 0), outcome="no")
             part.take(counts, (stratum, 1), outcome="yes")
-        elif _top_of(target):
+        elif _k_of(target):
             part.take_top(counts, (stratum, code), target.name)
         else:
             outcome = "yes" if target.label is None else target.label
@@ -183,7 +183,7 @@ def _parts(strata: Strata, counts: Counts, names: Sequence[str], target: Target)
     return list(parts.values())
 
 
-def _there(design: Design, part: _Part, *, weighted: bool) -> Stratum:
+def _observed(design: Design, part: _Part, *, weighted: bool) -> Stratum:
     if weighted and not design.replacement and part.answered == part.items:
         outcomes, others, whole = part.census()
         return _stratum(design, part.size, outcomes, others, whole)

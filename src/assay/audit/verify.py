@@ -95,7 +95,7 @@ def _json(document: dict[str, Any]) -> bytes:
     return json.dumps(document).encode()
 
 
-_OF_WHAT_IS_STORED = (
+_CHECKS_OF_ROWS = (
     check_strata,
     check_cards,
     check_shown,
@@ -108,7 +108,7 @@ _OF_WHAT_IS_STORED = (
     check_copies,
     check_claims,
 )
-_OF_WHAT_IS_SAID = (check_answers, check_values, check_estimates)
+_CHECKS_OF_ESTIMATES = (check_answers, check_values, check_estimates)
 
 
 def verify_campaign(
@@ -161,13 +161,13 @@ def _checks(session: Session, name: str, report: str | PathLike[str] | None) -> 
     key, settings = find_campaign(session, name)
     books = read_books(session, key, settings)
     more = (check_epochs,) if settings.epochs else ()
-    of_stored = [check(books) for check in (*_OF_WHAT_IS_STORED, *more)]
-    yield from of_stored
-    if any(each.findings for each in of_stored):  # it may well be impossible to load
+    row_checks = [check(books) for check in (*_CHECKS_OF_ROWS, *more)]
+    yield from row_checks
+    if any(each.findings for each in row_checks):  # it may well be impossible to load
         return
     labelling = Labelling(_Moment(session), key, settings, None)
     labelling.catch_up()
-    yield from (check(books, labelling) for check in _OF_WHAT_IS_SAID)
+    yield from (check(books, labelling) for check in _CHECKS_OF_ESTIMATES)
     if report is not None:
         yield check_report(session, key, settings, report)
 

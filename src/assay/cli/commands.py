@@ -138,9 +138,9 @@ class Commands(UserDict[str, Any]):
 
 def _load(name: str) -> Any:
     module, _, attribute = COMMANDS[name].place.partition(":")
-    with answering():  # the import takes a moment
+    with showing_work():  # the import takes a moment
         command = getattr(import_module(f"assay.cli.{module}"), attribute)
-    _keep_what_is_loaded()
+    _keep_loaded_modules()
     if isinstance(command, typer.Typer):
         return _quick(get_command(command))
     alone = typer.Typer(add_completion=False, rich_markup_mode="rich")
@@ -152,21 +152,21 @@ def _load(name: str) -> Any:
 def loading_without_garbage() -> Iterator[None]:
     """Suspend garbage collection until the command is loaded."""
     gc.disable()
-    atexit.register(_let_go)
+    atexit.register(_release_all)
     try:
         yield
     finally:
         gc.enable()
 
 
-def _keep_what_is_loaded() -> None:
+def _keep_loaded_modules() -> None:
     """Resume garbage collection, but leave out loaded modules: they take long to scan."""
     if not gc.isenabled():
         gc.freeze()
         gc.enable()
 
 
-def _let_go() -> None:
+def _release_all() -> None:
     """Release everything at exit if DuckDB is loaded: it reports leftovers on stderr."""
     if "duckdb" in sys.modules:
         gc.unfreeze()
@@ -181,8 +181,8 @@ _UNREAD = object()
 
 def _quick(command: Any) -> Any:
     """Command that shows at once that it works, and loads no unneeded argument checks."""
-    for within in getattr(command, "commands", {}).values():
-        _quick(within)
+    for subcommand in getattr(command, "commands", {}).values():
+        _quick(subcommand)
     if command.callback is not None:
         command.callback = partial(_answered, command.callback)
     vars(command)["get_params"] = partial(_quick_parameters, command.get_params)
@@ -191,17 +191,19 @@ def _quick(command: Any) -> Any:
 
 def _answered(callback: Callable[..., Any], *args: Any, **options: Any) -> Any:
     """Run a command, showing that it works until its first output."""
-    with answering():
+    with showing_work():
         return callback(*args, **options)
 
 
-def _quick_parameters(listed: Callable[[Any], list[Any]], context: Any) -> list[Any]:
+def _quick_parameters(parameters_of: Callable[[Any], list[Any]], context: Any) -> list[Any]:
     """Parameters of a command, each of which reads plain values by itself."""
-    parameters = listed(context)
-    for each in parameters:
-        if "process_value" not in vars(each):
-            vars(each)["process_value"] = partial(_processed, each, each.process_value)
-            vars(each)["display_type_rich"] = partial(_value_name, each)
+    parameters = parameters_of(context)
+    for parameter in parameters:
+        if "process_value" not in vars(parameter):
+            vars(parameter)["process_value"] = partial(
+                _processed, parameter, parameter.process_value
+            )
+            vars(parameter)["display_type_rich"] = partial(_value_name, parameter)
     return parameters
 
 
@@ -281,43 +283,43 @@ class _Line:
     def __init__(self) -> None:
         self._is_wanted = self._is_shown = False
 
-    def want(self, is_wanted: bool) -> None:
+    def request(self, is_wanted: bool) -> None:
         """Show the line from now on, or no more."""
         self._is_wanted = is_wanted
-        self.show(there=is_wanted)
+        self.show(visible=is_wanted)
 
-    def show(self, *, there: bool) -> None:
+    def show(self, *, visible: bool) -> None:
         """Write the text if it is wanted, or erase it."""
-        there = there and self._is_wanted and sys.stderr.isatty()
-        if there != self._is_shown:
-            sys.stderr.write(_TEXT if there else f"\r{' ' * len(_TEXT)}\r")
+        visible = visible and self._is_wanted and sys.stderr.isatty()
+        if visible != self._is_shown:
+            sys.stderr.write(_TEXT if visible else f"\r{' ' * len(_TEXT)}\r")
             sys.stderr.flush()
-            self._is_shown = there
+            self._is_shown = visible
 
 
 _line = _Line()
 
 
 @contextmanager
-def answering() -> Iterator[None]:
+def showing_work() -> Iterator[None]:
     """Show that a command works until its first output."""
-    _line.want(True)
+    _line.request(True)
     try:
         yield
     finally:
-        _line.want(False)
+        _line.request(False)
 
 
-def speaking() -> None:
+def hide_working_line() -> None:
     """Erase the line: the command has output."""
-    _line.want(False)
+    _line.request(False)
 
 
 @contextmanager
-def saying_more() -> Iterator[None]:
+def without_working_line() -> Iterator[None]:
     """Erase the line while the command describes its work."""
-    _line.show(there=False)
+    _line.show(visible=False)
     try:
         yield
     finally:
-        _line.show(there=True)
+        _line.show(visible=True)

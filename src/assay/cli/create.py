@@ -124,9 +124,9 @@ def _refuse_half_overlap(reviewers: int, overlap: float) -> None:
     """Raise if one of two options that go together is missing, in the words to type."""
     given = {"--reviewers-per-item": reviewers > 1, "--overlap": overlap > 0}
     if sum(given.values()) == 1:
-        there, missing = sorted(given, key=given.__getitem__, reverse=True)
+        present, missing = sorted(given, key=given.__getitem__, reverse=True)
         raise DesignError(
-            f"{there} needs {missing}: give the number of reviewers and the share of items "
+            f"{present} needs {missing}: give the number of reviewers and the share of items "
             "that they all label",
             hint="for two reviewers on a tenth of the items: --reviewers-per-item 2 --overlap 0.1",
         )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from assay.cli.exchange import format_of_name, refuse_what_is_there, write_new
+from assay.cli.exchange import format_of_name, refuse_existing, write_new
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import (
     AsJson,
@@ -60,7 +60,7 @@ def curve(
     """
     with telling_errors(as_json=as_json):
         format = None if output is None else format_of_name(output, FORMATS)
-        refuse_what_is_there(output)
+        refuse_existing(output)
         if format == "png":
             new_figure()  # raises before all the work if matplotlib is missing
         campaign = open_campaign(name, storage)
@@ -130,7 +130,7 @@ def _picture(curve: ThresholdCurve) -> bytes:
 # ``assay simulate --curve``
 
 
-def refuse_beside_curve(**given: object) -> None:
+def refuse_with_curve(**given: object) -> None:
     """Raise if an option is given that does not apply to a curve."""
     for option, value in given.items():
         if value:

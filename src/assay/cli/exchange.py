@@ -145,7 +145,7 @@ def import_(
             "encoding": encoding,
             "revise": revise,
         }
-        _refuse_beside(file, judge, of_labels if judge else of_judge)
+        _refuse_mixed(file, judge, of_labels if judge else of_judge)
         if file is None:
             given = {name: value for name, value in of_judge.items() if value is not None}
             if id_column is not None:
@@ -180,7 +180,7 @@ def import_(
         say_next(screen, follow_up("status", name, storage))
 
 
-def _refuse_beside(
+def _refuse_mixed(
     file: Path | None, judge: list[Path] | None, others: Mapping[str, object]
 ) -> None:
     """Raise unless either labels or verdicts are given, with options of their own."""
@@ -279,7 +279,7 @@ def export(
             suffix = config_suffix(campaign, format)
             config = Path(f"{output}{suffix}") if suffix else None
         for file in (output, config):
-            refuse_what_is_there(file)
+            refuse_existing(file)
         if what == "labels":
             written = write_labels(campaign, format=format)
         elif what == "judge":
@@ -309,14 +309,14 @@ def pairs_of(option: str, pairs: list[str], example: str) -> dict[str, str]:
         if option == "map" and "=" not in pair and Path(pair).suffix:
             names |= {word: str(answer) for word, answer in read_map(pair).items()}
             continue
-        there, _, here = pair.partition("=")
-        if not there.strip() or not here.strip():
+        word, _, replacement = pair.partition("=")
+        if not word.strip() or not replacement.strip():
             form = "TOOL=NAME" if option == "rename" else "WORD=ANSWER"
             raise InputError(
                 f"--{option} {pair!r} is not {form}", hint=f"such as --{option} {example}"
             )
-        if names.setdefault(there, here) != here:
-            raise InputError(f"--{option} has more than one name for {there!r}")
+        if names.setdefault(word, replacement) != replacement:
+            raise InputError(f"--{option} has more than one name for {word!r}")
     return names
 
 
@@ -376,7 +376,7 @@ def _seconds(text: str) -> float:
     return float(int(match[1]) * _UNITS[match[2]])
 
 
-def refuse_what_is_there(file: Path | None) -> None:
+def refuse_existing(file: Path | None) -> None:
     """Raise if a file exists: it may hold somebody's labels."""
     if file is not None and file.exists():
         raise InputError(
@@ -402,6 +402,6 @@ def write_new(file: Path, content: bytes) -> None:
         with file.open("xb") as stream:
             stream.write(content)
     except FileExistsError:
-        refuse_what_is_there(file)
+        refuse_existing(file)
     except OSError as error:
         raise InputError(f"{file} cannot be written: {error.strerror}") from None

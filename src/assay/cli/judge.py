@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from assay.cli.exchange import format_of_name, pairs_of, refuse_what_is_there, write_new
+from assay.cli.exchange import format_of_name, pairs_of, refuse_existing, write_new
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import view_of
@@ -96,7 +96,7 @@ def judgements(
     """
     with telling_errors(as_json=as_json):
         ending = format_of_name(output, JUDGEMENT_FORMATS)
-        refuse_what_is_there(output)
+        refuse_existing(output)
         with working("reading judgements"):
             table = read_judgements(
                 *logs,

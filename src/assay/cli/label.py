@@ -147,9 +147,9 @@ class Labelling:
         self._queue.appendleft(self._before.pop())
 
     def _tell(self, item: Item, answer: Answer) -> bool:
-        comments, again = {item.id: self.written(item)}, item.id in self._answers
+        comments, is_revision = {item.id: self.written(item)}, item.id in self._answers
         try:
-            self._campaign.tell({item.id: answer}, comments=comments, revise=again)
+            self._campaign.tell({item.id: answer}, comments=comments, revise=is_revision)
         except LabelConflictError:
             return False
         return True
@@ -215,7 +215,7 @@ def label(
                 hint=f"{follow_up('label', name, storage)} --reviewer WHO",
             )
         labelling = Labelling(campaign, reviewer)
-        _converse(campaign, labelling, screen)
+        _run_session(campaign, labelling, screen)
         estimates = campaign.estimates()
         stopped = next(iter(estimates.values())).stopped
         if as_json:
@@ -239,7 +239,7 @@ def _rebased(name: str, storage: str | None, screen: Console) -> Campaign:
     return campaign
 
 
-def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None:
+def _run_session(campaign: Campaign, labelling: Labelling, screen: Console) -> None:
     # Ctrl-C ends the session like q: every answer is either saved or not given.
     keyboard = Keyboard(campaign.settings.classes)
     command: Entry = None
@@ -256,16 +256,16 @@ def _converse(campaign: Campaign, labelling: Labelling, screen: Console) -> None
             command = next(commands.entries, Command.QUIT)
             if command is Command.QUIT or (item is None and command is not Command.UNDO):
                 return
-            screen.print(_obey(labelling, keyboard, command))
+            screen.print(_execute(labelling, keyboard, command))
 
 
-def _obey(labelling: Labelling, keyboard: Keyboard, command: Entry) -> Text:
+def _execute(labelling: Labelling, keyboard: Keyboard, command: Entry) -> Text:
     """Execute a reviewer's command, and return the reply."""
     colour = "yellow"
     if isinstance(command, Typed):
         choice = keyboard.find(command.text)
         if not isinstance(choice, Answer):
-            return Text(_which(command.text, choice), colour)
+            return Text(_clarification(command.text, choice), colour)
         command = Chosen(choice) if keyboard.chooses(choice) else choice
     if isinstance(command, Chosen):
         if command.name or not labelling.chosen:
@@ -297,7 +297,7 @@ def _obey(labelling: Labelling, keyboard: Keyboard, command: Entry) -> Text:
 _LISTED = 12  # classes
 
 
-def _which(text: str, names: Sequence[str]) -> str:
+def _clarification(text: str, names: Sequence[str]) -> str:
     """Reply to typed text that is not one class."""
     if not names:
         return f"no class is called {printable(text)}, or like it"

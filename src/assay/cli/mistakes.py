@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from assay.campaign import MISTAKE_FORMATS, write_mistakes
-from assay.cli.exchange import format_of_name, refuse_what_is_there, write_new
+from assay.cli.exchange import format_of_name, refuse_existing, write_new
 from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import view_of
@@ -66,7 +66,7 @@ def errors(
     """
     with telling_errors(as_json=as_json):
         format = None if output is None else format_of_name(output, MISTAKE_FORMATS)
-        refuse_what_is_there(output)
+        refuse_existing(output)
         where = dict(map(_slice, by or []))
         campaign = open_campaign(name, storage)
         with working("looking for errors"):

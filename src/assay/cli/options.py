@@ -160,10 +160,10 @@ def parse_classifiers(
         refuse_bad_names([text.partition("=")[0] for text in given])
     classifiers = {text.partition("=")[0]: _options(text, positive) for text in given}
     about_scores = {"score_of": score_of, "scale": scale}
-    for each in classifiers.values():
-        if "score" in each:
-            each |= {name: value for name, value in about_scores.items() if value is not None}
-    if positive is not None and not any("predicted" in each for each in classifiers.values()):
+    for columns in classifiers.values():
+        if "score" in columns:
+            columns |= {name: value for name, value in about_scores.items() if value is not None}
+    if positive is not None and not any("predicted" in columns for columns in classifiers.values()):
         raise InputError(
             f"--positive {positive} needs a classifier with a column of predicted labels",
             details="it is the value in that column that means yes",
@@ -196,7 +196,7 @@ def columns_of(typed: Typed) -> dict[str, Any]:
     """Columns, as the library takes them; those of several classifiers by name."""
     if "classifiers" not in typed:
         return {**typed}
-    refuse_beside_classifiers(
+    refuse_with_classifiers(
         **{name: typed.get(name) for name in ("score", "predicted", "threshold")}
     )
     of_each = {name: typed.get(name) for name in ("positive", "score_of", "scale")}
@@ -207,7 +207,7 @@ def columns_of(typed: Typed) -> dict[str, Any]:
     return {**others, "classifiers": named}
 
 
-def refuse_beside_classifiers(**given: object) -> None:
+def refuse_with_classifiers(**given: object) -> None:
     """Raise if a column of one classifier is given beside ``--classifier``.
 
     >>> refuse_beside_classifiers(score="p", predicted=None)
@@ -310,34 +310,36 @@ def two_scans(
     """
     from assay.predictions import has_tables  # takes long to load
 
-    given = list(tables or ())
-    if len(given) > 2:
+    names = list(tables or ())
+    if len(names) > 2:
         raise typer.BadParameter(
-            f"--table is given {len(given)} times for two sets of "
+            f"--table is given {len(names)} times for two sets of "
             "predictions: give it once or twice"
         )
     in_spark = [file == OF_SPARK for file in files]
     if any(in_spark) and "spark" not in source and source.get("engine") != "spark":
         raise typer.BadParameter(f"{OF_SPARK} stands for a table of Spark: add --spark URL")
-    if len(given) < sum(in_spark):
+    if len(names) < sum(in_spark):
         raise typer.BadParameter(
             f"{OF_SPARK} stands for a table of Spark: give --table NAME for each, here "
             f"{sum(in_spark)}"
         )
-    if len(given) < 2:
+    if len(names) < 2:
         has = in_spark if any(in_spark) else [has_tables(file) for file in files]
-        given = [given[0] if given and each else "" for each in has]
-    here = {name: value for name, value in source.items() if name not in ("engine", "spark")}
+        names = [names[0] if names and each else "" for each in has]
+    local_source = {
+        name: value for name, value in source.items() if name not in ("engine", "spark")
+    }
     return [
         other_scan(
             None if of_spark else file,
             {
-                **(source if of_spark or not any(in_spark) else here),
+                **(source if of_spark or not any(in_spark) else local_source),
                 **({"table": table} if table else {}),
             },
         )
         or file
-        for file, table, of_spark in zip(files, given, in_spark, strict=True)
+        for file, table, of_spark in zip(files, names, in_spark, strict=True)
     ]
 
 

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console, RenderableType
 from rich.text import Text
 
-from assay.cli.commands import saying_more, speaking
+from assay.cli.commands import hide_working_line, without_working_line
 from assay.errors import AssayError, AssayWarning, InputError
 from assay.results import printable
 
@@ -23,7 +23,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")
 
 def console(*, stderr: bool = False) -> Console:
     """Console for output; numbers keep their given colour."""
-    speaking()
+    hide_working_line()
     return Console(stderr=stderr, highlight=False)
 
 
@@ -34,14 +34,14 @@ def emit(document: dict[str, Any]) -> None:
 
 def echo(text: str) -> None:
     """Print a text unchanged."""
-    speaking()
+    hide_working_line()
     typer.echo(text, nl=False)
 
 
 def say_note(text: str) -> None:
     """Print a note on the next step, beside the output."""
-    with saying_more():
-        _aside().print(Text(printable(text), "dim"), soft_wrap=True)
+    with without_working_line():
+        _progress_console().print(Text(printable(text), "dim"), soft_wrap=True)
 
 
 def say_next(screen: Console, command: str) -> None:
@@ -72,7 +72,7 @@ def tell(
     say_next(screen, next_command)
 
 
-def _aside() -> Console:
+def _progress_console() -> Console:
     """Console for progress."""
     return Console(stderr=True, highlight=False)
 
@@ -80,11 +80,11 @@ def _aside() -> Console:
 @contextmanager
 def working(what: str) -> Iterator[None]:
     """Show that something takes time; on a terminal only."""
-    screen = _aside()
+    screen = _progress_console()
     if not screen.is_terminal:
         yield
         return
-    with saying_more(), screen.status(Text(printable(what))):
+    with without_working_line(), screen.status(Text(printable(what))):
         yield
 
 
@@ -95,7 +95,7 @@ def collecting_warnings() -> Iterator[list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", AssayWarning)
         yield messages
-    messages += [in_options(str(each.message)) for each in caught]
+    messages += [in_options(str(warning.message)) for warning in caught]
 
 
 @contextmanager
@@ -104,17 +104,17 @@ def telling_errors(*, as_json: bool, code: int = 1) -> Iterator[None]:
     try:
         yield
     except (AssayError, MemoryError, RecursionError) as caught:
-        error = caught if isinstance(caught, AssayError) else _too_much(caught)
+        error = caught if isinstance(caught, AssayError) else _memory_error(caught)
         if as_json:
             parts = dict(zip(("problem", "details", "hint"), with_options(error), strict=True))
-            speaking()
+            hide_working_line()
             typer.echo(json.dumps({"error": parts}), err=True)
         else:
             _show(error)
         raise typer.Exit(code) from None
 
 
-def _too_much(error: MemoryError | RecursionError) -> AssayError:
+def _memory_error(error: MemoryError | RecursionError) -> AssayError:
     """Error for input that needs too much memory: the last resort."""
     if isinstance(error, RecursionError):
         return InputError("the input is nested too deeply to be read")
@@ -147,7 +147,7 @@ def progress_bar(what: str, *, pulses: bool = False) -> Iterator[Callable[[float
 
     It `pulses` until the first report, which may never come.
     """
-    screen = _aside()
+    screen = _progress_console()
     if not screen.is_terminal:
         yield None
         return
@@ -162,7 +162,7 @@ def progress_bar(what: str, *, pulses: bool = False) -> Iterator[Callable[[float
 
     clock = TimeElapsedColumn() if pulses else TimeRemainingColumn()
     columns = (TextColumn(what, markup=False), BarColumn(), TaskProgressColumn(), clock)
-    with saying_more(), Progress(*columns, console=screen, transient=True) as bar:
+    with without_working_line(), Progress(*columns, console=screen, transient=True) as bar:
         task = bar.add_task("", total=None if pulses else 1.0)
         yield lambda share: bar.update(task, total=1.0, completed=share)
 
@@ -243,7 +243,7 @@ def _option(match: re.Match[str]) -> str:
             if value[0] == "{":
                 pairs = ast.literal_eval(value).items()
                 return " ".join(f"{option} {_quoted(f'{word}={answer}')}" for word, answer in pairs)
-            return " ".join(f"{option} {_quoted(each)}" for each in ast.literal_eval(value))
+            return " ".join(f"{option} {_quoted(value_)}" for value_ in ast.literal_eval(value))
         except (ValueError, SyntaxError, TypeError, AttributeError):
             return f"{option} {value}"
     return f"{option} {_shell(value)}"

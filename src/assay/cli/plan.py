@@ -9,7 +9,7 @@ from assay.campaign import read_of_any
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import note_lines, view_of
-from assay.cli.taking import Typed, but, only, takes
+from assay.cli.taking import Typed, all_except, only, takes
 from assay.core.goal import Asked
 from assay.core.metrics import METRICS
 from assay.core.rules import refuse
@@ -24,7 +24,9 @@ _TOGETHER = (
 
 
 @takes(
-    columns=but(Columns, "sample_weight", "show", "slices", "aux", "classifiers", "multilabel"),
+    columns=all_except(
+        Columns, "sample_weight", "show", "slices", "aux", "classifiers", "multilabel"
+    ),
     source=options_of(Scan),
     asked=only(Asked, "within", "budget", "confidence", "threshold_for", "gain"),
 )

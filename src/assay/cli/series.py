@@ -20,7 +20,7 @@ from assay.cli import options
 from assay.cli.output import AsJson, collecting_warnings, say, tell, telling_errors
 from assay.cli.render import facts, view
 from assay.cli.summary import make_campaign
-from assay.cli.taking import Typed, but, only, takes
+from assay.cli.taking import Typed, all_except, only, takes
 from assay.core.metrics import METRICS
 from assay.errors import InputError
 from assay.labelling import waiting_in
@@ -32,7 +32,7 @@ _FAILED, _WRONG, _UNDECIDED = 1, 2, 3  # 2 is also the code of wrong usage
 _SOURCE = only(Scan, "where", "table", "engine", "spark")
 
 
-@takes(columns=but(Columns, "id", "slices", "classifiers", "multilabel"), source=_SOURCE)
+@takes(columns=all_except(Columns, "id", "slices", "classifiers", "multilabel"), source=_SOURCE)
 def follow(
     file: Annotated[
         str | None,
@@ -125,7 +125,7 @@ def follow(
         }
         warnings: list[str] = []
         if file is None or period is None:
-            _refuse_beside_nothing({**of_period, **source})
+            _refuse_without_file({**of_period, **source})
         else:
             url, of_period["floor"] = options.storage_url(storage), floor
             with options.reading(file), collecting_warnings() as warnings:
@@ -166,7 +166,7 @@ def _trends_document(main_trend: Trend, others: Sequence[Trend]) -> dict[str, An
     return {**content, "others": [each.to_dict() for each in others]} if others else content
 
 
-def _refuse_beside_nothing(given: Mapping[str, object]) -> None:
+def _refuse_without_file(given: Mapping[str, object]) -> None:
     """Raise if options of a period are given, but no period begins."""
     for option, value in given.items():
         if value is not None:

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from assay.cli import options
-from assay.cli.curve import refuse_beside_curve, show_curves
+from assay.cli.curve import refuse_with_curve, show_curves
 from assay.cli.output import (
     INTERRUPTED,
     AsJson,
@@ -23,7 +23,7 @@ from assay.cli.output import (
     working,
 )
 from assay.cli.render import view
-from assay.cli.taking import Typed, but, only, takes
+from assay.cli.taking import Typed, all_except, only, takes
 from assay.core.goal import EVERY_SCORE, Asked, Goal
 from assay.core.rules import refuse
 from assay.errors import DesignError
@@ -59,7 +59,7 @@ def _runs(text: str, least: int) -> Any:
 
 @takes(
     columns=only(Columns, *_OWN, "classifiers", "aux", "classes", "probabilities", "multilabel"),
-    asked=but(Asked, "budget", "sample_of"),
+    asked=all_except(Asked, "budget", "sample_of"),
 )
 def simulate(
     file: Annotated[
@@ -140,7 +140,7 @@ def simulate(
         names = None if design is None else _words(design)
         if threshold_for is None and not classifiers and options.is_one_metric(metrics):
             of_several = {"parent": parent, "assume": assume}
-            _refuse_of_one(**of_several, simultaneous=asked.get("simultaneous"))
+            _refuse_for_one_metric(**of_several, simultaneous=asked.get("simultaneous"))
             _refuse_no_design(names)
         read |= {"label": label, "positive": positive}
         with working(f"reading {file}"):
@@ -148,7 +148,7 @@ def simulate(
         metrics = metrics or [_metric_of(population)]
         if curve:
             refused = {"design": names, "threshold-for": threshold_for, "out": out, "bins": bins}
-            refuse_beside_curve(**refused, classifier=classifiers, aux=columns.get("aux"))
+            refuse_with_curve(**refused, classifier=classifiers, aux=columns.get("aux"))
             within = {name: goal[name] for name in ("within", "confidence") if name in goal}
             show_curves(
                 population,
@@ -198,7 +198,7 @@ def _refuse_no_design(names: tuple[str, ...] | None) -> None:
         raise DesignError("--design is empty", details=designs)
 
 
-def _refuse_of_one(**given: object) -> None:
+def _refuse_for_one_metric(**given: object) -> None:
     """Raise if an option is given that does not apply to one metric."""
     for option, value in given.items():
         if value is not None:
@@ -321,14 +321,18 @@ def _facts_of_several(file: str, question: Question, result: Simulation, goal: G
     yes = ", ".join(
         f"{name} {items:,}" for name, items in population["predicted_positives"].items()
     )
-    sure = f"{100 * goal.confidence:.4g}% confidence"
-    sure = f"{sure} in all metrics at once" if goal.simultaneous else f"{sure} in each metric"
+    confidence = f"{100 * goal.confidence:.4g}% confidence"
+    confidence = (
+        f"{confidence} in all metrics at once"
+        if goal.simultaneous
+        else f"{confidence} in each metric"
+    )
     if question.budgets is not None:
-        sure = f"{sure}; joint takes at most {_numbers(question.budgets)} labels"
+        confidence = f"{confidence}; joint takes at most {_numbers(question.budgets)} labels"
     facts: _Facts = [
         ("read", f"{file}: {population['rows']:,} items, {population['positives']:,} are yes"),
         ("predicted yes", yes),
-        ("goal", sure),
+        ("goal", confidence),
     ]
     sizes: dict[str, list[str]] = {}
     for row in result.rows:
@@ -348,15 +352,15 @@ def _metric_of(population: Population) -> str:
 
 def _facts_of_classes(file: str, question: Question, result: Simulation) -> _Facts:
     population = result.population
-    sure = f"{100 * result.goal.confidence:.4g}% confidence in each metric"
+    confidence = f"{100 * result.goal.confidence:.4g}% confidence in each metric"
     if question.budgets is not None:
-        sure = f"{sure}, with at most {_numbers(question.budgets)} labels"
+        confidence = f"{confidence}, with at most {_numbers(question.budgets)} labels"
     classes = f"{len(population['classes']):,} classes"
     items = (
         f"{file}: {population['rows']:,} items of {classes}, "
         f"{population['positives']:,} called rightly"
     )
-    return [("read", items), ("goal", sure), ("runs", _replications(question))]
+    return [("read", items), ("goal", confidence), ("runs", _replications(question))]
 
 
 def _sizes(sizes: Sizes) -> str:

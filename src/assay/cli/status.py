@@ -156,15 +156,15 @@ _STATE = Column("state", "text")
 
 
 def _listed(campaign: Campaign) -> tuple[str | Cell, ...]:
-    now, metrics = campaign.estimate(), len(campaign.estimates())
-    over = now.stopped is not None
+    estimate, metrics = campaign.estimate(), len(campaign.estimates())
+    is_done = estimate.stopped is not None
     return (
         Cell(campaign.name, "strong"),
-        now.name + (f" (1 of {metrics})" if metrics > 1 else ""),
-        "–" if now.value is None else value_text(now),
-        "[{}, {}]".format(*ends_text(now)),
+        estimate.name + (f" (1 of {metrics})" if metrics > 1 else ""),
+        "–" if estimate.value is None else value_text(estimate),
+        "[{}, {}]".format(*ends_text(estimate)),
         f"{sum(row.labels for row in campaign.strata()):,}",
-        Cell("done", "good") if over else Cell("labelling", "warn"),
+        Cell("done", "good") if is_done else Cell("labelling", "warn"),
     )
 
 
@@ -306,21 +306,21 @@ def standing_of(
 
     `answers`: number of items with an answer; default: the labels of the first estimate.
     """
-    every = estimates.rows
-    over = goal is None or every[0].stopped is not None
-    good = over and all(state_text(each)[0] != "unjudged" for each in every)
-    rows = [*_what_it_rests_on(estimates, answers)]
+    rows_ = estimates.rows
+    is_done = goal is None or rows_[0].stopped is not None
+    is_good = is_done and all(state_text(row)[0] != "unjudged" for row in rows_)
+    rows = [*_basis(estimates, answers)]
     if goal is not None:
-        several = len(every) > 1
-        progress = _progress_of_several(estimates) if several else progress_text(every[0], goal)
-        rows.append(("done" if over else "not done", progress))
+        several = len(rows_) > 1
+        progress = _progress_of_several(estimates) if several else progress_text(rows_[0], goal)
+        rows.append(("done" if is_done else "not done", progress))
         rows += [("goal", goal_words(goal))] if several else []
-    rows.append(("interval", every[0].interval))
-    headline = Notice("good" if good else "warn", plain_words(estimates))
+    rows.append(("interval", rows_[0].interval))
+    headline = Notice("good" if is_good else "warn", plain_words(estimates))
     return (headline, *estimates.figures, Pairs(tuple(rows)))
 
 
-def _what_it_rests_on(estimates: Estimates, answers: int | None) -> Iterator[tuple[str, str]]:
+def _basis(estimates: Estimates, answers: int | None) -> Iterator[tuple[str, str]]:
     every = estimates.rows
     first, several = every[0], len(every) > 1
     for each in every:

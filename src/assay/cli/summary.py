@@ -55,8 +55,10 @@ def several_facts(settings: Settings) -> _Rows:
         how = "each of items of like ranks, of one predicted class or of several"
     if strata.multilabel:
         how = f"of {cells:,} cells: items that the same classes are said of"
-    named = _listed(strata.classes) + ("; an item may have several" if strata.multilabel else "")
-    classes = [("classes", named)] if strata.of_classes else []
+    class_names = _listed(strata.classes) + (
+        "; an item may have several" if strata.multilabel else ""
+    )
+    classes = [("classes", class_names)] if strata.of_classes else []
     return [
         *_by_weight(source),
         *_second_opinions(source),
@@ -118,22 +120,26 @@ def _of_classes_table(source: Source) -> Table:
 
 def _of_sets_table(source: Source, strata: Strata) -> Table:
     """Classes, their columns, and the number of items predicted to have each."""
-    rows, given = [], source.columns["classifiers"]
-    whose = [(name, each) for name in strata.classifiers for each in strata.classes]
-    for (name, each), items in zip(whose, strata.yes_items or (), strict=True):
-        columns = given.get(each) or given.get(name, {})
-        named = each if len(strata.classifiers) == 1 else f"{each}:{name}"
-        rows.append((Cell(named, "strong"), _predicted_where(columns, each), f"{items:,}"))
+    rows, columns_by_name = [], source.columns["classifiers"]
+    pairs = [(name, class_name) for name in strata.classifiers for class_name in strata.classes]
+    for (name, class_name), items in zip(pairs, strata.yes_items or (), strict=True):
+        columns = columns_by_name.get(class_name) or columns_by_name.get(name, {})
+        shown_name = class_name if len(strata.classifiers) == 1 else f"{class_name}:{name}"
+        rows.append(
+            (Cell(shown_name, "strong"), _predicted_where(columns, class_name), f"{items:,}")
+        )
     return Table("Classes", (*_texts("class", "said where"), Column("items")), tuple(rows))
 
 
-def _predicted_where(columns: Mapping[str, Any], each: str) -> str:
-    every, predicted = columns.get("probabilities"), columns.get("predicted")
-    if predicted is not None and _STAR not in str(predicted) and every is not None:
+def _predicted_where(columns: Mapping[str, Any], class_name: str) -> str:
+    probabilities, predicted = columns.get("probabilities"), columns.get("predicted")
+    if predicted is not None and _STAR not in str(predicted) and probabilities is not None:
         return f"{predicted} has it"
-    of_class = {"score": columns.get("score") or every, "predicted": predicted}
-    named = {k: None if v is None else str(v).replace(_STAR, each) for k, v in of_class.items()}
-    return _yes_where({**columns, **named})
+    of_class = {"score": columns.get("score") or probabilities, "predicted": predicted}
+    columns_of_class = {
+        k: None if v is None else str(v).replace(_STAR, class_name) for k, v in of_class.items()
+    }
+    return _yes_where({**columns, **columns_of_class})
 
 
 def targets_table(goal: Goal) -> Table:
@@ -195,7 +201,7 @@ def _next(campaign: Campaign) -> str:
 
 def render_campaign(campaign: Campaign, *, scale_given: bool) -> RenderableType:
     """Summary for people."""
-    blocks = [*_what_for(campaign.settings, scale_given=scale_given)]
+    blocks = [*_source_and_goal(campaign.settings, scale_given=scale_given)]
     if campaign.settings.goal.threshold_for is None:  # a ladder has too many to read
         blocks.append(sizes_table(campaign.strata()))
     blocks.append(Notes(tuple(_notes(campaign))))
@@ -240,7 +246,7 @@ def document(campaign: Campaign, *, scale_given: bool) -> dict[str, Any]:
 _AUX = "learned from the labels, at 100, 200, 400, ... of them"
 
 
-def _what_for(settings: Settings, *, scale_given: bool) -> list[Block]:
+def _source_and_goal(settings: Settings, *, scale_given: bool) -> list[Block]:
     """Source and goal, in blocks."""
     source, goal, strata = settings.source, settings.goal, settings.strata
     read = ("read", f"{source.description}: {source.rows:,} items, ids are {source.id_kind}s")
@@ -295,11 +301,11 @@ def _goal_text(goal: Goal) -> str:
     if goal.within is not None:
         parts.append(f"within ±{goal.within:g} at {100 * goal.confidence:.4g}% confidence")
     if goal.at_least is not None:
-        sure = f"{100 * goal.confidence:.4g}% confidence"
-        parts.append(f"at least {goal.at_least:g}: yes or no, at {sure}")
+        confidence = f"{100 * goal.confidence:.4g}% confidence"
+        parts.append(f"at least {goal.at_least:g}: yes or no, at {confidence}")
     if goal.threshold_for is not None:
-        sure = f"{100 * goal.confidence:.4g}% confidence"
-        parts.append(f"a threshold with {goal.threshold_for}, at {sure}")
+        confidence = f"{100 * goal.confidence:.4g}% confidence"
+        parts.append(f"a threshold with {goal.threshold_for}, at {confidence}")
     if goal.budget is not None:
         parts.append(f"at most {goal.budget:,} labels")
     if goal.sample_of is not None:
@@ -320,16 +326,16 @@ def _variable_text(settings: Settings) -> str:
 def _scale_reason(scale: Scale, *, given: bool) -> str:
     if given:
         return "as given"
-    there = "all scores lie" if scale == "probability" else "not all scores lie"
-    return f"because {there} between 0 and 1"
+    where = "all scores lie" if scale == "probability" else "not all scores lie"
+    return f"because {where} between 0 and 1"
 
 
 def _notes(campaign: Campaign) -> list[str]:
     columns = campaign.settings.source.columns
-    shown = [*campaign.settings.source.seen, columns["id"]]
-    kept_back = [name for name in columns["show"] if name not in shown]
+    visible = [*campaign.settings.source.seen, columns["id"]]
+    hidden = [name for name in columns["show"] if name not in visible]
     notes = list(campaign.settings.strata.notes)
-    if kept_back:
-        names = ", ".join(kept_back)
+    if hidden:
+        names = ", ".join(hidden)
         notes.append(f"{names} hidden from reviewers, so that they label blind")
     return notes

@@ -18,7 +18,7 @@ def only(group: type, *names: str) -> list[Option]:
     return [by_keyword[name] for name in names]
 
 
-def but(group: type, *names: str) -> list[Option]:
+def all_except(group: type, *names: str) -> list[Option]:
     """Options of a dataclass without some."""
     return [option for option in options_of(group) if option.keyword not in names]
 
@@ -29,8 +29,8 @@ def takes(**groups: Iterable[Option]) -> Callable[[Callable[..., None]], Callabl
     def taking(command: Callable[..., None]) -> Callable[..., None]:
         parameters: list[Parameter] = []
         of_group = {name: [_parameter(option) for option in each] for name, each in groups.items()}
-        for own in signature(command, eval_str=True).parameters.values():
-            parameters += of_group.get(own.name, [own])
+        for parameter in signature(command, eval_str=True).parameters.values():
+            parameters += of_group.get(parameter.name, [parameter])
 
         def run(**arguments: Any) -> None:
             for group, options in of_group.items():

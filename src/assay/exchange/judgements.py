@@ -139,7 +139,7 @@ def read_judgements(
         str(word).strip().lower(): parse_answer(answer) for word, answer in (map or {}).items()
     }
     verdicts: dict[str, _Verdicts] = {}
-    notes, whose = list[str](), set[str]()
+    notes, scorers = list[str](), set[str]()
     for log in logs:
         content = Content(log)
         rows, its_scorer, its_notes = _rows(
@@ -157,16 +157,16 @@ def read_judgements(
                 details=first(problems),
                 hint="give the meaning of words: map={'pass': 'yes', 'fail': 'no'}",
             )
-        whose.add(its_scorer)
+        scorers.add(its_scorer)
         notes += its_notes
     if not verdicts:
         raise InputError(f"no judgements in {', '.join(str(log) for log in logs)}")
-    whole = all(answer.whole for answer in verdicts.values())  # all ids are texts if any is
+    all_integers = all(answer.whole for answer in verdicts.values())  # all ids are texts if any is
     judgements = (
-        answer.judgement(int(item) if whole else item) for item, answer in verdicts.items()
+        answer.judgement(int(item) if all_integers else item) for item, answer in verdicts.items()
     )
     return Judgements(
-        tuple(judgements), ", ".join(sorted(whose - {""})), tuple(dict.fromkeys(notes))
+        tuple(judgements), ", ".join(sorted(scorers - {""})), tuple(dict.fromkeys(notes))
     )
 
 
@@ -279,10 +279,10 @@ def _lines(content: Content, columns: tuple[str, str, str], kind: Kind) -> Itera
             yield line
             continue
         where, record = line
-        there = ", ".join(map(repr, list(record)[:10])) or "nothing"
+        names = ", ".join(map(repr, list(record)[:10])) or "nothing"
         if item not in record:
-            yield Row(where, problem=f"there is no {item!r}, but {there}")
+            yield Row(where, problem=f"there is no {item!r}, but {names}")
         elif verdict not in record and score not in record:
-            yield Row(where, problem=f"there is neither {verdict!r} nor {score!r}, but {there}")
+            yield Row(where, problem=f"there is neither {verdict!r} nor {score!r}, but {names}")
         else:
             yield Scored(where, record[item], record.get(verdict), record.get(score))

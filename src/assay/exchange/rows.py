@@ -269,27 +269,29 @@ class People:
     def __init__(self, unnamed: str, rename: Mapping[str, str]) -> None:
         self._unnamed = reviewer_of(unnamed, empty=True)
         self._rename: dict[str, str] = {}
-        for there, here in rename.items():
-            name = reviewer_of(here)
-            if self._rename.setdefault(reviewer_of(there), name) != name:
-                raise InputError(f"{there!r} has more than one new name")
+        for name_in_file, new_name in rename.items():
+            name = reviewer_of(new_name)
+            if self._rename.setdefault(reviewer_of(name_in_file), name) != name:
+                raise InputError(f"{name_in_file!r} has more than one new name")
         self._known: set[str] = set()
 
     def name(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield the rows, each with a reviewer name that the store accepts."""
-        named: dict[str, str] = {}  # a file has few names, and many rows of each
+        names: dict[str, str] = {}  # a file has few names, and many rows of each
         for row in rows:
-            here = named.get(row.reviewer)
-            if here is None:
+            name = names.get(row.reviewer)
+            if name is None:
                 try:
-                    there = reviewer_of(row.reviewer, empty=True)
+                    name_in_file = reviewer_of(row.reviewer, empty=True)
                 except InputError as error:
                     yield replace(row, problem=row.problem or error.problem)
                     continue
-                if there:
-                    self._known.add(there)
-                here = named[row.reviewer] = self._rename.get(there, there) or self._unnamed
-            yield row if row.reviewer == here else replace(row, reviewer=here)
+                if name_in_file:
+                    self._known.add(name_in_file)
+                name = names[row.reviewer] = (
+                    self._rename.get(name_in_file, name_in_file) or self._unnamed
+                )
+            yield row if row.reviewer == name else replace(row, reviewer=name)
 
     def check(self, file: str) -> None:
         """Raise if a name to be renamed is not in the file: it is a typo."""

@@ -148,7 +148,7 @@ class LabelStudio:
             changed |= {key: tasks[key] for key in new}
             total = answer.get("total")
             if not isinstance(total, int):
-                raise _strange(answer)
+                raise _unexpected_answer(answer)
             if len(new) < len(tasks) or page * size >= total:
                 return total, list(changed.values())
             pages.add(list(tasks.values()))
@@ -202,7 +202,7 @@ class LabelStudio:
     def _webhooks(self, project: int) -> list[int]:
         every = self.call("GET", f"/api/webhooks/?project={project}")
         if not isinstance(every, list):
-            raise _strange(every)
+            raise _unexpected_answer(every)
         return [
             _number(each)
             for each in every
@@ -237,7 +237,7 @@ class LabelStudio:
             answer = self._exchange("POST", path, content, self._timeout, "")
             got = _object(self._read(answer, f"POST {path}")).get("access")
             if not isinstance(got, str):
-                raise _strange(got)
+                raise _unexpected_answer(got)
             self._access = got
         return f"Bearer {self._access}"
 
@@ -348,25 +348,25 @@ class _Pages:
 
 def _object(answer: object) -> dict[str, Any]:
     if not isinstance(answer, dict):
-        raise _strange(answer)
+        raise _unexpected_answer(answer)
     return answer
 
 
 def _list(answer: object, name: str) -> list[dict[str, Any]]:
     objects = _object(answer).get(name)
     if not isinstance(objects, list) or not all(isinstance(each, dict) for each in objects):
-        raise _strange(answer)
+        raise _unexpected_answer(answer)
     return objects
 
 
 def _number(thing: Mapping[str, Any]) -> int:
     number = thing.get("id")
     if isinstance(number, bool) or not isinstance(number, int):
-        raise _strange(thing)
+        raise _unexpected_answer(thing)
     return number
 
 
-def _strange(answer: object) -> InputError:
+def _unexpected_answer(answer: object) -> InputError:
     return InputError(
         "Label Studio sent an unexpected answer",
         details=str(answer)[:_MOST_SHOWN],

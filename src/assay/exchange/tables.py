@@ -191,8 +191,8 @@ def jsonl_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[R
         needed = [key, columns.label, *columns.named.values()]
         missing = [name for name in needed if name not in record]
         if missing:
-            there = ", ".join(record) or "nothing"
-            yield Row(where, problem=f"there is no {missing[0]!r}, but {there}")
+            names = ", ".join(record) or "nothing"
+            yield Row(where, problem=f"there is no {missing[0]!r}, but {names}")
             continue
         further = {name: record.get(columns.named.get(name, name)) for name in columns.further}
         yield row_of(where, id=record[key], label=record[columns.label], **further)
@@ -316,38 +316,43 @@ def _separator(text: str) -> str:
     return max(",;\t|", key=names.count)
 
 
-def _places(name: str, there: Sequence[str], columns: Columns) -> dict[str, int]:
+def _places(name: str, columns_in_file: Sequence[str], columns: Columns) -> dict[str, int]:
     """Column number of each field of a row."""
     places = {
-        "id": _place(name, there, *columns.ids),
-        "label": _place(name, there, columns.label),
+        "id": _place(name, columns_in_file, *columns.ids),
+        "label": _place(name, columns_in_file, columns.label),
     }
-    further = {**{each: each for each in columns.further if each in there}, **columns.named}
-    return places | {each: _place(name, there, column) for each, column in further.items()}
+    further = {
+        **{each: each for each in columns.further if each in columns_in_file},
+        **columns.named,
+    }
+    return places | {
+        each: _place(name, columns_in_file, column) for each, column in further.items()
+    }
 
 
-def _place(name: str, there: Sequence[str], *names: str) -> int:
+def _place(name: str, columns: Sequence[str], *names: str) -> int:
     """Position of the first wanted column that the file has."""
     for column in names:
-        if there.count(column) == 1:
-            return there.index(column)
-        if column in there:
+        if columns.count(column) == 1:
+            return columns.index(column)
+        if column in columns:
             raise InputError(
                 f"column {column!r} occurs more than once in {name}",
-                details=shorten(f"columns: {', '.join(there)}"),
+                details=shorten(f"columns: {', '.join(columns)}"),
             )
     raise InputError(
         f"column {' or '.join(map(repr, names))} is not found in {name}",
-        details=shorten(f"columns: {', '.join(there)}"),
-        hint=did_you_mean(names[0], there) or _where_it_may_be(names[-1], there),
+        details=shorten(f"columns: {', '.join(columns)}"),
+        hint=did_you_mean(names[0], columns) or _column_hint(names[-1], columns),
     )
 
 
-def _where_it_may_be(name: str, there: Sequence[str]) -> str:
+def _column_hint(name: str, columns: Sequence[str]) -> str:
     """Hint for a table with other columns, or without a header."""
-    if any(cell.strip().lower() in _ANSWERS for cell in there):
+    if any(cell.strip().lower() in _ANSWERS for cell in columns):
         return "its first line seems to be a row: add a line with the column names, as in id,label"
-    return f"name the column: {name}_column={there[-1]!r}" if any(there) else ""
+    return f"name the column: {name}_column={columns[-1]!r}" if any(columns) else ""
 
 
 # One answer per item, from a table made before the campaign.

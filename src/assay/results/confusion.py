@@ -84,13 +84,16 @@ class ConfusionMatrix(Result):
                 ties[pair] = ties.get(pair, 0.0) + cell.items
                 if pair[0] in amount:
                     amount[pair[0]] += cell.items
-        left = sorted(self.classes, key=lambda name: (-amount[name], name))
+        remaining = sorted(self.classes, key=lambda name: (-amount[name], name))
         ordered: list[str] = []
-        while left:
+        while remaining:
             last = ordered[-1:] and ordered[-1]
-            near = max(left, key=lambda name: (ties.get((str(last), name), 0.0), -left.index(name)))
-            ordered.append(near)
-            left.remove(near)
+            nearest = max(
+                remaining,
+                key=lambda name: (ties.get((str(last), name), 0.0), -remaining.index(name)),
+            )
+            ordered.append(nearest)
+            remaining.remove(nearest)
         return tuple(ordered)
 
     @property

@@ -89,7 +89,10 @@ def shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
     if len(rows) <= _STRATA_AT_MOST:
         return list(rows)
     order = sorted(range(len(rows)), key=lambda place: -rows[place].size)
-    shown, others = sorted(order[:_STRATA_SHOWN]), [rows[place] for place in order[_STRATA_SHOWN:]]
+    largest, others = (
+        sorted(order[:_STRATA_SHOWN]),
+        [rows[place] for place in order[_STRATA_SHOWN:]],
+    )
     labels, positives = (sum(getattr(row, name) for row in others) for name in _LABELS)
     rest = StratumRow(
         f"{len(others):,} smaller strata",
@@ -99,7 +102,7 @@ def shortened(rows: Sequence[StratumRow]) -> list[StratumRow]:
         sum(row.cannot_judge for row in others),
         rate=positives / labels if labels else None,  # drawn at several rates: no interval
     )
-    return [*(rows[place] for place in shown), rest]
+    return [*(rows[place] for place in largest), rest]
 
 
 def as_heading(name: str) -> str:
@@ -161,10 +164,10 @@ def plain_words(estimates: Mapping[str, Estimate]) -> str:
     Precision is between 0.927 and 0.966 (95% confidence); best estimate 0.947. 360 labels; a \
 random sample would have needed about 620.
     """
-    every = sorted(estimates.values(), key=attrgetter("distance"), reverse=True)
-    shown = [each for each in estimates.values() if each in every[:_MOST]]
-    sentences = [_plainly(each) for each in shown]
-    if (more := len(every) - len(shown)) > 0:
+    by_distance = sorted(estimates.values(), key=attrgetter("distance"), reverse=True)
+    shown = [estimate for estimate in estimates.values() if estimate in by_distance[:_MOST]]
+    sentences = [_plain_sentence(estimate) for estimate in shown]
+    if (more := len(by_distance) - len(shown)) > 0:
         sentences.append(f"And {more:,} more metrics.")
     if len(shown) == 1:
         sentences.append(_labels_plainly(shown[0]))
@@ -189,20 +192,20 @@ def done_words(estimates: Iterable[Estimate]) -> str:
     return f"{every[0].name} is measured to ±{every[0].within:g}, as requested"
 
 
-def _plainly(estimate: Estimate) -> str:
+def _plain_sentence(estimate: Estimate) -> str:
     name = as_heading(estimate.name)
     if estimate.value is None:
         return f"No estimate of {estimate.name} yet."
     (low, high), value = ends_text(estimate), value_text(estimate)
-    sure = f"{100 * estimate.confidence:.4g}% confidence"
+    level = f"{100 * estimate.confidence:.4g}% confidence"
     if estimate.low == estimate.high:
         return f"{name} is {value}."
-    sentence = f"{name} is between {low} and {high} ({sure}); best estimate {value}."
+    sentence = f"{name} is between {low} and {high} ({level}); best estimate {value}."
     if estimate.verdict is not None and estimate.bound is not None:
         side = "at least" if estimate.verdict else "below"
         answer = "Yes" if estimate.verdict else "No"
         sentence = (
-            f"{answer}: {name[:1].lower()}{name[1:]} is {side} {estimate.bound:.3f} ({sure}); "
+            f"{answer}: {name[:1].lower()}{name[1:]} is {side} {estimate.bound:.3f} ({level}); "
             f"best estimate {value}."
         )
     return (

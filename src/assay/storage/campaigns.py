@@ -124,10 +124,10 @@ class Campaigns(Connected):
         row = self._connection.execute(query).one_or_none()
         if row is None:
             names = self.names()
-            there = ", ".join(repr(other) for other in names) or "none"
+            existing = ", ".join(repr(other) for other in names) or "none"
             raise StorageError(
                 f"there is no campaign named {name!r}",
-                details=f"campaigns: {there}",
+                details=f"campaigns: {existing}",
                 hint=did_you_mean(name, names),
             )
         return int(row.id), json.loads(row.settings)
@@ -157,8 +157,8 @@ class Campaigns(Connected):
         """
         if self._connection.dialect.name != "sqlite":
             return None
-        there = set(self._connection.scalars(sa.select(schema.campaign.c.id)))
-        return [number for number in range(1, max(there, default=0)) if number not in there]
+        existing = set(self._connection.scalars(sa.select(schema.campaign.c.id)))
+        return [number for number in range(1, max(existing, default=0)) if number not in existing]
 
     def names(self) -> list[str]:
         """Names of all campaigns, oldest first."""
@@ -287,8 +287,8 @@ class Rows(Connected):
         """
         if self._connection.dialect.name != "sqlite":
             return None
-        there = set(self._connection.scalars(sa.select(schema.label_event.c.id)))
+        existing = set(self._connection.scalars(sa.select(schema.label_event.c.id)))
         counter = sa.table("sqlite_sequence", sa.column("name"), sa.column("seq"))
         query = sa.select(counter.c.seq).where(counter.c.name == schema.label_event.name)
         last = int(self._connection.scalar(query) or 0)
-        return [number for number in range(1, last + 1) if number not in there]
+        return [number for number in range(1, last + 1) if number not in existing]

@@ -282,8 +282,8 @@ def successors_get_copies(opened: Opener) -> None:
         copies = session.labels(new)
         numbers = [event.id for event in copies]
         expect("numbers that grow", numbers, sorted(numbers))
-        here, there = ([replace(each, id=0) for each in session.labels(c)] for c in (new, key))
-        expect("copies", here, there)
+        copied, original = ([replace(each, id=0) for each in session.labels(c)] for c in (new, key))
+        expect("copies", copied, original)
         expect("claims", session.live_claims(new), [Claim("7", "ann")])
 
 

@@ -70,10 +70,10 @@ _waiting = sa.Table(
 )
 
 
-def put_aside(connection: sa.Connection, labels: Sequence[NewLabel]) -> None:
+def stage_labels(connection: sa.Connection, labels: Sequence[NewLabel]) -> None:
     """Stage labels before a transaction takes the lock; only SQLite needs it."""
     if connection.dialect.name == "sqlite" and len(labels) > _FEW:
-        clear_away(connection)  # left by a failed transaction
+        drop_staged(connection)  # left by a failed transaction
         connection.exec_driver_sql("BEGIN")
         connection.execute(CreateTable(_waiting))
         rows = [{"place": place, **each.row} for place, each in enumerate(labels)]
@@ -81,7 +81,7 @@ def put_aside(connection: sa.Connection, labels: Sequence[NewLabel]) -> None:
         connection.exec_driver_sql("COMMIT")
 
 
-def clear_away(connection: sa.Connection) -> None:
+def drop_staged(connection: sa.Connection) -> None:
     """Delete staged labels."""
     if connection.dialect.name == "sqlite":
         connection.execute(DropTable(_waiting, if_exists=True))
@@ -278,7 +278,7 @@ def label_content(row: Mapping[str, Any]) -> bytes:
     b'{"item_id": "x", "answer": "x", '
     """
     _, *further = _CHAINED
-    fields = _all_but_the_item(*[row[name] for name in further])
+    fields = _fields_without_item(*[row[name] for name in further])
     item_id = row["item_id"]
     # In a damaged storage it may be of any type.
     quoted = encode_basestring_ascii(item_id) if type(item_id) is str else json.dumps(item_id)
@@ -286,5 +286,5 @@ def label_content(row: Mapping[str, Any]) -> bytes:
 
 
 @lru_cache(maxsize=100, typed=True)
-def _all_but_the_item(*values: object) -> str:
+def _fields_without_item(*values: object) -> str:
     return json.dumps(dict(zip(_CHAINED[1:], values, strict=True))).removeprefix("{")

@@ -24,7 +24,7 @@ from sqlalchemy.schema import CreateSchema
 from assay.errors import AssayError, MissingDependencyError, StorageError, install
 from assay.storage.campaigns import Campaigns, Decks, Rows
 from assay.storage.claims import Claims, Tokens
-from assay.storage.labels import Labels, NewLabel, clear_away, put_aside
+from assay.storage.labels import Labels, NewLabel, drop_staged, stage_labels
 from assay.storage.schema import is_current, prepare, refuse_newer
 
 # One transaction on the store: its few queries, by subject.
@@ -330,11 +330,11 @@ class Store:
             with self._alone, engine.connect() as connection:
                 options = self._backend.writing if writes else self._backend.reading
                 with connection.execution_options(**options).begin():
-                    put_aside(connection, waiting)
+                    stage_labels(connection, waiting)
                     self._backend.begin(connection, writes)
                     yield connection
                 if waiting:
-                    clear_away(connection)
+                    drop_staged(connection)
         except (SQLAlchemyError, engine.dialect.loaded_dbapi.Error, UnicodeDecodeError) as error:
             # SQLite may quote bytes of a damaged file that are not text; Python then raises this.
             raise _storage_error(self.name, error) from error

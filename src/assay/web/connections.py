@@ -112,7 +112,7 @@ class Connections:
             first = min(slow or waiting, key=attrgetter("since"))
             self.end(first, HTTPStatus.SERVICE_UNAVAILABLE, "closed to make room")
         self._coming += 1
-        self._begin_to_sweep()
+        self._schedule_sweep()
         return True
 
     def refuse(self, accepted: socket.socket, *, at_once: bool = False) -> None:
@@ -127,10 +127,10 @@ class Connections:
             accepted.send(_response(HTTPStatus.SERVICE_UNAVAILABLE))
             accepted.shutdown(socket.SHUT_WR)
         self._refused.append(accepted)
-        self.let_go(0 if at_once else _BURST)
-        self._begin_to_sweep()
+        self.release_refused(0 if at_once else _BURST)
+        self._schedule_sweep()
 
-    def let_go(self, but: int = 0) -> None:
+    def release_refused(self, but: int = 0) -> None:
         """Close all refused connections except the newest."""
         while len(self._refused) > but:
             self._refused.popleft().close()
@@ -151,7 +151,7 @@ class Connections:
         self._closing.add(protocol)
         protocol.answer_and_abort(status)
 
-    def _begin_to_sweep(self) -> None:
+    def _schedule_sweep(self) -> None:
         if not self._sweeping:
             self._sweeping = True
             asyncio.get_running_loop().call_later(_SWEEP_SECONDS, self._sweep)
@@ -161,7 +161,7 @@ class Connections:
         for protocol in self._protocols - self._closing:
             if protocol.is_overdue(now):
                 self.end(protocol, HTTPStatus.REQUEST_TIMEOUT, "closed as too slow")
-        self.let_go()
+        self.release_refused()
         if self._ended:
             counts = ", ".join(f"{count:,} {what}" for what, count in sorted(self._ended.items()))
             log.warning("connections: %s (at most %d)", counts, self.limits.connections)
@@ -169,7 +169,7 @@ class Connections:
         self._coming = 0  # a lost connection is not waited for
         self._sweeping = False
         if self._protocols:
-            self._begin_to_sweep()
+            self._schedule_sweep()
 
 
 class Listener(socket.socket):
@@ -209,7 +209,7 @@ class Listener(socket.socket):
     def close(self) -> None:
         """Close it."""
         super().close()
-        self.connections.let_go()
+        self.connections.release_refused()
         if self._spare >= 0:
             os.close(self._spare)
             self._spare = -1

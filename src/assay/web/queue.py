@@ -49,12 +49,12 @@ class Together(Generic[A, B]):
     def _take(self) -> None:
         calls: list[tuple[A, Future[B]]] = []
         while self._waiting and len(calls) < _MOST:
-            given, future = self._waiting.popleft()
+            argument, future = self._waiting.popleft()
             if future.set_running_or_notify_cancel():
-                calls.append((given, future))
+                calls.append((argument, future))
         if not calls:
             return  # taken along by an earlier call
-        results = _result_of(self._work, [given for given, _ in calls])
+        results = _result_of(self._work, [argument for argument, _ in calls])
         if isinstance(results, Exception):
             results = [results] * len(calls)
         for (_, future), result in zip(calls, results, strict=True):
