@@ -15,7 +15,7 @@
     UserWarning
     └── AssayWarning                a choice that works, at a cost
 
-Each error states the problem, the value found, what is expected, and, if useful, a hint. Each is an
+Each error states the problem, the value found, what is expected and, if useful, a hint. Each is an
 `AssayError`, so one ``except`` is enough; bad input never raises any other exception.
 """
 
@@ -135,18 +135,18 @@ def refuse_no_file(
 
     >>> refuse_no_file("/dev/zero")
     Traceback (most recent call last):
-    assay.errors.InputError: /dev/zero is a device or a terminal, and no file
-    what it holds need never end, and nothing of it was read
-    hint: write what you need of it into a file, and give that
+    assay.errors.InputError: /dev/zero is a device or a terminal, not a file
+    its content may never end; nothing was read
+    hint: write the part that you need into a file, and give that file
     """
     kind = stat.S_IFMT(Path(path).stat().st_mode if mode is None else mode)
     if kind == stat.S_IFDIR:
-        raise error(f"{path} is a directory, and no file", hint="give the path of a file in it")
+        raise error(f"{path} is a directory, not a file", hint="give the path of a file in it")
     if kind != stat.S_IFREG:
         raise error(
-            f"{path} is {_NO_FILES.get(kind, 'something else')}, and no file",
-            details="what it holds need never end, and nothing of it was read",
-            hint="write what you need of it into a file, and give that",
+            f"{path} is {_NO_FILES.get(kind, 'something else')}, not a file",
+            details="its content may never end; nothing was read",
+            hint="write the part that you need into a file, and give that file",
         )
 
 

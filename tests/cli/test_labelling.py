@@ -27,7 +27,7 @@ def campaign_of(items: int, *, storage: str = "sqlite://") -> Campaign:
 def test_skipped_items_come_again_at_the_end_of_the_batch() -> None:
     labelling = Labelling(campaign_of(3))
     first = labelling.item
-    assert labelling.skip() == "put off"
+    assert labelling.skip() == "skipped for now"
     seen = []
     while labelling.item is not None:
         seen.append(labelling.item)

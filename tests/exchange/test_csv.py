@@ -140,7 +140,7 @@ def test_an_error_about_many_rows_or_a_long_text_is_short() -> None:
     for content, message in (
         (f"id,label\na,{long}\n", "line 2: 'xxx.* is not an answer"),
         (f"{long},id\na,yes\n", "column 'label' is not found"),
-        (f'{{"{long}": 1}}', "line 1: there is no 'id'"),
+        (f'{{"{long}": 1}}', "line 1: 'id' is missing"),
     ):
         with pytest.raises(InputError, match=message) as caught:
             import_labels(campaign, content.encode())
@@ -168,7 +168,7 @@ def test_a_file_that_cannot_be_read_is_an_assay_error(tmp_path: Path) -> None:
     campaign = campaign_of(["a"])
     with pytest.raises(InputError, match="No such file"):
         import_labels(campaign, tmp_path / "absent.csv")
-    with pytest.raises(InputError, match="is a directory, and no file"):
+    with pytest.raises(InputError, match="is a directory, not a file"):
         import_labels(campaign, tmp_path)
     latin = tmp_path / "latin.csv"
     latin.write_bytes("id,label\nä,yes\n".encode("latin-1"))

@@ -231,7 +231,7 @@ def test_tables_of_verdicts_are_read(tmp_path: Path) -> None:
             Judgement("-5", False, 0.0, 1),
             Judgement("c", None, None, 1),
         )
-    with pytest.raises(InputError, match=r"line 2: there is no 'id', but 'item', 'verdict'"):
+    with pytest.raises(InputError, match=r"line 2: 'id' is missing; it has 'item', 'verdict'"):
         assay.read_judgements(tmp_path / "judged.csv")
     with pytest.raises(InputError, match=r"applies only to logs of Inspect, and .* has a table"):
         assay.read_judgements(tmp_path / "judged.csv", id_column="item", scorer="match")

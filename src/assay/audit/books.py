@@ -118,7 +118,7 @@ class Verification(Shown):
 
     def document(self) -> Document:
         """Report of each check, and of all findings."""
-        verdict = Notice("good", "All is there, and the estimates follow from the log.")
+        verdict = Notice("good", "All data are present, and the estimates follow from the log.")
         if not self.clean:
             verdict = Notice("warn", f"{len(self.findings):,} findings; estimates may be wrong.")
         rows = tuple(

@@ -113,8 +113,9 @@ def _version_notes(sealed: Sealed) -> Iterator[str]:
     made, current = sealed.manifest.get("versions"), versions()
     if made != current:
         yield (
-            f"it was made with {_listed(made)}, and is checked with {_listed(current)}: where only "
-            "the last digits of a figure or words differ, that may be why"
+            f"it was made with {_listed(made)}, and is checked with {_listed(current)}: "
+            "this may explain different words, or a figure that differs in its last "
+            "digits"
         )
 
 

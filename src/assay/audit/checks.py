@@ -84,7 +84,7 @@ def _weight_findings(strata: Strata, stratum: int, deck: Sequence[Row]) -> Itera
 
 def _problem(books: Books, card: Row, may_lie: set[tuple[int, int]]) -> str:
     if (card["stratum"], card["predicted"]) not in may_lie:
-        return f"{card['predicted']} was predicted of it"
+        return f"its predicted label is {card['predicted']}"
     with suppress(ValueError):
         if isinstance(json.loads(card["shown"]), dict) and _is_id(books, card["item_id"]):
             return ""

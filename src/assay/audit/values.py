@@ -59,7 +59,7 @@ class Counts:
 class _Part:
     """Items of one stratum that a metric treats alike: their answers and predictions.
 
-    `said` is the prediction of each classifier, None if its metric excludes the items. If items
+    `predicted` is the prediction of each classifier, None if its metric excludes the items. If items
     have weights, `size` is theirs, and `weights` are those of items with the outcome, without it,
     and of items that nobody could judge.
     """
@@ -193,7 +193,7 @@ def _observed(design: Design, part: _Part, *, weighted: bool) -> Stratum:
 def _form(metric: str, totals: tuple[int, int], predicted: Sequence[bool | None]) -> Form:
     """Return a classifier's metric over parts; zero for parts that it excludes.
 
-    `totals`: as in `_totals`; `said`: the classifier's predictions of the parts.
+    `totals`: as in `_totals`; `predicted`: the classifier's predictions of the parts.
     """
     items, yes_items = totals
     form = form_of(metric, [each is True for each in predicted], items=items, yes_items=yes_items)

@@ -105,7 +105,7 @@ def connect(
                 screen.print(Text(printable(text)), soft_wrap=True)
 
         if not studio.is_secret:
-            say(f"the token goes to {studio.address} as it is, for anybody to read")
+            say(f"the token is sent to {studio.address} unencrypted, for anybody to read")
         connection = Connection(
             campaign,
             studio,

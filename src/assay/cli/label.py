@@ -138,9 +138,9 @@ class Labelling:
         if self._reviewer is not None:
             self._submit(self._queue.popleft(), SKIP)
             self._ask_for_more()
-            return "put off"
+            return "skipped for now"
         self._queue.rotate(-1)
-        return "put off" if len(self._queue) > 1 else "the only item left in this batch"
+        return ("skipped for now") if len(self._queue) > 1 else "the only item left in this batch"
 
     def undo(self) -> None:
         """Go back to the previous item; its answer counts until there is another."""

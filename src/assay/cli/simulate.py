@@ -304,7 +304,7 @@ def _facts_of_one(file: str, question: Question, result: Simulation, goal: Goal)
 
 def _facts_of_threshold(file: str, question: Question, result: Simulation) -> _Facts:
     population, goal = result.population, result.goal
-    best = "no threshold keeps it"
+    best = "no threshold reaches it"
     if population["best"] is not None:
         best = f"the best threshold has {population['wanted']} {population['best']:.4f}"
     conditions = f"after {_numbers(question.budgets or ())} labels, at {100 * goal.confidence:.4g}%"
@@ -357,8 +357,8 @@ def _facts_of_classes(file: str, question: Question, result: Simulation) -> _Fac
         confidence = f"{confidence}, with at most {_numbers(question.budgets)} labels"
     classes = f"{len(population['classes']):,} classes"
     items = (
-        f"{file}: {population['rows']:,} items of {classes}, "
-        f"{population['positives']:,} called rightly"
+        f"{file}: {population['rows']:,} items of {classes}, {population['positives']:,} "
+        "predicted correctly"
     )
     return [("read", items), ("goal", confidence), ("runs", _replications(question))]
 

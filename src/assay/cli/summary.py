@@ -50,11 +50,11 @@ def several_facts(settings: Settings) -> _Rows:
     mean = "the items' rank by the score of the predicted class"
     if len(source.columns["classifiers"]) > 1 or not strata.of_classes or strata.multilabel:
         mean = "the mean of the items' ranks by each score"
-    how = f"of {cells:,} cells: items that all say the same of"
+    how = f"of {cells:,} cells: items with the same predictions"
     if strata.of_classes:
-        how = "each of items of like ranks, of one predicted class or of several"
+        how = "each of items with similar ranks, of one predicted class or several"
     if strata.multilabel:
-        how = f"of {cells:,} cells: items that the same classes are said of"
+        how = f"of {cells:,} cells: items with the same predicted classes"
     class_names = _listed(strata.classes) + (
         "; an item may have several" if strata.multilabel else ""
     )
@@ -101,7 +101,9 @@ def classifiers_table(source: Source, strata: Strata) -> Table:
         )
     )
     number = Column("weight" if strata.weighted else "items")
-    return Table("Classifiers", (*_texts("classifier", "score", "says yes where"), number), rows)
+    return Table(
+        "Classifiers", (*_texts("classifier", "score", "predicts yes where"), number), rows
+    )
 
 
 def _texts(*headings: str) -> tuple[Column, ...]:
@@ -128,7 +130,7 @@ def _of_sets_table(source: Source, strata: Strata) -> Table:
         rows.append(
             (Cell(shown_name, "strong"), _predicted_where(columns, class_name), f"{items:,}")
         )
-    return Table("Classes", (*_texts("class", "said where"), Column("items")), tuple(rows))
+    return Table("Classes", (*_texts("class", "predicted where"), Column("items")), tuple(rows))
 
 
 def _predicted_where(columns: Mapping[str, Any], class_name: str) -> str:

@@ -13,13 +13,13 @@ Typed = Mapping[str, Any]
 
 
 def only(group: type, *names: str) -> list[Option]:
-    """Return the some of the options of a dataclass, by the library's keywords."""
+    """Some options of a dataclass, by the library's keywords."""
     by_keyword = {option.keyword: option for option in options_of(group)}
     return [by_keyword[name] for name in names]
 
 
 def all_except(group: type, *names: str) -> list[Option]:
-    """Options of a dataclass without some."""
+    """All options of a dataclass, except some."""
     return [option for option in options_of(group) if option.keyword not in names]
 
 

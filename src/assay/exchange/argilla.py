@@ -87,7 +87,7 @@ def _row(where: str, record: dict[str, Any], response: _Response, *, alone: bool
     value, user, status = response
     row = Row(where, id=record.get("id"), reviewer="" if user is None else f"argilla:{user}")
     if isinstance(user, bool) or not isinstance(user, int | str | None):
-        return replace(row, problem=f"{user!r} is no user")
+        return replace(row, problem=f"{user!r} is not a user")
     if status is None and alone and record.get("status") == "completed":
         status = "submitted"
     if status == "submitted":
@@ -97,8 +97,8 @@ def _row(where: str, record: dict[str, Any], response: _Response, *, alone: bool
     if status == "draft":
         return row
     if status is None:
-        return replace(row, problem=f"it is not told whether a response was submitted; {_HOW}")
-    return replace(row, problem=f"{status!r} is no status of a response")
+        return replace(row, problem=f"it does not say whether a response was submitted; {_HOW}")
+    return replace(row, problem=f"{status!r} is not the status of a response")
 
 
 def _questions(record: dict[str, Any]) -> list[str]:

@@ -87,10 +87,10 @@ def _row(where: str, record: dict[str, Any]) -> Row:
     kept = [record, record.get("meta"), record.get("metadata")]  # the last two by older versions
     ids = [each[ID] for each in kept if isinstance(each, dict) and ID in each]
     if not ids:
-        return Row(where, problem=f"there is no {ID!r}: it is no line of ours")
+        return Row(where, problem=f"it has no {ID!r}, so Assay did not write this line")
     labels = record.get("label")
     if not isinstance(labels, list):
-        return Row(where, problem="there is no list of labels: is this doccano's JSONL export?")
+        return Row(where, problem="it has no list of labels; export from doccano as JSONL")
     written = record.get(_COMMENTS) or []
     if not isinstance(written, list) or not all(isinstance(each, str) for each in written):
         return Row(where, problem=f"its {_COMMENTS} are not a list of texts")

@@ -281,8 +281,8 @@ def _lines(content: Content, columns: tuple[str, str, str], kind: Kind) -> Itera
         where, record = line
         names = ", ".join(map(repr, list(record)[:10])) or "nothing"
         if item not in record:
-            yield Row(where, problem=f"there is no {item!r}, but {names}")
+            yield Row(where, problem=f"{item!r} is missing; it has {names}")
         elif verdict not in record and score not in record:
-            yield Row(where, problem=f"there is neither {verdict!r} nor {score!r}, but {names}")
+            yield Row(where, problem=f"both {verdict!r} and {score!r} are missing; it has {names}")
         else:
             yield Scored(where, record[item], record.get(verdict), record.get(score))

@@ -38,8 +38,8 @@ _MOST_KEYS = 9  # classes that have a key each: 1 to 9
 _MOST_CHOICES = 50  # answers that are all on the page; of more, one is found in a tree by its name
 _VARIABLE = re.compile(r"\$(?=\w)")  # Label Studio puts a task's data in the place of $name
 _NO_ANSWERS = (
-    "there are no annotations: it is a task as it went out. When people have answered, export the "
-    "project from Label Studio as JSON, and import that"
+    "it has no annotations: it is a task before anybody answered. Export the project from "
+    "Label Studio as JSON when people have answered, and import that"
 )
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
@@ -123,7 +123,7 @@ def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
 def _rows(where: str, task: dict[str, Any]) -> Iterable[Row]:
     data = task.get("data")
     if not isinstance(data, dict) or TASK_ID not in data:
-        return [Row(where, problem=f"there is no {TASK_ID!r} in its data: it is no task of ours")]
+        return [Row(where, problem=f"its data has no {TASK_ID!r}, so Assay did not make this task")]
     given = task.get("annotations", task.get("completions"))
     if given is None:
         return [Row(where, problem=_NO_ANSWERS)]

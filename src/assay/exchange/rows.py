@@ -135,8 +135,8 @@ def check_rows(
     rulings, by anyone.
 
     >>> row = Row("line 2", "7", "yes", "ann")
-    >>> found = check_rows([row, row], name="a.csv", id_kind="integer", limits=Limits())
-    >>> [(label.item_id, label.answer, label.reviewer, label.where) for label in found.rows]
+    >>> checked = check_rows([row, row], name="a.csv", id_kind="integer", limits=Limits())
+    >>> [(label.item_id, label.answer, label.reviewer, label.where) for label in checked.rows]
     [('7', 'yes', 'ann', 'line 2')]
     """
     labels: dict[tuple[str, str, bool], FileLabel] = {}

@@ -192,7 +192,7 @@ def jsonl_rows(content: Content, columns: Columns, limits: Limits) -> Iterator[R
         missing = [name for name in needed if name not in record]
         if missing:
             names = ", ".join(record) or "nothing"
-            yield Row(where, problem=f"there is no {missing[0]!r}, but {names}")
+            yield Row(where, problem=f"{missing[0]!r} is missing; it has {names}")
             continue
         further = {name: record.get(columns.named.get(name, name)) for name in columns.further}
         yield row_of(where, id=record[key], label=record[columns.label], **further)
@@ -342,7 +342,7 @@ def _place(name: str, columns: Sequence[str], *names: str) -> int:
                 details=shorten(f"columns: {', '.join(columns)}"),
             )
     raise InputError(
-        f"column {' or '.join(map(repr, names))} is not found in {name}",
+        f"{name} has no column {' or '.join(map(repr, names))}",
         details=shorten(f"columns: {', '.join(columns)}"),
         hint=did_you_mean(names[0], columns) or _column_hint(names[-1], columns),
     )
@@ -372,9 +372,9 @@ def read_label_file(
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "labels.csv")
     ...     _ = file.write_text("id,label\n7,yes\n8,\n")
-    ...     found = read_label_file(
+    ...     labels = read_label_file(
     ...         file, id_columns=["id"], label_column="label", id_kind="integer")
-    >>> [(label.item_id, label.answer) for label in found.rows], found.without_label
+    >>> [(label.item_id, label.answer) for label in labels.rows], labels.without_label
     ([('7', 'yes')], 1)
     """
     content = Content(file)

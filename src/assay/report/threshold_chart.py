@@ -146,7 +146,7 @@ def _axis(curve: ThresholdCurve, shown: Sequence[CurvePoint]) -> list[str]:
     middle = (LEFT + WIDTH - RIGHT) / 2
     drawn.append(
         f'<text x="{middle}" y="{HEIGHT - 6}" text-anchor="middle" {_TEXT}>'
-        "threshold, as far apart as there are items between</text>"
+        "threshold (spaced by number of items)</text>"
     )
     return drawn
 

@@ -158,9 +158,9 @@ def plain_words(estimates: Mapping[str, Estimate]) -> str:
 
     >>> same = dict(confidence=0.95, standard_error=None, cannot_judge=0, worst_case=None,
     ...             interval="", anytime=True)
-    >>> found = Estimate("precision", 0.947, 0.927, 0.966, labels=360, random_labels=620,
+    >>> estimate = Estimate("precision", 0.947, 0.927, 0.966, labels=360, random_labels=620,
     ...                  stopped="measured to the requested width", **same)
-    >>> print(plain_words({"precision": found}))
+    >>> print(plain_words({"precision": estimate}))
     Precision is between 0.927 and 0.966 (95% confidence); best estimate 0.947. 360 labels; a \
 random sample would have needed about 620.
     """

@@ -214,7 +214,7 @@ async def _storage_error(request: Request, error: Exception) -> Response:
     words = f": {cause}" if isinstance(cause, sqlite3.Error) else ""
     log.error("storage trouble: %s%s", type(cause).__name__, words)
     person = getattr(request.state, "person", None)
-    problem = "the storage does not do its work just now; what was saved before is safe"
+    problem = "the storage is failing at the moment; what was saved before is safe"
     hint = "try again in a moment"
     if isinstance(error, StorageError) and person is not None and person.role == "owner":
         problem, hint = error.problem, error.hint

@@ -85,7 +85,9 @@ class Choice:
     of_item: bool = True
 
 
-_NONE = Choice("0", "None of these", Answer.NONE_OF_THESE, "it is of no class that there is", False)
+_NONE = Choice(
+    "0", "None of these", Answer.NONE_OF_THESE, "the item belongs to none of the classes", False
+)
 _CHOSEN = "it has this class, perhaps beside others"
 _CANNOT = Choice(
     "c", "Cannot judge", Answer.CANNOT_JUDGE, "you have read it, and nobody could tell", False
@@ -146,7 +148,7 @@ def _first_line(text: str) -> str:
 
 
 _MOST_ITEMS = 20
-_NO_MORE_ITEMS = "there are no more items just now; the owner has been told"
+_NO_MORE_ITEMS = "there are no more items just now; the owner has been notified"
 
 
 @needs("reviewer")
