@@ -65,7 +65,7 @@ def test_what_is_read_whole_must_be_a_file(
     told = run(*words, path)
     assert told.exit_code == 1
     assert f"{path} is a" in told.stderr
-    assert "and no file" in told.stderr
+    assert "not a file" in told.stderr
     assert "hint: " in told.stderr
 
 
@@ -80,7 +80,7 @@ def test_predictions_must_be_files(
     told = run("create", given, *columns)
     assert told.exit_code == 1
     is_folder = Path(path).is_dir()
-    assert is_folder or ("and no file" in told.stderr and "hint: " in told.stderr)
+    assert is_folder or ("not a file" in told.stderr and "hint: " in told.stderr)
 
 
 def test_a_pipe_behind_a_pattern_is_passed_over(folder: Path) -> None:

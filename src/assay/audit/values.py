@@ -59,9 +59,9 @@ class Counts:
 class _Part:
     """Items of one stratum that a metric treats alike: their answers and predictions.
 
-    `predicted` is the prediction of each classifier, None if its metric excludes the items. If items
-    have weights, `size` is theirs, and `weights` are those of items with the outcome, without it,
-    and of items that nobody could judge.
+    `predicted` is the prediction of each classifier, None if its metric excludes the items. If
+    items have weights, `size` is theirs, and `weights` are those of items with the outcome, without
+    it, and of items that nobody could judge.
     """
 
     predicted: tuple[bool | None, ...]
