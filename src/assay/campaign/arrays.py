@@ -141,8 +141,8 @@ def _in_words_of_arrays() -> Iterator[None]:
     try:
         yield
     except PredictionsError as error:
-        told = (error.problem, error.details, error.hint)
-        problem, details, hint = (text.replace("positive=", "pos_label=") for text in told)
+        parts = (error.problem, error.details, error.hint)
+        problem, details, hint = (text.replace("positive=", "pos_label=") for text in parts)
         raise PredictionsError(problem, details=details, hint=hint) from None
 
 
@@ -155,9 +155,9 @@ def _classes(
     """Class names; None for yes and no."""
     shape = np.shape(() if y_score is None else y_score)
     if given is None:
-        said, told = (set(map(_plain, _listed(labels))) for labels in (y_pred, y_true))
+        predicted, truth = (set(map(_plain, _listed(labels))) for labels in (y_pred, y_true))
         # Labels of two kinds are not classes: one kind is yes and no.
-        named = said | told if said & told else said
+        named = predicted | truth if predicted & truth else predicted
         plain = all(find_answer(each) for each in named)
         given = None if plain or len(named) <= _YES_AND_NO else Vocabulary.of(named).names
     if len(shape) > 1 and (given is None or shape[1:] != (len(given),)):
@@ -171,12 +171,12 @@ def _classes(
 
 def _listed(labels: ArrayLike | None) -> list[object]:
     """Labels that name a class."""
-    found = set(np.asarray(() if labels is None else labels).tolist())
-    aside = {*answers_to()[2:], Answer.NONE_OF_THESE}
+    values = set(np.asarray(() if labels is None else labels).tolist())
+    not_classes = {*answers_to()[2:], Answer.NONE_OF_THESE}
     missing = (None, "")
     return [
         each
-        for each in found - aside
+        for each in values - not_classes
         if each not in missing and not (isinstance(each, float) and isnan(each))
     ]
 
@@ -196,7 +196,7 @@ def _columns(
         return columns, None
     del columns["y_score"]
     each = np.asarray(y_score).T
-    columns |= {f"y_score_{name}": its for name, its in zip(classes, each, strict=True)}
+    columns |= {f"y_score_{name}": scores for name, scores in zip(classes, each, strict=True)}
     return columns, "y_score_*"
 
 
@@ -224,8 +224,8 @@ def _refuse_unknown(pos_label: object, y_true: ArrayLike, y_pred: ArrayLike | No
     All items may be negative: then the labels are values that `y_pred` has, or all equal.
     """
     values = _values(y_true, pos_label)
-    known = values if y_pred is None and len(values) == 1 else _values(y_pred, pos_label)
-    if pos_label not in values and not values <= known:
+    predicted = values if y_pred is None and len(values) == 1 else _values(y_pred, pos_label)
+    if pos_label not in values and not values <= predicted:
         listed = sorted(values, key=str)
         more = f" and {len(listed) - _LISTED:,} others" if listed[_LISTED:] else ""
         raise InputError(
@@ -250,12 +250,12 @@ def _values(labels: ArrayLike | None, pos_label: object) -> set[str | float]:
 
 
 def _answers(
-    said: Iterable[object], rows: Ints, pos_label: object, classes: Vocabulary
+    returned: Iterable[object], rows: Ints, pos_label: object, classes: Vocabulary
 ) -> list[Answer]:
     """Return the oracle's labels of the rows, as answers."""
-    if not isinstance(said, Iterable):
-        raise InputError(f"the oracle must return the labels of the rows it got, not {said!r}")
-    labels = said.tolist() if isinstance(said, np.ndarray) else list(said)
+    if not isinstance(returned, Iterable):
+        raise InputError(f"the oracle must return the labels of the rows it got, not {returned!r}")
+    labels = returned.tolist() if isinstance(returned, np.ndarray) else list(returned)
     if len(labels) != rows.size:
         raise InputError(
             f"the oracle was asked for {rows.size:,} rows and returned {len(labels):,} labels",

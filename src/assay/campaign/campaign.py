@@ -179,9 +179,9 @@ class Campaign(Findings):
         comment : str
             Comment on the ruling.
         """
-        said = answer if answer == WITHDRAWN else parse_answer(answer, self.settings.classes)
+        decision = answer if answer == WITHDRAWN else parse_answer(answer, self.settings.classes)
         who = reviewer_of(reviewer)
-        ruling = Label(str(item), str(said), who, ruling=True, key=key, comment=comment)
+        ruling = Label(str(item), str(decision), who, ruling=True, key=key, comment=comment)
         checked = check_sent(ruling, self.settings)
         return self.desk.following(lambda: self.desk.assignments.rule(checked))
 
@@ -325,12 +325,12 @@ def load_campaign(
     store = open_storage(storage)
     with store.read() as session:
         key, settings = find_campaign(session, name)
-    found: Predictions | None = None
+    new_predictions: Predictions | None = None
     if predictions is not None:
         from assay.labelling import check_same, read_again, scans_of
 
-        found = read_again(scans_of(predictions, settings.source), settings)
-        check_same(settings, found)
+        new_predictions = read_again(scans_of(predictions, settings.source), settings)
+        check_same(settings, new_predictions)
     if confirm:
         confirm_source(store, settings)
-    return Campaign(store, key, settings, found)
+    return Campaign(store, key, settings, new_predictions)

@@ -83,23 +83,23 @@ def start_beside(
     A budget counts only the answers beyond these.
     """
     with store.read() as session:
-        events, _, again = _told(session, sources, settings)
+        events, _, again = _labels_of(session, sources, settings)
         settled = _settled([*events, *again], settings)
     # Not in the transaction: others may write while the predictions are read.
-    cards = _down_to_what_is_new(settings, found, settled)
-    known = answered(events)
-    there = count_there(known, found, settings)
+    cards = _cards_down_to_new_items(settings, found, settled)
+    judged_before = answered(events)
+    present = count_there(judged_before, found, settings)
     with store.write() as session:
         if check is not None:
             check(session)
-        events, taken, again = _told(session, sources, settings)
+        events, label_counts, again = _labels_of(session, sources, settings)
         if sources:
             first, *others = sources
             judged = answered(events)
-            if judged != known:  # another process has recorded labels meanwhile
-                there = count_there(judged, found, settings)
-            gone = len(judged) - there
-            before = Before(first, len(judged), gone, tuple(others), taken)
+            if judged != judged_before:  # another process has recorded labels meanwhile
+                present = count_there(judged, found, settings)
+            gone = len(judged) - present
+            before = Before(first, len(judged), gone, tuple(others), label_counts)
             settings = replace(settings, before=before)
         settled = _settled([*events, *again], settings)
         free = _judged_on_top(cards, settled, settings.strata.n_strata)
@@ -123,7 +123,7 @@ def start_beside(
     return Campaign(store, new, settings, found)
 
 
-def _told(
+def _labels_of(
     session: Session, campaigns: Sequence[str], settings: Settings
 ) -> tuple[list[StoredLabel], tuple[int, ...], list[Label]]:
     """Labels of campaigns in the order of recording, and the number of each campaign's labels.
@@ -152,22 +152,22 @@ def _settled(events: Iterable[Label], settings: Settings) -> set[str]:
     return {item_id for item_id, review in reviews.items() if review.settled is not None}
 
 
-def _down_to_what_is_new(
-    settings: Settings, found: "Predictions", settled: set[str]
+def _cards_down_to_new_items(
+    settings: Settings, predictions: "Predictions", settled: set[str]
 ) -> list[CardRow]:
     """Return a reserve deep enough to hold a card without an answer in each deck."""
     sizes = settings.strata.sizes.tolist()
-    wanted = list(depth(settings))
+    depths = list(depth(settings))
     while True:
-        cards = list(more_cards(settings, found, wanted))
+        cards = list(more_cards(settings, predictions, depths))
         free = _judged_on_top(cards, settled, len(sizes))
         short = [
-            known >= least and known < size
-            for known, least, size in zip(free, wanted, sizes, strict=True)
+            on_top >= least and on_top < size
+            for on_top, least, size in zip(free, depths, sizes, strict=True)
         ]
         if not any(short):
             return cards
-        wanted = [2 * least if more else least for least, more in zip(wanted, short, strict=True)]
+        depths = [2 * least if more else least for least, more in zip(depths, short, strict=True)]
 
 
 def _judged_on_top(cards: Sequence[CardRow], judged: set[str], n_strata: int) -> list[int]:
@@ -201,23 +201,23 @@ def _warn_of_labels_before(events: Iterable[StoredLabel]) -> None:
         )
 
 
-def refuse_other_ids(found: "Predictions", settings: Settings) -> None:
+def refuse_other_ids(predictions: "Predictions", settings: Settings) -> None:
     """Raise if ids were strings and are now integers, or the reverse."""
-    if found.id_kind != settings.id_kind:
+    if predictions.id_kind != settings.id_kind:
         raise PredictionsError(
-            f"the ids in {found.source} are {found.id_kind}s, and those of campaign "
+            f"the ids in {predictions.source} are {predictions.id_kind}s, and those of campaign "
             f"{settings.name!r} are {settings.id_kind}s",
             details="labels belong to ids: 7 and '7' are two items",
             hint="give predictions with ids of the same kind, or make a new campaign",
         )
 
 
-def count_there(judged: Iterable[str], found: "Predictions", settings: Settings) -> int:
+def count_there(judged: Iterable[str], predictions: "Predictions", settings: Settings) -> int:
     """Return the number of judged items that are in a stratum."""
     ids = [settings.item_id(text) for text in judged]
-    items = found.find(ids, variable=settings.variable, scale=settings.source.scale)
-    there = [item for item in items if item is not None]
-    if not there:
+    items = predictions.find(ids, variable=settings.variable, scale=settings.source.scale)
+    present = [item for item in items if item is not None]
+    if not present:
         return 0
-    values, said = zip(*((item.value, item.card.predicted) for item in there), strict=True)
-    return int((settings.strata.assign(np.array(values), np.array(said)) >= 0).sum())
+    values, predicted = zip(*((item.value, item.card.predicted) for item in present), strict=True)
+    return int((settings.strata.assign(np.array(values), np.array(predicted)) >= 0).sum())

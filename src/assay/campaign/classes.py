@@ -44,37 +44,37 @@ def classes_of(
     There are more than two if classes or their probabilities are given, if a metric needs them, or
     if predictions name three or more.
     """
-    held = as_scan(predictions).source
+    source = as_scan(predictions).source
     each = [columns]
     if isinstance(classifiers, Mapping):
         given = as_mappings(classifiers).values()
         each = [one for one in given if isinstance(one, Mapping)]
-    if not isinstance(held, Predictions) and not multilabel:
+    if not isinstance(source, Predictions) and not multilabel:
         _refuse_no_probabilities(metrics, [columns, *each])
     if isinstance(classes, Vocabulary):
         return None if classes.is_yes_or_no else classes
     if multilabel:
         return find_labels(predictions, classifiers or {ALONE: columns}, classes)
-    if isinstance(held, Predictions):
-        names = held.classes
-        return None if names == ("no", "yes") else find_classes(held, classes=classes)
+    if isinstance(source, Predictions):
+        names = source.classes
+        return None if names == ("no", "yes") else find_classes(source, classes=classes)
     patterns = {one.get("probabilities") for one in each} - {None}
     predicted = [one.get("predicted") for one in each if one.get("predicted") is not None]
     if classes is None and not patterns and not any(map(_is_of_all, metrics)):
         one = columns.get("predicted")
-        told = columns.get("positive") is not None or columns.get("threshold") is not None
+        is_binary = columns.get("positive") is not None or columns.get("threshold") is not None
         look = look or any(":" in str(metric) for metric in metrics)
-        if not look or classifiers is not None or told or not isinstance(one, str):
+        if not look or classifiers is not None or is_binary or not isinstance(one, str):
             return None
         if not are_classes(is_of_classes(predictions, one)):
             return None
     pattern = next(iter(patterns), None)
-    found: Vocabulary | None = None
+    vocabulary: Vocabulary | None = None
     for column in predicted or [None]:
-        some = find_classes(predictions, predicted=column, probabilities=pattern, classes=classes)
-        names = some.names if found is None else (*found.names, *some.names)
-        found = some if found is None else Vocabulary.of(names)
-    return found
+        more = find_classes(predictions, predicted=column, probabilities=pattern, classes=classes)
+        names = more.names if vocabulary is None else (*vocabulary.names, *more.names)
+        vocabulary = more if vocabulary is None else Vocabulary.of(names)
+    return vocabulary
 
 
 Made = TypeVar("Made")
@@ -104,13 +104,13 @@ def _tried(make: Callable[[Known], Made], known: Known, look: Callable[[], Known
     try:
         return make(known)
     except PredictionsError:
-        found = known
+        looked_up = known
         if known is None:
             with suppress(AssayError):  # the first error is reported
-                found = look()
-        if found is None or known is not None:
+                looked_up = look()
+        if looked_up is None or known is not None:
             raise
-    return make(found)
+    return make(looked_up)
 
 
 def read_of_any(
@@ -122,8 +122,8 @@ def read_of_any(
     """
 
     def read(given: Given | None) -> Predictions:
-        known = classes_of(predictions, columns, None, given, metrics, look=False)
-        return read_predictions(predictions, **columns, classes=known)
+        vocabulary = classes_of(predictions, columns, None, given, metrics, look=False)
+        return read_predictions(predictions, **columns, classes=vocabulary)
 
     return of_any(read, predictions, columns, None, classes)
 
@@ -141,8 +141,8 @@ def with_classes(
     Yes and no are tried first unless something rules them out.
     """
     asked = (sources, classes, metrics, before)
-    known = classes_of_several(*asked, look=False)
-    return _tried(make, known, lambda: classes_of_several(*asked, look=True))
+    vocabulary = classes_of_several(*asked, look=False)
+    return _tried(make, vocabulary, lambda: classes_of_several(*asked, look=True))
 
 
 def refuse_of_weeks(metrics: Sequence[str], before: Sequence[Vocabulary] = ()) -> None:
@@ -176,34 +176,34 @@ def classes_of_several(
     A class found in only one place is included. Classes of campaigns whose labels count again come
     first and keep their numbers.
     """
-    known: Vocabulary | None = None
+    vocabulary: Vocabulary | None = None
     given = None if classes is None else read_given(classes)
     for each in (*before, *([] if given is None else [given])):
         if not each.is_yes_or_no:
-            known = each if known is None else known.extended(each)
+            vocabulary = each if vocabulary is None else vocabulary.extended(each)
     if given is not None:
-        return known  # unknown values are refused when they are read
-    held = [as_scan(source).source for source, _ in sources]
+        return vocabulary  # unknown values are refused when they are read
+    objects = [as_scan(source).source for source, _ in sources]
     names: list[str] = []
-    for one in held:
+    for one in objects:
         if isinstance(one, Predictions) and one.classes != YES_OR_NO.names:
             names += one.classes
-    told = any(columns.get("probabilities") is not None for _, columns in sources)
+    has_probabilities = any(columns.get("probabilities") is not None for _, columns in sources)
     look = look or any(":" in metric for metric in metrics)
     of_all = any(map(_is_of_all, metrics))
-    if known is None and not names and not told and not of_all:
+    if vocabulary is None and not names and not has_probabilities and not of_all:
         binary = ("positive", "threshold")
-        said = any(columns.get(name) is not None for _, columns in sources for name in binary)
-        if said or not look or not all(columns.get("predicted") for _, columns in sources):
+        is_binary = any(columns.get(name) is not None for _, columns in sources for name in binary)
+        if is_binary or not look or not all(columns.get("predicted") for _, columns in sources):
             return None
     for source, columns in sources:
         if not isinstance(as_scan(source).source, Predictions):
-            told_by = {name: columns.get(name) for name in ("predicted", "probabilities")}
-            names += class_names(source, **told_by)
-    if known is not None:
-        return known.extended(names)
+            class_columns = {name: columns.get(name) for name in ("predicted", "probabilities")}
+            names += class_names(source, **class_columns)
+    if vocabulary is not None:
+        return vocabulary.extended(names)
     names = sorted_texts(names)
-    sure = told or of_all or any(isinstance(each, Predictions) for each in held)
+    sure = has_probabilities or of_all or any(isinstance(each, Predictions) for each in objects)
     if not sure and not are_classes(names):
         return None
     return Vocabulary(tuple(names))
@@ -211,9 +211,9 @@ def classes_of_several(
 
 def _is_of_all(metric: object) -> bool:
     """Whether a metric exists only for more than two classes."""
-    known = metric_word(str(metric).partition(":")[0].partition(" within ")[0])
-    more = is_matrix_metric(known) or known.startswith(("macro_", "micro_", "weighted_"))
-    return more and known not in METRICS
+    word = metric_word(str(metric).partition(":")[0].partition(" within ")[0])
+    more = is_matrix_metric(word) or word.startswith(("macro_", "micro_", "weighted_"))
+    return more and word not in METRICS
 
 
 def _refuse_no_probabilities(metrics: Sequence[str], each: Sequence[Mapping[str, Any]]) -> None:
@@ -230,16 +230,16 @@ def _refuse_no_probabilities(metrics: Sequence[str], each: Sequence[Mapping[str,
         )
 
 
-def refuse_unranked(targets: Sequence[Target], found: Predictions) -> None:
+def refuse_unranked(targets: Sequence[Target], predictions: Predictions) -> None:
     """Raise if top-k accuracy is requested for a classifier read without probabilities."""
     for target in targets:
-        for top in tops_of_target(target, found.classifiers):
-            if not found.has_probabilities[top.classifier]:
-                name = name_of(found.classifiers[top.classifier])
+        for top in tops_of_target(target, predictions.classifiers):
+            if not predictions.has_probabilities[top.classifier]:
+                name = name_of(predictions.classifiers[top.classifier])
                 whose = f" by {name}" if name else ""
                 raise DesignError(
                     f"{target.name} needs the probabilities of all classes{whose}",
-                    details=f"{found.source} was read without them",
+                    details=f"{predictions.source} was read without them",
                     hint=f"classifiers={{{name!r}: {{'probabilities': '{name}_*'}}, ...}}"
                     if name
                     else "read it with probabilities='p_*'",

@@ -82,10 +82,10 @@ class Desk:
         """Go on with this campaign's replacement, if only its strata were cut anew."""
         from assay.campaign.recut import successor
 
-        found = successor(self.labelling)
-        if found is not None:
-            self._take(*found)
-        return found is not None
+        replacement = successor(self.labelling)
+        if replacement is not None:
+            self._take(*replacement)
+        return replacement is not None
 
     def following(self, work: Callable[[], T]) -> T:
         """Call `work`; retry if others have cut the strata anew meanwhile."""
@@ -152,7 +152,7 @@ class Desk:
             return False  # bets on a round are settled once it is complete
         self.put_off_recut()
         try:
-            found = recut(self.labelling, self._recut_tried) if self._recut_tried else None
+            result = recut(self.labelling, self._recut_tried) if self._recut_tried else None
         except ReplacedError:  # another process has done it meanwhile
             if self._follow():
                 return True
@@ -160,9 +160,9 @@ class Desk:
         except OutrunError:  # items were given out meanwhile: retried when they are judged
             self._recut_tried = 0
             return False
-        if found is None:
+        if result is None:
             return False
-        key, settings, predictions, sizes = found
+        key, settings, predictions, sizes = result
         self._take(key, settings, predictions)
         self.recall(sizes)
         return True
@@ -216,23 +216,25 @@ class Desk:
         # A file may have a hundred thousand: they are checked while others go on writing, and the
         # transaction checks only those again whose items got labels since.
         with self.labelling.read() as session:
-            known = self.labelling.last_label
+            last_label = self.labelling.last_label
             prepared = session.prepare(labels)
         kinds = kinds_of(self.labelling, labels, revise=revise)
         answered = {(label.item_id, label.reviewer) for label in labels}
-        said = [place for place, kind in enumerate(kinds) if kind != "unchanged"]
-        waiting = [prepared[place] for place in said]
+        recordable = [place for place, kind in enumerate(kinds) if kind != "unchanged"]
+        waiting = [prepared[place] for place in recordable]
         with self.labelling.write(waiting) as session:
-            spoken_of = {label.item_id for label in session.labels(self.labelling.key, known)}
-            if spoken_of:
-                places = [place for place, each in enumerate(labels) if each.item_id in spoken_of]
+            relabelled = {label.item_id for label in session.labels(self.labelling.key, last_label)}
+            if relabelled:
+                places = [place for place, each in enumerate(labels) if each.item_id in relabelled]
                 some = [labels[place] for place in places]
                 again = kinds_of(self.labelling, some, revise=revise)
                 for place, kind in zip(places, again, strict=True):
                     kinds[place] = kind
             now = [place for place, kind in enumerate(kinds) if kind != "unchanged"]
-            if now == said or set(now) < set(said):
-                left_out = {at for at, place in enumerate(said) if kinds[place] == "unchanged"}
+            if now == recordable or set(now) < set(recordable):
+                left_out = {
+                    at for at, place in enumerate(recordable) if kinds[place] == "unchanged"
+                }
                 session.put_waiting(self.labelling.key, waiting, left_out)
             else:  # another label was recorded since
                 session.put_labels(self.labelling.key, [prepared[place] for place in now])

@@ -108,20 +108,20 @@ def read_labels(
     """
     content = _content(source, encoding)
     if format is None:
-        found = format_of(content) if isinstance(source, _FILES) else FORMATS["jsonl"]
+        file_format = format_of(content) if isinstance(source, _FILES) else FORMATS["jsonl"]
     else:
-        found = find_format(format)
+        file_format = find_format(format)
     limits = limits or Limits()
     named = {"reviewer": reviewer_column, "comment": comment_column}
     columns = Columns(
         (id_column,) if id_column is not None else _id_columns(campaign),
         label_column,
-        further=_further(campaign, found),
+        further=_further(campaign, file_format),
         named={name: column for name, column in named.items() if column is not None},
     )
     people = People(reviewer, rename or {})
     checked = check_rows(
-        people.name(found.read(content, columns, limits)),
+        people.name(file_format.read(content, columns, limits)),
         name=content.name,
         id_kind=campaign.settings.id_kind,
         limits=limits,
@@ -129,7 +129,7 @@ def read_labels(
         classes=campaign.settings.classes,
     )
     people.check(content.name)
-    return Labels(content.name, found.name, **vars(checked))
+    return Labels(content.name, file_format.name, **vars(checked))
 
 
 def _content(source: Any, encoding: str | None) -> Content:
@@ -184,49 +184,50 @@ def import_labels(
     Imported(new=2, revised=0, unchanged=0, without_label=1, spare=0, skipped=0, format='csv')
     """
     with without_collection():
-        found = read_labels(source, campaign=campaign, **reading)
+        labels = read_labels(source, campaign=campaign, **reading)
         try:
-            recorded = campaign.desk.record(found.rows, revise=revise)
+            recorded = campaign.desk.record(labels.rows, revise=revise)
         except LabelConflictError:
-            raise _conflict(campaign, found) from None
+            raise _conflict(campaign, labels) from None
         except LabelError as error:
-            raise _with_places(campaign, error, found) from None
-    read = {name: getattr(found, name) for name in ("without_label", "skipped", "format")}
+            raise _with_places(campaign, error, labels) from None
+    read = {name: getattr(labels, name) for name in ("without_label", "skipped", "format")}
     return Imported(**vars(recorded), **read)
 
 
-def _conflict(campaign: Campaign, found: Labels) -> LabelConflictError:
+def _conflict(campaign: Campaign, labels: Labels) -> LabelConflictError:
     """Error that lists every answer that differs from its reviewer's earlier one."""
     reviews, id_of = campaign.desk.reviews(), campaign.settings.item_id
-    told = []
-    for row in found.rows:
+    conflicts = []
+    for row in labels.rows:
         review = reviews.get(id_of(row.item_id))
         if review is None:
             continue
         before = review.ruled if row.ruling else review.labels.get(row.reviewer)
         if before is not None and contradicts(before, row):
-            told.append((row, before))
+            conflicts.append((row, before))
     places = [
         f"{row.where}: {id_of(row.item_id)!r} is {now_words(before, row)} here and was told "
         f"{before.answer!r} before"
-        for row, before in told
+        for row, before in conflicts
     ]
     return LabelConflictError(
-        f"{found.name} has {count(told, 'label')} unlike those told before; nothing was recorded",
+        f"{labels.name} has {count(conflicts, 'label')} unlike those told before; nothing was "
+        "recorded",
         details=first(places),
         hint="with revise (--revise) the new answers count; the old ones stay in the log",
-        ids=[row.item_id for row, _ in told],
+        ids=[row.item_id for row, _ in conflicts],
     )
 
 
-def _with_places(campaign: Campaign, error: LabelError, found: Labels) -> LabelError:
+def _with_places(campaign: Campaign, error: LabelError, labels: Labels) -> LabelError:
     """Return the campaign's error, with the places of the ids that it names."""
     places = [
         f"{row.where}: {campaign.settings.item_id(row.item_id)!r}"
-        for row in found.rows
+        for row in labels.rows
         if row.item_id in error.ids
     ]
-    details = "\n".join([f"in {found.name}:", first(places), error.details])
+    details = "\n".join([f"in {labels.name}:", first(places), error.details])
     return type(error)(error.problem, details=details, hint=error.hint, ids=error.ids)
 
 
@@ -268,9 +269,11 @@ def write_batch(
     >>> write_batch(campaign, 1, format="jsonl").content
     b'{"id": "0", "shown": {}, "label": null}\n'
     """
-    found = find_format(format)
-    if found.write_batch is None:
-        raise _cannot(found, "a batch", [each for each in FORMATS.values() if each.write_batch])
+    file_format = find_format(format)
+    if file_format.write_batch is None:
+        raise _cannot(
+            file_format, "a batch", [each for each in FORMATS.values() if each.write_batch]
+        )
     if reviewer is None and campaign.settings.reviewing.per_item > 1:
         raise InputError(
             f"campaign {campaign.name!r} wants several reviewers for some items, and nobody says "
@@ -281,20 +284,24 @@ def write_batch(
     shown = tuple(campaign.settings.source.seen)
     batch = Batch(campaign.settings.question, shown, tuple(items), campaign.settings.classes)
     return Written(
-        found.write_batch(batch),
+        file_format.write_batch(batch),
         sheet_of(batch),
-        found.suffix,
-        found.media_type,
-        found.config_of(batch),
-        found.config_suffix,
+        file_format.suffix,
+        file_format.media_type,
+        file_format.config_of(batch),
+        file_format.config_suffix,
     )
 
 
 def config_suffix(campaign: Campaign, format: str) -> str:
     """Suffix of the configuration file that a tool needs; empty if it needs none."""
-    found = FORMATS.get(format)
+    file_format = FORMATS.get(format)
     nothing = Batch("", (), (), campaign.settings.classes)
-    return "" if found is None or found.config_of(nothing) is None else found.config_suffix
+    return (
+        ""
+        if file_format is None or file_format.config_of(nothing) is None
+        else file_format.config_suffix
+    )
 
 
 def write_unjudged(
@@ -307,9 +314,9 @@ def write_unjudged(
     >>> write_unjudged(campaign, 1).content
     b'id,verdict\r\n0,\r\n'
     """
-    found = find_format(format)
-    if found.name not in _OF_A_JUDGE:
-        raise _cannot(found, "items for a judge", [FORMATS[name] for name in _OF_A_JUDGE])
+    file_format = find_format(format)
+    if file_format.name not in _OF_A_JUDGE:
+        raise _cannot(file_format, "items for a judge", [FORMATS[name] for name in _OF_A_JUDGE])
     shown = tuple(campaign.settings.source.seen)
     names = free_names(shown, ("id", "verdict", "score"))
     rows = (
@@ -317,8 +324,8 @@ def write_unjudged(
         for item in campaign.unjudged(size, column=column)
     )
     sheet = Sheet(("id", *names, "verdict"), tuple(rows))
-    content = sheet.to_csv() if found.name == "csv" else sheet.to_jsonl()
-    return Written(content, sheet, found.suffix, found.media_type)
+    content = sheet.to_csv() if file_format.name == "csv" else sheet.to_jsonl()
+    return Written(content, sheet, file_format.suffix, file_format.media_type)
 
 
 def write_labels(campaign: Campaign, *, format: str = "csv") -> Written:
@@ -329,11 +336,15 @@ def write_labels(campaign: Campaign, *, format: str = "csv") -> Written:
     >>> write_labels(campaign).content
     b'id,label,reviewer,told_at,late,ruling,counts,comment,predicted,score,weight\r\n'
     """
-    found = find_format(format)
-    if found.write_labels is None:
-        raise _cannot(found, "labels", [each for each in FORMATS.values() if each.write_labels])
+    file_format = find_format(format)
+    if file_format.write_labels is None:
+        raise _cannot(
+            file_format, "labels", [each for each in FORMATS.values() if each.write_labels]
+        )
     sheet = labels_sheet(campaign)
-    return Written(found.write_labels(sheet), sheet, found.suffix, found.media_type)
+    return Written(
+        file_format.write_labels(sheet), sheet, file_format.suffix, file_format.media_type
+    )
 
 
 def _cannot(format: Format, what: str, others: list[Format]) -> InputError:
@@ -378,7 +389,7 @@ def labels_sheet(campaign: Campaign) -> Sheet:
             latest[key] = event
     labelling = campaign.desk.labelling
     further = judged_columns(labelling, _LABELS)
-    known = {item.id: judged_cells(labelling, item) for item in judged_items(labelling)}
+    cells_by_item = {item.id: judged_cells(labelling, item) for item in judged_items(labelling)}
     weight, nothing = further.index("weight"), (None,) * len(further)
     rows = []
     for key in sorted(began, key=began.__getitem__):
@@ -387,7 +398,7 @@ def labels_sheet(campaign: Campaign) -> Sheet:
             counts = event.ruling or (review.ruling is None and event.reviewer in review.counted)
             _, *first = (getattr(event, name) for name in _FIRST)
             later = (getattr(event, name) for name in _LATER)
-            cells: list[Any] = list(known.get(item_id(event.item_id), nothing))
+            cells: list[Any] = list(cells_by_item.get(item_id(event.item_id), nothing))
             if cells[weight] is not None:
                 sharing = len(review.counted) if review.ruling is None else 1
                 cells[weight] = cells[weight] / sharing if counts else None

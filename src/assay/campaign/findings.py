@@ -119,13 +119,13 @@ class Findings:
         """
         from assay.labelling import threshold_of
 
-        found = threshold_of(self.desk.current())
-        if found is None:
+        answer = threshold_of(self.desk.current())
+        if answer is None:
             raise DesignError(
                 f"campaign {self.name!r} was not made for a threshold",
                 hint="make one with threshold_for='precision >= 0.95', or see Campaign.curve()",
             )
-        return found
+        return answer
 
     def estimate(self, metric: str | None = None) -> Estimate:
         """Return the current estimate of a metric.
@@ -416,8 +416,8 @@ class Findings:
         """
         from assay.report import report_of
 
-        found = self.curve() if curve else None
-        return report_of(self.desk.labelling, names=names, curve=found)
+        threshold_curve = self.curve() if curve else None
+        return report_of(self.desk.labelling, names=names, curve=threshold_curve)
 
     def bundle(
         self,

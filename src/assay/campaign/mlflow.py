@@ -120,15 +120,15 @@ def _legal(names: Iterable[str]) -> list[str]:
     >>> _legal(["precision:cnn", "recall:new - recall:old", "f1:cnn[lang=de]", "f1:cnn_lang_de"])
     ['precision.cnn', 'recall.new - recall.old', 'f1.cnn_lang_de', 'f1.cnn_lang_de_2']
     """
-    found: list[str] = []
+    legal_names: list[str] = []
     for name in names:
         plain = re.sub(r"[^\w.\- ]+", "_", name.replace(":", ".")).strip("_ ")[:_LONGEST]
         number, legal = 1, plain
-        while legal in found:
+        while legal in legal_names:
             number += 1
             legal = f"{plain}_{number}"
-        found.append(legal)
-    return found
+        legal_names.append(legal)
+    return legal_names
 
 
 def _log_report(campaign: Campaign, run_id: str, prefix: str) -> None:

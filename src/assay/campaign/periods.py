@@ -23,14 +23,14 @@ class Member:
 
 def members(session: Session, series: str) -> list[Member]:
     """Periods of a series, oldest first."""
-    found = []
+    periods = []
     for name in session.names():
         # A period that was rebased is kept under another name, and no longer counts.
         if name.startswith(f"{series}/") and " until " not in name:
             key, settings = find_campaign(session, name)
             if settings.series is not None and settings.series.name == series:
-                found.append(Member(key, settings, settings.series))
-    return sorted(found, key=lambda member: member.series.number)
+                periods.append(Member(key, settings, settings.series))
+    return sorted(periods, key=lambda member: member.series.number)
 
 
 def refuse_if_begun(session: Session, *, series: Series) -> None:
@@ -84,14 +84,15 @@ def refuse_change(
         )
     classes = None if last.settings.is_binary else last.settings.classes
     asked = ", ".join(following(last.series, metrics, classes).metrics) if metrics else None
-    for what, wanted, is_now in (
+    for what, requested, is_now in (
         ("metric", asked, ", ".join(last.series.metrics)),
         ("seed", seed, last.settings.seed),
     ):
-        if wanted is not None and wanted != is_now:
+        if requested is not None and requested != is_now:
             raise DesignError(
-                f"series {last.series.name!r} has {what} {is_now!r}, and {wanted!r} is asked for",
-                hint=f"leave it out, or begin another series with {what} {wanted!r}",
+                f"series {last.series.name!r} has {what} {is_now!r}, and {requested!r} is asked "
+                "for",
+                hint=f"leave it out, or begin another series with {what} {requested!r}",
             )
 
 

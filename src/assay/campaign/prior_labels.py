@@ -72,8 +72,8 @@ class PriorLabels:
     @property
     def one_side(self) -> str:
         """Predicted label that all of them have; empty if they have both."""
-        said = {card.predicted for card in self.cards}
-        return "" if len(said) > 1 else ("yes" if said == {True} else "no")
+        predicted = {card.predicted for card in self.cards}
+        return "" if len(predicted) > 1 else ("yes" if predicted == {True} else "no")
 
     @property
     def doubt(self) -> str:
@@ -91,7 +91,7 @@ def find_prior_labels(
     # A CSV or Parquet file with the ids in a column named like the predictions' or ``id``, and the
     # answers in ``label``; or ids and answers as `Campaign.tell` takes them.
     labels: object,
-    found: Predictions,  # all items
+    predictions: Predictions,  # all items
     *,
     id_column: str | None,  # name of the predictions' id column
     # variable, scale: stratification variable and its scale.
@@ -109,29 +109,30 @@ def find_prior_labels(
     >>> prior.cards[0].id, prior.answers[0].value, prior.elsewhere
     (0, 'yes', 1)
     """
-    answers, without_label, source = _read(labels, id_column, found.id_kind, classes)
+    answers, without_label, source = _read(labels, id_column, predictions.id_kind, classes)
     if not answers:
         raise LabelError(
             f"there are no labels in {source}",
             details=f"{without_label:,} rows without a label" if without_label else "",
         )
-    items = found.find(list(answers), variable=variable, scale=scale)
+    items = predictions.find(list(answers), variable=variable, scale=scale)
     missing = [id for id, item in zip(answers, items, strict=True) if item is None]
     if missing:
         raise LabelError(
             f"{len(missing):,} of {len(answers):,} labels in {source} are of items that are not "
             "among the predictions; nothing was recorded",
             details=f"first: {', '.join(repr(id) for id in missing[:_SHOW_AT_MOST])}; "
-            f"the predictions are {found.source}, {found.size:,} items, ids are {found.id_kind}s",
+            f"the predictions are {predictions.source}, {predictions.size:,} items, ids are "
+            f"{predictions.id_kind}s",
             hint="give the predictions that the labelled items were drawn from, all of them",
             ids=map(str, missing),
         )
     pairs = [(item, answers[item.card.id]) for item in items if item is not None]
     needed = [pair for pair in pairs if None in sides or pair[0].card.predicted in sides]
     if not needed:
-        said = "yes" if sides == [True] else "no"
+        side = "yes" if sides == [True] else "no"
         raise LabelError(
-            f"none of the {len(pairs):,} labels in {source} is of an item predicted {said}",
+            f"none of the {len(pairs):,} labels in {source} is of an item predicted {side}",
             hint="estimate another metric, or label items drawn at random among those",
         )
     cards = tuple(item.card for item, _ in needed)
@@ -141,7 +142,7 @@ def find_prior_labels(
         answers=tuple(answer for _, answer in needed),
         values=values,
         chance=_chance(
-            found,
+            predictions,
             values=values,
             predicted=np.array([bool(card.predicted) for card in cards]),
             variable=variable,
@@ -164,15 +165,15 @@ def _read(
         read = read_label_file(
             file, id_columns=names, label_column="label", id_kind=id_kind, classes=classes
         )
-        told = {label.item_id: Answer(label.answer) for label in read.rows}
-        return {as_id(id): answer for id, answer in told.items()}, read.without_label, str(file)
-    told = parse_answers(labels, id_kind, classes)
+        answers = {label.item_id: Answer(label.answer) for label in read.rows}
+        return {as_id(id): answer for id, answer in answers.items()}, read.without_label, str(file)
+    answers = parse_answers(labels, id_kind, classes)
     what = "the mapping" if isinstance(labels, Mapping) else "the pairs"
-    return {as_id(id): answer for id, answer in told.items()}, 0, what
+    return {as_id(id): answer for id, answer in answers.items()}, 0, what
 
 
 def _chance(
-    found: Predictions,
+    predictions: Predictions,
     *,
     values: Floats,
     predicted: Bools,
@@ -182,7 +183,7 @@ def _chance(
 ) -> float:
     """Probability that random samples are spread over the scores so unevenly."""
     sizes, counts, layer = [], [], []
-    for number, (side, profile) in enumerate(found.profile(variable, scale, sides).items()):
+    for number, (side, profile) in enumerate(predictions.profile(variable, scale, sides).items()):
         labels = predicted.size if side is None else int((predicted == side).sum())
         bins = min(max(labels // _LABELS_A_CELL, 1), _MOST_CELLS)
         cells = stratify({side: profile}, variable=variable, method="perc", bins=bins)

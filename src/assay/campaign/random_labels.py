@@ -95,35 +95,46 @@ def estimate(
     (400, True)
     """
     id = key_name(id)
-    found = read_predictions(predictions, id=id, **picked(Columns, locals()).of_one)
-    for doubt in found.doubts:
+    population = read_predictions(predictions, id=id, **picked(Columns, locals()).of_one)
+    for doubt in population.doubts:
         doubt.refuse()
-    if found.weighted:
+    if population.weighted:
         raise PredictionsError(
-            f"the items of {found.source} have weights",
+            f"the items of {population.source} have weights",
             details="labels of items that were drawn at random, and not by weight, are for a "
             "metric in which every item counts once",
             hint="leave out sample_weight; a campaign with weights draws in proportion to them",
         )
-    goal = Goal(metric, budget=found.size, confidence=confidence)
+    goal = Goal(metric, budget=population.size, confidence=confidence)
     sides = sides_to_cut(
-        _ONE_LOOK, goal.metric, positives=found.positives, size=found.size, source=found.source
+        _ONE_LOOK,
+        goal.metric,
+        positives=population.positives,
+        size=population.size,
+        source=population.source,
     )
     prior_labels = find_prior_labels(
         labels,
-        found,
+        population,
         id_column=id,
         variable=_ONE_LOOK.variable,
-        scale=scale_of(*found.score_range),
+        scale=scale_of(*population.score_range),
         sides=sides,
     )
-    strata = _strata(found, prior_labels, sides, goal.metric)
+    strata = _strata(population, prior_labels, sides, goal.metric)
     counts = _Counts.of(prior_labels, strata)
     layer = np.repeat(np.arange(len(sides)), [heap.cuts.n_strata for heap in strata.heaps])
     cut = counts.joined(groups_with_labels(counts.judged, layer), goal)
     plain = counts.joined(layer, goal)
     standing = Standing(
-        goal.metric, _ONE_LOOK, goal, cut.metric, cut.state, cut.look, found.size, found.size
+        goal.metric,
+        _ONE_LOOK,
+        goal,
+        cut.metric,
+        cut.state,
+        cut.look,
+        population.size,
+        population.size,
     ).shown()
     now, moments = standing.look, standing.look.moments
     defined, unjudged = bool(moments.defined), standing.unjudged
@@ -141,7 +152,7 @@ def estimate(
         anytime=False,
         stopped=None,
         notes=(
-            *(doubt.warning for doubt in found.doubts),
+            *(doubt.warning for doubt in population.doubts),
             *_notes(prior_labels, cut, plain, goal.metric),
         ),
         could_move=standing.could_move,
@@ -179,8 +190,8 @@ class _Counts:
         """Return the counts of the prior labels."""
         stratum, answers = prior_labels.strata(strata), np.array(prior_labels.answers)
 
-        def count(*wanted: Answer) -> Ints:
-            return np.bincount(stratum[np.isin(answers, wanted)], minlength=strata.n_strata)
+        def count(*kinds: Answer) -> Ints:
+            return np.bincount(stratum[np.isin(answers, kinds)], minlength=strata.n_strata)
 
         return cls(
             items=strata.sizes,
@@ -200,12 +211,12 @@ class _Counts:
 
 
 def _strata(
-    found: Predictions, prior_labels: PriorLabels, sides: list[Side], metric: str
+    population: Predictions, prior_labels: PriorLabels, sides: list[Side], metric: str
 ) -> Strata:
     """Cut each predicted label's items into as many bins as its labels can fill."""
     cuts: dict[Side, Cuts] = {}
     sizes: list[int] = []
-    profiles = found.profile(_ONE_LOOK.variable, scale_of(*found.score_range), sides)
+    profiles = population.profile(_ONE_LOOK.variable, scale_of(*population.score_range), sides)
     judged = [
         card.predicted
         for card, answer in zip(prior_labels.cards, prior_labels.answers, strict=True)
@@ -214,11 +225,11 @@ def _strata(
     for side, profile in profiles.items():
         labels = judged.count(side is True)
         if labels == 0:
-            said = "yes" if side else "no"
+            word = "yes" if side else "no"
             raise LabelError(
-                f"no label that counts is of an item predicted {said}, so there is no interval "
+                f"no label that counts is of an item predicted {word}, so there is no interval "
                 f"for {metric.replace('_', ' ')}",
-                details=f"{len(judged):,} labels count; {profile.total:,} are predicted {said}",
+                details=f"{len(judged):,} labels count; {profile.total:,} are predicted {word}",
                 hint="a campaign can go on from these labels and ask for the others: "
                 "create_campaign(..., labels=...), assay create --labels",
             )

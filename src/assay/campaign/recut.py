@@ -94,27 +94,27 @@ def recut(
     None if the strata stay.
     """
     settings = labelling.settings
-    found = labelling.predictions()
-    check_same(settings, found)
-    _refuse_other_opinions(settings, found)
-    model = _fitted(labelling, found, labels)
+    predictions = labelling.predictions()
+    check_same(settings, predictions)
+    _refuse_other_opinions(settings, predictions)
+    model = _fitted(labelling, predictions, labels)
     if model is None:
         return None
-    placed = found.with_model(model)
+    placed = predictions.with_model(model)
     settings = _cut_by(model, placed, settings)
     on_top: list[CardRow] = []
-    known, wanted = None, depth(settings)
+    draws, depths = None, depth(settings)
     if settings.design.bets:
         settings = replace(settings, epochs=(*settings.epochs, _epoch(labelling)))
         on_top = _judged(labelling, placed, settings)
-        counts = np.bincount([card.stratum for card in on_top], minlength=len(wanted))
-        wanted = np.minimum(counts + wanted, settings.strata.sizes).tolist()
+        counts = np.bincount([card.stratum for card in on_top], minlength=len(depths))
+        depths = np.minimum(counts + depths, settings.strata.sizes).tolist()
         dealt = len(labelling.rounds.dealt)
-        known = Known(counts.tolist(), labelling.last_label, dealt)
-    cards = [*on_top, *more_cards(settings, placed, wanted, on_top)]
+        draws = Known(counts.tolist(), labelling.last_label, dealt)
+    cards = [*on_top, *more_cards(settings, placed, depths, on_top)]
     gone = 0 if settings.before is None else settings.before.gone
     key, settings, _, sizes = put_in_place(
-        labelling.store, labelling.key, settings, cards, gone=gone, known=known
+        labelling.store, labelling.key, settings, cards, gone=gone, known=draws
     )
     confirm_source(labelling.store, settings)
     return key, settings, placed, sizes
@@ -134,35 +134,36 @@ def _judged(labelling: Labelling, placed: "Predictions", settings: Settings) -> 
     judged = [id for id, review in labelling.reviews.items() if review.settled is not None]
     ids = [settings.item_id(item_id) for item_id in judged]
     items = placed.find(ids, variable=settings.variable, scale=settings.source.scale)
-    there = [item for item in items if item is not None]
+    present = [item for item in items if item is not None]
     stratum = settings.strata.assign(
-        np.array([item.value for item in there]), np.array([item.card.predicted for item in there])
+        np.array([item.value for item in present]),
+        np.array([item.card.predicted for item in present]),
     ).tolist()
     counts = [0] * settings.strata.n_strata
     cards = []
-    for item, its in zip(there, stratum, strict=True):
-        if its >= 0:
-            cards.append(card_row(item.card, its, counts[its]))
-            counts[its] += 1
+    for item, h in zip(present, stratum, strict=True):
+        if h >= 0:
+            cards.append(card_row(item.card, h, counts[h]))
+            counts[h] += 1
     return cards
 
 
-def _refuse_other_opinions(settings: Settings, found: "Predictions") -> None:
+def _refuse_other_opinions(settings: Settings, predictions: "Predictions") -> None:
     """Raise if the columns differ from those that the order of the items depends on."""
     before = settings.source.opinions
-    if before and f"{found.opinions_digest():016x}" != before:
+    if before and f"{predictions.opinions_digest():016x}" != before:
         raise PredictionsError(
-            f"the columns {', '.join(settings.source.aux)} of {found.source} have changed since "
-            f"campaign {settings.name!r} was made",
+            f"the columns {', '.join(settings.source.aux)} of {predictions.source} have changed "
+            f"since campaign {settings.name!r} was made",
             details="columns that were made after the first labels may know them",
             hint="strata stay as they are; make a new campaign to use the new columns",
         )
 
 
-def _fitted(labelling: Labelling, found: "Predictions", labels: int) -> Model | None:
+def _fitted(labelling: Labelling, predictions: "Predictions", labels: int) -> Model | None:
     """Model of the outcome, if strata by it would save labels; otherwise None."""
     settings = labelling.settings
-    taught = taught_by(labelling, found, labels)
+    taught = taught_by(labelling, predictions, labels)
     cards = [labelling.rounds.card(str(id)) for id in taught.ids]
     model = learn(
         taught.columns,
@@ -189,18 +190,18 @@ class Taught:
     seed: int
 
 
-def taught_by(labelling: Labelling, found: "Predictions", labels: int) -> Taught:
+def taught_by(labelling: Labelling, predictions: "Predictions", labels: int) -> Taught:
     """First labels of a campaign, with the columns of their items."""
     settings = labelling.settings
     first = {
         item_id: labelling.reviews[item_id].settled for item_id in islice(labelling.reviews, labels)
     }
-    said = {
+    outcomes = {
         settings.item_id(item_id): answer is Answer.YES
         for item_id, answer in first.items()
         if answer in (Answer.YES, Answer.NO)
     }
-    predicted = _predicted(labelling, found, list(said))
+    predicted = _predicted(labelling, predictions, list(outcomes))
     ids = list(predicted)
     before = settings.source.model_before
     # An item stays in the fold in which its label may have trained an earlier model; otherwise a
@@ -208,21 +209,23 @@ def taught_by(labelling: Labelling, found: "Predictions", labels: int) -> Taught
     seed = settings.seed ^ 3 if before is None else before.seed
     return Taught(
         ids,
-        {**found.opinions(ids), SAID: np.array(list(predicted.values()))},
-        np.array([said[id] for id in ids], dtype=np.bool_),
+        {**predictions.opinions(ids), SAID: np.array(list(predicted.values()))},
+        np.array([outcomes[id] for id in ids], dtype=np.bool_),
         np.array([fold_of(id, seed) for id in ids], dtype=np.bool_),
         seed,
     )
 
 
-def _predicted(labelling: Labelling, found: "Predictions", ids: Sequence[Id]) -> dict[Id, int]:
+def _predicted(
+    labelling: Labelling, predictions: "Predictions", ids: Sequence[Id]
+) -> dict[Id, int]:
     """Predicted labels of items; those of items not drawn again are read."""
-    known = {id: labelling.rounds.card(str(id)) for id in ids}
-    waiting = [id for id, card in known.items() if card is None]
+    cards = {id: labelling.rounds.card(str(id)) for id in ids}
+    waiting = [id for id, card in cards.items() if card is None]
     variable = labelling.settings.variable
-    read = found.find(waiting, variable=variable, scale="margin") if waiting else []
-    told = {id: int(card.predicted) for id, card in known.items() if card is not None}
-    return told | {
+    read = predictions.find(waiting, variable=variable, scale="margin") if waiting else []
+    predicted = {id: int(card.predicted) for id, card in cards.items() if card is not None}
+    return predicted | {
         id: int(each.card.predicted)
         for id, each in zip(waiting, read, strict=True)
         if each is not None
@@ -273,16 +276,16 @@ def lessons_from(
     """
     with store.read() as session:
         key, settings = find_campaign(session, name)
-    found = None
+    new_predictions = None
     if predictions is not None:
-        found = read_again(scans_of(predictions, settings.source), settings)
-    labelling = Labelling(store, key, settings, found)
+        new_predictions = read_again(scans_of(predictions, settings.source), settings)
+    labelling = Labelling(store, key, settings, new_predictions)
     labelling.catch_up()
     model = _learned(labelling)
     if model is None:
         return None, []
-    known = columns_for_model(columns)
-    missing = [column for column in model.columns if column not in known]
+    available = columns_for_model(columns)
+    missing = [column for column in model.columns if column not in available]
     lessons = Lessons(settings.name, replace(model, labels=0).to_dict())
     return None if missing else lessons, missing
 
@@ -301,9 +304,9 @@ def _learned(labelling: Labelling) -> Model | None:
     model = source.model
     if source.aux and labelling.answered >= _ENOUGH:
         with suppress(PredictionsError):
-            found = labelling.predictions()
-            check_same(labelling.settings, found)
-            taught = taught_by(labelling, found, labelling.answered)
+            predictions = labelling.predictions()
+            check_same(labelling.settings, predictions)
+            taught = taught_by(labelling, predictions, labelling.answered)
             model = fit(
                 taught.columns,
                 source.own_scores,
@@ -413,27 +416,27 @@ def doubtful_since(
     logs: Sequence[Sequence[StoredLabel]], then: Sequence[Vocabulary], now: Vocabulary
 ) -> set[int]:
     """Numbers of labels from campaigns that lacked some of the current classes."""
-    found: set[int] = set()
+    numbers: set[int] = set()
     for log, classes in zip(logs, then, strict=True):
         if not set(now.names) <= set(classes.names):
-            found |= {event.id for event in log}
-    return found
+            numbers |= {event.id for event in log}
+    return numbers
 
 
 def warn_of_new_classes(then: Iterable[Vocabulary], now: Vocabulary, again: int) -> None:
     """Warn which classes are new, and how many items are asked about again."""
-    known = [set(classes.names) for classes in then]
-    new = [name for name in now.names if any(name not in names for names in known)]
+    earlier = [set(classes.names) for classes in then]
+    new = [name for name in now.names if any(name not in names for names in earlier)]
     if not new:
         return
     listed = ", ".join(new[:_FEW]) + (", …" if len(new) > _FEW else "")
     how_many = f"{len(new):,} {'class is' if len(new) == 1 else 'classes are'}"
-    told = "no item was none of these then"
+    consequence = "no item was none of these then"
     if again:
-        told = f"{again:,} items that were none of these then are asked about again"
+        consequence = f"{again:,} items that were none of these then are asked about again"
     warn(
-        f"{how_many} new since these labels were given: {listed}; {told}; labels that name a class "
-        "count as they are",
+        f"{how_many} new since these labels were given: {listed}; {consequence}; labels that name a "
+        "class count as they are",
         AssayWarning,
         stacklevel=4,
     )

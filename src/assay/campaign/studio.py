@@ -110,7 +110,7 @@ class Connection:
         tell: Callable[[str], None] | None = None,  # takes sentences about events
     ) -> None:
         self.campaign, self._studio = campaign, studio
-        self._wanted, self._batch = project, batch
+        self._requested, self._batch = project, batch
         self._ahead = batch // 2 if ahead is None else ahead
         self._rename = {there: reviewer_of(here) for there, here in (rename or {}).items()}
         self._revise, self._tell = revise, tell or (lambda _: None)
@@ -120,12 +120,12 @@ class Connection:
         self._read_at = 0.0
         # A clock may begin at 0 when the machine starts: "never" is before that.
         self._asked: tuple[str, float] = ("", -inf)
-        self._said: dict[tuple[str, str], tuple[str, str]] = {}  # last, there
+        self._latest: dict[tuple[str, str], tuple[str, str]] = {}  # last, there
         self._items: set[str] = set()  # asked for
         self._pushed: dict[str, float] = {}  # in the last batch, and when
         self._near, self._changed_at = False, -inf
         self._sent = _Sent()
-        self._told: set[str] = set()
+        self._reported: set[str] = set()
 
     @property
     def mark(self) -> str:
@@ -149,12 +149,12 @@ class Connection:
 
         While the server is away, the step is retried at growing intervals; nothing is lost.
         """
-        wait, is_told = 0.0, None
+        wait, has_webhook = 0.0, None
         rung = Event() if webhook is None else webhook.rung
         while True:
             try:
-                if is_told is None:
-                    is_told = self._set_webhook(webhook, url)
+                if has_webhook is None:
+                    has_webhook = self._set_webhook(webhook, url)
                 done, wait = self.step(), 0.0
             except ServiceError as error:
                 wait = min(max(2 * wait, 1.0), _LONGEST_WAIT)
@@ -165,7 +165,7 @@ class Connection:
                 yield self.standing()
                 if done:
                     break
-            busy = not is_told and self._near and monotonic() < self._changed_at + _BUSY
+            busy = not has_webhook and self._near and monotonic() < self._changed_at + _BUSY
             rung.wait(wait or (min(every, _SOON) if busy else every))
             rung.clear()
 
@@ -204,7 +204,7 @@ class Connection:
         store, name = self.campaign.desk.store, self.campaign.name
         with store.read() as session:
             self.campaign = Campaign(store, *find_campaign(session, name), None)
-        self._said.clear()
+        self._latest.clear()
         self._read_at = 0.0
 
     # A step.
@@ -232,8 +232,8 @@ class Connection:
         now = monotonic()
         due = now > self._read_at + _WHOLE and now > self._changed_at + _QUIET
         if self._read_at and not due:
-            known = {number: task.changed for number, task in self._tasks.items()}
-            total, changed = self._studio.changed(project, known)
+            known_times = {number: task.changed for number, task in self._tasks.items()}
+            total, changed = self._studio.changed(project, known_times)
             self._note(changed)
             if changed:
                 self._changed_at = monotonic()
@@ -279,7 +279,7 @@ class Connection:
             return ()
         task = {"data": {TASK_ID: item_id}, "annotations": annotations}
         try:
-            found = read_labels(
+            labels = read_labels(
                 json.dumps([task]).encode(),
                 campaign=self.campaign,
                 format="label-studio",
@@ -288,19 +288,19 @@ class Connection:
         except AssayError as error:
             self._tell_once(f"an answer to {item_id!r} cannot be taken: {error.details}")
             return ()
-        names = (self._rename.get(row.reviewer, row.reviewer) for row in found.rows)
+        names = (self._rename.get(row.reviewer, row.reviewer) for row in labels.rows)
         return {
-            name: replace(row, reviewer=name) for row, name in zip(found.rows, names, strict=True)
+            name: replace(row, reviewer=name) for row, name in zip(labels.rows, names, strict=True)
         }.values()
 
     def _is_news(self, label: FileLabel, review: Review) -> bool:
         """Whether an answer is to be recorded: the first one, or one that may be changed."""
         key, now = (label.item_id, label.reviewer), (label.answer, label.comment)
-        said, self._said[key] = self._said.get(key), now
+        previous, self._latest[key] = self._latest.get(key), now
         before = review.labels.get(label.reviewer)
         if before is None:
             return True
-        if now in (said, (before.answer, before.comment)):
+        if now in (previous, (before.answer, before.comment)):
             return False
         # The author of a counted answer has seen whether more items came.
         rounds = self.campaign.desk.labelling.rounds
@@ -346,17 +346,17 @@ class Connection:
 
     def _send(self, reviews: Mapping[str, Review]) -> None:
         """Send the next batch when it is time, so that somebody always has something to answer."""
-        known = {**self.campaign.desk.reviews_of(self._items), **reviews}
-        waiting = {item_id for item_id, review in known.items() if not review.complete}
-        there = {item_id for item_id in waiting if self._is_there(item_id)}
+        reviews_by_item = {**self.campaign.desk.reviews_of(self._items), **reviews}
+        waiting = {item_id for item_id, review in reviews_by_item.items() if not review.complete}
+        present = {item_id for item_id in waiting if self._is_there(item_id)}
         fresh = [
             item_id
-            for item_id in there
-            if not known[item_id].labels and not self._is_put_aside(item_id)
+            for item_id in present
+            if not reviews_by_item[item_id].labels and not self._is_put_aside(item_id)
         ]
         self._near = len(fresh) <= self._ahead + _FEW
         # Asked for, but missing: a batch was lost when the server went away.
-        unsent = len(waiting) - len(there)
+        unsent = len(waiting) - len(present)
         version, at = self._asked
         if monotonic() < at + _RENEWED and (
             len(fresh) > self._ahead or (version == self.campaign.desk.version and not unsent)
@@ -364,7 +364,7 @@ class Connection:
             return
         more = max(self._batch - unsent, 0) if len(fresh) <= self._ahead else 0
         items = self.campaign.ask(max(len(waiting) + more, 1), reviewer=HOLDER, lease=_LEASE)
-        self._items = there | {str(item.id) for item in items}
+        self._items = present | {str(item.id) for item in items}
         missing = [item for item in items if not self._is_there(str(item.id))]
         if missing:
             self._studio.push(self._find(), write_tasks(self._batch_of(missing)))
@@ -382,8 +382,8 @@ class Connection:
         return Batch(settings.question, shown, tuple(items), settings.classes)
 
     def _tell_once(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
+        if text not in self._reported:
+            self._reported.add(text)
             self._tell(text)
 
     # The project.
@@ -391,7 +391,7 @@ class Connection:
     def _find(self) -> int:
         """Return the project's number; find or create the project if necessary."""
         if self._project is None:
-            self._project = self._own() if self._wanted is None else self._named(self._wanted)
+            self._project = self._own() if self._requested is None else self._named(self._requested)
         return self._project
 
     def _own(self) -> int:
@@ -435,9 +435,9 @@ class Connection:
         return number
 
     def _settings(self, description: str) -> dict[str, object]:
-        told = f"Items of the Assay campaign {self.campaign.name!r}; do not remove this mark:"
+        mark_text = f"Items of the Assay campaign {self.campaign.name!r}; do not remove this mark:"
         return {
-            "description": f"{description} {told} {self.mark}".strip(),
+            "description": f"{description} {mark_text} {self.mark}".strip(),
             "label_config": task_config(self._batch_of([])).decode(),
             "maximum_annotations": self.campaign.settings.reviewing.per_item,
         }

@@ -234,18 +234,18 @@ def trend(
     """
     store = open_storage(storage)
     with store.read() as session:
-        found = members(session, series)
-        if not found:
+        periods = members(session, series)
+        if not periods:
             raise _no_such_series(session, series)
     rows: tuple[PeriodRow, ...] = ()
-    last = found[-1].series
+    last = periods[-1].series
     name = _one_of(last, metric)
-    for member in found:
+    for member in periods:
         campaign = Campaign(store, member.key, member.settings, None)
         rows = (*rows, _row(campaign, member, name, rows[-1] if rows else None))
     if floor is not None:
-        wanted = replace(last, floor=floor)  # raises if invalid
-        rows = (*rows[:-1], replace(rows[-1], floor=wanted.floor))
+        checked = replace(last, floor=floor)  # raises if invalid
+        rows = (*rows[:-1], replace(rows[-1], floor=checked.floor))
     return Trend(series, name, rows[-1].estimate.confidence, rows, last.metrics)
 
 
@@ -255,14 +255,14 @@ def _one_of(series: Series, metric: str | None) -> str:
         return series.metric
     name, _, label = str(metric).partition(":")
     plain = metric_word(name)
-    wanted = f"{plain}:{label}" if label else plain
-    if wanted not in series.metrics:
+    requested = f"{plain}:{label}" if label else plain
+    if requested not in series.metrics:
         raise InputError(
             f"series {series.name!r} does not follow {metric!r}",
             details=f"metrics: {', '.join(series.metrics)}",
-            hint=did_you_mean(wanted, series.metrics),
+            hint=did_you_mean(requested, series.metrics),
         )
-    return wanted
+    return requested
 
 
 def _row(campaign: Campaign, member: Member, metric: str, last: PeriodRow | None) -> PeriodRow:
@@ -361,11 +361,11 @@ def _no_change(level: Estimate, series: Series) -> Estimate | None:
 
 def _no_such_series(session: Session, series: str) -> StorageError:
     begun = {name.partition("/")[0] for name in session.names() if "/" in name}
-    known = sorted(each for each in begun if members(session, each))
+    names = sorted(each for each in begun if members(session, each))
     return StorageError(
         f"no series {series!r}",
-        details=f"series: {', '.join(known) or 'none'}",
-        hint=did_you_mean(series, known) or "begin one with follow_campaign, or assay follow FILE",
+        details=f"series: {', '.join(names) or 'none'}",
+        hint=did_you_mean(series, names) or "begin one with follow_campaign, or assay follow FILE",
     )
 
 

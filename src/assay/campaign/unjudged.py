@@ -40,23 +40,23 @@ def unjudged_in(labelling: Labelling, n: int, column: str | None) -> list[Item]:
             hint="make a campaign without weights for it",
         )
     column = _column(settings.source.aux, column)
-    found = labelling.predictions()
-    check_same(settings, found)
+    predictions = labelling.predictions()
+    check_same(settings, predictions)
     scale, seed = settings.source.scale, settings.seed ^ _KEY
-    strata = strata_of(found, settings.goal, Design(bins=1, strata="equal"), scale)
-    wanted, deepest = int(n), int(strata.sizes.max())
-    depth = min(max(wanted, _DEEP), deepest) if column is not None else min(wanted, deepest)
+    strata = strata_of(predictions, settings.goal, Design(bins=1, strata="equal"), scale)
+    count, deepest = int(n), int(strata.sizes.max())
+    depth = min(max(count, _DEEP), deepest) if column is not None else min(count, deepest)
     while True:
-        decks = found.deal(strata, scale=scale, seed=seed, counts=[depth] * strata.n_strata)
+        decks = predictions.deal(strata, scale=scale, seed=seed, counts=[depth] * strata.n_strata)
         cards = [card for deck in decks for card in deck]
         cards.sort(key=lambda card: (number(card.id, seed), str(card.id).encode()))
         # Beyond so many, items of another stratum may lie between.
         cards = cards if depth >= deepest else cards[:depth]
-        left = _without_verdict(cards, found, column)
-        if len(left) >= wanted or depth >= deepest:
+        left = _without_verdict(cards, predictions, column)
+        if len(left) >= count or depth >= deepest:
             seen = settings.source.seen  # no score, prediction or stratum
             return [
-                Item(card.id, {name: card.shown[name] for name in seen}) for card in left[:wanted]
+                Item(card.id, {name: card.shown[name] for name in seen}) for card in left[:count]
             ]
         depth = min(4 * depth, deepest)
 
@@ -76,11 +76,13 @@ def _column(aux: tuple[str, ...], given: str | None) -> str | None:
     return given if aux and given is not None else next(iter(aux), None)
 
 
-def _without_verdict(cards: list[Card], found: "Predictions", column: str | None) -> list[Card]:
+def _without_verdict(
+    cards: list[Card], predictions: "Predictions", column: str | None
+) -> list[Card]:
     if column is None or not cards:
         return cards
-    said = found.opinions([card.id for card in cards])[column]
-    values = said.tolist() if isinstance(said, np.ndarray) else said
+    verdicts = predictions.opinions([card.id for card in cards])[column]
+    values = verdicts.tolist() if isinstance(verdicts, np.ndarray) else verdicts
     return [
         card
         for card, value in zip(cards, values, strict=True)

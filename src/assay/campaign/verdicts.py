@@ -42,8 +42,8 @@ class Taken:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the outcome as plain values."""
-        told = {name: value for name, value in vars(self).items() if name != "campaign"}
-        return {**told, "file": str(self.file), "campaign": self.campaign.name}
+        values = {name: value for name, value in vars(self).items() if name != "campaign"}
+        return {**values, "file": str(self.file), "campaign": self.campaign.name}
 
 
 def import_verdicts(
@@ -77,7 +77,7 @@ def import_verdicts(
     refuse_unconfirmed(store, settings)
     scan = joined_with(_scan(store, settings), id=settings.source.columns["id"], file=file,
                        column=column)  # fmt: skip
-    found = read_judgements(
+    judgements = read_judgements(
         *logs,
         scorer=scorer,
         id_column=id_column,
@@ -85,10 +85,10 @@ def import_verdicts(
         score_column=score_column,
         map=map,
     )
-    said = [row for row in found.rows if row.score is not None]
-    _refuse_strangers(said, store, settings)
+    verdicts = [row for row in judgements.rows if row.score is not None]
+    _refuse_strangers(verdicts, store, settings)
     before = _read(file)
-    now = {str(row.id): replace(row, id=str(row.id)) for row in said}
+    now = {str(row.id): replace(row, id=str(row.id)) for row in verdicts}
     aux = list(dict.fromkeys([*settings.source.aux, column]))
     _write(file, {**before, **now})
     try:
@@ -105,7 +105,7 @@ def import_verdicts(
         new=new,
         replaced=len(now) - new - same,
         unchanged=same,
-        without=len(found.rows) - len(said),
+        without=len(judgements.rows) - len(verdicts),
         in_all=len({**before, **now}),
     )
 
@@ -141,23 +141,23 @@ def _scan(store: Store, settings: Settings) -> Any:
     return None if parts[0].scan is None else whereabouts(store, settings)[0]
 
 
-def _refuse_strangers(said: list[Judgement], store: Store, settings: Settings) -> None:
+def _refuse_strangers(verdicts: list[Judgement], store: Store, settings: Settings) -> None:
     """Raise if no verdict is of a known item."""
-    if not said:
+    if not verdicts:
         raise InputError("no row has a verdict or a score: nothing was taken")
-    ids = [str(row.id) for row in said[:_LOOKED_UP]]
+    ids = [str(row.id) for row in verdicts[:_LOOKED_UP]]
     if settings.id_kind == "integer":
         ids = [id for id in ids if re.fullmatch(r"-?[0-9]{1,19}", id)]
     predictions = read_again(whereabouts(store, settings), settings)
-    known = predictions.find(
+    items = predictions.find(
         [settings.item_id(id) for id in ids],
         variable="score" if settings.goal.single else "rank",
         scale="margin",
     )
-    if not any(known):
+    if not any(items):
         raise InputError(
-            f"none of {count(said, 'verdict')} is of an item of campaign {settings.name!r}",
-            details=first([f"verdict of {row.id!r}" for row in said]),
+            f"none of {count(verdicts, 'verdict')} is of an item of campaign {settings.name!r}",
+            details=first([f"verdict of {row.id!r}" for row in verdicts]),
             hint="id_column= names the column of the ids, which are as in the predictions",
         )
 
@@ -177,14 +177,14 @@ def _read(file: Path) -> dict[str, Judgement]:
         return {}
     try:
         rows = pq.read_table(file, columns=_SCHEMA.names).to_pylist()
-        found = {str(row["id"]): Judgement(**row) for row in rows}
+        verdicts = {str(row["id"]): Judgement(**row) for row in rows}
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         raise InputError(
             f"{file} cannot be read, and is not replaced: {error}",
             details="a file of verdicts that 'assay import' has written is needed",
             hint="into= names another file",
         ) from None
-    return found
+    return verdicts
 
 
 def _write(file: Path, verdicts: Mapping[str, Judgement]) -> None:
@@ -193,12 +193,12 @@ def _write(file: Path, verdicts: Mapping[str, Judgement]) -> None:
         file.unlink(missing_ok=True)
         return
     rows = [vars(row) for row in verdicts.values()]
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         try:
-            pq.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), beside)
-            beside.replace(file)
+            pq.write_table(pa.Table.from_pylist(rows, schema=_SCHEMA), temporary)
+            temporary.replace(file)
         finally:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{file} cannot be written: {error.strerror}") from None

@@ -48,14 +48,14 @@ class Labeller:
         turn = message.get("turn") if isinstance(message, Mapping) else None
         about = {"turn": turn if isinstance(turn, int) else 0}
         try:
-            return about | self._taken(message)
+            return about | self._reply_to(message)
         except PredictionsError:
             # Its words describe the predictions, which reviewers must not know.
             return about | {"error": _NO_MORE_ITEMS}
         except AssayError as error:
             return about | {"error": _sendable(str(error))}
 
-    def _taken(self, message: object) -> dict[str, Any]:
+    def _reply_to(self, message: object) -> dict[str, Any]:
         turn = self._turn(_labels_in(message))
         receipts = turn.receipts
         if self._desk.hold_for_recut():
@@ -86,18 +86,18 @@ class Labeller:
 
 def _labels_in(message: object) -> list[Label]:
     given = message.get("submits", []) if isinstance(message, Mapping) else None
-    wanted = ("item", "answer", "key")
+    fields = ("item", "answer", "key")
     if (
         not isinstance(given, list)
         or len(given) > _MOST
         or not all(
-            isinstance(each, Mapping) and all(isinstance(each.get(name), str) for name in wanted)
+            isinstance(each, Mapping) and all(isinstance(each.get(name), str) for name in fields)
             for each in given
         )
     ):
         raise InputError(
             "the labelling widget has sent something that is no list of answers",
-            details=f"'submits' has at most {_MOST} objects with {', '.join(wanted)}, all texts",
+            details=f"'submits' has at most {_MOST} objects with {', '.join(fields)}, all texts",
             hint="run the cell with campaign.widget(...) again",
         )
     return [Label(each["item"], each["answer"], key=each["key"]) for each in given]
