@@ -65,7 +65,7 @@ def test_a_file_in_the_way_of_the_results_is_told_first(run: Fixture, folder: Pa
     (folder / "coverage").write_text("mine")
     result = run("coverage")
     assert result.exit_code == 1
-    assert "cannot be made a folder" in result.stderr
+    assert "cannot be created" in result.stderr
 
 
 @pytest.mark.parametrize("words", [("--part", "unknown"), ("--replications", "1")])

@@ -178,4 +178,4 @@ def test_a_report_beside_a_bundle_is_refused(tmp_path: Path) -> None:
     assert assay.verify_bundle(path).clean  # without a label, too
     told = CliRunner().invoke(app, ["verify", str(path), "--report", "r.json", "--json"])
     assert told.exit_code == 1
-    assert "all that it is compared with is in it" in json.loads(told.stderr)["error"]["problem"]
+    assert "has all that it is checked against" in json.loads(told.stderr)["error"]["problem"]

@@ -42,7 +42,7 @@ def test_a_bundle_is_held_against_what_was_published(tmp_path: Path) -> None:
     other.bundle(path)
     assert assay.verify_bundle(path).clean
     (finding,) = assay.verify_bundle(path, commitment=published).findings
-    assert f"and not to {published}" in finding
+    assert f", not {published}" in finding
     run = CliRunner().invoke(app, ["verify", str(path), "--commitment", published])
     assert run.exit_code == 1
 

@@ -154,8 +154,8 @@ STORED: dict[str, tuple[Tamper, str]] = {
     "a key twice": (settings('"seed": 6', '"seed": 7, "seed": 6'), "'seed' is there twice"),
     "a stratum's number": (settings('"owner": [0', '"owner": [10000000000'), "owners of the"),
     "the metric": (settings("precision", "accuracies"), "settings in campaign.db cannot be read"),
-    "spaces": (settings(", ", ",  "), "settings in campaign.db are not as this version"),
-    "a name": (stored("UPDATE campaign SET name = 'other'"), "are not as this version"),
+    "spaces": (settings(", ", ",  "), "settings in campaign.db from those that this version"),
+    "a name": (stored("UPDATE campaign SET name = 'other'"), "from those that this version"),
     "another campaign": (
         stored("INSERT INTO campaign SELECT 2, 'b', created_at, settings FROM campaign"),
         "has 2 campaigns; a bundle has one",
@@ -164,7 +164,7 @@ STORED: dict[str, tuple[Tamper, str]] = {
         stored("INSERT INTO token VALUES (1, 'campaign', 'owner', 'zoe', '0', '2026', NULL)"),
         "has rows of table token",
     ),
-    "another schema": (stored("UPDATE assay_schema SET version = 6"), "of another schema than 5"),
+    "not have schema version": (stored("UPDATE assay_schema SET version = 6"), "not have schema version 5"),
     "a trigger": (
         stored("CREATE TRIGGER evil AFTER INSERT ON item BEGIN DELETE FROM label_event; END"),
         "holds the trigger 'evil'",
@@ -263,12 +263,12 @@ def test_what_is_no_bundle_is_refused(original: Files, tmp_path: Path) -> None:
     )
     bare = {name: content for name, content in original.items() if name != "manifest.json"}
     for content, message in (
-        (b"id,label\n", "is no zip"),
+        (b"id,label\n", "is not a zip"),
         (good[:-30], "cannot be read"),
         (good[:1000], "cannot be read"),
-        (packed({}), "is no audit bundle"),
-        (packed(bare), "is no audit bundle"),
-        (packed({**bare, "manifest.json": b"[]"}), "is no audit bundle"),
+        (packed({}), "is not an audit bundle"),
+        (packed(bare), "is not an audit bundle"),
+        (packed({**bare, "manifest.json": b"[]"}), "is not an audit bundle"),
         (packed({**bare, "manifest.json": b"{"}), "is no JSON"),
         (packed({**bare, "manifest.json": b"[" * 200_000}), "is no JSON"),
         (old, rf"format version 3, and this Assay reads version 4\n.*pip install {NAME}==0\.1\.0"),

@@ -46,7 +46,7 @@ def test_tables_of_a_database_are_compared_and_followed(run: Fixture, folder: Pa
     mixed = [*words[:1], "week2.csv", *words[2:-2], "--table", "week1", "--name", "mixed"]
     assert run("compare", *mixed).exit_code == 0
     failed = run("compare", *words, *["--table", "week1"] * 3, "--name", "three")
-    assert "3 tables are named" in " ".join(failed.stderr.split())
+    assert "--table is given 3 times" in " ".join(failed.stderr.split())
     given = ["--series", "s", "--engine", "database"]
     first = ["weeks.sqlite", "--table", "week1", "--period", "w1", *COLUMNS, "--budget", "9"]
     assert run("follow", *first, *given).exit_code == 0

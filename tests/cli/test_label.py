@@ -144,7 +144,7 @@ def test_a_comment_in_a_pipe_stands_after_its_w(
     ]
     bare = run("label", "spam", "--reviewer", "ann", input="w\n")
     assert bare.exit_code == 1
-    assert "a comment stands after its w" in bare.stderr
+    assert "write a comment after w" in bare.stderr
 
 
 def test_a_killed_sitting_loses_nothing(

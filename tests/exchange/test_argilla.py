@@ -53,7 +53,7 @@ def test_the_only_response_of_a_completed_record_was_submitted() -> None:
     assert import_labels(campaign, json.dumps(records).encode()).new == 1
     assert campaign.answers() == {"NA": Answer.NO}
     two = [{**records[0], "responses": {"answer": records[0]["responses"]["answer"] * 2}}]
-    with pytest.raises(LabelError, match="not told whether a response was submitted"):
+    with pytest.raises(LabelError, match="does not say whether a response was submitted"):
         import_labels(campaign, json.dumps(two).encode())
 
 

@@ -119,7 +119,7 @@ def test_what_python_unpacks_without_a_limit_is_not_unpacked(how: int) -> None:
         import_labels(campaign_of(["a"]), bomb)
     # What is not read may be packed in any way.
     other = bomb.replace(b"ann.jsonl", b"ann.other")
-    with pytest.raises(InputError, match=r"holds no \.jsonl file"):
+    with pytest.raises(InputError, match=r"contains no \.jsonl file"):
         import_labels(campaign_of(["a"]), other)
 
 

@@ -210,7 +210,7 @@ def test_the_command_writes_a_table_that_can_be_joined(tmp_path: Path) -> None:
     assert (quality.sensitivity.value, quality.specificity.value) == (0.5, 1.0)
     again = CliRunner().invoke(app, [*words, "--json"])
     assert again.exit_code == 1
-    assert "is there already" in again.output
+    assert "already exists" in again.output
     wrong = CliRunner().invoke(app, ["judgements", str(LOGS[0]), "-o", str(tmp_path / "x.json")])
     assert ".parquet, .csv, .jsonl" in wrong.output
     told = CliRunner().invoke(app, [*words[:-1], str(tmp_path / "more.csv"), "--json"])

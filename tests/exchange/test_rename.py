@@ -69,7 +69,7 @@ def test_two_names_of_one_person_must_agree() -> None:
 
 def test_a_name_that_is_not_in_the_file_is_told_with_those_that_are() -> None:
     campaign = campaign_of(IDS)
-    with pytest.raises(LabelError, match=r"'x:3' is to be renamed") as caught:
+    with pytest.raises(LabelError, match=r"the name 'x:3' to rename") as caught:
         import_labels(campaign, ROWS.encode(), reviewer="eve", rename={"x:1": "ann", "x:3": "bob"})
     assert caught.value.details == "names in it: 'x:1', 'x:2'"
     assert "did you mean" in caught.value.hint

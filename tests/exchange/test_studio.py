@@ -61,7 +61,7 @@ class Talk:
     [
         (401, InputError, "--token-file or LABEL_STUDIO_API_KEY"),
         (403, InputError, "refuses the access token"),
-        (404, GoneError, "no such thing"),
+        (404, GoneError, "does not know this project or task"),
         (302, InputError, "elsewhere: https://elsewhere.example.org/"),
         (400, InputError, "refuses this request"),
         (429, ServiceError, "is failing at the moment"),
@@ -90,7 +90,7 @@ def test_nobody_there_is_told() -> None:
     "address", ["ftp://a", "http://", "http://me:word@a", "http://a?b", "http://a:port", ""]
 )
 def test_what_is_no_address_is_refused(address: str) -> None:
-    with pytest.raises(InputError, match="no address of a Label Studio"):
+    with pytest.raises(InputError, match="not an address of Label Studio"):
         LabelStudio(address, "abc")
 
 

@@ -118,12 +118,12 @@ def test_what_only_reads_works_and_what_writes_says_why_not(tmp_path: Path) -> N
         else:
             assert code == 1, command
             assert "can only be read" in text
-            assert "copy it to a folder that can be written" in text
+            assert "copy it to a folder that you can write to" in text
     assert {path.name: path.read_bytes() for path in media.iterdir()} == before
     assert of_log[0] == of_old[0] == 1
     assert "the last labels of" in of_log[1]
     assert f"{NAME}-wal" in of_log[1]
-    assert "written by another version of Assay" in of_old[1]
+    assert "another version of Assay wrote it" in of_old[1]
 
 
 def test_with_somebody_who_writes_their_labels_are_read(

@@ -21,7 +21,7 @@ def test_names_are_taken_without_their_ports() -> None:
     names = {"labels.example", "::1", "10.0.0.7", "a_b-c.d"}
     assert allowed_hosts("0.0.0.0", given) == {"0.0.0.0", *names}
     for wrong in ("http://labels.example", "labels.example/x", "*", "", "a b", "a@b", "ä.example"):
-        with pytest.raises(InputError, match="not a name by which a browser can call"):
+        with pytest.raises(InputError, match="not the name of a server"):
             allowed_hosts("0.0.0.0", [wrong])
 
 

@@ -435,8 +435,8 @@ def warn_of_new_classes(then: Iterable[Vocabulary], now: Vocabulary, again: int)
     if again:
         consequence = f"{again:,} items that were none of these then are asked about again"
     warn(
-        f"{how_many} new since these labels were given: {listed}; {consequence}; labels that name a "
-        "class count as they are",
+        f"{how_many} new since these labels were given: {listed}; {consequence}; labels that name "
+        "a class count as they are",
         AssayWarning,
         stacklevel=4,
     )
