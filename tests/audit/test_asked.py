@@ -60,8 +60,7 @@ def test_answers_of_reviewers_who_did_not_see_each_others_claims(
         campaign.review([Label(str(item.id), "yes", key=name)], reviewer=name)
     findings, _ = found(campaign)
     assert findings == (
-        f"label 2 of item '{item.id}' is answer 2 of reviewers who had it before them in time, "
-        "and the item is for 1",
+        f"label 2 of item '{item.id}' is answer 2 in time, and the item is for 1 reviewers",
     )
 
 

@@ -154,7 +154,10 @@ STORED: dict[str, tuple[Tamper, str]] = {
     "a key twice": (settings('"seed": 6', '"seed": 7, "seed": 6'), "'seed' is there twice"),
     "a stratum's number": (settings('"owner": [0', '"owner": [10000000000'), "owners of the"),
     "the metric": (settings("precision", "accuracies"), "settings in campaign.db cannot be read"),
-    "spaces": (settings(", ", ",  "), "settings in campaign.db from those that this version"),
+    "spaces": (
+        settings(", ", ",  "),
+        "settings in campaign.db differ from those that this version",
+    ),
     "a name": (stored("UPDATE campaign SET name = 'other'"), "from those that this version"),
     "another campaign": (
         stored("INSERT INTO campaign SELECT 2, 'b', created_at, settings FROM campaign"),
@@ -164,7 +167,10 @@ STORED: dict[str, tuple[Tamper, str]] = {
         stored("INSERT INTO token VALUES (1, 'campaign', 'owner', 'zoe', '0', '2026', NULL)"),
         "has rows of table token",
     ),
-    "not have schema version": (stored("UPDATE assay_schema SET version = 6"), "not have schema version 5"),
+    "not have schema version": (
+        stored("UPDATE assay_schema SET version = 6"),
+        "not have schema version 5",
+    ),
     "a trigger": (
         stored("CREATE TRIGGER evil AFTER INSERT ON item BEGIN DELETE FROM label_event; END"),
         "holds the trigger 'evil'",

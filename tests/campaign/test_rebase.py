@@ -219,7 +219,7 @@ def test_two_who_rebase_at_once_do_not_undo_each_other(storage: str) -> None:
     """The second has read the campaign before the first has put another in its place."""
     old = create(storage)
     assay.rebase_campaign(storage=storage, predictions=table(NEW))
-    with pytest.raises(assay.StorageError, match="somebody else has rebased"):
+    with pytest.raises(assay.StorageError, match="another process has rebased"):
         replace_campaign(
             old.desk.store,
             old.desk.labelling.key,

@@ -172,7 +172,7 @@ def test_predictions_in_memory_are_joined_by_who_has_them() -> None:
         "spam", storage="sqlite:///assay.db", predictions=joined, aux=["judge"]
     )
     assert [item.id for item in campaign.unjudged(5)] == ["b"]
-    with pytest.raises(InputError, match="there is no column 'jugde' in aux"):
+    with pytest.raises(InputError, match="'jugde' is not an aux column"):
         campaign.unjudged(5, column="jugde")
 
 

@@ -209,7 +209,7 @@ def test_a_reviewer_has_a_name_and_items_may_be_broken(create: Fixture, run: Fix
     create("--question", "Would you open it?", "--reviewers-per-item", "2", "--overlap", "1")
     nobody = run("label", "spam", input="y\n")
     assert nobody.exit_code == 1
-    assert "wants several reviewers" in nobody.stderr
+    assert "to several reviewers" in nobody.stderr
     shown = run("label", "spam", "--reviewer", "ann", input="y\nb\nbroken\nq\n").stdout
     assert shown.count("Would you open it?") == 4
     assert "3 labelled in this session, all saved." in shown

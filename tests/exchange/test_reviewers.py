@@ -213,7 +213,7 @@ def ids_of(content: bytes) -> set[str]:
 
 
 def test_a_batch_for_several_reviewers_needs_a_name() -> None:
-    with pytest.raises(InputError, match="nobody says who judges"):
+    with pytest.raises(InputError, match="no reviewer is named for the batch"):
         write_batch(campaign_of(["a"], per_item=2), 1)
 
 

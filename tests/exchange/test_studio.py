@@ -292,7 +292,7 @@ def test_items_for_two_people_have_tasks_for_two(there: tuple[Fake, str]) -> Non
 def test_nothing_is_made_for_a_campaign_that_has_stopped(there: tuple[Fake, str]) -> None:
     stopped = campaign(budget=2)
     stopped.tell({item.id: "yes" for item in stopped.ask(2)})
-    with pytest.raises(InputError, match="there is nothing to send"):
+    with pytest.raises(InputError, match="nothing to send"):
         Talk(there, stopped).step()
     assert not there[0].projects
 

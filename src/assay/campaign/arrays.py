@@ -96,7 +96,7 @@ def evaluate(
     """
     if y_pred is None and y_score is None:
         raise InputError(
-            "there is nothing to evaluate: neither `y_pred` nor `y_score` was given",
+            "nothing to evaluate: give `y_pred` or `y_score`",
             hint="evaluate(y_pred, y_score=..., oracle=...)",
         )
     names = None
@@ -212,8 +212,8 @@ def _oracle(oracle: Oracle | None, y_true: ArrayLike | None, size: int) -> Oracl
     truth = np.asarray(y_true)
     if truth.shape != (size,):
         raise InputError(
-            f"y_true has the shape {truth.shape}, and there are {size:,} predictions",
-            hint="one true label for each prediction, in the same order",
+            f"y_true has the shape {truth.shape}, for {size:,} predictions",
+            hint="give one true label for each prediction, in the same order",
         )
     return lambda rows: truth[rows]
 
@@ -259,7 +259,8 @@ def _answers(
     if len(labels) != rows.size:
         raise InputError(
             f"the oracle was asked for {rows.size:,} rows and returned {len(labels):,} labels",
-            hint="return one for each row, in the same order; 'cannot judge' where there is none",
+            hint="return one for each row, in the same order; 'cannot judge' for an item "
+            "without a label",
         )
     answers = []
     for row, label in zip(rows.tolist(), labels, strict=True):
@@ -282,7 +283,9 @@ def _answer(label: object, pos_label: object, classes: Vocabulary) -> Answer:
     nan = isinstance(label, float | np.floating) and np.isnan(label)
     # Only pandas.NA compares to neither.
     if label is None or nan or not isinstance(same, bool | np.bool_):
-        raise LabelError(f"{label!r} is not a label", hint="say 'cannot judge' where there is none")
+        raise LabelError(
+            f"{label!r} is not a label", hint="give 'cannot judge' for an item without a label"
+        )
     if isinstance(label, str) != isinstance(pos_label, str):
         raise LabelError(
             f"{label!r} is of another kind than pos_label={pos_label!r}",

@@ -94,8 +94,8 @@ class Campaign(Findings):
             reviewer = reviewer_of(reviewer)
         elif self.settings.reviewing.per_item > 1:
             raise InputError(
-                f"campaign {self.name!r} wants several reviewers for some items, and nobody says "
-                "who asks",
+                f"campaign {self.name!r} gives some items to several reviewers, and no "
+                "reviewer is named",
                 hint="ask(..., reviewer='ann') and tell(..., reviewer='ann')",
             )
         self.desk.current()
@@ -226,8 +226,8 @@ class Campaign(Findings):
         written = {str(item): comment_of(text) for item, text in (comments or {}).items()}
         if lost := [item for item in written if item not in given]:
             raise LabelError(
-                f"there is a comment on item {lost[0]!r}, and no answer",
-                details=f"{len(lost)} such in all, nothing was recorded",
+                f"item {lost[0]!r} has a comment, and no answer",
+                details=f"{len(lost)} items in all; nothing was recorded",
                 ids=lost,
             )
 

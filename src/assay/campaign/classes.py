@@ -150,14 +150,14 @@ def refuse_of_weeks(metrics: Sequence[str], before: Sequence[Vocabulary] = ()) -
     if asks_for_top(metrics):
         raise DesignError(
             "top-k accuracy is not compared between weeks, nor followed",
-            details="the places of all classes are known of the items of one place only",
+            details="the ranks of all classes are known only for items of one week",
             hint="of two classifiers of the same items: create_campaign(classifiers={...}); or "
             "compare accuracy",
         )
     if any(each.multilabel for each in before):
         raise DesignError(
-            "items may have several classes here: that is not compared between weeks, nor followed",
-            details="labels of before are sets of classes",
+            "items with several classes cannot be compared between weeks, nor followed",
+            details="earlier labels are sets of classes",
             hint="make a campaign of each week: create_campaign(multilabel=True)",
         )
 
@@ -225,7 +225,7 @@ def _refuse_no_probabilities(metrics: Sequence[str], each: Sequence[Mapping[str,
     if asked is not None and not any(one.get("probabilities") is not None for one in each):
         raise DesignError(
             f"{asked} needs the probabilities of all classes",
-            details="of a predicted class and its score alone the next ones are not known",
+            details="a predicted class and its score do not give the next classes",
             hint="name their columns, with a star for the class: probabilities='p_*'",
         )
 

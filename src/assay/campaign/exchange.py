@@ -140,8 +140,8 @@ def _content(source: Any, encoding: str | None) -> Content:
         rows = nw.from_native(source, eager_only=True).to_arrow().to_pylist()
     except TypeError:
         raise InputError(
-            f"labels are not read from {type(source).__name__}",
-            details="a path, bytes, or a DataFrame of pandas, polars or pyarrow",
+            f"labels cannot be read from {type(source).__name__}",
+            details="expected a path, bytes, or a DataFrame of pandas, polars or pyarrow",
             hint="a mapping of ids and answers goes to campaign.tell()",
         ) from None
     lines = [json.dumps(row, default=str) for row in rows]
@@ -212,8 +212,7 @@ def _conflict(campaign: Campaign, labels: Labels) -> LabelConflictError:
         for row, before in conflicts
     ]
     return LabelConflictError(
-        f"{labels.name} has {count(conflicts, 'label')} unlike those told before; nothing was "
-        "recorded",
+        f"{labels.name} has {count(conflicts, 'label')} unlike earlier ones; nothing was recorded",
         details=first(places),
         hint="with revise (--revise) the new answers count; the old ones stay in the log",
         ids=[row.item_id for row, _ in conflicts],
@@ -276,9 +275,9 @@ def write_batch(
         )
     if reviewer is None and campaign.settings.reviewing.per_item > 1:
         raise InputError(
-            f"campaign {campaign.name!r} wants several reviewers for some items, and nobody says "
-            "who judges the batch",
-            hint="name them (--reviewer); a team that shares a tool may have one name",
+            f"campaign {campaign.name!r} gives some items to several reviewers, and no "
+            "reviewer is named for the batch",
+            hint="name the reviewer (--reviewer); a team that shares a tool may have one name",
         )
     items = campaign.ask(size, reviewer=reviewer, lease=lease)
     shown = tuple(campaign.settings.source.seen)

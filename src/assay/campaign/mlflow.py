@@ -65,11 +65,11 @@ def _run_of(name: str) -> Iterator[str]:
     except mlflow.MlflowException as error:
         if error.error_code == "INVALID_PARAMETER_VALUE":
             raise InputError(
-                "MLflow refuses what was to be logged",
+                "MLflow refuses the values to log",
                 details=error.message,
                 hint="log to a run of its own, or with another prefix",
             ) from None
-        raise StorageError("MLflow did not do its work", details=error.message) from error
+        raise StorageError("MLflow failed", details=error.message) from error
 
 
 def _log(campaign: Campaign, run_id: str, prefix: str) -> None:

@@ -38,7 +38,7 @@ def refuse_if_begun(session: Session, *, series: Series) -> None:
     there = [member.series.period for member in members(session, series.name)]
     if len(there) > series.number:
         raise StorageError(
-            f"somebody else has begun period {there[-1]!r} of series {series.name!r} meanwhile",
+            f"another process has begun period {there[-1]!r} of series {series.name!r} meanwhile",
             hint="look at it with `assay follow`, and begin the one after it",
         )
 
@@ -48,8 +48,8 @@ def refuse_without_ids(id: str | None, predictions: object) -> None:
     if id is None and not isinstance(predictions, Predictions):
         raise PredictionsError(
             "a series needs ids",
-            details="nothing else tells which items are still there in the next period",
-            hint="say which column: id='url'",
+            details="only ids show which items occur again in the next period",
+            hint="name their column: id='url'",
         )
 
 
@@ -79,7 +79,7 @@ def refuse_change(
         raise DesignError(
             f"series {last.series.name!r} has no sample_weight=, and {sample_weight!r} is asked "
             "for",
-            details="in the periods before every item counts once",
+            details="in earlier periods every item counts once",
             hint="leave it out, or begin another series",
         )
     classes = None if last.settings.is_binary else last.settings.classes
@@ -116,7 +116,7 @@ def _followed(metric: str) -> str:
     name = canonical_metric(metric)
     if not METRICS[name].is_of_classifier:
         raise DesignError(
-            f"{name} is not followed: it has nothing to do with what a classifier says",
+            f"{name} cannot be followed: it does not depend on the classifier",
             hint=f"make a campaign of each period: create_campaign(metric={name!r})",
         )
     return name
@@ -125,7 +125,7 @@ def _followed(metric: str) -> str:
 def _written(target: Target) -> str:
     if target.minus is not None:
         raise DesignError(
-            f"{target.name} is a difference, and a series tells its metrics' changes by itself",
+            f"{target.name} is a difference, and a series shows the changes of its metrics anyway",
             hint="name the metric alone: accuracy, macro_f1, recall:CLASS",
         )
     return f"{target.metric}:{target.label}" if target.label else target.metric
@@ -138,7 +138,7 @@ def refuse_bad_name(what: str, name: object) -> None:
     except InputError:
         raise InputError(
             f"a {what} cannot be called {str(name)[:200]!r}",
-            details="a name is of letters, digits, _ . and -, at most 200 of them",
+            details="a name has at most 200 letters, digits, _ . and -",
         ) from None
 
 
@@ -151,7 +151,7 @@ def scan_before(store: Store, settings: Settings, previous: object) -> Scan:
         raise PredictionsError(
             f"the predictions of {settings.name!r} were given in memory: {part.description}",
             details="the change is estimated from both periods' predictions",
-            hint="give them again: previous=...",
+            hint="give them again with previous=...",
         )
     (scan,) = whereabouts(store, settings, [part])
     try:
@@ -159,9 +159,9 @@ def scan_before(store: Store, settings: Settings, previous: object) -> Scan:
     except PredictionsError as error:
         raise PredictionsError(
             error.problem,
-            details=f"these are the predictions of {settings.name!r}, which the next period is "
-            "compared with",
-            hint="give them from where they are now: previous=... (--previous FILE)",
+            details=f"these are the predictions of {settings.name!r}, with which Assay "
+            "compares the next period",
+            hint="give their present place: previous=... (--previous FILE)",
         ) from None
     return scan
 
@@ -170,7 +170,7 @@ def check_same_before(then: Part, now: Predictions, last: Member) -> None:
     """Raise if predictions are not those of the previous period."""
     if now.fingerprint() != then.fingerprint:
         raise PredictionsError(
-            f"{now.source} is not what period {last.series.period!r} was about",
+            f"{now.source} differs from the predictions of period {last.series.period!r}",
             details=f"then {then.rows:,} rows, now {now.size:,}; some id, score or predicted label "
             "differs",
             hint="keep each period's predictions in a file of its own, and give those of the "

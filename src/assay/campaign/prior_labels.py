@@ -53,8 +53,7 @@ class PriorLabels:
         inside = self.strata(strata) >= 0
         if not inside.any():
             raise LabelError(
-                f"none of the {inside.size:,} labels from before is of an item that the metrics "
-                "need a label of",
+                f"the metrics need none of the {inside.size:,} items with earlier labels",
                 hint="estimate other metrics, or label items drawn at random among those",
             )
         return replace(

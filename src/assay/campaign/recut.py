@@ -155,7 +155,7 @@ def _refuse_other_opinions(settings: Settings, predictions: "Predictions") -> No
         raise PredictionsError(
             f"the columns {', '.join(settings.source.aux)} of {predictions.source} have changed "
             f"since campaign {settings.name!r} was made",
-            details="columns that were made after the first labels may know them",
+            details="columns that were made after the first labels may depend on them",
             hint="strata stay as they are; make a new campaign to use the new columns",
         )
 
@@ -352,8 +352,8 @@ def put_in_place(
     with store.write() as session:
         if session.name_of(former) != name:
             raise ReplacedError(
-                f"somebody else has rebased or extended campaign {name!r} meanwhile",
-                hint="look at it with `assay status`, and do it again if it is still needed",
+                f"another process has rebased or extended campaign {name!r} meanwhile",
+                hint="look at it with `assay status`, and try again if needed",
             )
         news = session.news(former)
         if known is not None and (news.last_label, news.rounds) != (known.last_label, known.rounds):

@@ -216,8 +216,9 @@ class Connection:
         except GoneError:
             raise InputError(
                 f"project {self._project} is gone from Label Studio",
-                details="every answer that was taken from it is stored",
-                hint="the same command without --project makes a new one, with the open items",
+                details="every answer collected from it is stored",
+                hint="run the same command without --project: Assay makes a new one with "
+                "the open items",
             ) from None
         reviews = self.campaign.desk.reviews_of(self._by_item)
         done = self.campaign.done
@@ -400,8 +401,8 @@ class Connection:
             return min(_number(each) for each in ours)
         if self.campaign.done:
             raise InputError(
-                f"campaign {self.campaign.name!r} has stopped: there is nothing to send",
-                hint="see what is known: assay status",
+                f"campaign {self.campaign.name!r} is over; nothing to send",
+                hint="see its estimate: assay status",
             )
         title = f"Assay: {self.campaign.name}"[:_LONGEST_TITLE]
         made = _number(self._studio.make_project({"title": title, **self._settings("")}))
@@ -413,8 +414,8 @@ class Connection:
             project = self._studio.project(number)
         except GoneError:
             raise InputError(
-                f"there is no project {number} in Label Studio, or none that the token may see",
-                hint="leave it out (--project) to have one made",
+                f"Label Studio has no project {number}, or the token may not see it",
+                hint="leave --project out, and Assay makes one",
             ) from None
         description = _description(project)
         if self.mark in description:
@@ -422,14 +423,14 @@ class Connection:
         if _MARK.partition("{}")[0] in description:
             raise InputError(
                 f"project {number} of Label Studio belongs to another campaign",
-                hint="leave it out (--project) to have one made",
+                hint="leave --project out, and Assay makes one",
             )
         total, _ = self._studio.changed(number, {})
         if total:
             raise InputError(
                 f"project {number} of Label Studio has {total:,} tasks that are not this "
                 "campaign's",
-                hint="name an empty one, or leave it out (--project) to have one made",
+                hint="name an empty one, or leave --project out, and Assay makes one",
             )
         self._studio.change_project(number, self._settings(description))
         return number

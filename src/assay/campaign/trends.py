@@ -165,7 +165,9 @@ class Trend(Shown):
         """Write the chart to an .svg file."""
         file = Path(path)
         if file.suffix.lower() != ".svg":
-            raise InputError(f"{file} cannot be written", details="a picture's name ends in .svg")
+            raise InputError(
+                f"{file} cannot be written", details="the name of a chart must end in .svg"
+            )
         write_whole(file, self.svg.encode())
 
     def to_dict(self) -> dict[str, Any]:

@@ -36,7 +36,7 @@ def unjudged_in(labelling: Labelling, n: int, column: str | None) -> list[Item]:
         raise DesignError(
             f"the items of campaign {settings.name!r} have weights: a judge's verdicts save no "
             "labels there",
-            details="a second opinion goes with items that count alike",
+            details="second opinions need items that count alike",
             hint="make a campaign without weights for it",
         )
     column = _column(settings.source.aux, column)
@@ -64,12 +64,12 @@ def unjudged_in(labelling: Labelling, n: int, column: str | None) -> list[Item]:
 def _column(aux: tuple[str, ...], given: str | None) -> str | None:
     if given is None and len(aux) > 1:
         raise InputError(
-            f"there are several columns of aux: {', '.join(aux)}",
-            hint=f"say which has the judge's verdicts: column={aux[0]!r}",
+            f"the campaign has several aux columns: {', '.join(aux)}",
+            hint=f"name the one with the judge's verdicts: column={aux[0]!r}",
         )
     if given is not None and aux and given not in aux:
         raise InputError(
-            f"there is no column {given!r} in aux",
+            f"{given!r} is not an aux column",
             details=f"aux: {', '.join(aux)}",
             hint=did_you_mean(given, aux) or "leave column= out if there are no verdicts yet",
         )

@@ -115,14 +115,14 @@ def _file(store: Store, name: str, column: str, into: str | PathLike[str] | None
     if into is not None:
         file = Path(into).absolute()
         if file.suffix.lower() != ".parquet":
-            raise InputError(f"into={str(into)!r} is no name of a Parquet file",
-                             hint="a name that ends in .parquet")  # fmt: skip
+            raise InputError(f"into={str(into)!r} is not the name of a Parquet file",
+                             hint="give a name that ends in .parquet")  # fmt: skip
         return file
     database = store.name.removeprefix("sqlite:///")
     if database in (store.name, "", ":memory:"):
         raise InputError(
-            f"nobody says where the verdicts are to be kept: the storage {store.name} is no file",
-            hint="name a Parquet file that whoever works on the campaign can read: "
+            f"no file for the verdicts is given, and the storage {store.name} is not a file",
+            hint="name a Parquet file that everybody who works on the campaign can read: "
             "into='verdicts.parquet'",
         )
     plain = re.sub(r"[^\w.-]+", "_", f"{name}.{column}")
@@ -144,7 +144,7 @@ def _scan(store: Store, settings: Settings) -> Any:
 def _refuse_strangers(verdicts: list[Judgement], store: Store, settings: Settings) -> None:
     """Raise if no verdict is of a known item."""
     if not verdicts:
-        raise InputError("no row has a verdict or a score: nothing was taken")
+        raise InputError("no row has a verdict or a score; nothing was imported")
     ids = [str(row.id) for row in verdicts[:_LOOKED_UP]]
     if settings.id_kind == "integer":
         ids = [id for id in ids if re.fullmatch(r"-?[0-9]{1,19}", id)]
@@ -181,8 +181,8 @@ def _read(file: Path) -> dict[str, Judgement]:
     except (pa.ArrowException, OSError, ValueError, TypeError) as error:
         raise InputError(
             f"{file} cannot be read, and is not replaced: {error}",
-            details="a file of verdicts that 'assay import' has written is needed",
-            hint="into= names another file",
+            details="expected a file of verdicts that 'assay import' has written",
+            hint="give another file with into=",
         ) from None
     return verdicts
 

@@ -96,7 +96,7 @@ def _labels_in(message: object) -> list[Label]:
         )
     ):
         raise InputError(
-            "the labelling widget has sent something that is no list of answers",
+            "the labelling widget did not send a list of answers",
             details=f"'submits' has at most {_MOST} objects with {', '.join(fields)}, all texts",
             hint="run the cell with campaign.widget(...) again",
         )
@@ -116,7 +116,7 @@ def widget_of(desk: Desk, reviewer: str) -> Any:
     """Return the widget, for the last line of a cell."""
     if not desk.settings.is_binary:
         raise InputError(
-            "the widget asks for a yes or a no, and items are of more classes here",
+            "the widget asks yes or no, and this campaign has more classes",
             hint="label on the page (assay serve), in the terminal (assay label), or tell()",
         )
     labeller = Labeller(desk, reviewer)
