@@ -59,9 +59,7 @@ def test_answers_of_reviewers_who_did_not_see_each_others_claims(
         mine[:] = [name]
         campaign.review([Label(str(item.id), "yes", key=name)], reviewer=name)
     findings, _ = found(campaign)
-    assert findings == (
-        f"label 2 of item '{item.id}' is answer 2 in time, and the item is for 1 reviewers",
-    )
+    assert findings == (f"label 2 of item '{item.id}' is answer 2 in time, and the item needs 1",)
 
 
 def test_spare_answers_that_take_no_lease_are_not_wrong(

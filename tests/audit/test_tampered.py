@@ -167,9 +167,9 @@ STORED: dict[str, tuple[Tamper, str]] = {
         stored("INSERT INTO token VALUES (1, 'campaign', 'owner', 'zoe', '0', '2026', NULL)"),
         "has rows of table token",
     ),
-    "not have schema version": (
+    "another schema": (
         stored("UPDATE assay_schema SET version = 6"),
-        "not have schema version 5",
+        "does not have schema version 5",
     ),
     "a trigger": (
         stored("CREATE TRIGGER evil AFTER INSERT ON item BEGIN DELETE FROM label_event; END"),

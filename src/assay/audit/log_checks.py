@@ -76,8 +76,7 @@ def _excess_answers(books: Books) -> Iterator[str]:
             if leased and sum(answered.values()) > needed:
                 yield (
                     f"label {row['id']} of item {row['item_id']!r} is answer "
-                    f"{sum(answered.values())} in time, and the item is for {needed} "
-                    "reviewers"
+                    f"{sum(answered.values())} in time, and the item needs {needed}"
                 )
 
 
