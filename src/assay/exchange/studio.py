@@ -144,7 +144,9 @@ class LabelStudio:
         while True:
             answer = self._look(project, {"ordering": ["-tasks:updated_at"]}, size, page)
             tasks = {_number(task): task for task in _list(answer, "tasks")}
-            new = [key for key, task in tasks.items() if known.get(key) != task.get("updated_at")]
+            new = [
+                key for key, task in tasks.items() if known_times.get(key) != task.get("updated_at")
+            ]
             changed |= {key: tasks[key] for key in new}
             total = answer.get("total")
             if not isinstance(total, int):
