@@ -172,8 +172,8 @@ def _release_all() -> None:
         gc.unfreeze()
 
 
-# Typer's argument checks load pydantic, which takes a quarter of a second. Most options are omitted
-# or text, and a plain number needs no checks; everything else, errors included, is left to typer.
+# Typer's argument checks load pydantic, which is slow. Most options are omitted or text, and a
+# plain number needs no checks. Everything else, errors included, is left to typer.
 
 _PLAIN: dict[Any, str] = {int: "-?[0-9]{1,15}", float: r"-?[0-9]{1,15}(\.[0-9]{1,15})?"}
 _UNREAD = object()

@@ -52,7 +52,7 @@ _INTEGER = re.compile(r"-?(0|[1-9][0-9]{0,19})")
 _WHOLE = re.compile(r"(-?(?:0|[1-9][0-9]{0,14}))\.0+")  # float64 holds fifteen digits exactly
 
 
-@dataclass(slots=True)  # not frozen: that takes three times as long to make, for every row
+@dataclass(slots=True)  # not frozen, because a frozen row takes longer to make
 class Row:
     """One answer for an item, as it is in the file."""
 

@@ -60,8 +60,8 @@ class Savings:
     # Labels that strata by second opinions take, as a share of those that strata by the score would
     # take, each with its best allocation.
     share: float
-    # low, high: interval, by resampling the judged items. It is rough: it contained the truth in 21
-    # of 26 simulated campaigns of 160 to 400 labels.
+    # low, high: interval, by resampling the judged items. It is rough: it covers the truth less
+    # often than its confidence says.
     low: float
     high: float
     # Answers from before the strata were cut anew, to items that are not drawn again.

@@ -18,8 +18,8 @@ from assay.storage import schema
 _UNIX_EPOCH = 2440587.5  # as a Julian day
 _SECONDS_A_DAY = 86_400.0
 
-# Statements are built once, here and in every part of a session: building one takes SQLAlchemy ten
-# times as long as sending it.
+# Statements are built once, here and in every part of a session: SQLAlchemy takes longer to build
+# one than to send it.
 _TIME = {
     "sqlite": (sa.func.julianday("now") - _UNIX_EPOCH) * _SECONDS_A_DAY,
     "postgresql": sa.cast(sa.extract("epoch", sa.func.clock_timestamp()), sa.Double),

@@ -214,7 +214,7 @@ class Labels(Connected):
 def _insert_many(
     connection: sa.Connection, table: sa.Table, rows: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Insert rows with the same columns through the driver: several times as fast."""
+    """Insert rows with the same columns through the driver, which is faster."""
     if connection.dialect.name == "sqlite":
         made = table.insert().compile(dialect=connection.dialect, column_keys=list(rows[0]))
         values = map(itemgetter(*(made.positiontup or ())), rows)

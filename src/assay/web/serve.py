@@ -156,7 +156,7 @@ def listen(host: str, port: int, limits: Limits | None = None) -> Listener:
         what, hint = _TROUBLE.get(error.errno or 0, (f"cannot be used: {error.strerror}", ""))
         raise InputError(f"{host}, port {port}, {what}", hint=hint) from None
     # Connections inherit it. asyncio sets it only on sockets known as TCP, and those of
-    # `create_server` are not; without it every answer waits some 40 ms for the browser's ACK.
+    # `create_server` are not; without it every answer waits for the browser's delayed ACK.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     if sys.platform == "linux":
         # The system holds clients that connect and send nothing, which costs no file. Accepted
