@@ -275,8 +275,8 @@ def test_what_is_no_bundle_is_refused(original: Files, tmp_path: Path) -> None:
         (packed({}), "is not an audit bundle"),
         (packed(bare), "is not an audit bundle"),
         (packed({**bare, "manifest.json": b"[]"}), "is not an audit bundle"),
-        (packed({**bare, "manifest.json": b"{"}), "is no JSON"),
-        (packed({**bare, "manifest.json": b"[" * 200_000}), "is no JSON"),
+        (packed({**bare, "manifest.json": b"{"}), "is not JSON"),
+        (packed({**bare, "manifest.json": b"[" * 200_000}), "is not JSON"),
         (old, rf"format version 3, and this Assay reads version 4\n.*pip install {NAME}==0\.1\.0"),
         (new, "format version 5, and this Assay reads version 4"),
     ):

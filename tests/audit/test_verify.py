@@ -63,14 +63,14 @@ TAMPERED: dict[str, tuple[tuple[str, ...], str]] = {
         "comes after its turn",
     ),
     "a card gone": (("DELETE FROM item WHERE position = 0",), "place 0 is empty"),
-    "cards gone": (("DELETE FROM item WHERE position > 0",), "were dealt, and 1 are there"),
+    "cards gone": (("DELETE FROM item WHERE position > 0",), "were dealt, and 1 exist"),
     "a card's stratum": (
         (f"UPDATE item SET stratum = 99 WHERE {FIRST}",),
-        "lies in stratum 99, which there is not",
+        "lies in stratum 99, which does not exist",
     ),
     "a prediction": (
         (f"UPDATE item SET predicted = 0 WHERE {FIRST}",),
-        "cannot lie in stratum 1: 0 was predicted",
+        "cannot lie in stratum 1: its predicted label is 0",
     ),
     "what is shown": (
         (f"UPDATE item SET shown = '[]' WHERE {FIRST}",),
@@ -79,19 +79,19 @@ TAMPERED: dict[str, tuple[tuple[str, ...], str]] = {
     "a round": (("DELETE FROM round WHERE number = 0",), "round 0 is (missing|of)"),
     "a round's cards": (
         ("UPDATE round SET counts = '[1, 2]' WHERE number = 1",),
-        r"round 1 is of \[1, 2\]",
+        r"round 1 has the counts \[1, 2\]",
     ),
-    "a round's text": (("UPDATE round SET counts = '{'",), "round 0 is of {"),
-    "the last round": (("DELETE FROM round WHERE number = 1",), "nobody was asked about it"),
-    "an answer": (("UPDATE label_event SET answer = 'maybe' WHERE id = 1",), "is no answer"),
+    "a round's text": (("UPDATE round SET counts = '{'",), "round 0 has the counts {"),
+    "the last round": (("DELETE FROM round WHERE number = 1",), "never given to a reviewer"),
+    "an answer": (("UPDATE label_event SET answer = 'maybe' WHERE id = 1",), "is not an answer"),
     "an item": (
         ("UPDATE label_event SET item_id = '9999' WHERE id = 1",),
-        "of item '9999': nobody was asked",
+        "of item '9999': the item was never given",
     ),
-    "a time": (("UPDATE label_event SET told_at = 'noon' WHERE id = 1",), "which is no time"),
+    "a time": (("UPDATE label_event SET told_at = 'noon' WHERE id = 1",), "which is not a time"),
     "a ruling": (
         ("UPDATE label_event SET answer = 'skip', ruling = 1 WHERE id = 1",),
-        "a ruling that says nothing",
+        "a ruling without an answer",
     ),
     "an answer for another": (
         ("UPDATE label_event SET answer = iif(answer = 'no', 'yes', 'no') WHERE id = 1",),
@@ -167,7 +167,7 @@ def test_labels_from_before_a_rebase_are_compared(storage: str, change: str) -> 
     with open_store(storage).read() as session:
         former, _ = session.find(session.names()[0])
     findings = tampered(storage, f"{change} WHERE campaign_id = {former} AND answer = 'yes'")
-    assert any("from before is not as it was" in each for each in findings)
+    assert any("from before has changed" in each for each in findings)
 
 
 def test_what_the_database_itself_refuses_would_be_found(original: Path) -> None:
@@ -258,7 +258,7 @@ def test_the_command_ends_with_1_where_something_is_found(original: Path, tmp_pa
     tampered(url, *TAMPERED["an answer"][0])
     told = CliRunner().invoke(app, [*command[:-2], "--json"])
     assert (told.exit_code, json.loads(told.stdout)["clean"]) == (1, False)
-    assert "says 'maybe', which is no answer" in told.stdout
+    assert "has 'maybe', which is not an answer" in told.stdout
 
 
 @pytest.mark.parametrize("names", [False, True], ids=["numbered", "named"])

@@ -38,7 +38,7 @@ def test_label_studio_gets_its_configuration(create: Fixture, run: Fixture) -> N
     assert Path("tasks.json.config.xml").read_text().startswith("<View>")
     Path("tasks.json").unlink()
     refused = run(*words, "-o", "tasks.json")
-    assert "tasks.json.config.xml is there already" in refused.stderr
+    assert "tasks.json.config.xml already exists" in refused.stderr
     assert not Path("tasks.json").exists()
     run(*words, "-o", "tasks.json", "--config", "own.xml")
     assert Path("own.xml").is_file()

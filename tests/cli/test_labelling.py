@@ -164,6 +164,6 @@ def test_in_a_pipe_names_come_before_keys(monkeypatch: pytest.MonkeyPatch) -> No
         Comment("a note"),
     ]
     for line in ("yes", "phys", "t", "7"):  # nothing is guessed where nobody looks
-        with pytest.raises(LabelError, match="which is no answer"):
+        with pytest.raises(LabelError, match="is not an answer"):
             list(lines_of(FEW, line, monkeypatch))
     assert list(lines_of(MANY, "q", monkeypatch)) == [Command.QUIT]

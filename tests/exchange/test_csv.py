@@ -139,7 +139,7 @@ def test_an_error_about_many_rows_or_a_long_text_is_short() -> None:
     assert many.value.details.splitlines()[-1] == "and 6 more"
     for content, message in (
         (f"id,label\na,{long}\n", "line 2: 'xxx.* is not an answer"),
-        (f"{long},id\na,yes\n", "column 'label' is not found"),
+        (f"{long},id\na,yes\n", "has no column 'label'"),
         (f'{{"{long}": 1}}', "line 1: 'id' is missing"),
     ):
         with pytest.raises(InputError, match=message) as caught:

@@ -128,5 +128,5 @@ def test_a_table_says_what_its_file_would(make: Callable[..., Any]) -> None:
 
 
 def test_what_is_no_table_is_refused() -> None:
-    with pytest.raises(InputError, match="not read from dict"):
+    with pytest.raises(InputError, match="cannot be read from dict"):
         import_labels(campaign_of(["a"]), {"a": "yes"})

@@ -156,7 +156,7 @@ def test_names_in_the_file_go_before_the_name_that_is_given() -> None:
     rows = b"id,label,who\na,yes,ann\nb,no,\n"
     import_labels(campaign, rows, reviewer="eve", reviewer_column="who")
     assert [event.reviewer for event in campaign.events()] == ["ann", "eve"]
-    with pytest.raises(InputError, match="column 'whom' is not found"):
+    with pytest.raises(InputError, match="has no column 'whom'"):
         import_labels(campaign, rows, reviewer_column="whom")
 
 

@@ -62,7 +62,7 @@ class Talk:
         (401, InputError, "--token-file or LABEL_STUDIO_API_KEY"),
         (403, InputError, "refuses the access token"),
         (404, GoneError, "does not know this project or task"),
-        (302, InputError, "elsewhere: https://elsewhere.example.org/"),
+        (302, InputError, "redirects to https://elsewhere.example.org/"),
         (400, InputError, "refuses this request"),
         (429, ServiceError, "is failing at the moment"),
         (502, ServiceError, "is failing at the moment"),

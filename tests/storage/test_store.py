@@ -48,7 +48,7 @@ def test_somebody_elses_database_is_left_alone(tmp_path: Path) -> None:
     connection = sqlite3.connect(tmp_path / "a.db")
     with connection:
         connection.execute("CREATE TABLE bills (amount)")
-    with pytest.raises(StorageError, match="something else: bills"):
+    with pytest.raises(StorageError, match="it has the tables bills"):
         open_store(url(tmp_path))
     tables = connection.execute("SELECT name FROM sqlite_master").fetchall()
     connection.close()

@@ -287,7 +287,7 @@ class Connection:
                 reviewer=HOLDER,
             )
         except AssayError as error:
-            self._tell_once(f"an answer to {item_id!r} cannot be taken: {error.details}")
+            self._tell_once(f"an answer to {item_id!r} cannot be imported: {error.details}")
             return ()
         names = (self._rename.get(row.reviewer, row.reviewer) for row in labels.rows)
         return {

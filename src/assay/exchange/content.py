@@ -223,7 +223,7 @@ def unzip_each(
     except AssayError:  # an InputError is a ValueError, too
         raise
     except _UNREADABLE as error:
-        raise InputError(f"the zip file {content.name} cannot be read: {error}") from None
+        raise InputError(f"{content.name} is a zip file that cannot be read: {error}") from None
 
 
 def _unpack(

@@ -44,7 +44,7 @@ def workbook_rows(content: Content, limits: Limits) -> list[tuple[int, list[str]
         if isinstance(error, InputError | LimitError):
             raise
         raise InputError(
-            f"the workbook {content.name} cannot be read: {error}",
+            f"{content.name} is a workbook that cannot be read: {error}",
             hint="save the sheet as CSV in UTF-8",
         ) from None
     width = len(sheet.rows[0][1]) if sheet.rows else 0
@@ -70,7 +70,7 @@ def _parse(parts: Mapping[str, bytes], name: str, content: Content, part: _Part)
         raise InputError(f"{content.name} is a workbook without {name}")
 
     def refuse(*_: object) -> None:
-        raise InputError(f"the workbook {content.name} defines XML entities, and is not read")
+        raise InputError(f"{content.name} is a workbook that defines XML entities, and is not read")
 
     parser = expat.ParserCreate(namespace_separator="}")
     parser.StartDoctypeDeclHandler = refuse
