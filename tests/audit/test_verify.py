@@ -76,7 +76,7 @@ TAMPERED: dict[str, tuple[tuple[str, ...], str]] = {
         (f"UPDATE item SET shown = '[]' WHERE {FIRST}",),
         "or what it shows, cannot be",
     ),
-    "a round": (("DELETE FROM round WHERE number = 0",), "round 0 is (missing|of)"),
+    "a round": (("DELETE FROM round WHERE number = 0",), "round 0 (is missing|has the counts)"),
     "a round's cards": (
         ("UPDATE round SET counts = '[1, 2]' WHERE number = 1",),
         r"round 1 has the counts \[1, 2\]",

@@ -90,7 +90,7 @@ def test_what_contradicts_the_file_meanwhile_is_found(storage_url: str) -> None:
     other = assay.load_campaign("spam", storage=storage_url)
     with importing(campaign, items) as end:
         other.tell({items[5].id: False}, reviewer="file")
-        with pytest.raises(assay.LabelConflictError, match="1 label unlike those told before"):
+        with pytest.raises(assay.LabelConflictError, match="1 label unlike earlier ones"):
             end()
     assert len(campaign.events()) == 1
 

@@ -54,4 +54,4 @@ def test_a_refused_token_names_the_options(
         fake.faults.append(401)
         told = run("connect", "spam", "--to", address)
     assert told.exit_code == 1
-    assert "hint: --token-file or LABEL_STUDIO_API_KEY gives it" in told.stderr
+    assert "hint: check --token-file or LABEL_STUDIO_API_KEY" in told.stderr

@@ -47,7 +47,7 @@ def test_reviewers_are_named_only_when_asked_for(create: Fixture, run: Fixture) 
 
 @pytest.mark.usefixtures("labelled")
 @pytest.mark.parametrize(
-    ("error", "told"), [(MemoryError, "more memory than there is"), (RecursionError, "too deeply")]
+    ("error", "told"), [(MemoryError, "not enough memory"), (RecursionError, "too deeply")]
 )
 def test_what_nobody_foresaw_is_told_in_words(
     error: type[Exception],

@@ -150,6 +150,6 @@ def test_rows_whose_comments_cannot_be_taken_are_named() -> None:
     import_labels(campaign, b"id,label,comment\na,yes,one\n")
     with pytest.raises(LabelConflictError) as conflict:
         import_labels(campaign, b"id,label,comment\na,yes,other\n")
-    told = "line 2: 'a' is 'yes' with another comment here and was told 'yes' before"
+    told = "line 2: 'a' is 'yes' with another comment here and was 'yes' before"
     assert told in conflict.value.details
     assert import_labels(campaign, b"id,label,comment\na,yes,other\n", revise=True).revised == 1

@@ -157,7 +157,7 @@ def test_a_label_that_differs_is_refused_unless_revised(tmp_path: Path) -> None:
     campaign = campaign_of(["a", "b"])
     campaign.tell({"a": "yes", "b": "yes"})
     file = written(tmp_path, "id,label\na,no\nb,yes\n")
-    with pytest.raises(LabelConflictError, match="line 2: 'a' is 'no' here and was told 'yes'"):
+    with pytest.raises(LabelConflictError, match="line 2: 'a' is 'no' here and was 'yes'"):
         import_labels(campaign, file)
     assert campaign.answers()["a"] is Answer.YES
     assert import_labels(campaign, file, revise=True) == Imported(0, 1, 1, 0)

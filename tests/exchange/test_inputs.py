@@ -111,7 +111,7 @@ def test_a_workbook_that_defines_entities_is_not_read() -> None:
                 bad.writestr(name, text.replace("UTF-8", "UTF-16").encode("utf-16"))
             else:
                 bad.writestr(name, text)
-    with pytest.raises(InputError, match="defines entities"):
+    with pytest.raises(InputError, match="defines XML entities"):
         import_labels(_campaign(), file.getvalue())
 
 

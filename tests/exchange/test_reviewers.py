@@ -142,7 +142,7 @@ def test_rows_of_one_item_by_several_people_are_fine() -> None:
     assert campaign.answers() == {"b": Answer.NO}
     assert [each.item.id for each in campaign.disputes()] == ["a"]
     changed = rows.replace("a,no,bob", "a,yes,bob").encode()
-    with pytest.raises(LabelConflictError, match="line 3: 'a' is 'yes' here and was told 'no'"):
+    with pytest.raises(LabelConflictError, match="line 3: 'a' is 'yes' here and was 'no'"):
         import_labels(campaign, changed)
     assert import_labels(campaign, changed, revise=True) == Imported(0, 1, 4, 0)
     assert campaign.answers() == {"a": Answer.YES, "b": Answer.NO}
@@ -190,7 +190,7 @@ def test_one_name_in_two_spellings_is_one_person() -> None:
     campaign = campaign_of(["a", "b"], per_item=2)
     rows = "id,label,reviewer\na,yes,zoë\na,yes, zoe\u0308 \nb,yes,zoë\n"
     assert import_labels(campaign, rows.encode()).new == 2
-    with pytest.raises(LabelConflictError, match="line 2: 'b' is 'no' here and was told 'yes'"):
+    with pytest.raises(LabelConflictError, match="line 2: 'b' is 'no' here and was 'yes'"):
         import_labels(campaign, "id,label,reviewer\nb,no,zoe\u0308\n".encode())
     with pytest.raises(LabelError, match="line 3: 'a' is 'no' here and 'yes' in line 2"):
         import_labels(campaign, rows.replace("a,yes, z", "a,no, z").encode())

@@ -207,7 +207,7 @@ def _conflict(campaign: Campaign, labels: Labels) -> LabelConflictError:
         if before is not None and contradicts(before, row):
             conflicts.append((row, before))
     places = [
-        f"{row.where}: {id_of(row.item_id)!r} is {now_words(before, row)} here and was told "
+        f"{row.where}: {id_of(row.item_id)!r} is {now_words(before, row)} here and was "
         f"{before.answer!r} before"
         for row, before in conflicts
     ]
