@@ -1,7 +1,7 @@
 """Rows of a simulation: the results of each design for each target."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from assay.core.stopping import Reason
 from assay.results import Block, Column, Document, Notes, Pairs, Paragraph, Shown, Table, headed
 from assay.simulation.runs import Runs
 from assay.simulation.thresholds import ThresholdRuns
+from assay.simulation.workers import Replayed
 
 
 @dataclass(frozen=True)
@@ -175,10 +176,30 @@ class Wanted:
         return float(labels_needed(least, self.goal.within, self.goal.confidence))
 
 
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """A design to replay, its goal, and the entry it is compared with (None: with none)."""
+
+    name: str
+    task: Replayed
+    wanted: tuple[Wanted, ...]  # one per target; for a threshold the best one's wanted metric
+    against: int | None
+    sizes: Sizes | None = None
+
+
+def rows_of(entries: Sequence[Entry], found: Sequence[Runs | None]) -> Iterator[Row]:
+    """Yield a row for each entry that has runs, and that its reference design has runs for."""
+    labels = [None if runs is None else float(runs.labels.mean()) for runs in found]
+    for entry, runs in zip(entries, found, strict=True):
+        baseline = None if entry.against is None else labels[entry.against]
+        if runs is not None and (entry.against is None or baseline is not None):
+            yield summarise(entry.name, runs, entry.wanted, baseline=baseline, sizes=entry.sizes)
+
+
 def summarise(
     design: str,  # its name
     runs: Runs,  # result of each replication
-    wanted: Sequence[Wanted],  # one per target
+    wanted: Sequence[Wanted],  # as in `Entry`
     *,
     baseline: float | None,  # mean labels of the reference design
     sizes: Sizes | None = None,  # of the samples, if fixed beforehand
@@ -191,7 +212,10 @@ def summarise(
         labels_se=float(runs.labels.std() / np.sqrt(max(runs.labels.size - 1, 1))),
         change_pct=None if baseline is None else 100 * (labels / baseline - 1),
         sizes=sizes,
-        metrics=tuple(_of_target(each, runs, t) for t, each in enumerate(wanted)),
+        metrics=()
+        if isinstance(runs, ThresholdRuns)
+        else tuple(_of_target(each, runs, t) for t, each in enumerate(wanted)),
+        threshold=_at_threshold(wanted[0], runs) if isinstance(runs, ThresholdRuns) else None,
     )
 
 
@@ -220,20 +244,15 @@ def _of_target(wanted: Wanted, runs: Runs, t: int) -> TargetRow:
     )
 
 
-def summarise_thresholds(
-    design: str, runs: ThresholdRuns, *, budget: int, best: float | None, baseline: float
-) -> Row:
-    """Return a row from the runs of a design for a threshold."""
-    row = summarise(design, runs, (), baseline=baseline)
-    shares = ThresholdShares(
-        budget=budget,
+def _at_threshold(wanted: Wanted, runs: ThresholdRuns) -> ThresholdShares:
+    return ThresholdShares(
+        budget=wanted.goal.budget or 0,
         certified=float(runs.certified.mean()),
         wrong=float(runs.wrong.mean()),
-        share_of_best=float(runs.worth.mean()) / best if best else None,
+        share_of_best=float(runs.worth.mean()) / wanted.value if wanted.value else None,
         precision_covers=runs.covers("precision"),
         recall_covers=runs.covers("recall"),
     )
-    return replace(row, threshold=shares)
 
 
 # As tables.

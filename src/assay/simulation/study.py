@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import partial
+from typing import Any, Self
 from warnings import warn
 
 from assay.core.design import Design, check_together, fitted
@@ -27,10 +28,10 @@ from assay.simulation.named_designs import (
 )
 from assay.simulation.oracle import StrataOracle
 from assay.simulation.population import Population
-from assay.simulation.rows import Simulation, Wanted, summarise
+from assay.simulation.rows import Entry, Simulation, Wanted, rows_of
 from assay.simulation.second_opinion import AUX, RecutTask
-from assay.simulation.threshold_study import simulate_thresholds
-from assay.simulation.workers import Replayed, Task, run_tasks
+from assay.simulation.threshold_study import of_thresholds
+from assay.simulation.workers import Task, run_tasks
 
 # Designs without finite population correction, as in the papers, are compared with random sampling
 # without it; that row is not shown.
@@ -135,59 +136,40 @@ def simulate(
     budgets = list(budget) if isinstance(budget, Sequence) else [budget]
     if not budgets:
         raise InputError("budget is an empty list", hint="budget=[100, 200, 500]")
+    facts: dict[str, Any] = {"rows": population.size, "positives": population.positives}
     if threshold_for is not None:
         of_several = {"metrics": metrics, "simultaneous": simultaneous or None, "parent": parent}
         given = {"within": within, "at_least": at_least, **of_several}
         refuse(given, {"threshold_for": threshold_for})
-        return simulate_thresholds(
-            population,
-            threshold_for,
-            budgets=budgets,
-            designs=designs,
-            bins=bins,
-            confidence=confidence,
-            gain=gain,
-            replications=replications,
-            seed=seed,
-            batch=batch,
-            workers=workers,
-            progress=progress,
-        )
-    named = Asked(metric, metrics)
-    targets = parse_targets(
-        [named.name or population.vocabulary.default_metric]
-        if named.metrics is None
-        else named.metrics,
-        population.classifiers,
-        within=within,
-        classes=population.vocabulary,
-    )
-    facts: dict[str, Any] = {"rows": population.size, "positives": population.positives}
-    # Paper 3's designs are for any number of targets, and are compared with independent samples.
-    shared = set(names_of(designs or ())) & set(SEVERAL_DESIGNS)
-    if population.of_classes:
-        refuse({"at_least": at_least, "parent": parent}, {"several": True, "classes": parent})
-        goals = _goals(targets, budgets, confidence, simultaneous=simultaneous)
-        chosen = _designs_of_classes(designs, bins)
-        entries = list(_of_cells(population, goals, chosen, batch))
-        facts |= {"classes": list(population.classes)}
-    elif len(targets) == len(population.classifiers) == 1 and not shared:
-        (target,) = targets
-        goals = [Goal(target.metric, target.within, size, confidence, at_least) for size in budgets]
-        entries = list(_of_one(population, goals, designs, bins, batch))
-        facts |= _facts_of_one(population, goals[0])
+        goal = Goal(None, None, None, confidence, threshold_for=threshold_for, gain=gain)
+        goals = [replace(goal, budget=size) for size in budgets]
+        more, entries = of_thresholds(population, goals, designs, bins, batch)
     else:
-        refuse({"at_least": at_least, "several": True})
-        goals = _goals(targets, budgets, confidence, simultaneous=simultaneous)
-        goal = goals[0]
-        parent = choose_parent(population.by_cell, goal) if parent is None else parent
-        one_of("parent", parent, population.classifiers)
-        between("assume", assume, 0.0, 1.0, hint="0.9 says that every precision is at least 0.9")
-        samples = _Samples(population, goal, Route.of(population.by_cell, goal, parent), assume)
-        chosen = _designs_of_several(designs, targets, bins)
-        entries = list(_of_cells(population, goals, chosen, batch, samples))
-        said = {name: int(population.says_yes(name).sum()) for name in population.classifiers}
-        facts |= {"predicted_positives": said, "parent": parent}
+        targets = _targets(population, Asked(metric, metrics), within)
+        of_targets = partial(
+            Goal, targets=targets, confidence=confidence, simultaneous=simultaneous
+        )
+        # Paper 3's designs are for any number of targets, and are compared with independent
+        # samples.
+        shared = set(names_of(designs or ())) & set(SEVERAL_DESIGNS)
+        if population.of_classes:
+            refuse({"at_least": at_least, "parent": parent}, {"several": True, "classes": parent})
+            goals = [of_targets(budget=size) for size in budgets]
+            more = {"classes": list(population.classes)}
+            chosen = _designs_of_classes(designs, bins)
+            entries = [*_of_cells(population, goals, chosen, batch)]
+        elif len(targets) == len(population.classifiers) == 1 and not shared:
+            (one,) = targets
+            goals = [Goal(one.metric, one.within, size, confidence, at_least) for size in budgets]
+            entries = [*_of_one(population, goals, designs, bins, batch)]
+            more = _facts_of_one(population, goals[0])
+        else:
+            refuse({"at_least": at_least, "several": True})
+            goals = [of_targets(budget=size) for size in budgets]
+            samples = _Samples.of_goal(population, goals[0], parent, assume)
+            more = samples.facts
+            chosen = _designs_of_several(designs, targets, bins)
+            entries = [*_of_cells(population, goals, chosen, batch, samples)]
     found = run_tasks(
         [entry.task for entry in entries],
         replications=replications,
@@ -195,22 +177,9 @@ def simulate(
         workers=workers,
         progress=progress,
     )
-    labels = [None if runs is None else float(runs.labels.mean()) for runs in found]
-    rows = [
-        summarise(
-            entry.name,
-            runs,
-            entry.wanted,
-            baseline=None if entry.against is None else labels[entry.against],
-            sizes=entry.sizes,
-        )
-        for entry, runs in zip(entries, found, strict=True)
-        if runs is not None
-        and entry.name != _WITH_REPLACEMENT
-        and (entry.against is None or labels[entry.against] is not None)
-    ]
     complete = all(runs is not None and runs.labels.size == replications for runs in found)
-    return Simulation(facts, goals[0], tuple(rows), interrupted=not complete)
+    rows = tuple(row for row in rows_of(entries, found) if row.design != _WITH_REPLACEMENT)
+    return Simulation(facts | more, goals[0], rows, interrupted=not complete)
 
 
 def simulate_several(population: Population, **asked: Any) -> Simulation:
@@ -219,29 +188,11 @@ def simulate_several(population: Population, **asked: Any) -> Simulation:
     return simulate(population, **{"workers": 1, **asked})
 
 
-def _goals(
-    targets: Sequence[Target],
-    budgets: Sequence[int | None],
-    confidence: float,
-    *,
-    simultaneous: bool,
-) -> list[Goal]:
-    """Return the goal of named targets with each budget."""
-    first = Goal(
-        targets=targets, budget=budgets[0], confidence=confidence, simultaneous=simultaneous
-    )
-    return [replace(first, budget=budget) for budget in budgets]
-
-
-@dataclass(frozen=True, eq=False)
-class _Entry:
-    """A task, its goal, and the entry it is compared with (None: with none)."""
-
-    name: str
-    task: Replayed
-    wanted: tuple[Wanted, ...]
-    against: int | None
-    sizes: Sizes | None = None
+def _targets(population: Population, named: Asked, within: float | None) -> tuple[Target, ...]:
+    """Return the requested targets; default: the default metric of the classes."""
+    vocabulary = population.vocabulary
+    metrics = [named.name or vocabulary.default_metric] if named.metrics is None else named.metrics
+    return parse_targets(metrics, population.classifiers, within=within, classes=vocabulary)
 
 
 def _of_one(
@@ -250,7 +201,7 @@ def _of_one(
     designs: Sequence[str] | Mapping[str, Design] | None,
     bins: int | None,
     batch: int,
-) -> Iterator[_Entry]:
+) -> Iterator[Entry]:
     """Yield one metric's designs for each budget, simple random sampling first."""
     name = goals[0].metric
     chosen = {
@@ -280,7 +231,7 @@ def _of_one(
             if design.replacement and _WITH_REPLACEMENT in chosen:
                 compared = _WITH_REPLACEMENT
             place += 1
-            yield _Entry(
+            yield Entry(
                 label,
                 Task.of_one(label, frame, design, goal, batch),
                 (Wanted(name, frame.value, goal, spread, frame.least_variance, limit),),
@@ -290,7 +241,7 @@ def _of_one(
                 task = RecutTask(label + AUX, opined, design, goal, batch)
                 place += 1
                 wanted = Wanted(name, frame.value, goal, spread)  # the limit is of the score
-                yield _Entry(task.name, task, (wanted,), at[_RANDOM])
+                yield Entry(task.name, task, (wanted,), at[_RANDOM])
 
 
 def _takes_opinions(label: str, design: Design) -> bool:
@@ -349,6 +300,21 @@ class _Samples:
     route: Route
     assume: float
 
+    @classmethod
+    def of_goal(cls, population: Population, goal: Goal, parent: str | None, assume: float) -> Self:
+        """Return the designs for a goal; `parent` and `assume` as in `simulate`."""
+        parent = choose_parent(population.by_cell, goal) if parent is None else parent
+        one_of("parent", parent, population.classifiers)
+        between("assume", assume, 0.0, 1.0, hint="0.9 says that every precision is at least 0.9")
+        return cls(population, goal, Route.of(population.by_cell, goal, parent), assume)
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """Facts about the population: what each classifier predicts, and the parent."""
+        known = self.population
+        said = {name: int(known.says_yes(name).sum()) for name in known.classifiers}
+        return {"predicted_positives": said, "parent": self.route.names[0]}
+
     def of(self, design: str) -> tuple[SharedSamples, Sizes]:
         """Return a design, prepared for draws, and the sizes of its samples."""
         sizes = plan_sizes(
@@ -363,7 +329,7 @@ def _of_cells(
     chosen: Mapping[str, Design | None],
     batch: int,
     samples: _Samples | None = None,
-) -> Iterator[_Entry]:
+) -> Iterator[Entry]:
     """Yield designs that draw from cells of predicted labels, the reference design first.
 
     `samples`: for classifiers of yes and no; designs of fixed sizes use them for any budget.
@@ -389,21 +355,21 @@ def _of_cells(
             if design is None:
                 if samples is not None and number == 0:
                     drawn, sizes = samples.of(name)
-                    yield _Entry(name, drawn, wanted, against, sizes)
+                    yield Entry(name, drawn, wanted, against, sizes)
                 continue
             at_random = samples is None and name == _RANDOM
             cut = random_strata(population) if at_random else cell_strata(population, goal, design)
             if design.recycles and samples is not None:
                 recycled = recycle_of(design, goal, cut, 0)
                 oracle = StrataOracle(population.outcomes(cut), reads_cards=True)
-                yield _Entry(name, RecycleTask(name, recycled, oracle, batch), wanted, against)
+                yield Entry(name, RecycleTask(name, recycled, oracle, batch), wanted, against)
                 continue
             told = (design, goal, cut, population.truth_in(cut, goal))
             task = Task.of_strata(name, *told, asked=batch, block=_BLOCK_OF_SEVERAL)
-            yield _Entry(name, task, wanted, against)
+            yield Entry(name, task, wanted, against)
             if opined is not None:
                 recut = RecutTask(name + AUX, opined, design, goal, batch)
-                yield _Entry(recut.name, recut, wanted, against)
+                yield Entry(recut.name, recut, wanted, against)
 
 
 def _designs_of_classes(

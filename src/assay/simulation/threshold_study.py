@@ -1,6 +1,6 @@
 """Simulation of campaigns for a threshold: how often one is certified, and how good it is."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,78 +10,54 @@ from assay.core.thresholds import ThresholdRun
 from assay.errors import DesignError, did_you_mean
 from assay.simulation.named_designs import names_of
 from assay.simulation.population import Population
-from assay.simulation.rows import Simulation, summarise_thresholds
-from assay.simulation.thresholds import RandomRun, ThresholdRuns, Thresholds, ThresholdTask
-from assay.simulation.workers import run_tasks
+from assay.simulation.rows import Entry, Wanted
+from assay.simulation.thresholds import RandomRun, Thresholds, ThresholdTask
 
 _DEFAULT, _RANDOM = THRESHOLD_DESIGNS = ("default", "random")
 """For a threshold: a campaign's design, and the same bets on items drawn at random."""
 
 
-def simulate_thresholds(
+def of_thresholds(
     # Predictions with scores and the truth; predicted labels are ignored.
     population: Population,
-    threshold_for: str,
-    *,
-    budgets: Sequence[int | None],  # each gives a row per design
-    designs: Sequence[str] | Mapping[str, Design] | None = None,
-    bins: int | None = None,
-    confidence: float = 0.95,
-    gain: float = 0.05,
-    replications: int = 1000,
-    seed: int = 0,
-    batch: int = 20,
-    workers: int | None = None,
-    progress: Callable[[float], None] | None = None,
-) -> Simulation:
-    """Replay campaigns for a threshold: `simulate` with `threshold_for`."""
-    question = ThresholdQuestion.parse(threshold_for)
-    goals = [
-        Goal(None, None, _needed(budget), confidence, threshold_for=threshold_for, gain=gain)
-        for budget in budgets
-    ]
-    best, tasks = population.thresholds().best(question), []
-    for name, design in _designs(designs, bins).items():
-        frame = population.ladder(design)
-        truth = Thresholds(frame.sizes[::-1].copy(), frame.outcomes[::-1].copy())
-        for goal in goals:
+    goals: Sequence[Goal],  # the same question with each budget
+    designs: Sequence[str] | Mapping[str, Design] | None,
+    bins: int | None,
+    batch: int,
+) -> tuple[dict[str, Any], list[Entry]]:
+    """Return facts about the population, and the designs of each budget, the smallest first."""
+    goals = sorted(goals, key=_needed)
+    question = ThresholdQuestion.parse(goals[0].threshold_for)
+    best = population.thresholds().best(question)
+    chosen = _designs(designs, bins)
+    frames = [population.ladder(design) for design in chosen.values()]
+    entries: list[Entry] = []
+    for goal in goals:
+        against = len(entries)  # random sampling
+        for (name, design), frame in zip(chosen.items(), frames, strict=True):
             check_together(design, goal, frame.strata.n_strata)
             run = (RandomRun if name == _RANDOM else ThresholdRun)(
-                question, frame.sizes, confidence=confidence, budget=goal.budget, gain=gain
+                question,
+                frame.sizes,
+                confidence=goal.confidence,
+                budget=goal.budget,
+                gain=goal.gain,
             )
-            tasks.append(ThresholdTask(name, run, question, truth, _needed(goal.budget), batch))
-    tasks.sort(key=lambda task: task.budget)
-    found = run_tasks(
-        tasks, replications=replications, seed=seed, workers=workers, progress=progress
-    )
-    labels: dict[int, float] = {}
-    rows = []
-    for task, runs in zip(tasks, found, strict=True):
-        if isinstance(runs, ThresholdRuns):
-            baseline = labels.setdefault(task.budget, float(runs.labels.mean()))
-            rows.append(
-                summarise_thresholds(
-                    task.name, runs, budget=task.budget, best=best, baseline=baseline
-                )
-            )
-    complete = all(runs is not None and runs.labels.size == replications for runs in found)
-    facts: dict[str, Any] = {
-        "rows": population.size,
-        "positives": population.positives,
-        "best": best,
-        "wanted": question.most,
-    }
-    return Simulation(facts, goals[0], tuple(rows), interrupted=not complete)
+            truth = Thresholds(frame.sizes[::-1].copy(), frame.outcomes[::-1].copy())
+            task = ThresholdTask(name, run, question, truth, _needed(goal), batch)
+            entries.append(Entry(name, task, (Wanted(question.most, best or 0.0, goal),), against))
+    return {"best": best, "wanted": question.most}, entries
 
 
-def _needed(budget: int | None) -> int:
-    if budget is None:
+def _needed(goal: Goal) -> int:
+    """Return the budget of a goal."""
+    if goal.budget is None:
         raise DesignError(
             "a simulation of threshold_for= needs a budget",
             details="an evaluation that is settled earlier ends earlier",
             hint="budget=1000",
         )
-    return budget
+    return goal.budget
 
 
 def _designs(
