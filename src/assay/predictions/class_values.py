@@ -19,6 +19,7 @@ from assay.core.vocabulary import MOST_CLASSES, NONE_OF_THESE, Vocabulary
 from assay.errors import LabelError, PredictionsError, did_you_mean
 from assay.lazy import later
 from assay.predictions.column import Arrow, Column, Ids, Loaded, examples, first_few, row_numbers
+from assay.predictions.faults import NO_CLASS, NO_PROBABILITY, UNKNOWN_CLASS
 from assay.predictions.roles import STAR, UNEVEN, Roles, fits_pattern
 from assay.predictions.values import distinct_values, read_numbers, read_scores
 
@@ -105,14 +106,19 @@ def read_classes(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
     if unknown.any():
         rows = first_few(unknown)
         found = column.at(rows)
-        raise PredictionsError(
-            f"{unknown.sum():,} of {unknown.size:,} predicted classes in {column} are none of the "
-            f"{len(classes):,} classes",
-            details=f"{examples(rows, id=ids.at(rows), predicted=found)}; "
-            f"classes: {some_of(classes.names)}",
-            hint=near_class(found[0], classes),
+        some = examples(rows, id=ids.at(rows), predicted=found)
+        raise unknown_class(
+            (int(unknown.sum()), unknown.size), str(column), some, found[0], classes
         )
     return numbers
+
+
+def unknown_class(
+    counts: tuple[int, int], column: str, some: str, first: object, classes: Vocabulary
+) -> PredictionsError:
+    """Error: predicted classes are none of the classes; `first` is one of them."""
+    details, hint = f"{some}; classes: {some_of(classes.names)}", near_class(first, classes)
+    return UNKNOWN_CLASS.error(*counts, details, hint, column=column, classes=len(classes))
 
 
 def near_class(value: object, classes: Vocabulary) -> str:
@@ -127,11 +133,8 @@ def refuse_missing_classes(column: Column, values: Sequence[object], place: Ints
     missing: Bools = blank[place] if blank.any() else np.zeros(0, dtype=np.bool_)
     if missing.any():
         rows = first_few(missing)
-        raise PredictionsError(
-            f"{missing.sum():,} of {missing.size:,} predicted classes in {column} are missing",
-            details=examples(rows, id=ids.at(rows)),
-            hint="mend or drop these rows",
-        )
+        some = examples(rows, id=ids.at(rows))
+        raise NO_CLASS.error(missing.sum(), missing.size, some, column=column)
 
 
 @dataclass(frozen=True)
@@ -428,8 +431,5 @@ def _refuse_no_probability(probability: Floats, column: Column, ids: Ids) -> Non
     bad = ~np.isfinite(probability)
     if bad.any():
         rows = first_few(bad)
-        raise PredictionsError(
-            f"{bad.sum():,} of {bad.size:,} probabilities in {column} are missing, NaN or infinite",
-            details=examples(rows, id=ids.at(rows), probability=column.at(rows)),
-            hint="each is a finite number; mend or drop these rows",
-        )
+        some = examples(rows, id=ids.at(rows), probability=column.at(rows))
+        raise NO_PROBABILITY.error(bad.sum(), bad.size, some, column=column)

@@ -16,6 +16,7 @@ from assay.core.deck import Id, IdKind
 from assay.core.types import Bools, Ints, Words
 from assay.errors import PredictionsError, did_you_mean
 from assay.lazy import later
+from assay.predictions.faults import NO_ID
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -329,11 +330,8 @@ def read_ids(column: Column) -> Ids:
     """
     if column.data.null_count:
         missing = column.missing()
-        raise PredictionsError(
-            f"{missing.sum():,} of {missing.size:,} ids in {column} are missing",
-            details=examples(first_few(missing)),
-            hint="give these rows an id, or drop them",
-        )
+        some = examples(first_few(missing))
+        raise NO_ID.error(missing.sum(), missing.size, some, column=column)
     data = _integers_or_text(column.data) if column.untyped else column.data
     if pa.types.is_uint64(data.type):
         ids = Ids(to_numpy(data))

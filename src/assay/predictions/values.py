@@ -24,6 +24,16 @@ from assay.predictions.column import (
     not_numbers,
     to_numpy,
 )
+from assay.predictions.faults import (
+    BAD_WEIGHT,
+    CONTRADICTION,
+    NEGATIVE_WEIGHT,
+    NO_LABEL,
+    NO_NUMBER,
+    NO_SCORE,
+    no_positive,
+    unclear_labels,
+)
 from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles, which_means_yes
 
 if TYPE_CHECKING:
@@ -43,11 +53,8 @@ def read_scores(column: Column, ids: Ids) -> Floats:
     bad = ~np.isfinite(scores)
     if bad.any():
         rows = first_few(bad)
-        raise PredictionsError(
-            f"{bad.sum():,} of {bad.size:,} scores in {column} are missing, NaN or infinite",
-            details=examples(rows, id=ids.at(rows), score=column.at(rows)),
-            hint="a score is a finite number that float64 can hold; mend or drop these rows",
-        )
+        some = examples(rows, id=ids.at(rows), score=column.at(rows))
+        raise NO_SCORE.error(bad.sum(), bad.size, some, column=column)
     # Only if there may be a zero to change, because it makes a copy.
     return scores + 0.0 if scores.min() <= 0.0 <= scores.max() else scores
 
@@ -86,11 +93,9 @@ def _parse(column: Column, ids: Ids, what: str) -> Arrow:
     bad = np.array([number is None for number in numbers]) & ~column.missing()
     if bad.any():
         rows = first_few(bad)
-        raise PredictionsError(
-            f"{bad.sum():,} of {bad.size:,} {what}s in {column} are not numbers",
-            details=examples(rows, id=ids.at(rows), **{what: column.at(rows)}),
-            hint=not_numbers(column.at(rows)[0], what),
-        )
+        some = examples(rows, id=ids.at(rows), **{what: column.at(rows)})
+        hint = not_numbers(column.at(rows)[0], what)
+        raise NO_NUMBER.error(bad.sum(), bad.size, some, hint, what=what, column=column)
     return pa.chunked_array([pa.array(numbers, pa.float64())])
 
 
@@ -128,16 +133,14 @@ def read_weights(column: Column, ids: Ids) -> Floats:
     array([ 3.,  0., 12.])
     """
     weights = read_numbers(column, ids, "weight")
-    _refuse_weights(~np.isfinite(weights), "missing, NaN or infinite", column, ids)
-    _refuse_weights(weights < 0, "negative", column, ids)
+    for fault, bad in ((BAD_WEIGHT, ~np.isfinite(weights)), (NEGATIVE_WEIGHT, weights < 0)):
+        if bad.any():
+            rows = first_few(bad)
+            some = examples(rows, id=ids.at(rows), weight=column.at(rows))
+            raise fault.error(bad.sum(), bad.size, some, column=column)
     with np.errstate(over="ignore"):
         refuse_bad_total(float(weights.sum()), str(column))
     return weights
-
-
-NOT_A_WEIGHT = (
-    "a weight is a finite number, at least 0, which leaves an item out; mend or drop these rows"
-)
 
 
 def refuse_bad_total(total: float, column: str) -> None:
@@ -157,16 +160,6 @@ def refuse_bad_total(total: float, column: str) -> None:
             hint="is another column meant? Leave out sample_weight to count every item once"
             if total == 0
             else "divide them all by the same number: only their proportions matter",
-        )
-
-
-def _refuse_weights(bad: Bools, what: str, column: Column, ids: Ids) -> None:
-    if bad.any():
-        rows = first_few(bad)
-        raise PredictionsError(
-            f"{bad.sum():,} of {bad.size:,} weights in {column} are {what}",
-            details=examples(rows, id=ids.at(rows), weight=column.at(rows)),
-            hint=NOT_A_WEIGHT,
         )
 
 
@@ -194,11 +187,8 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
     if column.data.null_count:
         missing = column.missing()
         rows = first_few(missing)
-        raise PredictionsError(
-            f"{missing.sum():,} of {missing.size:,} predicted labels in {column} are missing",
-            details=examples(rows, id=ids.at(rows)),
-            hint="mend or drop these rows",
-        )
+        some = examples(rows, id=ids.at(rows))
+        raise NO_LABEL.error(missing.sum(), missing.size, some, column=column)
     if positive is None and pa.types.is_boolean(column.data.type):
         says_yes: Bools = to_numpy(column.data)
         return says_yes
@@ -207,19 +197,13 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
     says = [means(value) for value in values]
     unknown = [value for value, said in zip(values, says, strict=True) if said is None]
     if unknown:
-        raise PredictionsError(
-            f"the predicted labels in {column} are neither yes or no, true or false, nor 1 or 0",
-            details=f"got {_listed(unknown)}, of type {column.data.type}",
-            hint=which_means_yes(
-                [value for value, said in zip(values, says, strict=True) if said], unknown
-            ),
-        )
+        sure = [value for value, said in zip(values, says, strict=True) if said]
+        got = f"got {_listed(unknown)}, of type {column.data.type}"
+        raise unclear_labels(column, got, which_means_yes(sure, unknown))
     if positive is not None and not any(says):
-        raise PredictionsError(
-            f"positive={positive!r} occurs nowhere in {column}",
-            details=f"got {_listed(values)}, of type {column.data.type}",
-            hint=did_you_mean(str(positive), [text for text in values if isinstance(text, str)]),
-        )
+        near = did_you_mean(str(positive), [text for text in values if isinstance(text, str)])
+        got = f"got {_listed(values)}, of type {column.data.type}"
+        raise no_positive(positive, column, got, near)
     return np.array(says, dtype=np.bool_)[place]
 
 
@@ -238,18 +222,9 @@ def refuse_contradictions(
     bad = np.where(predicted, scores < limit, scores > limit)
     if bad.any():
         rows = first_few(bad)
-        raise PredictionsError(
-            f"{bad.sum():,} of {bad.size:,} predicted labels in {column} contradict "
-            f"threshold={roles.threshold}",
-            details=examples(
-                rows,
-                id=ids.at(rows),
-                score=scores[rows].tolist(),
-                predicted=predicted[rows].tolist(),
-            ),
-            hint="predicted is yes from the threshold upwards; "
-            "correct the threshold, or leave it out to trust the labels",
-        )
+        told = {"score": scores[rows].tolist(), "predicted": predicted[rows].tolist()}
+        some, threshold = examples(rows, id=ids.at(rows), **told), roles.threshold
+        raise CONTRADICTION.error(bad.sum(), bad.size, some, column=column, threshold=threshold)
 
 
 def _meaning(column: Column, positive: object) -> Meaning:

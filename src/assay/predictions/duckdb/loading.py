@@ -31,6 +31,7 @@ from assay.predictions.column import (
 from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import Relation, open_relation
+from assay.predictions.faults import NO_CLASS
 from assay.predictions.roles import Roles, about
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.sql.checks import nothing_in
@@ -174,11 +175,7 @@ def distinct_in_duckdb(relation: Relation, column: str, limit: int, *, complete:
     values = [value for (value,) in fetched(rows.distinct().limit(limit + 2))]
     if complete and not all(map(class_text, values)):
         ((count, size),) = fetched(rows.aggregate(f"count_if({_BLANK}), count(*)"))
-        raise PredictionsError(
-            f"{count:,} of {size:,} predicted classes in {where} are missing",
-            details=first_rows(_BLANK),
-            hint="mend or drop these rows",
-        )
+        raise NO_CLASS.error(count, size, first_rows(_BLANK), column=where)
     return Occurring(values, where, rows_with)
 
 

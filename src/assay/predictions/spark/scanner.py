@@ -10,9 +10,9 @@ import pyarrow as pa
 from assay.core.deck import Id
 from assay.core.types import Floats
 from assay.core.vocabulary import Vocabulary
-from assay.errors import PredictionsError
 from assay.predictions.class_values import MOST_WORDS, Occurring, class_text, numbered_words
 from assay.predictions.column import Ids, refuse_missing_columns
+from assay.predictions.faults import NO_CLASS
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
@@ -47,10 +47,7 @@ def distinct_in_spark(scan: Scan, column: str, limit: int, *, complete: bool) ->
     if complete and not all(map(class_text, values)):
         blank = f"{name} IS NULL OR trim(CAST({name} AS STRING)) IN ('', 'NaN')"
         count, size = SparkTable(rows).count([blank, "TRUE"])
-        raise PredictionsError(
-            f"{count:,} of {size:,} predicted classes in {where} are missing",
-            hint="mend or drop these rows",
-        )
+        raise NO_CLASS.error(count, size, "", column=where)
     return Occurring(values, where)
 
 

@@ -12,11 +12,24 @@ from typing import Protocol
 from assay.core.deck import Id
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError, did_you_mean
-from assay.predictions.class_values import near_class, some_of
+from assay.predictions.class_values import unknown_class
 from assay.predictions.column import Outside, not_numbers
+from assay.predictions.faults import (
+    BAD_WEIGHT,
+    CONTRADICTION,
+    NEGATIVE_WEIGHT,
+    NO_CLASS,
+    NO_ID,
+    NO_LABEL,
+    NO_NUMBER,
+    NO_PROBABILITIES,
+    NO_SCORE,
+    Fault,
+    no_positive,
+    unclear_labels,
+)
 from assay.predictions.roles import Roles, which_means_yes
 from assay.predictions.sql.rows import LARGEST, RowSql, double_sql
-from assay.predictions.values import NOT_A_WEIGHT
 
 _LISTED = 5  # values of a column that an error names
 
@@ -48,7 +61,7 @@ def usable_sql(row: RowSql) -> str:
     >>> usable_sql(RowSql("id", "p", "q"))
     'coalesce(id IS NOT NULL AND p BETWEEN -1.79...e+308 AND 1.79...e+308 AND q IN (0, 1), FALSE)'
     """
-    return f"coalesce({row.id} IS NOT NULL AND {_finite(row)} AND {row.is_told}, FALSE)"
+    return f"coalesce({row.id} IS NOT NULL AND {_finite(row.score)} AND {row.is_told}, FALSE)"
 
 
 def refuse_bad_rows(
@@ -60,91 +73,59 @@ def refuse_bad_rows(
     """
     score, weight = (written.get(name or "") for name in (roles.score, roles.weight))
     conditions = {
-        "all": "TRUE",
         "no id": f"{row.id} IS NULL",
         "no number": f"{row.score} IS NULL AND {score} IS NOT NULL" if score else "FALSE",
-        "bad score": f"NOT coalesce({_finite(row)}, FALSE)",
+        "bad score": f"NOT coalesce({_finite(row.score)}, FALSE)",
         "no label": f"{row.says} IS NULL",
         "unclear label": f"{row.says} = {row.unclear}",
     }
-    conditions |= _weight_conditions(row.weight, weight) if row.weight else {}
-    counts = dict(zip(conditions, rows.count(list(conditions.values())), strict=True))
-    size = counts["all"]
-    others = [name for name in roles.columns if name != roles.id]
+    if row.weight:
+        no_number = f"{row.weight} IS NULL AND {weight} IS NOT NULL" if weight else "FALSE"
+        conditions["no weight"] = no_number
+        conditions["bad weight"] = f"NOT coalesce({_finite(row.weight)}, FALSE)"
+        conditions["negative weight"] = f"{row.weight} < 0e0"
+    size, *counts = rows.count(["TRUE", *conditions.values()])
+    found = {name: count for name, count in zip(conditions, counts, strict=True) if count}
     judged = [name for name in (roles.id, roles.score) if name is not None]
-    if counts["no id"]:
-        raise PredictionsError(
-            f"{counts['no id']:,} of {size:,} ids in {_column(roles.id, rows)} are missing",
-            details=_examples(rows, others, conditions["no id"]),
-            hint="give these rows an id, or drop them",
-        )
-    if counts["no number"]:
-        raise PredictionsError(
-            f"{counts['no number']:,} of {size:,} scores in {_column(roles.score, rows)} are not "
-            "numbers",
-            details=_examples(rows, judged, conditions["no number"]),
-            hint=not_numbers(
-                rows.first([str(roles.score)], conditions["no number"])[0][0], "score"
-            ),
-        )
-    if counts["bad score"] and roles.of_class:
-        raise PredictionsError(
-            f"{counts['bad score']:,} of {size:,} rows of {rows.source} have probabilities that "
-            f"are missing, NaN or infinite, or not {roles.n_classes:,} of them",
-            details=_examples(rows, [*judged, *roles.of_class[:_LISTED]], conditions["bad score"]),
-            hint="each class has a finite number; mend or drop these rows",
-        )
-    if counts["bad score"]:
-        raise PredictionsError(
-            f"{counts['bad score']:,} of {size:,} scores in {_column(roles.score, rows)} are "
-            "missing, NaN or infinite",
-            details=_examples(rows, judged, conditions["bad score"]),
-            hint="a score is a finite number that float64 can hold; mend or drop these rows",
-        )
-    label = _column(roles.predicted, rows)
-    if counts["no label"]:
-        what = "labels" if roles.classes is None else "classes"
-        raise PredictionsError(
-            f"{counts['no label']:,} of {size:,} predicted {what} in {label} are missing",
-            details=_examples(rows, judged, conditions["no label"]),
-            hint="mend or drop these rows",
-        )
-    if counts["unclear label"] and roles.classes is not None:
-        first = rows.first([str(roles.predicted)], conditions["unclear label"])[0][0]
-        found = _examples(rows, [*judged, str(roles.predicted)], conditions["unclear label"])
-        raise PredictionsError(
-            f"{counts['unclear label']:,} of {size:,} predicted classes in {label} are none of the "
-            f"{roles.n_classes:,} classes",
-            details=f"{found}; classes: {some_of(roles.classes.names)}",
-            hint=near_class(first, roles.classes),
-        )
-    if counts["unclear label"]:
-        got, values = _values(rows, str(roles.predicted), conditions["unclear label"])
-        raise PredictionsError(
-            f"the predicted labels in {label} are neither yes or no, true or false, nor 1 or 0",
-            details=got,
-            hint=which_means_yes(_values(rows, str(roles.predicted), f"{row.says} = 1")[1], values),
-        )
-    for told in _WEIGHTS:
-        if counts.get(told):
-            weighed = [str(roles.id), str(roles.weight)]
-            first = rows.first([str(roles.weight)], conditions[told])[0][0]
-            raise PredictionsError(
-                f"{counts[told]:,} of {size:,} weights in {_column(roles.weight, rows)} are {told}",
-                details=_examples(rows, weighed, conditions[told]),
-                hint=not_numbers(first, "weight") if told == _WEIGHTS[0] else NOT_A_WEIGHT,
-            )
+    weighed = [str(roles.id), str(roles.weight)]
+
+    def refuse(
+        name: str, fault: Fault, column: str | None, shown: Sequence[str], what: str = ""
+    ) -> None:
+        if name in found:
+            some, hint = _examples(rows, shown, conditions[name]), ""
+            if what:
+                hint = not_numbers(rows.first([str(column)], conditions[name])[0][0], what)
+            names = {"column": _column(column, rows), "source": rows.source, "what": what}
+            raise fault.error(found[name], size, some, hint, classes=roles.n_classes, **names)
+
+    others = [name for name in roles.columns if name != roles.id]
+    refuse("no id", NO_ID, roles.id, others)
+    refuse("no number", NO_NUMBER, roles.score, judged, "score")
+    no_score = NO_PROBABILITIES if roles.of_class else NO_SCORE
+    refuse("bad score", no_score, roles.score, [*judged, *roles.of_class[:_LISTED]])
+    refuse("no label", NO_LABEL if roles.classes is None else NO_CLASS, roles.predicted, judged)
+    if "unclear label" in found:
+        raise _unclear_labels(rows, row, roles, (found["unclear label"], size))
+    refuse("no weight", NO_NUMBER, roles.weight, weighed, "weight")
+    refuse("bad weight", BAD_WEIGHT, roles.weight, weighed)
+    refuse("negative weight", NEGATIVE_WEIGHT, roles.weight, weighed)
 
 
-_WEIGHTS = ("not numbers", "missing, NaN or infinite", "negative")
-
-
-def _weight_conditions(weight: str, written: str | None) -> dict[str, str]:
-    """Conditions of invalid weights, in the order of their errors."""
-    inside = f"{weight} BETWEEN {double_sql(-LARGEST)} AND {double_sql(LARGEST)}"
-    no_number = f"{weight} IS NULL AND {written} IS NOT NULL" if written else "FALSE"
-    conditions = (no_number, f"NOT coalesce({inside}, FALSE)", f"{weight} < 0e0")
-    return dict(zip(_WEIGHTS, conditions, strict=True))
+def _unclear_labels(
+    rows: Inspected, row: RowSql, roles: Roles, counts: tuple[int, int]
+) -> PredictionsError:
+    """Error: labels have no known meaning, or are none of the classes."""
+    condition, predicted = f"{row.says} = {row.unclear}", str(roles.predicted)
+    label = _column(predicted, rows)
+    if roles.classes is not None:
+        shown = [name for name in (roles.id, roles.score, predicted) if name is not None]
+        first = rows.first([predicted], condition)[0][0]
+        some = _examples(rows, shown, condition)
+        return unknown_class(counts, label, some, first, roles.classes)
+    got, values = _values(rows, predicted, condition)
+    sure = _values(rows, predicted, f"{row.says} = 1")[1]
+    return unclear_labels(label, got, which_means_yes(sure, values))
 
 
 def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Roles) -> None:
@@ -156,13 +137,8 @@ def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Rol
         and not (weighted and rows.count([f"{row.says} = 1"])[0])
     ):
         got, values = _values(rows, str(roles.predicted), "TRUE")
-        raise PredictionsError(
-            f"positive={roles.positive!r} occurs nowhere in {_column(roles.predicted, rows)}",
-            details=got,
-            hint=did_you_mean(
-                str(roles.positive), [text for text in values if isinstance(text, str)]
-            ),
-        )
+        near = did_you_mean(str(roles.positive), [text for text in values if isinstance(text, str)])
+        raise no_positive(roles.positive, _column(roles.predicted, rows), got, near)
     threshold = roles.limit
     if threshold is None or roles.predicted is None or roles.model is not None:
         return  # with a model, the cells are not of the score
@@ -177,13 +153,8 @@ def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Rol
     bad, size = rows.count([contradicts, "TRUE"])
     if not bad:
         return
-    raise PredictionsError(
-        f"{bad:,} of {size:,} predicted labels in {_column(roles.predicted, rows)} "
-        f"contradict threshold={roles.threshold}",
-        details=_examples(rows, roles.columns, contradicts),
-        hint="predicted is yes from the threshold upwards; "
-        "correct the threshold, or leave it out to trust the labels",
-    )
+    some, column = _examples(rows, roles.columns, contradicts), _column(roles.predicted, rows)
+    raise CONTRADICTION.error(bad, size, some, column=column, threshold=roles.threshold)
 
 
 def rows_of(rows: Inspected, row: RowSql, roles: Roles) -> Outside:
@@ -197,9 +168,9 @@ def rows_of(rows: Inspected, row: RowSql, roles: Roles) -> Outside:
     return outside
 
 
-def _finite(row: RowSql) -> str:
+def _finite(number: str) -> str:
     # Both engines treat NaN as larger than any number.
-    return f"{row.score} BETWEEN {double_sql(-LARGEST)} AND {double_sql(LARGEST)}"
+    return f"{number} BETWEEN {double_sql(-LARGEST)} AND {double_sql(LARGEST)}"
 
 
 def _column(name: str | None, rows: Inspected) -> str:
