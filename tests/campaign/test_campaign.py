@@ -200,9 +200,3 @@ def test_before_there_are_labels_nothing_is_claimed() -> None:
     assert "<b>" in estimate._repr_html_()
     estimate = campaign.tell({campaign.ask(1)[0].id: True})
     assert any("too few labels in strata" in note for note in estimate.notes)
-
-
-@pytest.mark.parametrize("n", [0, -1, 2.5, "5", True, None])
-def test_a_batch_has_a_whole_number_of_items(n: Any) -> None:
-    with pytest.raises(assay.InputError, match="at least 1"):
-        small().ask(n)

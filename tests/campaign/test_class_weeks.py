@@ -91,20 +91,6 @@ def test_at_full_labelling_differences_are_those_of_scikit_learn(kind: str, metr
     assert gap.value != pytest.approx(exact(metric, pair[::-1])[1], abs=1e-12)
 
 
-def test_a_class_that_one_week_alone_has_is_in_the_matrix(storage: str) -> None:
-    pair = PAIRS["a class that is new"]
-    campaign = assay.compare_campaign(
-        *pair, **COLUMNS, budget=10 * SIZE, level_within=0.01, metric="macro_f1", storage=storage
-    )
-    label(campaign, SIZE)
-    assert campaign.settings.classes.names == tuple(NAMES)
-    for name, each in zip(("old", "new"), pair, strict=True):
-        matrix = campaign.confusion(name)
-        called = {said: int((each["topic"] == said).sum()) for said in NAMES}
-        assert matrix.said == called
-    assert assay.verify_campaign("comparison", storage=storage).clean
-
-
 def test_labels_where_two_versions_differ_tell_no_matrix() -> None:
     campaign = assay.compare_campaign(*PAIRS["versions"], **COLUMNS, budget=50)
     label(campaign)

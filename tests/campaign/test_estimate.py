@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -67,15 +65,6 @@ def test_the_interval_covers_for_random_labels_and_the_check_sees_chosen_ones() 
     check(np.ones(SIZE))
     with pytest.raises(AssertionError):  # twice as many of those that the classifier got right
         check(1.0 + (PREDICTED == TRUTH))
-
-
-def test_files_and_mappings_give_the_same(tmp_path: Path) -> None:
-    sample = np.random.default_rng(10).choice(SIZE, 200, replace=False)
-    labels = _told(sample)
-    file = tmp_path / "labels.csv"
-    rows = [f"{id},{'yes' if label else 'no'}" for id, label in labels.items()]
-    file.write_text("\n".join(["id,label", *rows]) + "\n")
-    assert _estimate(file) == _estimate(labels)
 
 
 def test_a_side_without_labels_is_told() -> None:

@@ -10,7 +10,7 @@ from sklearn import metrics as sk
 
 import assay
 from assay.core.types import Ints
-from assay.errors import InputError, LabelError
+from assay.errors import LabelError
 
 RNG = np.random.default_rng(11)
 SCORE = RNG.random(300)
@@ -136,10 +136,6 @@ def test_an_array_of_probabilities(arrays: dict[str, Any]) -> None:
         names[arrays["y_pred"]], y_score=arrays["p"].max(axis=1), y_true=told, **plain
     )
     assert found == same
-    with pytest.raises(InputError, match="classes are not named"):
-        assay.evaluate(y_score=arrays["p"], oracle=lambda rows: told[rows], **plain)
-    with pytest.raises(InputError, match="classes are 3"):
-        assay.evaluate(y_score=arrays["p"], classes=["a", "b", "c"], y_true=told, **plain)
 
 
 def test_a_class_that_is_never_predicted_is_one_all_the_same(arrays: dict[str, Any]) -> None:

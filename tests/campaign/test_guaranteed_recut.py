@@ -18,7 +18,7 @@ import assay
 from assay.audit import recompute
 from assay.campaign.widget import Labeller
 from assay.core.deck import numbers
-from assay.labelling import TurnRequest, epoch_seed, history_in, more_cards
+from assay.labelling import TurnRequest, history_in, more_cards
 from assay.results import Turn
 from assay.web.queue import Counter
 from tests.campaign.test_recut import Truth, create, population
@@ -99,14 +99,6 @@ def test_the_items_after_a_cut_come_in_another_order(
     every = numbers([str(url) for url in truth], campaign.settings.seed)
     place = dict(zip(truth, every.argsort().argsort() / len(truth), strict=True))
     assert (float(np.mean([place[item] for item in asked])) < 0.38) != fresh
-
-
-def test_every_epoch_has_a_seed_of_its_own(cut: Cut) -> None:
-    settings = cut[0].settings
-    first, second = settings.epochs
-    seeds = {epoch_seed(settings.seed, each) for each in ((), (first,), (second,), (first, second))}
-    assert len(seeds) == 4
-    assert settings.draw_seed == epoch_seed(settings.seed, (first, second))
 
 
 def test_an_answer_from_before_the_cut_can_be_revised(cut: Cut) -> None:
@@ -228,16 +220,6 @@ def test_a_page_deals_no_round_until_the_strata_are_cut(tmp_path: Path, storage:
     campaign = assay.load_campaign(storage=storage)
     assert len(campaign.settings.epochs) >= 1
     assert campaign.settings.epochs[0].judged >= 100
-    assert assay.verify_campaign(storage=storage).clean
-
-
-def test_a_rebase_begins_again_with_strata_by_the_score(cut: Cut) -> None:
-    _, truth, storage = cut
-    campaign = assay.rebase_campaign(storage=storage)
-    assert not campaign.settings.epochs
-    assert campaign.settings.source.model is None
-    assert campaign.settings.source.aux == ("judge",)
-    label(campaign, truth)
     assert assay.verify_campaign(storage=storage).clean
 
 

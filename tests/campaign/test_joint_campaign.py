@@ -128,16 +128,6 @@ def test_twenty_classifiers_whose_cells_are_merged_are_exact_too() -> None:
     check_exact(estimated(campaign, truth, batch=300), said, truth)
 
 
-def test_revised_answers_count_as_if_they_had_been_given_at_once() -> None:
-    table, said, truth = population(200, seed=4)
-    campaign = assay.create_campaign(table, classifiers=CLASSIFIERS, metrics=EVERY, budget=10_000)
-    estimated(campaign, ~truth, batch=200)
-    with pytest.raises(assay.LabelConflictError):
-        campaign.tell({0: truth[0]})
-    campaign.tell({item: truth[item] for item in range(200)}, revise=True)
-    check_exact(campaign.estimates(), said, truth)
-
-
 def test_the_worst_case_holds_whatever_the_unjudged_are() -> None:
     table, said, truth = population(120, seed=5)
     unjudged = [3, 40, 77, 101]

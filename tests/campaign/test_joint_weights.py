@@ -16,7 +16,6 @@ from sklearn.metrics import (
 
 import assay
 from assay.core.strata import Strata
-from assay.errors import LabelError
 from assay.labelling import history_in
 from tests.kinds import finish
 
@@ -134,6 +133,3 @@ def test_labels_from_before_serve_several_metrics() -> None:
     said_yes = SAYS["cnn"] | SAYS["mve"]
     kept = create(metrics=["precision"], within=0.1, sample_weight=None, labels=labels)
     assert len(kept.answers()) == said_yes[drawn].sum()
-    nobody = {int(item): True for item in np.flatnonzero(~said_yes)[:5]}
-    with pytest.raises(LabelError, match="none of the 5 labels"):
-        create(metrics=["precision"], within=0.1, sample_weight=None, labels=nobody)

@@ -17,7 +17,6 @@ from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, LabelError, PredictionsError
 from assay.predictions import Scan, read_predictions
 from assay.predictions.memory import MemoryScanner
-from assay.simulation import Population
 from tests.kinds import finish
 from tests.sklearn_metrics import SKLEARN
 
@@ -120,26 +119,6 @@ def test_a_stored_campaign_goes_on_where_it_was_and_is_rebased(storage: str) -> 
 
 
 # Coverage, by simulation; and what a wrong reading of the labels would do to it.
-
-
-def _population() -> Population:
-    table, _, truth = made(3)
-    big: dict[str, Any] = {
-        name: np.tile(values, 5) for name, values in table.items() if name != "id"
-    }
-    big["tags"] = [classes_of(row) for row in np.tile(truth, (5, 1))]
-    return Population.read(
-        big, label="tags", probabilities="p_*", threshold=0.5, multilabel=True, classes=NAMES
-    )
-
-
-def test_a_population_knows_its_values() -> None:
-    _, said, truth = made(3)
-    found = _population()
-    for place, name in enumerate(NAMES):
-        for metric in ("precision", "recall", "f1"):
-            value = SKLEARN[metric](truth[:, place], said[:, place])
-            assert found.value(f"{metric}:{name}") == pytest.approx(value, abs=1e-12)
 
 
 # What else is told of a campaign.

@@ -245,17 +245,6 @@ def test_several_classifiers_are_rebased(storage: str) -> None:
         assay.rebase_campaign(storage=storage, predictions=[table(OLD), table(NEW[5000:])])
 
 
-def test_labels_from_before_the_campaign_are_kept(storage: str) -> None:
-    """They count where they are drawn; a sample of the old items is none of the new ones."""
-    sample = np.random.default_rng(2).choice(OLD, 300, replace=False)
-    known = {int(row): bool(TRUTH[row]) for row in sample}
-    create(storage, labels=known)
-    with pytest.warns(assay.AssayWarning, match="count only as their items are drawn"):
-        rebased = assay.rebase_campaign(storage=storage, predictions=table(NEW))
-    assert not set(label(rebased)) & set(known)
-    assert set(rebased.answers()) & set(known)
-
-
 def test_a_condition_on_the_rows_stays(storage: str, tmp_path: Path) -> None:
     def write(name: str, rows: Ints) -> Path:
         lines = [f"{row},{float(SCORE[row])!r},{row % 2}" for row in rows.tolist()]

@@ -129,16 +129,6 @@ def test_the_rank_that_strata_were_cut_by_is_kept_beside_the_model() -> None:
     assert again.fingerprint() == placed.fingerprint() != found.fingerprint()
 
 
-def test_a_judge_is_asked_about_a_part_of_the_items_of_several() -> None:
-    table, truth = population_of_two()
-    table["judge"] = [value if row % 2 else None for row, value in enumerate(table["judge"])]
-    campaign = of_two(table)
-    first = campaign.unjudged(30)
-    assert all(int(str(item.id)[1:]) % 2 == 0 for item in first)
-    finish(campaign, truth, 20)
-    assert campaign.unjudged(30) == first
-
-
 @pytest.mark.parametrize("names", [("a", "b"), ("a",)])
 def test_another_judge_is_told_apart_where_duckdb_reads(
     names: tuple[str, ...], tmp_path: Path

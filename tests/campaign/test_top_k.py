@@ -12,7 +12,6 @@ from sklearn.metrics import accuracy_score, top_k_accuracy_score
 
 import assay
 from assay.core.stratify import cell_strata
-from assay.errors import AssayError
 from assay.labelling.reserve import read_again
 from assay.predictions import as_scan, from_arrays
 from assay.simulation import Population
@@ -145,9 +144,3 @@ def test_strata_are_by_the_outcome_that_holds_least_often(
     old = replace(begun.settings, source=replace(source, columns=columns_before))
     as_it_was = from_arrays(y_prob=NEW, classes=NAMES, top=None).fingerprint()
     assert read_again([as_scan(path)], old).fingerprint() == as_it_was != source.fingerprint
-
-
-def test_predictions_that_were_read_without_probabilities_are_refused() -> None:
-    found = from_arrays(y_pred=[NAMES[k] for k in TRUTH])
-    with pytest.raises(AssayError, match="was read without them"):
-        assay.create_campaign(found, metric="top_2_accuracy", budget=50)

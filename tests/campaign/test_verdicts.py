@@ -14,7 +14,7 @@ import assay
 from assay.campaign import Campaign, import_verdicts, write_unjudged
 from assay.cli import app
 from assay.core.deck import number
-from assay.errors import AssayError, DesignError, InputError
+from assay.errors import AssayError, InputError
 from assay.labelling import waiting_in
 from tests.kinds import finish
 
@@ -174,15 +174,6 @@ def test_predictions_in_memory_are_joined_by_who_has_them() -> None:
     assert [item.id for item in campaign.unjudged(5)] == ["b"]
     with pytest.raises(InputError, match="'jugde' is not an aux column"):
         campaign.unjudged(5, column="jugde")
-
-
-def test_where_a_judge_saves_no_labels_it_is_not_asked() -> None:
-    pages = {"p": [0.9, 0.2], "visits": [5, 1]}
-    campaign = assay.create_campaign(
-        pages, score="p", threshold=0.5, sample_weight="visits", metric="accuracy", budget=2
-    )
-    with pytest.raises(DesignError, match="have weights"):
-        campaign.unjudged(1)
 
 
 @pytest.mark.usefixtures("folder")

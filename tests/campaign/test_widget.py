@@ -49,19 +49,6 @@ def test_an_answer_is_stored_at_once_and_sent_again_it_changes_nothing(tmp_path:
     assert len(_stored(tmp_path)) == 2 and reply["yours"] == 1
 
 
-def test_undo_and_the_other_answers(tmp_path: Path) -> None:
-    campaign = _campaign(tmp_path)
-    labeller = Labeller(campaign.desk, "ann")
-    said: list[tuple[str, str, str]] = []
-    for number, word in enumerate(("yes", "withdrawn", "cannot judge", "no")):
-        item = labeller.reply({"submits": []})["items"][0]
-        if word == "withdrawn":
-            item = {"id": said[-1][0]}
-        labeller.reply(_answer(item, word, f"k{number}"))
-        said.append((item["id"], word, "ann"))
-    assert _stored(tmp_path) == said
-
-
 def test_nothing_tells_what_the_classifier_said(storage: str) -> None:
     """Not even where the owner shows the columns: scores here are found nowhere else."""
     columns = {

@@ -9,9 +9,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.campaign import load_campaign
-from assay.labelling.settings import Reviewing
-
 Fixture = Callable[..., Any]
 
 
@@ -40,9 +37,3 @@ def test_a_parquet_file_of_class_numbers_or_names(
     words = ["--score", "p", "--predicted", "said", "--positive", positive, "--budget", "2"]
     result = run("create", "classes.parquet", *words, "--json")
     assert sum(row["size"] for row in json.loads(result.stdout)["strata"]) == 2
-
-
-def test_reviewing_is_fixed_with_the_campaign(create: Fixture) -> None:
-    create("--question", "Is it spam?", "--reviewers-per-item", "3", "--overlap", "0.2")
-    reviewing = load_campaign("spam", storage="sqlite:///assay.db").settings.reviewing
-    assert reviewing == Reviewing("Is it spam?", 3, 0.2)

@@ -191,14 +191,6 @@ def test_a_line_that_is_no_answer_ends_with_an_error(
     assert list(labels().values()) == ["yes"]
 
 
-def test_the_campaign_ends_and_says_why(create: Fixture, run: Fixture) -> None:
-    create()
-    result = run("label", "spam", input="y\n" * 1000)
-    assert "30 labelled in this session, all saved. Done: the budget is used up." in result.stdout
-    again = run("label", "spam", input="y\n")
-    assert "0 labelled in this session, all saved. Done: the budget is used up." in again.stdout
-
-
 def test_the_very_last_answer_can_be_undone(create: Fixture, run: Fixture, labels: Fixture) -> None:
     create()
     run("label", "spam", input="y\n" * 30 + "u\nn\n")
@@ -224,15 +216,3 @@ def test_a_reviewer_has_a_name_and_items_may_be_broken(create: Fixture, run: Fix
     assert sorted(campaign.answers().values()) == ["broken", "yes"]
     (dispute,) = campaign.disputes()
     assert dispute.answers == {"ann": "broken", "bob": "no"}
-
-
-def test_answers_can_have_other_names_and_are_stored_as_yes_and_no(
-    create: Fixture, run: Fixture, labels: Fixture
-) -> None:
-    create("--answers", "Spam, Not  spam")
-    said = run("label", "spam", input="y\nn\nu\nq\n").stdout
-    assert "y Spam" in said
-    assert "n Not spam" in said
-    assert "Spam, saved" in said
-    assert "You said Not spam; s keeps it." in said
-    assert sorted(labels().values()) == ["no", "yes"]

@@ -229,10 +229,3 @@ def test_on_this_machine_a_link_logs_the_owner_in(
     assert links[0].partition("#")[2] not in (folder / "opened").read_text()  # others see that
     opened = Path((folder / "opened").read_text().strip().removeprefix("file://"))
     assert not opened.exists()
-
-
-def test_a_way_to_show_a_column_that_is_none_is_refused(run: Run, create: Create) -> None:
-    create()
-    assert "did you mean 'markdown'" in refused(run("serve", "spam", "--as", "subject=markdwn"))
-    assert "--as text=markdown" in refused(run("serve", "spam", "--as", "subject"))
-    assert "not shown to reviewers" in refused(run("serve", "spam", "--as", "p=code"))

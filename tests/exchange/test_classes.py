@@ -6,16 +6,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from assay.campaign import Connection
 from assay.campaign.campaign import Campaign
 from assay.campaign.exchange import import_labels, read_labels, write_batch
 from assay.core.answers import Answer, answers_to
 from assay.core.vocabulary import Vocabulary
 from assay.errors import LabelError
-from assay.exchange import LabelStudio
-from assay.labelling import reviewers_in
 from tests.exchange.campaigns import campaign_of, campaign_of_classes, campaign_of_sets
-from tests.exchange.fake_label_studio import faking
 from tests.exchange.test_round_trip import CLASSES as TOPICS
 
 ANSWERS = answers_to(TOPICS)
@@ -114,17 +110,6 @@ def test_more_classes_have_a_filter_and_many_a_tree() -> None:
     assert not any(each.get("hotkey") for each in tree)
 
 
-def test_yes_and_no_are_as_they_were() -> None:
-    config = write_batch(campaign_of(["a"]), 1, format="label-studio").config
-    assert config is not None
-    assert (
-        '<Choices name="answer" toName="item" choice="single" required="true" showInline="true">\n'
-        '    <Choice value="yes" hotkey="y"/>\n    <Choice value="no" hotkey="n"/>\n'
-        '    <Choice value="cannot judge" hotkey="c"/>\n    <Choice value="broken" hotkey="b"/>\n'
-        "  </Choices>"
-    ) in config.decode()
-
-
 def test_doccano_and_argilla_are_told_the_classes() -> None:
     few = campaign_with(Vocabulary(("math", "q-bio")), ["a"])
     written = write_batch(few, 1, format="doccano")
@@ -157,14 +142,6 @@ def test_unknown_names_are_refused_with_the_nearest() -> None:
     assert campaign.answers() == {"i0": "math", "i1": "Physics", "i2": "none of these"}
 
 
-def test_yes_is_no_class() -> None:
-    with pytest.raises(LabelError) as refused:
-        import_labels(campaign_with(), b"id,label\ni0,yes\n")
-    assert "map=" in refused.value.hint
-    with pytest.raises(LabelError, match="'phisics' is not an answer"):
-        import_labels(campaign_with(), b"id,label\ni0,a\n", map={"a": "phisics"})
-
-
 @pytest.mark.parametrize(
     ("name", "content"),
     [
@@ -189,33 +166,6 @@ def test_names_that_numbers_are_written_as() -> None:
     assert [row.answer for row in found.rows] == ["1", "10"]
 
 
-def test_reviewers_agree_by_the_class() -> None:
-    campaign = campaign_with(ids=["a", "b", "c", "d"], per_item=2)
-    said = {
-        "ann": ["math", "math", "?", "none of these"],
-        "bob": ["math", "C++", "broken", "q-bio"],
-    }
-    for who, answers in said.items():
-        lines = "".join(
-            f"{item},{answer},{who}\n" for item, answer in zip("abcd", answers, strict=True)
-        )
-        import_labels(campaign, f"id,label,reviewer\n{lines}".encode())
-    assert campaign.answers() == {"a": "math", "c": "cannot judge"}
-    disputes = {dispute.item.id: dispute.answers for dispute in campaign.disputes()}
-    assert disputes.keys() == {"b", "d"}
-    assert disputes["b"] == {"ann": Answer("math"), "bob": Answer("C++")}
-    agreement = campaign.agreement()
-    # By hand: two of four agree; chance (2 * 1 + 1 * 1) / 16, of math and of cannot judge.
-    assert (agreement.raw, agreement.kind) == (0.5, "Cohen")
-    assert agreement.kappa == pytest.approx((0.5 - 3 / 16) / (1 - 3 / 16))
-    [bob] = [row for row in reviewers_in(campaign.desk.current()) if row.name == "bob"]
-    assert (bob.answers, bob.broken, bob.cannot_judge) == (4, 1, 0)
-    campaign.rule("b", "mathematics", reviewer="eve", key="k")
-    assert campaign.answers()["b"] is Answer("math")
-    with pytest.raises(LabelError, match="'yes' is not an answer"):
-        campaign.rule("d", "yes", reviewer="eve", key="k2")
-
-
 def test_what_was_wrong_and_what_is_known_of_labels() -> None:
     predicted = ["art", "art", "art", "math", "math", "math"]
     classes, ids = Vocabulary(("math", "art")), [*range(6)]
@@ -237,16 +187,3 @@ def test_what_was_wrong_and_what_is_known_of_labels() -> None:
     assert frame.columns[:4] == ["id", "answer", "stratum", "comment"]
     assert frame["predicted"].to_list() == predicted
     assert frame["answer"].to_list() == [*said[:5], "cannot judge"]
-
-
-def test_answers_come_from_a_running_label_studio() -> None:
-    with faking() as (fake, address):
-        campaign = campaign_with()
-        connection = Connection(campaign, LabelStudio(address, "abc", timeout=5))
-        connection.step()
-        tasks = {task["data"]["assay_id"]: number for number, task in fake.tasks.items()}
-        assert tasks.keys() == SAID.keys()
-        for item, answer in SAID.items():
-            fake.annotate(tasks[item], answer.value)
-        connection.step()
-        assert campaign.answers() == SAID

@@ -69,15 +69,6 @@ def test_no_cell_begins_like_a_formula(rows: list[tuple[str, str]]) -> None:
         check("id,label\r\n=1+1,yes\r\n")
 
 
-def test_labels_are_in_the_order_they_were_told_and_the_last_one_of_a_reviewer_counts() -> None:
-    campaign = campaign_of([1, 2])
-    campaign.tell({1: "yes"}, reviewer="ann")
-    campaign.tell({2: "no"}, reviewer="bob")
-    campaign.tell({2: "broken"}, reviewer="bob", revise=True)
-    rows = [row[:3] for row in labels_sheet(campaign).rows]
-    assert rows == [(1, "yes", "ann"), (2, "broken", "bob")]
-
-
 def test_shown_columns_keep_away_from_those_that_are_read() -> None:
     names = ["label", "shown label", "reviewer", "id2", "ruling"]
     columns = {name: ["true"] for name in names}
@@ -162,18 +153,6 @@ def test_a_label_that_differs_is_refused_unless_revised(tmp_path: Path) -> None:
     assert campaign.answers()["a"] is Answer.YES
     assert import_labels(campaign, file, revise=True) == Imported(0, 1, 1, 0)
     assert campaign.answers() == {"a": Answer.NO, "b": Answer.YES}
-
-
-def test_a_file_that_cannot_be_read_is_an_assay_error(tmp_path: Path) -> None:
-    campaign = campaign_of(["a"])
-    with pytest.raises(InputError, match="No such file"):
-        import_labels(campaign, tmp_path / "absent.csv")
-    with pytest.raises(InputError, match="is a directory, not a file"):
-        import_labels(campaign, tmp_path)
-    latin = tmp_path / "latin.csv"
-    latin.write_bytes("id,label\nä,yes\n".encode("latin-1"))
-    with pytest.raises(InputError, match="byte 9, in line 2, is 0xe4"):
-        import_labels(campaign, latin)
 
 
 @settings(max_examples=40)

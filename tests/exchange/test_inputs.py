@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.campaign import Campaign, create_campaign, import_labels, write_batch
+from assay.campaign import Campaign, create_campaign, import_labels
 from assay.core.answers import Answer
 from assay.errors import InputError, LabelError
 from tests.exchange.campaigns import campaign_of, workbook
@@ -85,16 +85,6 @@ def test_labels_from_before_are_read_from_the_same_files(tmp_path: Path) -> None
         assert len(campaign.answers()) == 3
 
 
-@pytest.mark.parametrize("name", ["csv", "jsonl", "doccano", "argilla"])
-def test_a_batch_that_was_written_is_read(name: str, tmp_path: Path) -> None:
-    campaign = _campaign()
-    written = write_batch(campaign, 3, format=name)
-    path = tmp_path / f"batch{written.suffix}"
-    path.write_bytes(written.content)
-    found = import_labels(campaign, path)
-    assert (found.format, found.new) == (name, 0)
-
-
 def test_a_parquet_file_of_floats(tmp_path: Path) -> None:
     pq.write_table(pa.table({"url": [7.0, 8.0], "label": [1.0, 0.0]}), tmp_path / "labels.parquet")
     assert import_labels(_campaign(), tmp_path / "labels.parquet").new == 2
@@ -125,8 +115,3 @@ def test_a_table_says_what_its_file_would(make: Callable[..., Any]) -> None:
     assert import_labels(campaign, make({"id": ["d"], "label": [True]})).new == 1
     with pytest.raises(LabelError, match="of the DataFrame cannot be imported"):
         import_labels(campaign, make({"id": ["d"], "label": ["perhaps"]}))
-
-
-def test_what_is_no_table_is_refused() -> None:
-    with pytest.raises(InputError, match="cannot be read from dict"):
-        import_labels(campaign_of(["a"]), {"a": "yes"})

@@ -103,12 +103,6 @@ def test_items_with_several_classes_have_a_table_too() -> None:
         assert (row.f1, row.items) == pytest.approx((f1[place], support[place]))
 
 
-def test_yes_and_no_have_their_estimates() -> None:
-    campaign = assay.create_campaign({"y": [True, False]}, predicted="y", budget=1)
-    with pytest.raises(DesignError, match="has yes and no"):
-        campaign.by_class()
-
-
 def test_a_class_that_was_a_target_has_the_targets_interval() -> None:
     # Of a class that was none, labels did not follow the errors, which makes another interval.
     rng = np.random.default_rng(9)
