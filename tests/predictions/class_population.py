@@ -7,7 +7,7 @@ import numpy as np
 
 from assay.core.cells import cut_heaps
 from assay.core.strata import Strata
-from assay.core.vocabulary import Vocabulary, vocabulary_of
+from assay.core.vocabulary import Vocabulary
 from assay.predictions import Card, Predictions
 
 TOPICS = ("math", "physics", "q-bio")
@@ -42,7 +42,7 @@ def cut(found: Predictions, heaps: Sequence[tuple[int, ...]], bins: int) -> Stra
     parts = cut_heaps(found.profile_heaps(heaps), heaps, [bins] * len(heaps))
     return Strata(
         classifiers=found.classifiers,
-        vocabulary=vocabulary_of(found),
+        vocabulary=found.vocabulary,
         heaps=tuple(parts),
         parts=found.count_parts(parts),
     )

@@ -8,7 +8,7 @@ from assay.core.confusion import is_matrix_metric
 from assay.core.metrics import METRICS, asks_for_top, metric_word
 from assay.core.ranking import tops_of_target
 from assay.core.targets import ALONE, Target, name_of
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, DesignError, PredictionsError
 from assay.predictions import (
     Classifiers,
@@ -186,7 +186,7 @@ def classes_of_several(
     objects = [as_scan(source).source for source, _ in sources]
     names: list[str] = []
     for one in objects:
-        if isinstance(one, Predictions) and one.classes != YES_OR_NO.names:
+        if isinstance(one, Predictions) and one.of_classes:
             names += one.classes
     has_probabilities = any(columns.get("probabilities") is not None for _, columns in sources)
     look = look or any(":" in metric for metric in metrics)

@@ -20,7 +20,7 @@ from assay.core.rules import refuse
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, sides_to_cut, stratify
 from assay.core.targets import ALONE, Target, parse_targets, slices_in
-from assay.core.vocabulary import YES_OR_NO, Vocabulary, vocabulary_of
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import DesignError, did_you_mean
 from assay.labelling import Lessons
 from assay.predictions import (
@@ -226,7 +226,7 @@ def _targets(
         found.classifiers,
         within=within,
         slices=found.groups.names,
-        classes=vocabulary_of(found),
+        classes=found.vocabulary,
     )
     refuse_unranked(targets, found)
     return targets

@@ -21,7 +21,7 @@ from assay.core.strata import Side, Strata
 from assay.core.targets import Groups
 from assay.core.types import Floats
 from assay.core.views import views_of
-from assay.core.vocabulary import Named, vocabulary_of
+from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
 
 # A heap with this share of a target's items gets at most this number of strata by score. More
@@ -40,8 +40,12 @@ _LABELS_A_STRATUM = 48
 _LABELS_A_CLASS = 3  # minimum per stratum for each class in a mean over classes
 
 
-class Cells(Named, Protocol):
+class Cells(Protocol):
     """Source of strata: `Predictions`, or a population whose truth is known."""
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The classes."""
 
     @property
     def classifiers(self) -> tuple[str, ...]:
@@ -73,7 +77,7 @@ def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = Fa
         return replace(
             _uncut(found, [[code] for code in sorted(every)]), yes_items=_yes_items(found)
         )
-    known = vocabulary_of(found)
+    known = found.vocabulary
     if known.has_matrix:
         return _class_strata(found, goal, design, every)
     share = _shares(every, goal, found)
@@ -99,7 +103,7 @@ def _bits(found: Cells) -> int:
 
     In a multilabel campaign each class is a yes-or-no question.
     """
-    return len(found.classifiers) * vocabulary_of(found).bits
+    return len(found.classifiers) * found.vocabulary.bits
 
 
 def _yes_items(found: Cells) -> tuple[int, ...]:
@@ -123,8 +127,8 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
 
     `every`: the items of each code.
     """
-    K = len(found.classes)
-    numbers = {name: number for number, name in enumerate(found.classes)}
+    K = len(found.vocabulary.names)
+    numbers = {name: number for number, name in enumerate(found.vocabulary.names)}
     about = {numbers[target.label] for target in goal.targets if target.label}
     by_size = any(is_class_mean(target.metric) for target in goal.targets if target.label == "")
     unit = K ** len(found.classifiers)
@@ -169,7 +173,7 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
         items=sum(every.values()),
         groups=found.groups,
         rest=tuple(item for item in sorted(every.items()) if item[0] not in inside),
-        vocabulary=vocabulary_of(found),
+        vocabulary=found.vocabulary,
     )
 
 
@@ -177,7 +181,7 @@ def _needed(found: Cells, goal: Goal, every: Mapping[int, int]) -> list[int]:
     """Codes of items that some target needs labels of, ascending."""
     codes = np.array(sorted(every))
     sizes = np.array([every[code] for code in codes.tolist()], dtype=np.float64)
-    parts = Parts(np.arange(codes.size), codes, sizes, vocabulary=vocabulary_of(found))
+    parts = Parts(np.arange(codes.size), codes, sizes, vocabulary=found.vocabulary)
     views = views_of(goal, found.classifiers, parts, found.groups)
     needed = np.unique(np.concatenate([view.parts for view in views]))
     return [int(code) for code in codes[needed]]
@@ -197,7 +201,7 @@ def _uncut(found: Cells, heaps: Sequence[Sequence[int]]) -> Strata:
         tuple((h, code, every[code]) for h, codes in enumerate(heaps) for code in codes),
         items=sum(every.values()),
         groups=found.groups,
-        vocabulary=vocabulary_of(found),
+        vocabulary=found.vocabulary,
     )
 
 
@@ -299,7 +303,7 @@ def _shares(
     weight = sizes
     if spread is not None:
         weight = np.array([spread.get(code, 0.0) for code in codes.tolist()])
-    parts = Parts(np.arange(codes.size), codes, sizes, vocabulary=vocabulary_of(found))
+    parts = Parts(np.arange(codes.size), codes, sizes, vocabulary=found.vocabulary)
     share = np.zeros(codes.size)
     for view in views_of(goal, found.classifiers, parts, found.groups):
         rises = view.metric.rises(view.gather(sizes) / 2)

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from functools import cached_property, lru_cache
+from functools import cached_property
 from numbers import Real
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -114,6 +114,11 @@ class Vocabulary:
     def has_matrix(self) -> bool:
         """Whether items have one class each, other than no and yes: there is a confusion matrix."""
         return not self.multilabel and not self.is_yes_or_no
+
+    @property
+    def bare(self) -> "Vocabulary":
+        """The same classes without aliases and guidelines."""
+        return replace(self, aliases={}, guidelines={})
 
     @property
     def default_metric(self) -> str:
@@ -369,25 +374,3 @@ class OfClasses(ABC):
     def of_classes(self) -> bool:
         """Whether there are classes other than yes and no."""
         return not self.vocabulary.is_yes_or_no
-
-
-class Named(Protocol):
-    """Items with predicted classes."""
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The classes in the order of their numbers; default: no and yes."""
-
-    @property
-    def multilabel(self) -> bool:
-        """Whether an item may have several of the classes."""
-
-
-def vocabulary_of(found: Named) -> Vocabulary:
-    """Return the classes of items, without guidelines for reviewers."""
-    return _vocabulary(found.classes, found.multilabel)
-
-
-@lru_cache(maxsize=8)
-def _vocabulary(names: tuple[str, ...], multilabel: bool, /) -> Vocabulary:
-    return Vocabulary(names, multilabel=multilabel)

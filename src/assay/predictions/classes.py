@@ -357,7 +357,7 @@ def _of_predictions(held: Predictions, known: Vocabulary | None) -> Vocabulary:
             details=f"given are {some_of(known.names)}",
             hint="give the classes when the predictions are read",
         )
-    return Vocabulary(held.classes) if known is None else known
+    return held.vocabulary if known is None else known
 
 
 def _from_columns(scan: Scan, pattern: str, predicted: str | None) -> list[str]:

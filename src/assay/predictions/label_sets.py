@@ -119,7 +119,7 @@ def read_label_sets(
         fingerprint=judged.fingerprint,
         doubts=lambda _: judged.doubts,
     )
-    return Predictions(scanner, classifiers=names, classes=classes.names, multilabel=True)
+    return Predictions(scanner, classifiers=names, vocabulary=classes)
 
 
 def load_label_sets(
@@ -416,9 +416,8 @@ def _of_predictions(held: Predictions, classes: Given | None) -> Vocabulary:
             f"{held.source} was not read as predictions of items that may have several classes",
             hint="give the table or file that they were read from",
         )
-    known = Vocabulary(held.classes, multilabel=True)
     if classes is None:
-        return known
+        return held.vocabulary
     given = _several(read_given(classes))
     if given.names != held.classes:
         raise PredictionsError(

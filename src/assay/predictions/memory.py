@@ -15,7 +15,7 @@ from assay.core.profile import ScoreCells, cells_of
 from assay.core.strata import UNNAMED
 from assay.core.targets import refuse_bad_names
 from assay.core.types import Bools, Floats, Ints
-from assay.core.vocabulary import YES_OR_NO
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.core.weights import impressions
 from assay.predictions.batches import Batch, cells_by_code, count_spans, drawn, rows_of
 from assay.predictions.class_values import probabilities_at, ranked_classes, summed_probabilities
@@ -281,7 +281,7 @@ def in_memory(
         scanner,
         threshold=role.limit,
         classifiers=(name,),
-        classes=classes_of(roles),
+        vocabulary=vocabulary_of(roles),
         reopen=scanner.placed_by,
     )
     return found if role.model is None else found.with_model(role.model)
@@ -323,7 +323,7 @@ def _of_several(
     return Predictions(
         scanner,
         classifiers=tuple(roles),
-        classes=classes_of(roles),
+        vocabulary=vocabulary_of(roles),
         reopen=scanner.placed_by if aux else None,
     )
 
@@ -342,10 +342,9 @@ def _probabilities(
     ]
 
 
-def classes_of(roles: Mapping[str, Roles]) -> tuple[str, ...]:
-    """Names of the classes, the same for all classifiers."""
-    classes = next(iter(roles.values())).classes
-    return (YES_OR_NO if classes is None else classes).names
+def vocabulary_of(roles: Mapping[str, Roles]) -> Vocabulary:
+    """Return the classes, the same for all classifiers."""
+    return next(iter(roles.values())).classes or YES_OR_NO
 
 
 def _ranked(scanner: MemoryScanner, name: str, aux: Mapping[str, Values]) -> Predictions:

@@ -92,7 +92,7 @@ def compared(
         scanner,
         seed=seed,
         classifiers=names,
-        classes=classes.names,
+        vocabulary=classes,
         groups=Groups(names, tuple((name, name) for name in names)),
         reopen=scanner.placed_by,
     )
@@ -145,7 +145,7 @@ def are_alike(both: Predictions, metric: str) -> bool:
     """
     said = [said_by_both(code, len(both.classes)) for code in both.cells()]
     name, _, label = metric.partition(":")
-    if both.classes != YES_OR_NO.names and not label:
+    if both.of_classes and not label:
         return all(old == new for old, new in said)
     number = both.classes.index(label) if label else 1
     return all(

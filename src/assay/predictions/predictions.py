@@ -24,7 +24,7 @@ from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.targets import ALONE, NO_GROUPS, Groups
 from assay.core.types import Bools, Ints
-from assay.core.vocabulary import YES_OR_NO
+from assay.core.vocabulary import YES_OR_NO, OfClasses, Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.contract import BY_MODEL, Card, ClassScores, Doubt, Found, marked, named
 from assay.predictions.draw import (
@@ -51,7 +51,7 @@ from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_un
 Reopen = Callable[[Model], Scanner]
 
 
-class Predictions:
+class Predictions(OfClasses):
     """Output of one or several classifiers for every item of a population.
 
     Predictions of several classifiers for an item form a code: bit k is set if the k-th says yes;
@@ -75,9 +75,7 @@ class Predictions:
         check_ids: bool = False,
         classifiers: tuple[str, ...] = UNNAMED,  # their names, in the order of the places of a code
         # Classes; others than no and yes need a named classifier.
-        classes: tuple[str, ...] = YES_OR_NO.names,
-        # Whether an item may have several of the classes: codes are then of sets.
-        multilabel: bool = False,
+        vocabulary: Vocabulary = YES_OR_NO,
         # Meaning of the bits of a code after the classifiers', if not slices.
         groups: Groups = NO_GROUPS,
         # Opens the predictions with a model's log odds in place of the score.
@@ -86,8 +84,8 @@ class Predictions:
         bind: bool = False,
     ) -> None:
         self._reopen = reopen
-        self.threshold, self.classifiers, self.classes = threshold, classifiers, classes
-        self.multilabel = multilabel
+        self.threshold, self.classifiers = threshold, classifiers
+        self._vocabulary = vocabulary.bare
         self._scanner = scanner
         self._seed = seed = bound_seed(seed, self.opinions_digest()) if bind else seed
         if check_ids:
@@ -102,13 +100,18 @@ class Predictions:
         """Source of the predictions, the classifiers, and the number of yes."""
         names = "" if self.classifiers in (UNNAMED, (ALONE,)) else ", ".join(self.classifiers)
         by = f" by {names}" if names else ""
-        if self.classes != YES_OR_NO.names:
+        if self.of_classes:
             told = f"{len(self.classes):,} classes{', several an item' if self.multilabel else ''}"
         elif self.classifiers == UNNAMED:
             told = f"{self.positives:,} say yes"
         else:
             told = f"to {self.positives:,} one says yes"
         return f"<predictions of {self.source}{by}: {told}>"
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """The classes."""
+        return self._vocabulary
 
     @property
     def scanner(self) -> Scanner:
@@ -160,9 +163,7 @@ class Predictions:
 
         If classifiers were applied to their own items, codes end with bits for that.
         """
-        unit = len(self.classes) ** len(self.classifiers)
-        if self.multilabel:
-            unit = 2 ** (len(self.classes) * len(self.classifiers))
+        unit = self.vocabulary.kinds ** len(self.classifiers)
         return np.asarray(cells.said.astype(np.int64) % unit != 0)
 
     @property
@@ -213,8 +214,7 @@ class Predictions:
             threshold=threshold,
             seed=self._seed,
             classifiers=self.classifiers,
-            classes=self.classes,
-            multilabel=self.multilabel,
+            vocabulary=self.vocabulary,
             groups=self.groups,
             reopen=self._reopen,
         )
@@ -251,7 +251,7 @@ class Predictions:
 
     def class_scores(self) -> ClassScores | None:
         """Scores of a classifier of several classes; costs a pass over all probabilities."""
-        if self.classes == YES_OR_NO.names or self._counts_ranks:
+        if not self.of_classes or self._counts_ranks:
             return None
         return ClassScores(self._survey.cells, self._scanner.summed_probabilities())
 
@@ -428,7 +428,7 @@ class Predictions:
 
     @property
     def _by_code(self) -> bool:
-        return self._counts_ranks or self.classes != YES_OR_NO.names
+        return self._counts_ranks or self.of_classes
 
     @property
     def _variables(self) -> tuple[str, ...]:

@@ -35,7 +35,7 @@ from assay.predictions.duckdb.table_formats import format_of
 from assay.predictions.engine import Scanner
 from assay.predictions.judgements import roles_of
 from assay.predictions.label_sets import label_roles, read_label_sets
-from assay.predictions.memory import classes_of, in_memory
+from assay.predictions.memory import in_memory, vocabulary_of
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import (
     Classifiers,
@@ -260,7 +260,7 @@ def read_predictions(
                 seed=seed,
                 check_ids=scan.check_ids,
                 classifiers=tuple(roles),
-                classes=classes_of(roles),
+                vocabulary=vocabulary_of(roles),
                 reopen=partial(_reopened, scan, engine, roles, show, slices=groups)
                 if aux
                 else None,
@@ -425,8 +425,7 @@ def _read_label_sets(
             seed=seed,
             check_ids=scan.check_ids,
             classifiers=names,
-            classes=classes.names,
-            multilabel=True,
+            vocabulary=classes,
         )
     if scan.engine is not None or engine == "spark":
         raise PredictionsError(

@@ -38,7 +38,7 @@ def united(parts: Sequence[Predictions]) -> Predictions:
         refuse_unlike(first, other)
     scanner = UnionScanner(tuple(parts))
     return Predictions(
-        scanner, threshold=first.threshold, classes=first.classes, reopen=scanner.placed_by
+        scanner, threshold=first.threshold, vocabulary=first.vocabulary, reopen=scanner.placed_by
     )
 
 

@@ -15,7 +15,7 @@ from assay.core.strata import UNNAMED, Side, Strata
 from assay.core.stratify import cell_strata, stratify
 from assay.core.targets import NO_GROUPS, Groups
 from assay.core.types import Bools, Floats, Ints
-from assay.core.vocabulary import YES_OR_NO
+from assay.core.vocabulary import YES_OR_NO, Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,8 +72,7 @@ class _ItemCells:
     codes: Ints
     scale: Scale
     groups: Groups = NO_GROUPS
-    classes: tuple[str, ...] = YES_OR_NO.names
-    multilabel: bool = False
+    vocabulary: Vocabulary = YES_OR_NO
 
     def cells(self) -> dict[int, int]:
         """Return the number of items with each code that occurs."""

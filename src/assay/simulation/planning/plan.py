@@ -18,7 +18,6 @@ from assay.core.metrics import METRICS, canonical_metric, top_of
 from assay.core.rules import refuse
 from assay.core.targets import parse_targets
 from assay.core.types import one_of, whole
-from assay.core.vocabulary import vocabulary_of
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.options import picked
 from assay.predictions import (
@@ -179,7 +178,7 @@ def plan(
         doubt.refuse()
     _refuse_weights(found)
     _refuse_sets(found)
-    if not vocabulary_of(found).is_yes_or_no:
+    if found.of_classes:
         given = {"threshold_for": threshold_for, "labels": labels, "aux": aux or None, "rho": rho}
         given |= {"judge_cost": judge_cost, "label_cost": label_cost}
         refuse({**given, "like": None if like is None else like.name}, {"classes": True})
@@ -223,7 +222,7 @@ def goal_of_classes(
 ) -> Goal:
     """Return the goal of a plan: one metric; default: accuracy."""
     named = metric or "accuracy"
-    targets = parse_targets([named], found.classifiers, within=within, classes=vocabulary_of(found))
+    targets = parse_targets([named], found.classifiers, within=within, classes=found.vocabulary)
     if len(targets) > 1:
         raise DesignError(
             f"{named!r} is one metric for each of {len(found.classes):,} classes",
