@@ -139,12 +139,6 @@ def test_options(options: Mapping[str, object], words: str) -> None:
     _refused(GOOD, words, **options)
 
 
-def test_many_values_that_are_no_labels() -> None:
-    _refused({**GOOD, "said": GOOD["score"]}, "got 0.1, 0.2, 0.9, of type double")
-    many = {"id": list(range(100)), "score": [0.5] * 100, "said": list(range(100))}
-    _refused(many, "got 2, 3, 4, 5, 6 and 93 more")
-
-
 @pytest.mark.parametrize(
     ("text", "words"),
     [
@@ -197,26 +191,6 @@ def test_csv_files_with_a_long_line_or_in_another_encoding(tmp_path: Path) -> No
     _refused(path, "line 3 of | has 17,000,0 | Parquet")
     path.write_bytes("id,score,said\nä,0.9,yes\nb,0.2,no\n".encode("latin-1"))
     _refused(path, "line 2 of | is not UTF-8 text | 0xe4 | 'ä,0.9,yes' | encoding='windows-1252'")
-
-
-def test_parquet_files(tmp_path: Path) -> None:
-    path = tmp_path / "predictions.parquet"
-    pq.write_table(pa.table(GOOD), path)
-    whole = path.read_bytes()
-    path.write_bytes(whole[:-20])
-    _refused(path, "predictions.parquet cannot be read | magic bytes")
-    path.write_bytes(b"")
-    _refused(path, "predictions.parquet cannot be read")
-    pq.write_table(pa.table(GOOD).slice(0, 0), path)
-    _refused(path, "predictions.parquet is empty")
-    pq.write_table(
-        pa.table([[1], [0.5], [0.7], [True]], names=["id", "score", "score", "said"]), path
-    )
-    _refused(path, "several columns named 'score' | id, score, score, said")
-    pq.write_table(pa.table({**GOOD, "score": ["0.1", "0.2", "0.9"]}), path)
-    _refused(path, "scores in column 'score' of | predictions.parquet | type string")
-    pq.write_table(pa.table({**GOOD, "score": [0.1, None, float("nan")]}), path)
-    _refused(path, "2 of 3 scores | row 1 (id 'b', score missing), row 2 (id 'c', score nan)")
 
 
 def test_damaged_parquet_files_are_read_or_refused(tmp_path: Path) -> None:

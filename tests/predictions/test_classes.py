@@ -1,7 +1,6 @@
 """Predictions of several classes: found, read, and the same from every container."""
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from assay.core.targets import ALONE
 from assay.core.vocabulary import MOST_CLASSES, YES_OR_NO, Vocabulary
-from assay.errors import DesignError, InputError, PredictionsError
+from assay.errors import InputError, PredictionsError
 from assay.predictions import (
     Predictions,
     Roles,
@@ -365,25 +364,6 @@ def test_probabilities_must_be_finite_numbers() -> None:
         from_arrays(y_prob=[0.5, 0.5])
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"threshold": 0.5, "score": "p"},
-        {"positive": "a"},
-        {"score": "p", "score_of": "negative"},
-        {"score": "p", "probabilities": "p_*"},
-        {"sample_weight": "p"},
-        {"aux": ["p"]},
-        {"groups": ["p"]},
-    ],
-    ids=lambda given: next(iter(given)),
-)
-def test_what_goes_with_yes_and_no_only_is_refused(given: dict[str, Any]) -> None:
-    table = {"said": ["a", "b"], "p": [0.5, 0.5], "p_a": [0.5, 0.5], "p_b": [0.5, 0.5]}
-    with pytest.raises(PredictionsError):
-        read_predictions(table, predicted="said", classes=Vocabulary(("a", "b")), **given)
-
-
 def test_the_values_of_a_column_are_told_up_to_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({"said": ["b", "a", None, "b"], "n": [1, 2, 3, 4]}).to_parquet(path)
@@ -484,32 +464,3 @@ def test_lists_in_json_and_wide_arrays_are_read(tmp_path: Path) -> None:
     for engine in ("memory", "duckdb"):
         with pytest.raises(PredictionsError, match="1 of 40"):
             read_predictions(Scan(path, engine=engine), **columns)
-
-
-def test_a_table_of_postgresql_has_its_classes_found(postgres_url: str) -> None:
-    import psycopg
-
-    with psycopg.connect(postgres_url, autocommit=True) as server:
-        server.execute("CREATE TABLE topics (id int, said text, p_a float8, p_b float8)")
-        server.execute("INSERT INTO topics VALUES (1, 'a', 0.9, 0.1), (2, 'b', 0.3, 0.7)")
-    scan = Scan(postgres_url, table="topics")
-    assert find_classes(scan, predicted="said").names == ("a", "b")
-    classes = find_classes(scan, probabilities="p_*")
-    found = read_predictions(scan, id="id", probabilities="p_*", classes=classes)
-    assert found.cells() == {0: 1, 1: 1}
-    assert is_of_classes(scan, "said") == ["a", "b"]
-
-
-def test_a_name_that_cannot_be_is_refused() -> None:
-    with pytest.raises(DesignError):
-        read_given(["a", "skip"])
-    with pytest.raises(PredictionsError, match="names no classes"):
-        find_classes({"said": ["a", "skip"]}, predicted="said")
-
-
-def test_yes_and_no_are_read_as_before() -> None:
-    table = {"said": [1, 0, 1], "p": [0.9, 0.1, 0.8]}
-    columns: Mapping[str, Any] = {"predicted": "said", "score": "p"}
-    with_classes = read_predictions(table, **columns, classes=YES_OR_NO)
-    assert with_classes.fingerprint() == read_predictions(table, **columns).fingerprint()
-    assert with_classes.classes == ("no", "yes")

@@ -67,18 +67,6 @@ def test_all_that_is_told(
     check_finds(found, meant)
 
 
-@pytest.mark.parametrize("engine", HERE)
-@pytest.mark.parametrize("part", [False, True], ids=["of another", "of which these are a part"])
-def test_cards_of_strata_of_another_population(
-    part: bool, request: pytest.FixtureRequest, engine: str, tmp_path: Path
-) -> None:
-    whole = made_for("probabilities", engine)
-    some = whole.only(range(0, len(whole.items), 5))
-    meant, other = (some, whole) if part else (whole, some)
-    found = meant.read(scan_by(request, engine, _written(meant, tmp_path)))
-    check_strata_of_another(found, meant, other)
-
-
 def test_ids_that_spark_cannot_hold(request: pytest.FixtureRequest, tmp_path: Path) -> None:
     meant = made("unsigned")
     with pytest.raises(PredictionsError, match=r"(?s)ids in column 'key'.*engine 'duckdb'"):

@@ -128,23 +128,6 @@ def test_the_order_is_the_area_under_the_curve() -> None:
     assert abs(ordered_pairs(cells_of(np.rint(score), SAID)) - roc_auc_score(SAID, score)) > 0.01
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({"score_of": "yes"}, "unknown score_of 'yes'"),
-        ({"scale": "percents"}, "unknown scale 'percents'"),
-        ({"score_of": "negative", "score": None}, "score_of='negative' is given without score="),
-        (
-            {"score_of": "predicted", "predicted": None, "threshold": 0.5},
-            "score_of='predicted' is given without predicted=",
-        ),
-    ],
-)
-def test_what_does_not_fit_together(options: Any, words: str) -> None:
-    with pytest.raises(PredictionsError, match=words):
-        read_predictions(_table(P), **{**COLUMNS, **options})
-
-
 def test_a_campaign_is_warned_of_and_keeps_the_note(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path}/assay.db"
     with pytest.warns(AssayWarning, match="(?s)median .* say score_of='predicted'"):

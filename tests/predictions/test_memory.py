@@ -1,5 +1,3 @@
-from collections.abc import Callable
-
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,8 +10,6 @@ from assay.core.types import Ints, Words
 from assay.predictions import Predictions, from_arrays
 from assay.predictions.column import Ids
 from assay.predictions.draw import first_cards
-
-Row = tuple[deck.Id, float, bool]
 
 RNG = np.random.default_rng(46)
 SCORE = RNG.beta(1, 2, 3_000).round(3)
@@ -48,39 +44,6 @@ def test_a_side_is_profiled_by_the_rule_for_the_whole_population() -> None:
 
 
 # The fingerprint
-
-
-def _fingerprint(rows: list[Row]) -> str:
-    ids, scores, labels = zip(*rows, strict=True)
-    return from_arrays(ids=ids, y_score=scores, y_pred=labels).fingerprint()
-
-
-def _sum_of_parts(rows: list[Row]) -> str:
-    """Sum the hashes of ids, scores and labels apart: blind to which score is whose."""
-    return str(sum(deck.number(id, 0) + hash(score) + said for id, score, said in rows))
-
-
-ROWS: list[Row] = [("a", 0.25, True), ("b", 0.5, False), ("c", 0.5, True), ("007", 1e-300, False)]
-
-
-def _check_it_tells_rows_apart(fingerprint: Callable[[list[Row]], str]) -> None:
-    changed: list[list[Row]] = [
-        ROWS[:3],
-        [("A", 0.25, True), *ROWS[1:]],
-        [("a", 0.2500000000000001, True), *ROWS[1:]],
-        [("a", 0.25, False), *ROWS[1:]],
-        [("a", 0.25, False), ("b", 0.5, True), *ROWS[2:]],
-        [("a", 0.5, True), ("b", 0.25, False), *ROWS[2:]],
-    ]
-    texts = [fingerprint(rows) for rows in [ROWS, *changed]]
-    assert len(set(texts)) == len(texts)
-    assert fingerprint(ROWS[::-1]) == fingerprint(ROWS)
-
-
-def test_fingerprint_tells_rows_apart_and_not_their_order() -> None:
-    _check_it_tells_rows_apart(_fingerprint)
-    with pytest.raises(AssertionError):
-        _check_it_tells_rows_apart(_sum_of_parts)
 
 
 def test_a_score_that_moves_within_its_bin_is_not_seen_and_changes_nothing_drawn() -> None:
@@ -143,15 +106,6 @@ def test_equal_numbers_are_ordered_by_the_bytes_of_the_id_before_the_deck_is_cut
         utf8=lambda at: [ids[place].encode() for place in at],
     )
     assert [ids[place] for place in cards[0]] == ["a", "Z", "z"]
-
-
-def test_a_threshold_says_yes_from_itself_upwards() -> None:
-    assert from_arrays(y_score=[0.4, 0.5, 0.6], threshold=0.5).positives == 2
-
-
-def test_a_score_at_the_threshold_goes_with_either_label() -> None:
-    for label in (0, 1):
-        assert from_arrays(y_score=[0.5], y_pred=[label], threshold=0.5).positives == label
 
 
 def test_the_smallest_and_the_largest_number_are_dealt() -> None:

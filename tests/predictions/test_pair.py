@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from assay.errors import InputError
 from assay.predictions import Predictions, read_compared
 
 OLD, NEW, IN_OLD, IN_NEW = (1 << bit for bit in range(4))  # of yes and no, a code is four bits
@@ -109,21 +108,3 @@ def test_the_fingerprint_is_of_both() -> None:
 
     assert fingerprint(0.2, 0.7) == fingerprint(0.2, 0.7)
     assert len({fingerprint(0.2, 0.7), fingerprint(0.3, 0.7), fingerprint(0.2, 0.8)}) == 3
-
-
-def test_what_cannot_be_compared_is_refused() -> None:
-    one: dict[str, Any] = {"id": [7], "p": [0.9]}
-    refused: list[tuple[list[Any], dict[str, Any], str]] = [
-        ([one, {**one, "id": ["7"]}], {}, "the ids in dict, 1 rows are integers, and those in"),
-        ([{**one, "id": [-1]}, {**one, "id": HUGE[:1]}], {}, "some ids are below 0, and others"),
-        ([{"p": [0.9]}] * 2, {"id": None}, "a comparison needs ids"),
-        ([one], {}, "1 predictions of 2 classifiers cannot be compared"),
-        (
-            [one] * 2,
-            {"classifiers": {"a b": COLUMNS, "c": COLUMNS}},
-            "a classifier cannot be called 'a b'",
-        ),
-    ]
-    for tables, options, message in refused:
-        with pytest.raises(InputError, match=message):
-            read_compared(tables, **{"classifiers": BOTH, "id": "id", **options})

@@ -15,7 +15,6 @@ from assay.errors import AssayWarning, PredictionsError
 from assay.predictions import (
     Predictions,
     Scan,
-    are_alike,
     read_predictions,
     telling_notes,
 )
@@ -32,7 +31,6 @@ from tests.predictions.pair_population import (
     check_opinions,
     check_pair,
     read,
-    strata_of,
     weeks,
     with_opinions,
 )
@@ -211,20 +209,6 @@ def test_both_are_looked_at_again(tmp_path: Path) -> None:
     assert again.fingerprint() != found.fingerprint()
 
 
-def test_weights_of_one_and_several_places_are_refused(tmp_path: Path) -> None:
-    tables = weeks()
-    paths = _written(tables, tmp_path)
-    columns: dict[str, Any] = {**CLASSIFIERS["odds"], "id": "key", "sample_weight": "c"}
-    one = read_predictions(Scan(paths[0], engine="duckdb"), **columns)
-    with pytest.raises(PredictionsError, match=r"have weights, and those of .* have none"):
-        read([one, Scan(paths[1], engine="duckdb")])
-    named = read_predictions(
-        Scan(paths[0], engine="duckdb"), classifiers={"a": CLASSIFIERS["odds"]}, id="key"
-    )
-    with pytest.raises(PredictionsError, match="several classifiers"):
-        read([named, Scan(paths[1], engine="duckdb")])
-
-
 def test_second_opinions(tmp_path: Path) -> None:
     """Of an item in both the later one's count; a model of them takes the rank's place."""
     tables = [with_opinions(table, place) for place, table in enumerate(weeks())]
@@ -279,16 +263,6 @@ def test_the_smaller_side_travels_to_spark_or_back(spark: "SparkSession", tmp_pa
     check_pair(here, read(tables, sample_weight="views"), seeds=1)
 
 
-def test_what_is_in_memory_travels_to_spark(spark: "SparkSession", tmp_path: Path) -> None:
-    tables = weeks(strings=True)
-    old, _ = _written(tables, tmp_path)
-    smaller = tables[1].slice(0, 500)
-    with pytest.warns(AssayWarning, match="^500 rows of .*Table.* are moved to Spark"):
-        found = read([Scan(old, spark=spark), smaller], "rare", "votes")
-    assert isinstance(_join(found), SparkPair)
-    check_pair(found, read([tables[0], smaller], "rare", "votes"), seeds=1)
-
-
 def test_second_opinions_in_spark(spark: "SparkSession", tmp_path: Path) -> None:
     tables = [with_opinions(table, place) for place, table in enumerate(weeks(strings=True))]
     scans = [Scan(path, spark=spark) for path in _written(tables, tmp_path)]
@@ -303,11 +277,3 @@ def test_an_id_that_repeats_in_spark_is_told(spark: "SparkSession", tmp_path: Pa
     paths = _written((old, pa.concat_tables([new, new.slice(3, 2), new.slice(3, 1)])), tmp_path)
     with pytest.raises(PredictionsError, match=r"of .*new.parquet has ids that .* once: 2"):
         read([Scan(path, spark=spark) for path in paths])
-
-
-def test_strata_tell_which_items_each_was_applied_to(tmp_path: Path) -> None:
-    found = read(_scans(_written(weeks(), tmp_path)))
-    assert strata_of(found, 2).groups.names == ("old", "new")
-    assert are_alike(found, "precision") is False
-    same = read(_scans(_written((weeks()[0],) * 2, tmp_path)))
-    assert are_alike(same, "precision") is True

@@ -232,23 +232,6 @@ def test_what_is_wrong_and_with_which_classifier(classifiers: Any, said: str) ->
         read_labelled(several().table, label="said", classifiers=classifiers)
 
 
-def test_what_is_wrong_but_not_with_a_classifier(tmp_path: Path) -> None:
-    table = several().table
-    for source, options, said in (
-        (table, {"id": "keys"}, "^column 'keys' not found"),
-        (table, {"id": 7}, "^id=7 is of type int"),
-        (table, {"show": "text"}, "^show='text'"),
-        (tmp_path / "none.csv", {}, "not found"),
-        (table.slice(0, 0), {}, "^there are no predictions"),
-    ):
-        with pytest.raises(PredictionsError, match=said) as caught:
-            _read(source, **options)
-        assert "classifier" not in caught.value.problem
-    number: Any = 7
-    with pytest.raises(PredictionsError, match=r"^label=7 is of type int"):
-        read_labelled(table, label=number, classifiers=CLASSIFIERS)
-
-
 @pytest.mark.parametrize("engine", ["duckdb", "toy", "spark"])
 def test_errors_name_the_classifier(
     engine: str, request: pytest.FixtureRequest, tmp_path: Path
@@ -267,17 +250,6 @@ def test_errors_name_the_classifier(
     pq.write_table(table.set_column(table.column_names.index("key"), "key", missing), path)
     with pytest.raises(PredictionsError, match="1 of 1,500 ids in column 'key'"):
         _read(scan_by(request, engine, path), classifiers={"a": odds, "b": CLASSIFIERS["votes"]})
-
-
-@pytest.mark.parametrize("engine", ["duckdb", "toy"])
-def test_strata_of_other_classifiers_are_refused(
-    engine: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    meant, other = several("odds", "votes"), several("votes", "odds")
-    found = meant.read(scan_by(request, engine, _written(meant, tmp_path)))
-    strata = strata_of(other.read(other.table), 2)
-    with pytest.raises(PredictionsError, match="of votes, odds, and the predictions of odds, vot"):
-        found.count(strata, scale="probability")
 
 
 # Weights and slices

@@ -365,19 +365,6 @@ def test_files_that_differ_in_columns_that_are_not_used(tmp_path: Path) -> None:
     assert _read(Scan(tmp_path, where="n = 'x'")).size == 1
 
 
-def test_nested_columns_are_no_columns(tmp_path: Path) -> None:
-    nested = {"meta": [{"id": 5, "more": [{"score": 1.0}]}], "id": [1], "score": [0.5]}
-    pq.write_table(pa.table(nested), tmp_path / "a.parquet")
-    assert [card.id for card in _cards(_read(tmp_path), 1)] == [1]
-
-
-def test_an_empty_file_beside_others(tmp_path: Path) -> None:
-    (tmp_path / "a.csv").write_text("id,score\n1,0.5\n")
-    (tmp_path / "b.csv").write_text("")
-    (tmp_path / "c.csv").write_text("id,score\n")
-    assert _read(tmp_path).size == 1
-
-
 # Folders named key=value
 
 
@@ -544,13 +531,6 @@ def test_a_file_whose_name_reads_like_a_query(
     assert [card.id for card in _cards(_read("from here.csv"), 1)] == [7]
 
 
-@pytest.mark.parametrize(
-    "text", ["(SELECT 1 AS id, 0.5 AS score)", "\n from values (1,.5) t(id,score);"]
-)
-def test_forms_of_a_query(text: str) -> None:
-    assert _read(text).size == 1
-
-
 # Elsewhere
 
 
@@ -610,13 +590,6 @@ def postgres(url: str, table: "pa.Table") -> str:
 
 
 PREDS = 'Odd " schema.preds'
-
-
-def test_postgres_looks_at_the_condition(postgres: str, table: "pa.Table", tmp_path: Path) -> None:
-    english = table.filter(pa.array([lang == "en" for lang in table["lang"].to_pylist()]))
-    expected = _look(write_parquet(english, tmp_path), "number")
-    where = "lang ~ '^e' AND id LIKE '%' -- PostgreSQL's own operator"
-    assert _look(Scan(postgres, table=PREDS, where=where), "number") == expected
 
 
 def test_types_of_postgres(url: str) -> None:

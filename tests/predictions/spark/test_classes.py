@@ -10,26 +10,10 @@ import pytest
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions import Scan, column_names, find_classes, is_of_classes, read_predictions
-from tests.predictions.class_population import KNOWN, TABLE, told_by
+from tests.predictions.class_population import KNOWN, TABLE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-
-@pytest.mark.parametrize(
-    "columns",
-    [
-        {"predicted": "topic", "probabilities": "p_*"},
-        {"predicted": "topic", "probabilities": "q_*", "top": 1},
-        {"probabilities": "q_*", "top": 2},
-    ],
-)
-def test_spark_answers_as_memory_does(spark: "SparkSession", columns: dict[str, Any]) -> None:
-    frame = spark.createDataFrame(pa.table(TABLE)).repartition(3)
-    columns = {**columns, "id": "url", "show": ["text"], "classes": KNOWN}
-    assert told_by(read_predictions(frame, **columns)) == told_by(
-        read_predictions(TABLE, **columns)
-    )
 
 
 def test_spark_finds_the_classes(spark: "SparkSession", tmp_path: Path) -> None:

@@ -122,26 +122,6 @@ def test_a_spark_that_computes_otherwise_is_refused(
         refuse_untried(spark.newSession())
 
 
-def test_ids_of_other_types(spark: "SparkSession") -> None:
-    for kind, hint in (
-        ("DOUBLE", "make them integers"),
-        ("DECIMAL(20, 0)", "engine 'duckdb'"),
-        ("DATE", "strings"),
-    ):
-        rows = spark.sql(f"SELECT CAST(NULL AS {kind}) AS id, 0.5e0 AS p, TRUE AS said")
-        with pytest.raises(PredictionsError, match="the ids in column 'id'") as error:
-            open_spark(Scan(rows), roles())
-        assert hint in str(error.value)
-
-
-def test_scores_of_the_predicted_class_are_doubted(spark: "SparkSession") -> None:
-    said = SCORE >= 0.5
-    sure = pa.table({"id": IDS["integer"], "p": np.where(said, SCORE, 1 - SCORE), "said": said})
-    [doubt] = open_spark(Scan(frame(spark, sure)), roles()).survey(0).doubts
-    assert "where the prediction is no" in doubt.problem
-    assert open_spark(Scan(frame(spark, sure)), roles(score_of="predicted")).survey(0).doubts == ()
-
-
 # Where the rows come from
 
 
@@ -181,14 +161,6 @@ def test_the_ids_of_a_csv_file_are_what_they_are_written_as(
     assert kind("-7", str(2**63)) == "string"
     with pytest.raises(PredictionsError, match=r"2\^63 and more"):
         kind("7", str(2**63))
-
-
-def test_values_in_a_csv_file(spark: "SparkSession", tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text('id,p,said,text\n1, 0.25,TRUE,"two\nlines, ""quoted"""\n2,1e-3, 0 ,\n')
-    scanner = open_spark(Scan(path, spark=spark), roles(), ["text"])
-    check_cells(scanner, pa.table({"id": [1, 2], "p": [0.25, 1e-3], "said": [True, False]}))
-    assert scanner.show([2, 1]) == [{"text": None}, {"text": 'two\nlines, "quoted"'}]
 
 
 def test_bad_csv_files(spark: "SparkSession", tmp_path: Path) -> None:

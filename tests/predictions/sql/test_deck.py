@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 from assay.core.deck import Id, IdKind, key, number
-from assay.errors import InputError
 from assay.predictions.databases.database import Counter
 from assay.predictions.databases.find import find_database
 from assay.predictions.databases.table import answer
@@ -166,11 +165,3 @@ def test_what_a_query_is_rendered_as(url: str) -> None:
     query = Query("t").select(f"{WORD} AS word", "sqrt(1e0 - p) AS root", where="p > 5e-1")
     query = query.group(["root"], "count(*) AS n", "xor_all(word) AS w")
     assert statement(query, database, "") == RENDERED[database.dialect]
-
-
-def test_an_unknown_kind_and_a_bad_seed_are_refused() -> None:
-    unknown: Any = "uuid"
-    with pytest.raises(InputError, match="kind 'uuid'"):
-        duckdb_number("x", 1, unknown)
-    with pytest.raises(InputError, match="seed -1"):
-        duckdb_number("x", -1, "integer")

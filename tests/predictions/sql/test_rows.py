@@ -19,7 +19,6 @@ from assay.predictions.sql.rows import (
     double_sql,
     family_of,
     quoted,
-    value_sql,
 )
 from assay.predictions.sql.scanner import row_sql
 from assay.predictions.values import read_predicted, read_scores
@@ -194,12 +193,6 @@ def test_scores_of_other_types_are_refused(kind: str) -> None:
         _score(kind)
 
 
-def test_rows_without_ids_are_refused() -> None:
-    roles = Roles("p", None, None, 0.5, None)
-    with pytest.raises(PredictionsError, match="its rows need ids"):
-        row_sql(roles, {}, {"p": "DOUBLE"}, dialect="duckdb", is_text=False, source="a table")
-
-
 @pytest.mark.parametrize("kind", ["HUGEINT", "UHUGEINT"])
 def test_wide_integers(kind: str) -> None:
     assert family_of(kind) == "wide integer"
@@ -236,16 +229,6 @@ def test_doubles_are_written_exactly() -> None:
     finite = [float(number) for number in numbers if np.isfinite(number)]
     literals = ", ".join(map(double_sql, finite))
     assert _selected(f"SELECT {literals}") == [tuple(finite)]
-
-
-def test_values() -> None:
-    row = RowSql("id", "p", "q")
-    assert value_sql(row, "score", "margin", 0.5) == "p"
-    said = "(VALUES (0.25e0, 1), (0.25e0, 0)) t(p, q)"
-    sure = value_sql(row, "confidence", "probability", None)
-    assert _selected(f"SELECT {sure} FROM {said}") == [(0.25,), (0.75,)]
-    far = value_sql(row, "confidence", "margin", 1.5)
-    assert _selected(f"SELECT {far} FROM {said}") == [(1.25,), (1.25,)]
 
 
 def test_a_moment_is_named_by_its_text() -> None:
