@@ -61,6 +61,11 @@ STEPS = {
         "'--threshold', '0.5', '--within', '0.1', '--show', 'p')",
         {"typer", "rich.console", "sqlalchemy", "numpy", "pyarrow", "pyarrow.compute", "duckdb"},
     ),
+    "assay create, with texts of a CSV file": (
+        "run('create', 'p.csv', '--name', 'texts', '--id', 'id', '--score', 'p', "
+        "'--threshold', '0.5', '--within', '0.1', '--show', 'text')",
+        {"typer", "rich.console", "sqlalchemy", "numpy", "pyarrow", "pyarrow.compute", "duckdb"},
+    ),
     "assay status, all": ("run('status')", {"typer", "rich.console", "sqlalchemy", "numpy"}),
 }
 SCRIPT = """
@@ -95,6 +100,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     campaign.tell({item.id: bool(int(item.id) % 5) for item in campaign.ask(20)})
     rows = {"id": np.arange(300), "p": np.linspace(0, 1, 300)}
     pq.write_table(pa.table(rows), place / "p.parquet")
+    lines = "".join(f"{id},{p},text {id}\n" for id, p in zip(*rows.values(), strict=True))
+    (place / "p.csv").write_text(f"id,p,text\n{lines}", encoding="utf-8")
     return place
 
 

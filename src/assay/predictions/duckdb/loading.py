@@ -109,15 +109,16 @@ def fetch_shown(
     # In a CSV file integers are text, too.
     if id is not None and (texts or relation.is_text):
         key = f"CAST({key} AS VARCHAR)"
-        keys: Sequence[Id] = [str(each) for each in ids]
+        keys: list[Id] = [str(each) for each in ids]
     else:
-        keys = ids
+        keys = list(ids)
     names = "".join(f", {identifier(name)} AS shown_{i}" for i, name in enumerate(show))
-    drawn = pa.table({"key": keys if isinstance(keys[0], str) else np.array(keys)})
+    rows = f"FROM {relation.sql} SELECT {key} AS key{names}"
+    # As a parameter: pyarrow would load pandas to make a table of them.
+    drawn = "(SELECT unnest($keys) AS key)"
+    query = f"FROM ({rows}) SEMI JOIN {drawn} USING (key)"
     with reading(relation.label), relation.connection.cursor() as cursor:
-        cursor.register("drawn", drawn)
-        rows = f"FROM {relation.sql} SELECT {key} AS key{names}"
-        found = cursor.sql(f"FROM ({rows}) SEMI JOIN drawn USING (key)").to_arrow_table()
+        found = cursor.sql(query, params={"keys": keys}).to_arrow_table()
     found_keys, *columns = found.columns
     values = [
         _shown(column, relation.types[name]) for name, column in zip(show, columns, strict=True)
