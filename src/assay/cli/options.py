@@ -210,7 +210,7 @@ def columns_of(typed: Typed) -> dict[str, Any]:
 def refuse_with_classifiers(**given: object) -> None:
     """Raise if a column of one classifier is given beside ``--classifier``.
 
-    >>> refuse_beside_classifiers(score="p", predicted=None)
+    >>> refuse_with_classifiers(score="p", predicted=None)
     Traceback (most recent call last):
     assay.errors.InputError: --score p cannot be combined with --classifier
     hint: name the columns of each classifier: --classifier NAME=SCORE,PREDICTED
