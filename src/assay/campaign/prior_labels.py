@@ -27,7 +27,6 @@ from assay.errors import LabelError
 from assay.exchange import read_label_file
 from assay.predictions import Card, Predictions
 
-
 _SHOW_AT_MOST = 3  # examples in an error
 _IMPLAUSIBLE = 0.001  # random samples look worse than this once in a thousand
 _NEVER = 1e-9  # smaller probabilities are shown alike
