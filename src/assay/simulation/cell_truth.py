@@ -84,8 +84,7 @@ class LabelledCells(OfClasses):
         a multilabel population an item counts for each of its classes.
         """
         if self.multilabel:
-            sets = self.sets(strata)
-            return sets.counts @ sets.members
+            return self.sets(strata).totals
         if (numbers := self._labelled.numbers) is not None:
             told = np.zeros((len(strata.parts), len(self.classes) + 1))
             for number in np.unique(numbers).tolist():
@@ -115,8 +114,8 @@ class LabelledCells(OfClasses):
         members = [said[:, None] == every, said == every.size]
         if self.multilabel:
             members = [said[:, None] >> every & 1, said == 0]
-        counted = np.column_stack(members).astype(np.float64), in_top.astype(np.float64)
-        return SetCounts(said, np.column_stack(each), *counted)
+        outcomes = np.column_stack([*members, in_top]).astype(np.float64)
+        return SetCounts(said, np.column_stack(each), outcomes)
 
     def _parts_of(self, which: Bools, strata: Strata) -> Floats:
         """Return the number of the given items in each part, shape (C,)."""

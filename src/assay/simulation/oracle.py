@@ -7,7 +7,6 @@ several targets, a stratum's cards fall into its parts at random.
 """
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -82,14 +81,12 @@ class SetCounts:
     # (U,): the correct label for each set's items: the number of a class, or of a set of classes.
     numbers: Ints
     counts: Floats  # (C, U): the items of each part that have each set
-    # (U, K + 1): classes that count an item of each set; last, none.
-    members: Floats
-    in_top: Floats  # (U, M): the outcomes of top-k accuracy that it has (`core.ranking`)
+    outcomes: Floats  # (U, K + 1 + M): columns that count an item of each: see `State.outcomes`
 
-    @cached_property
-    def outcomes(self) -> Floats:
-        """Columns that count an item of each set, (U, K + 1 + M): see `State.outcomes`."""
-        return np.column_stack((self.members, self.in_top))
+    @property
+    def totals(self) -> Floats:
+        """Items of each part by these columns, (C, K + 1 + M)."""
+        return np.asarray(self.counts @ self.outcomes)
 
     def right(self, drawn: Ints, said: Ints) -> Ints:
         """Return the number of drawn items (..., C, U) whose set is exactly the predicted one."""
@@ -186,19 +183,16 @@ def of_strata(
     return procedure, StrataOracle(outcomes, None, design.replacement, design.bets)
 
 
-def all_labelled(
-    procedure: Procedure, outcomes: Floats, in_top: Floats | None = None
-) -> tuple[Tallies, Metric]:
+def all_labelled(procedure: Procedure, outcomes: Floats | SetCounts) -> tuple[Tallies, Metric]:
     """Return the first target's tallies with every item labelled, and its metric.
 
-    `outcomes`: as in `StrataOracle` or `PartsOracle`; `in_top`, (C, M): the items of each part that
-    have the outcomes of top-k accuracy, if requested.
+    `outcomes`: as in `StrataOracle` or `PartsOracle`.
     """
+    told = outcomes.totals if isinstance(outcomes, SetCounts) else outcomes
     start, size = procedure.begin(), procedure.sizes
     if start.outcomes is None:
-        whole = start.changed(tallies=Tallies(size, size, outcomes))
+        whole = start.changed(tallies=Tallies(size, size, told))
     else:
-        told = outcomes if in_top is None else np.column_stack((outcomes, in_top))
         whole = start.changed(tallies=Tallies(size, size, 0), outcomes=told)
     mine, metric = procedure.views[0].seen(whole)
     return mine.tallies, metric

@@ -24,7 +24,6 @@ from assay.core.limits import LabelLimit, honest_limit
 from assay.core.metrics import asks_for_top, canonical_metric, least_top, sides
 from assay.core.parts import Parts
 from assay.core.profile import cells_of, profile_of
-from assay.core.ranking import tops_of
 from assay.core.strata import Side
 from assay.core.stratify import random_strata, sides_to_cut
 from assay.core.targets import Target, parse_targets
@@ -207,13 +206,9 @@ class Population(LabelledCells):
 
     def _value_of_classes(self, target: Target) -> float:
         """Return a metric's true value with more than two classes: with every item labelled."""
-        strata = random_strata(self)
-        goal, in_top = Goal(targets=(target,), budget=1), None
-        if tops := tops_of(goal.targets, strata.classifiers):
-            sets = self.sets(strata, tops)
-            in_top = sets.counts @ sets.in_top
+        strata, goal = random_strata(self), Goal(targets=(target,), budget=1)
         procedure = procedure_of(Design(), goal, strata, None, 0)
-        known, metric = all_labelled(procedure, self.outcomes(strata), in_top)
+        known, metric = all_labelled(procedure, self.truth_in(strata, goal))
         return float(metric.value(known.x))
 
     # By score: of a single classifier.
