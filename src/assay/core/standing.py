@@ -91,8 +91,7 @@ def _waiting(design: Design, state: State) -> Floats:
 def _counted(state: State, worst: Tallies, best: Tallies) -> State:
     """Return the state with several alternative counts in parallel, (2 K, ..., H)."""
     shape = worst.N.shape[:-1]
-    counts = ([each.N, each.n, each.x, each.u] for each in (worst, best))
-    tallies = Tallies.trusted(*map(np.concatenate, zip(*counts, strict=True)))
+    tallies = Tallies.joined(np.concatenate, [worst, best])
     bets = state.bets
     if bets is not None:
         both = state.worst_bets or (bets, bets)

@@ -3,7 +3,7 @@
 Every array has shape (..., H) or (...): leading axes are independent evaluations.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -93,16 +93,16 @@ class State:
         )
 
     @classmethod
-    def side_by_side(cls, states: Sequence[Self]) -> Self:
-        """States with equally many strata stacked into one, shape (R, H), for looks."""
-        known = [each.tallies for each in states]
-        counts = ([getattr(one, name) for one in known] for name in ("N", "n", "x", "u"))
+    def side_by_side(
+        cls, states: Sequence[Self], join: Callable[[list[Any]], Any] = np.stack
+    ) -> Self:
+        """States with equally many strata joined into one, shape (R, H), without bets."""
         return cls(
-            Tallies.trusted(*map(np.stack, counts)),
-            np.stack([each.dealt for each in states]),
-            np.stack([each.room for each in states]),
+            Tallies.joined(join, [each.tallies for each in states]),
+            join([each.dealt for each in states]),
+            join([each.room for each in states]),
             states[0].rounds,
-            np.stack([each.streak for each in states]),
+            join([each.streak for each in states]),
             spent=states[0].spent,  # one budget for all
         )
 

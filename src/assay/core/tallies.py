@@ -1,5 +1,6 @@
 """Tallies: labels and outcomes by stratum, the only input of the statistics."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -58,6 +59,13 @@ class Tallies:
         new = object.__new__(cls)
         vars(new).update(N=N, n=n, x=x, u=u)
         return new
+
+    @classmethod
+    def joined(cls, join: Callable[[list[Floats]], Floats], parts: Sequence["Tallies"]) -> Self:
+        """Return several tallies as one, each count joined by a function such as `np.stack`."""
+        return cls.trusted(
+            *(join([vars(part)[name] for part in parts]) for name in ("N", "n", "x", "u"))
+        )
 
     def add(self, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> Self:
         """Return the tallies after more labels; those are not validated."""

@@ -308,9 +308,7 @@ class ThresholdRun(Procedure):
 
 def flipped(tallies: Tallies) -> Tallies:
     """Return the tallies with the highest scores first."""
-    return Tallies.trusted(
-        *(each[..., ::-1] for each in (tallies.N, tallies.n, tallies.x, tallies.u))
-    )
+    return Tallies.joined(lambda each: each[0][..., ::-1], [tallies])
 
 
 def last_true(which: Bools) -> Ints:

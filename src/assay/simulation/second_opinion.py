@@ -5,7 +5,7 @@ campaign, and labels are counted once, whether they are drawn again or not (`cam
 the design bets, judged items are known after a cut, and the others get new numbers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias, cast
@@ -23,7 +23,6 @@ from assay.core.procedures import Answered, Procedure, Wanted
 from assay.core.state import JointLook, State
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
-from assay.core.tallies import Tallies
 from assay.core.types import Bools, Floats, Ints
 from assay.simulation.opined import OpinedItems
 from assay.simulation.runs import Runs, stream_of
@@ -202,7 +201,9 @@ class RecutRun:
         `others`: all of them, with equal `side_by_side`.
         """
         running, due = list(others), list[RecutRun]()
-        state = _stacked([run.state for run in running])
+        state = self.state
+        if len(running) > 1:
+            state = State.side_by_side([run.state for run in running], np.concatenate)
         middle = np.array([run.middle for run in running])
         while running:
             budget = self._budget_now(state)
@@ -258,28 +259,6 @@ def run_together(runs: Sequence[RecutRun], *, recut: bool = True) -> list[tuple[
         for run in going_on:
             run.cut_anew()
     return [(run.state, run.last) for run in runs]
-
-
-def _stacked(states: Sequence[State]) -> State:
-    """States of evaluations without bets, stacked into one."""
-    if len(states) == 1:
-        return states[0]
-
-    def rows(of: Callable[[State], Floats]) -> Floats:
-        return np.concatenate([of(state) for state in states])
-
-    tallies = Tallies.trusted(
-        rows(lambda state: state.tallies.N),
-        rows(lambda state: state.tallies.n),
-        rows(lambda state: state.tallies.x),
-        rows(lambda state: state.tallies.u),
-    )
-    return states[0].changed(
-        tallies=tallies,
-        dealt=rows(lambda state: state.dealt),
-        room=rows(lambda state: state.room),
-        streak=np.concatenate([state.streak for state in states]),
-    )
 
 
 @dataclass(frozen=True, eq=False)

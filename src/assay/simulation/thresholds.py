@@ -181,6 +181,5 @@ class ThresholdTask:
 
 def _only(state: State, number: int) -> State:
     """One of the parallel evaluations, without their axis."""
-    told = state.tallies
-    one = Tallies.trusted(*(each[number] for each in (told.N, told.n, told.x, told.u)))
+    one = Tallies.joined(lambda each: each[0][number], [state.tallies])
     return replace(state, tallies=one, climb=None)
