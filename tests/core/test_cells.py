@@ -1,6 +1,5 @@
 from collections import Counter
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,15 +13,12 @@ from assay.core.cells import (
     merge_cells,
     profile_heaps,
 )
-from assay.core.cuts import Cuts
 from assay.core.profile import profile_of
-from assay.errors import DesignError, InputError
 
 RNG = np.random.default_rng(11)
 VALUES = RNG.random(4_000).round(3)
 CODES = RNG.choice([0, 1, 2, 5, 7, 2**40, 2**61], 4_000, p=[0.3, 0.2, 0.2, 0.1, 0.1, 0.05, 0.05])
 HEAPS = [(7,), (0, 2**61), (1, 2, 2**40)]  # 5 is in none
-WHOLE = Cuts(method="perc", points=(), owner=(0,))
 
 
 def _cut() -> list[Heap]:
@@ -68,27 +64,6 @@ def test_parts_count_the_items_of_a_stratum_with_a_code() -> None:
     counted = Counter((_stratum(value, code, heaps), code) for value, code in pairs)
     expected = [(*part, items) for part, items in sorted(counted.items()) if part[0] >= 0]
     assert list(count_parts(VALUES, CODES, heaps)) == expected
-
-
-def test_what_makes_no_heaps() -> None:
-    with pytest.raises(InputError, match="code 1 is in two heaps"):
-        profile_heaps(VALUES, CODES, [(0, 1), (1,)])
-    with pytest.raises(InputError, match="1 codes has no items"):
-        profile_heaps(VALUES, CODES, [(0,), (3,)])
-    with pytest.raises(DesignError, match="2 heaps with 2 profiles and 1 numbers"):
-        cut_heaps(profile_heaps(VALUES, CODES, [(0,), (1,)]), [(0,), (1,)], [1])
-    for codes in ((), (2, 1), (1, 1), (-1,)):
-        with pytest.raises(DesignError, match="ascending"):
-            Heap(codes, WHOLE)
-
-
-def test_codes_that_do_not_fit_the_values() -> None:
-    heaps = [Heap((0,), WHOLE)]
-    fractions: Any = np.zeros(2)
-    with pytest.raises(InputError, match="codes are float64"):
-        assign_strata(np.zeros(2), fractions, heaps)
-    with pytest.raises(InputError, match=r"codes are int64 of shape \(3,\)"):
-        assign_strata(np.zeros(2), np.zeros(3, dtype=np.int64), heaps)
 
 
 # Cells that are put together
@@ -142,21 +117,3 @@ def test_a_last_heap_that_is_not_full_joins_the_one_before() -> None:
 def test_small_cells_beside_large_ones() -> None:
     assert merge_cells({0: 0.99, 3: 0.004, 1: 0.004, 2: 0.002}) == [(0,), (1, 2, 3)]
     assert merge_cells({5: 1.0}) == [(5,)]
-
-
-@pytest.mark.parametrize(
-    ("shares", "options", "said"),
-    [
-        ({}, {}, "no cells"),
-        ({-1: 0.3}, {}, "cell -1 has a share of 0.3"),
-        ({1: 0.0}, {}, "cell 1 has a share of 0.0"),
-        ({1: float("nan")}, {}, "cell 1 has a share of nan"),
-        ({1: 1.0}, {"most": -1}, "most is -1"),
-        ({1: 1.0}, {"least": float("nan")}, "least nan"),
-    ],
-)
-def test_what_cannot_be_merged(
-    shares: dict[int, float], options: dict[str, int], said: str
-) -> None:
-    with pytest.raises(InputError, match=said):
-        merge_cells(shares, **options)

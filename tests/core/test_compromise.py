@@ -1,7 +1,5 @@
 """The compromise between targets against a general convex solver, closed forms and odd cases."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from scipy.optimize import Bounds, LinearConstraint, minimize
@@ -9,7 +7,6 @@ from scipy.optimize import Bounds, LinearConstraint, minimize
 from assay.core.joint_allocation import NEAR_BEST as TOLERANCE
 from assay.core.joint_allocation import Compromise, compromise_allocation
 from assay.core.types import Floats
-from assay.errors import InputError
 
 SOLVER_TOLERANCE = 1e-6  # what scipy's optimum may be off by
 
@@ -134,21 +131,3 @@ def test_problems_side_by_side_are_solved_as_alone() -> None:
     for each in range(4):
         alone = compromise_allocation(A[each], 1.0, total[each], least[each], 50).n
         np.testing.assert_allclose(together[each], alone, rtol=2e-3)
-
-
-BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "A": ({"A": [1.0, 2.0]}, "targets by strata"),
-    "V": ({"V": 0.0}, "V must be above 0"),
-    "shape of V": ({"V": [1.0, 1.0, 1.0]}, "V of shape"),
-    "bounds": ({"least": 5, "most": 4}, "least is above most"),
-    "total": ({"total": -1}, "total must hold"),
-    "power": ({"power": 0.5}, "power must be at least 1"),
-    "no power": ({"power": float("nan")}, "power must be at least 1"),
-}
-
-
-@pytest.mark.parametrize(("wrong", "message"), BAD.values(), ids=BAD)
-def test_bad_input_is_refused(wrong: dict[str, Any], message: str) -> None:
-    given = {"A": [[1.0, 2.0]], "V": 1.0, "total": 10, "least": 0, "most": 100, **wrong}
-    with pytest.raises(InputError, match=message):
-        compromise_allocation(**given)

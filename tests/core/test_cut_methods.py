@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +15,6 @@ from sklearn.mixture import GaussianMixture
 from assay.core.cut_methods import METHODS, Facing, canonical_method, cut
 from assay.core.profile import Profile, profile_of
 from assay.core.types import Floats
-from assay.errors import DesignError
 from tests.torture.sizes import sized
 
 ANY_FLOAT = st.floats(allow_nan=False, allow_infinity=False)
@@ -258,20 +256,6 @@ def test_any_profile_is_cut(profile: Profile, method: str, bins: int) -> None:
 def test_names_of_both_papers(name: str, method: str) -> None:
     assert canonical_method(name) == method
     assert cut(profile_of(np.arange(9.0)), name, 2).method == method
-
-
-@pytest.mark.parametrize("name", ["kmn", "", None, 3])
-def test_unknown_method(name: Any) -> None:
-    with pytest.raises(DesignError, match="methods: equal, perc, sqrt, cbrt, wtmn, km, gmm"):
-        cut(profile_of(np.arange(9.0)), name, 2)
-    with pytest.raises(DesignError, match="did you mean 'perc'"):
-        canonical_method("percs")
-
-
-@pytest.mark.parametrize("bins", [0, -3, 2.0, True, "4", None])
-def test_bins_that_are_no_number_of_strata(bins: Any) -> None:
-    with pytest.raises(DesignError, match="whole number, at least 1"):
-        cut(profile_of(np.arange(9.0)), "equal", bins)
 
 
 def depths(items: int, others: int, K: int) -> list[int]:

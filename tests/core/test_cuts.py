@@ -1,5 +1,3 @@
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,7 +8,6 @@ from assay.core.bins import bins_of
 from assay.core.cuts import Cuts, rank
 from assay.core.profile import profile_of
 from assay.core.types import Floats
-from assay.errors import DesignError, InputError
 
 NESTED = Cuts(method="gmm", points=(0.2, 0.3), owner=(1, 0, 1))
 
@@ -57,28 +54,6 @@ def test_words_tell_the_points_apart(points: tuple[float, ...], texts: list[str]
 def test_dict_round_trip_is_exact() -> None:
     cuts = Cuts("gmm", (0.1 + 0.2, 1e300), (1, 0, 1), ("a note",))
     assert Cuts.from_dict(cuts.to_dict()) == cuts
-
-
-@pytest.mark.parametrize(
-    ("points", "owner", "problem"),
-    [
-        ((0.5, 0.5), (0, 1, 2), "finite and ascending"),
-        ((0.5, 0.4), (0, 1, 2), "finite and ascending"),
-        ((np.nan,), (0, 1), "finite and ascending"),
-        ((np.inf,), (0, 1), "finite and ascending"),
-        ((0.5,), (0,), "1 cut points with 1 owners"),
-        ((0.5,), (0, 2), "without a gap"),
-        ((0.5,), (-1, 0), "without a gap"),
-    ],
-)
-def test_cuts_that_make_no_sense_are_refused(points: Any, owner: Any, problem: str) -> None:
-    with pytest.raises(DesignError, match=problem):
-        Cuts(method="equal", points=points, owner=owner)
-
-
-def test_scores_that_are_not_finite_have_no_stratum() -> None:
-    with pytest.raises(InputError, match="score 1 is nan"):
-        NESTED.assign(np.array([0.1, np.nan]))
 
 
 def _check_is_mid_rank(ranks: Floats, score: Floats) -> None:

@@ -1,7 +1,6 @@
 """The deck: its definition, and that its orders are as good as random."""
 
 from collections.abc import Callable
-from typing import cast
 
 import numpy as np
 import pytest
@@ -188,17 +187,3 @@ def test_a_bad_id_is_refused(id: Id, said: str) -> None:
         number(id, 1)
     with pytest.raises(PredictionsError, match=said):
         numbers([7, id], 1)
-
-
-@pytest.mark.parametrize(
-    "ids",
-    ["abc", b"abc", 7, None, {7, 8}, np.array(7), np.zeros((2, 2), dtype=int), np.zeros(2)],
-)
-def test_bad_columns_of_ids_are_refused(ids: Ints) -> None:
-    with pytest.raises(PredictionsError):
-        digest(ids)
-
-
-def test_words_with_a_sign_are_not_mixed() -> None:
-    with pytest.raises(InputError, match="int64"):
-        mix(cast(Words, np.arange(3)))

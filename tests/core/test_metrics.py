@@ -177,11 +177,6 @@ def test_names_are_forgiving_and_unknown_ones_are_not() -> None:
     assert sides("false_omission_rate") == (False,)
 
 
-def test_only_accuracy_can_be_read_off_mixed_strata() -> None:
-    with pytest.raises(DesignError, match="mix predicted labels"):
-        ratio("precision", np.array([5.0]), None)
-
-
 def two_classifiers(seed: int) -> tuple[Bools, Bools, Bools, Floats, Floats, Bools, Bools]:
     """Return truth, two predictions, and per stratum size, positives and what the two say."""
     rng = np.random.default_rng([seed, 2])

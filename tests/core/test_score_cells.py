@@ -11,7 +11,6 @@ from assay.core import deck
 from assay.core.bins import bins_of, scale_of
 from assay.core.profile import Profile, ScoreCells, cells_of, profile_of
 from assay.core.types import Bools, Floats, Words
-from assay.errors import InputError
 
 RNG = np.random.default_rng(61)
 SIZE = 70_000  # more than are counted at once
@@ -131,18 +130,3 @@ def test_every_field_is_in_the_fingerprint(field: str) -> None:
     other: Any = getattr(cells, field)
     other = "margin" if field == "rule" else other + other.dtype.type(2)
     assert replace(cells, **{field: other}).fingerprint() != cells.fingerprint()
-
-
-def test_what_makes_no_cells() -> None:
-    no: Bools = np.zeros(2, dtype=np.bool_)
-    with pytest.raises(InputError, match="score 1 is nan"):
-        cells_of(np.array([0.5, np.nan]), no, DIGEST[:2])
-    with pytest.raises(InputError, match="no scores"):
-        cells_of(np.array([]), no[:0], DIGEST[:0])
-    cells = cells_of(np.array([0.1, 0.9]), no, DIGEST[:2])
-    with pytest.raises(InputError, match="no item is predicted yes"):
-        cells.profile(True)
-    with pytest.raises(InputError, match="not in order"):
-        replace(cells, bin=cells.bin[::-1])
-    with pytest.raises(InputError, match="not in order"):
-        replace(cells, bin=cells.bin[[0, 0]])

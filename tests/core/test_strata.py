@@ -13,7 +13,7 @@ from assay.core.profile import profile_of
 from assay.core.strata import Strata
 from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats
-from assay.errors import AssayError, DesignError, InputError
+from assay.errors import DesignError
 
 ANY_FLOAT = st.floats(allow_nan=False, allow_infinity=False)
 HALVES = Cuts(method="equal", points=(0.5,), owner=(0, 1))
@@ -114,26 +114,6 @@ def test_stored_strata_that_cannot_be_read(path: tuple[Any, ...], value: Any) ->
         del place[last]
     with pytest.raises(DesignError):
         Strata.from_dict(stored)
-
-
-@pytest.mark.parametrize(
-    ("values", "predicted"),
-    [
-        ([0.1, np.nan], [True, False]),
-        ([0.1, np.inf], [True, False]),
-        ([0.1, 0.2], [True]),
-        ([0.1, 0.2], [1, 0]),
-        (["a", "b"], [True, False]),
-    ],
-)
-def test_items_that_cannot_be_assigned(values: list[Any], predicted: list[Any]) -> None:
-    with pytest.raises(InputError):
-        BOTH_SIDES.assign(np.array(values), np.array(predicted))
-
-
-def test_no_profile_makes_no_strata() -> None:
-    with pytest.raises(AssayError, match="layers are of the predicted labels"):
-        stratify({}, variable="score", method="perc", bins=4)
 
 
 def sides(*, reversed_scores: bool) -> tuple[Any, Any]:

@@ -1,6 +1,3 @@
-import json
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -50,12 +47,6 @@ def test_regrouped_parts_count_what_each_classifier_says_yes_to() -> None:
         assert said_yes == np.count_nonzero(codes >> k & 1)
 
 
-def test_strata_survive_json() -> None:
-    strata, _, _ = _strata(3, 5, 1_000)
-    stored = json.loads(json.dumps(strata.to_dict()))
-    assert Strata.from_dict(stored) == strata
-
-
 def test_what_is_said_of_a_stratum() -> None:
     strata = Strata(
         NAMES,
@@ -80,31 +71,6 @@ def test_many_classifiers_are_not_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("heaps", "parts", "said"),
-    [
-        ((), (), "0 heaps"),
-        ((Heap((1,), WHOLE), Heap((1, 2), WHOLE)), ((0, 1, 1), (1, 2, 1)), "in one only"),
-        ((Heap((8,), WHOLE),), ((0, 8, 1),), "below 2.3 for 3 classifiers"),
-        ((Heap((1,), WHOLE),), ((0, 2, 1),), "stratum 0 and code 2"),
-        ((Heap((1,), WHOLE),), ((1, 1, 1),), "stratum 1 and code 1"),
-        ((Heap((1,), WHOLE),), ((0, 1, 0),), "has 0 items"),
-        ((Heap((1,), HALVES),), ((0, 1, 1),), "each of the 2 strata"),
-        ((Heap((1,), HALVES),), ((1, 1, 1), (0, 1, 1)), "ascending"),
-        ((Heap((1,), WHOLE),), ((0, 1, 1), (0, 1, 2)), "same stratum and code"),
-    ],
-)
-def test_what_are_no_strata(heaps: tuple[Heap, ...], parts: tuple[Any, ...], said: str) -> None:
-    with pytest.raises(DesignError, match=said):
-        Strata(NAMES, heaps, parts)
-
-
-def test_a_part_that_is_not_there() -> None:
-    strata = Strata(NAMES, (Heap((1,), WHOLE),), ((0, 1, 1),))
-    with pytest.raises(InputError, match="stratum 0 has no item with the code 2"):
-        strata.part_of(0, 2)
-
-
-@pytest.mark.parametrize(
     ("names", "said"),
     [
         ([], "0 classifiers"),
@@ -119,10 +85,6 @@ def test_a_part_that_is_not_there() -> None:
 def test_names_that_cannot_stand_in_a_metric(names: list[str], said: str) -> None:
     with pytest.raises(InputError, match=said):
         refuse_bad_names(names)
-
-
-def test_names_that_can() -> None:
-    refuse_bad_names([f"Model_{k}.v-2" for k in range(62)])
 
 
 @pytest.mark.parametrize(

@@ -19,10 +19,8 @@ from assay.core.recycling.samples import (
     mix_sequence,
     overlap,
     recycle,
-    uniform_sample,
 )
 from assay.core.types import Ints
-from assay.errors import DesignError, InputError, PredictionsError
 
 OPTIONS: tuple[Option, ...] = get_args(Option)
 T = TypeVar("T")
@@ -248,27 +246,6 @@ def test_uniform_sample_doubles_the_variance() -> None:
     assert abs(variance["UniformSample"] / (2 - 1 / 120) - 1) < 5 * standard_error
 
 
-# What cannot be used
-
-
-def test_bad_input_is_refused() -> None:
-    rng, S_P = np.random.default_rng(1), np.array([1])
-    with pytest.raises(PredictionsError, match="holds id 9, which is not of the parent's set"):
-        recycle(np.array([1, 9]), WHOLE, 3, option="UniformSample", rng=rng)
-    with pytest.raises(InputError, match="n_C must be a whole number of at least 1, got 0"):
-        recycle(S_P, WHOLE, 0, option="UniformSample", rng=rng)
-    with pytest.raises(DesignError, match="did you mean 'UniformShuffle'"):
-        recycle(S_P, WHOLE, 3, option=cast(Option, "UniformShufle"), rng=rng)
-    with pytest.raises(PredictionsError, match="parent's set holds id 2 twice"):
-        overlap(np.array([2, 1, 2]), S_P)
-    with pytest.raises(PredictionsError, match="the child calls nothing yes"):
-        overlap(S_P, S_P[:0])
-    with pytest.raises(PredictionsError, match="one column of integers"):
-        overlap(S_P, cast(Ints, np.array([0.5])))
-    with pytest.raises(InputError, match="empty set"):
-        uniform_sample(S_P[:0], 1, rng)
-
-
 # The coordinated sample: what it is, and what it shares, by enumeration and at random.
 
 
@@ -329,21 +306,10 @@ def test_else_they_share_nearly_the_same() -> None:
     assert shared_by_recycling(*CROSSING, 2, 2) == Fraction(5, 6)
 
 
-# What cannot be used
-
-
 def test_a_small_set_is_taken_whole() -> None:
     members = np.array([3, 1, 2])
     assert sorted(coordinated_sample(members, numbers(members, 1), 9)) == [1, 2, 3]
     assert coordinated_sample(members, numbers(members, 1), 0).size == 0
-
-
-def test_bad_members_and_numbers_are_refused() -> None:
-    members = np.array([1, 2])
-    with pytest.raises(InputError, match="2 ids came with 1 numbers"):
-        coordinated_sample(members, numbers(members[:1], 1), 1)
-    with pytest.raises(InputError, match="n must be a whole number of at least 0, got -1"):
-        coordinated_sample(members, numbers(members, 1), -1)
 
 
 def test_a_set_of_ranges_is_the_set_of_its_ids() -> None:

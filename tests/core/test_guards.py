@@ -1,0 +1,214 @@
+"""What functions of the core refuse: values that nobody can give, unless a caller is wrong."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from assay.core.allocation import round_to_total
+from assay.core.cells import Heap, assign_strata, cut_heaps, merge_cells, profile_heaps
+from assay.core.clustering import kernel_density, kmeans
+from assay.core.cut_methods import canonical_method, cut
+from assay.core.cuts import Cuts
+from assay.core.deck import digest, mix
+from assay.core.forms import ratio
+from assay.core.joint_allocation import compromise_allocation, joint_allocation
+from assay.core.profile import Profile, as_scores, cells_of, profile_of, score_range
+from assay.core.recycling.samples import (
+    coordinated_sample,
+    expected_savings,
+    overlap,
+    recycle,
+    sample_size,
+    uniform_sample,
+)
+from assay.core.strata import Strata
+from assay.core.stratify import stratify
+from assay.core.tallies import Tallies
+from assay.core.types import Ints, Words
+from assay.errors import AssayError
+
+NAN, INF = float("nan"), float("inf")
+ONE, TWO, NONE = np.array([1]), np.array([1, 2]), np.array([])
+WHOLE, HALVES = Cuts("perc", (), (0,)), Cuts("equal", (0.5,), (0, 1))
+NAMES = ("cnn", "mve", "logreg")
+SIDES = Strata.of_sides("score", {True: HALVES, False: HALVES}, (3, 4, 5, 6))
+SETS = overlap(np.array([0, 1, 2]), np.array([1, 2, 3]))
+SCORES, COUNTS = np.array([0.1, 0.5, 0.9]), np.array([2, 1, 4])
+CELLS = cells_of(np.array([0.1, 0.9]), np.zeros(2, dtype=bool), digest([1, 2]))
+RNG = np.random.default_rng(1)
+
+
+def cells(**changed: Any) -> Profile:
+    return Profile(**{"low": SCORES, "high": SCORES, "mean": SCORES, "count": COUNTS} | changed)
+
+
+def shared(**changed: Any) -> object:
+    given = {"A": [[1.0, 2.0]], "V": [1.0], "least": 0, "most": 10}
+    return joint_allocation(**cast(Any, given | changed))
+
+
+def compromised(**changed: Any) -> object:
+    given = {"A": [[1.0, 2.0]], "V": 1.0, "total": 10, "least": 0, "most": 100}
+    return compromise_allocation(**cast(Any, given | changed))
+
+
+def counted(N: Any, n: Any, x: Any) -> Tallies:
+    return Tallies(N=N, n=n, x=x)
+
+
+def strata(heaps: Any, *parts: tuple[int, int, int]) -> Strata:
+    return Strata(NAMES, heaps, parts)
+
+
+def assigned(values: Any, predicted: Any) -> Ints:
+    return SIDES.assign(np.array(values), np.array(predicted))
+
+
+def profiled(*heaps: tuple[int, ...]) -> list[Profile]:
+    return profile_heaps(np.linspace(0, 1, 4), np.array([0, 1, 0, 1]), heaps)
+
+
+def recycled(sample: Any, n_C: int, option: Any = "UniformSample") -> object:
+    return recycle(np.array(sample), SETS, n_C, option=option, rng=RNG)
+
+
+GUARDS: list[tuple[Callable[[], object], str]] = [
+    *((lambda bad=bad: round_to_total([bad, 1.0], 5, [9, 9]), "finite") for bad in (NAN, INF, -1)),
+    # Cells and heaps
+    (lambda: profiled((0, 1), (1,)), "code 1 is in two heaps"),
+    (lambda: profiled((0,), (3,)), "1 codes has no items"),
+    (lambda: cut_heaps(profiled((0,), (1,)), [(0,), (1,)], [1]), "2 profiles and 1 numbers"),
+    *((lambda it=it: Heap(it, WHOLE), "ascending") for it in ((), (2, 1), (1, 1), (-1,))),
+    (lambda: assign_strata(np.zeros(2), cast(Ints, NONE), [Heap((0,), WHOLE)]), "codes are float"),
+    (lambda: assign_strata(np.zeros(2), COUNTS, [Heap((0,), WHOLE)]), r"of shape \(3,\)"),
+    (lambda: merge_cells({}), "no cells"),
+    (lambda: merge_cells({-1: 0.3}), "cell -1 has a share of 0.3"),
+    *((lambda it=it: merge_cells({1: it}), f"cell 1 has a share of {it}") for it in (0.0, NAN)),
+    (lambda: merge_cells({1: 1.0}, most=-1), "most is -1"),
+    (lambda: merge_cells({1: 1.0}, least=NAN), "least nan"),
+    # Cuts and clusters
+    *((lambda K=K: kmeans(SCORES[:2], np.ones(2), K), f"K is {K}") for K in (0, 3)),
+    (lambda: kernel_density(np.array([0.5]), np.array([3.0])), "from 0.5 to 0.5"),
+    *(
+        (lambda points=points: Cuts("equal", points, (0, 1, 2)[: len(points) + 1]), "ascending")
+        for points in ((0.5, 0.5), (0.5, 0.4), (NAN,), (INF,))
+    ),
+    (lambda: Cuts("equal", (0.5,), (0,)), "1 cut points with 1 owners"),
+    *((lambda it=it: Cuts("equal", (0.5,), it), "without a gap") for it in ((0, 2), (-1, 0))),
+    (lambda: HALVES.assign(np.array([0.1, NAN])), "score 1 is nan"),
+    (lambda: cut(profile_of(SCORES), "kmn", 2), "methods: equal, perc, sqrt, cbrt, wtmn, km, gmm"),
+    (lambda: canonical_method("percs"), "did you mean 'perc'"),
+    *(
+        (lambda bins=bins: cut(profile_of(SCORES), "equal", bins), "whole number, at least 1")
+        for bins in cast(Any, (0, 2.0, True, "4", None))
+    ),
+    # Decks
+    *(
+        (lambda ids=ids: digest(ids), "")
+        for ids in cast(Any, ("abc", b"abc", 7, None, {7, 8}, np.array(7), np.zeros(2)))
+    ),
+    (lambda: mix(cast(Words, TWO)), "int64"),
+    # Allocation
+    (lambda: compromised(A=[1.0, 2.0]), "targets by strata"),
+    (lambda: compromised(V=0.0), "V must be above 0"),
+    (lambda: compromised(V=[1.0] * 3), "V of shape"),
+    (lambda: compromised(least=5, most=4), "least is above most"),
+    (lambda: compromised(total=-1), "total must hold"),
+    *((lambda p=p: compromised(power=p), "power must be at least 1") for p in (0.5, NAN)),
+    *(
+        (lambda A=A: shared(A=A), "")
+        for A in ([1.0, 2.0], np.zeros((0, 2)), np.zeros((1, 0)), [[-1.0, 2.0]], [[NAN, 2.0]], "a")
+    ),
+    *((lambda V=V: shared(V=V), "") for V in ([0.0], [-1.0], [INF], [1.0, 1.0])),
+    *((lambda least=least: shared(least=least), "") for least in (11, -1, [0, 0, 0])),
+    *((lambda most=most: shared(most=most), "") for most in ([0, 10], [1e-13, 10], INF, 1e300)),
+    # Profiles
+    *(
+        (lambda bad=bad: profile_of(np.array([0.1, bad])), f"score 1 is {bad}\n1 of 2 scores")
+        for bad in (NAN, INF, -INF)
+    ),
+    (lambda: profile_of(NONE), "no scores"),
+    (lambda: score_range(NONE), "no scores"),
+    (lambda: profile_of(np.array([0.5, 1.1]), "probability"), "(?s)run from .*between 0 and 1"),
+    *(
+        (lambda bad=bad: as_scores(np.array(bad)), "must be numbers in one dimension")
+        for bad in cast(Any, (["a"], [[0.5]], [True], [None]))
+    ),
+    (lambda: cells(low=np.array([0.1, NAN, 0.9])), "score 1 is nan"),
+    (lambda: cells(high=np.array([0.1, 0.5])), "high has 2 cells"),
+    (lambda: cells(low=np.array([0.1, 0.6, 0.9])), "not in order"),
+    (lambda: cells(high=np.array([0.1, 0.9, 0.9])), "not in order"),
+    (lambda: cells(mean=np.array([0.1, 0.5, 1.0])), "not in order"),
+    (lambda: cells(count=np.array([2, 0, 4])), "counts run from 0 to 4"),
+    (lambda: cells(count=np.array([2, 1, 2**62])), f"counts run from 1 to {2**62}"),
+    (lambda: cells(count=SCORES), "count is float64"),
+    (lambda: cells(count=TWO), r"of shape \(2,\)"),
+    (lambda: cells(low=NONE, high=NONE, mean=NONE), "low has 0 cells"),
+    (lambda: cells_of(np.array([0.5, NAN]), CELLS.yes, CELLS.digest), "score 1 is nan"),
+    (lambda: CELLS.profile(True), "no item is predicted yes"),
+    (lambda: replace(CELLS, bin=CELLS.bin[::-1]), "not in order"),
+    (lambda: replace(CELLS, bin=CELLS.bin[[0, 0]]), "not in order"),
+    # Strata
+    *(
+        (lambda given=given: assigned(*given), "")
+        for given in (
+            ([0.1, NAN], [True, False]),
+            ([0.1, 0.2], [True]),
+            ([0.1, 0.2], [1, 0]),
+            (["a", "b"], [True, False]),
+        )
+    ),
+    (lambda: stratify({}, variable="score", method="perc", bins=4), "layers are of the predicted"),
+    (lambda: strata(()), "0 heaps"),
+    (lambda: strata((Heap((1,), WHOLE), Heap((1, 2), WHOLE)), (0, 1, 1), (1, 2, 1)), "in one only"),
+    (lambda: strata((Heap((8,), WHOLE),), (0, 8, 1)), "below 2.3 for 3 classifiers"),
+    (lambda: strata((Heap((1,), WHOLE),), (0, 2, 1)), "stratum 0 and code 2"),
+    (lambda: strata((Heap((1,), WHOLE),), (1, 1, 1)), "stratum 1 and code 1"),
+    (lambda: strata((Heap((1,), WHOLE),), (0, 1, 0)), "has 0 items"),
+    (lambda: strata((Heap((1,), HALVES),), (0, 1, 1)), "each of the 2 strata"),
+    (lambda: strata((Heap((1,), HALVES),), (1, 1, 1), (0, 1, 1)), "ascending"),
+    (lambda: strata((Heap((1,), WHOLE),), (0, 1, 1), (0, 1, 2)), "same stratum and code"),
+    (lambda: strata((Heap((1,), WHOLE),), (0, 1, 1)).part_of(0, 2), "no item with the code 2"),
+    (lambda: ratio("precision", np.array([5.0]), None), "mix predicted labels"),
+    # Counts of answers
+    (lambda: counted([5], [1], [2]), "more outcomes than labels"),
+    (lambda: counted([0], [0], [0]), "every stratum needs one"),
+    (lambda: counted([5], [-1], [0]), "at least 0"),
+    *(
+        (lambda it=it: counted(*it), "whole numbers")
+        for it in (([5], [0.5], [0]), ([2.0**60], 0, 0))
+    ),
+    *((lambda N=N: counted([N], [0], [0]), "finite numbers") for N in (NAN, INF)),
+    (lambda: counted(["a"], [0], [0]), "must hold numbers"),
+    (lambda: counted([], [], []), "at least one stratum"),
+    (lambda: counted([5, 5], [1, 1, 1], [0]), "different shapes"),
+    # Paper 3's samples
+    *(
+        (lambda given=given: sample_size(*given), "cannot be used")
+        for given in ((0, 0.05, 0.5), (0.03, 1, 0.5), (0.03, 0.05, 1), (NAN, 0.05, 0.5))
+    ),
+    (lambda: expected_savings(10, 10, 1.2, 0.5), "0 to 1"),
+    (
+        lambda: expected_savings(-1, 10, 0.5, 0.5),
+        "n_P must be a whole number of at least 0, got -1",
+    ),
+    (lambda: recycled([1, 9], 3), "holds id 9, which is not of the parent's set"),
+    (lambda: recycled([1], 0), "n_C must be a whole number of at least 1, got 0"),
+    (lambda: recycled([1], 3, "UniformShufle"), "did you mean 'UniformShuffle'"),
+    (lambda: overlap(np.array([2, 1, 2]), ONE), "parent's set holds id 2 twice"),
+    (lambda: overlap(ONE, ONE[:0]), "the child calls nothing yes"),
+    (lambda: overlap(ONE, cast(Ints, np.array([0.5]))), "one column of integers"),
+    (lambda: uniform_sample(ONE[:0], 1, RNG), "empty set"),
+    (lambda: coordinated_sample(TWO, digest([1]), 1), "2 ids came with 1 numbers"),
+    (lambda: coordinated_sample(TWO, digest(TWO), -1), "n must be a whole number of at least 0"),
+]
+
+
+@pytest.mark.parametrize("place", range(len(GUARDS)))
+def test_it_is_refused(place: int) -> None:
+    call, words = GUARDS[place]
+    with pytest.raises(AssayError, match=words or None):
+        call()
