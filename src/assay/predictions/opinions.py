@@ -97,19 +97,24 @@ def column_words(values: Values) -> Words:
     array([14878752034231939099, 14878752034231939099,  9170934016072976158,
            10780005436216037208], dtype=uint64)
     """
-    numbers = as_numbers(values) + 0.0  # -0.0 becomes 0.0
-    missing = np.isnan(numbers)
-    numbers[missing] = np.nan  # of the many that there are, one
-    words = deck.mix(numbers.view(np.uint64))
+    numbers = as_numbers(values)
+    words = number_words(numbers)
     if not isinstance(values, np.ndarray):
         digests: dict[str, int] = {}
-        for place in np.flatnonzero(missing).tolist():
+        for place in np.flatnonzero(np.isnan(numbers)).tolist():
             text = values[place]
             if isinstance(text, str) and not _is_nan(text):
                 if text not in digests:
                     digests[text] = int(deck.digest([text])[0])
                 words[place] = digests[text]
     return words
+
+
+def number_words(numbers: Floats) -> Words:
+    """Return h of the bits of each number."""
+    numbers = numbers + 0.0  # -0.0 becomes 0.0
+    numbers[np.isnan(numbers)] = np.nan  # of the many that there are, one
+    return deck.mix(numbers.view(np.uint64))
 
 
 def _is_nan(text: str) -> bool:

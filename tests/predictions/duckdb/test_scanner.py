@@ -1,11 +1,13 @@
 """What DuckDB reads, and how often; and that engines which compute otherwise would be found out."""
 
 from collections.abc import Callable
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -176,3 +178,12 @@ def test_confidence_in_single_precision(tmp_path: Path, monkeypatch: pytest.Monk
         duck_scanner, "value_sql", lambda *asked: value_sql(*asked).replace("1e0", "1::FLOAT")
     )
     _is_found_out(check_counts, made("probabilities"), tmp_path)
+
+
+def test_columns_for_a_model_may_hold_dates(tmp_path: Path) -> None:
+    days = [None if row % 7 == 0 else date(2026, 1, 1 + row % 20) for row in range(60)]
+    table = pa.table({"id": range(60), "p": [row / 60 for row in range(60)], "day": days})
+    pq.write_table(table, tmp_path / "a.parquet")
+    options: dict[str, Any] = {"id": "id", "score": "p", "threshold": 0.5, "aux": ["day"]}
+    there = read_predictions(Scan(tmp_path / "a.parquet", engine="duckdb"), **options)
+    assert there.opinions_digest() == read_predictions(table, **options).opinions_digest()

@@ -42,7 +42,7 @@ from assay.predictions.pair_scanner import (
 )
 from assay.predictions.predictions import Predictions
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
-from assay.predictions.sql.opinions import duckdb_row_word, either_sql
+from assay.predictions.sql.opinions import either_sql, opined_sql, opinions_digest
 from assay.predictions.sql.rows import Family, double_sql, impressions_sql, quoted
 from assay.predictions.sql.scanner import SqlScanner
 
@@ -190,10 +190,8 @@ class DuckPair(PairScanner):
         """64 bits that change if a value of a column for a model does."""
         if not self._opinions:
             return 0
-        word = duckdb_row_word(self._digest, [*self._opinions.values()])
-        names = [name for name, _ in self._opinions.values()]
-        ((found,),) = self._fetch(["id", *names], f"bit_xor({word})")
-        return int(found)
+        told = opined_sql([*self._opinions.values()])
+        return self._ask(lambda: opinions_digest(self._batches(["digest"], "", told)))
 
     # Items.
 

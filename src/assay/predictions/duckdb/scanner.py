@@ -50,8 +50,9 @@ from assay.predictions.engine import Listed, Rows, Span, Survey, polled
 from assay.predictions.roles import Roles
 from assay.predictions.sql.classes import LIST
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
-from assay.predictions.sql.opinions import duckdb_row_word, model_sql, plain_sql
+from assay.predictions.sql.opinions import model_sql, opined_sql, opinions_digest, plain_sql
 from assay.predictions.sql.rows import (
+    Family,
     RowSql,
     double_sql,
     family_of,
@@ -305,15 +306,15 @@ class DuckScanner(SqlScanner):
 
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""
-        types = self._relation.types
-        return self._words([(identifier(name), types[name]) for name in self._roles.aux])
-
-    def _words(self, told: Sequence[tuple[str, str]]) -> int:
-        """Exclusive or of the words of column values; `told`: each column as SQL, with its type."""
-        word = duckdb_row_word(self._digest, [(sql, family_of(kind)) for sql, kind in told])
+        told = {DIGEST: self._digest, **opined_sql(self._opined())}
+        conditions = [f"{self._ids.sql} IS NOT NULL", *filter(None, [self._there])]
         with reading(self.source):
-            ((found,),) = self._fetch(self._rows.aggregate(f"bit_xor({word})"))
-        return int(found or 0)
+            return opinions_digest(self._read(told, " AND ".join(conditions)))
+
+    def _opined(self) -> list[tuple[str, Family]]:
+        """Columns for a model as SQL, each with its kind of values."""
+        types = self._relation.types
+        return [(identifier(name), family_of(types[name])) for name in self._roles.aux]
 
     def summed_probabilities(self) -> Floats | None:
         """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""

@@ -35,7 +35,7 @@ from assay.predictions.roles import Roles, about
 from assay.predictions.scan import Scan
 from assay.predictions.sql.cells import Several, Steps, counts_codes
 from assay.predictions.sql.checks import refuse_bad_rows
-from assay.predictions.sql.rows import RowSql
+from assay.predictions.sql.rows import Family, RowSql
 from assay.predictions.values import slice_columns
 
 
@@ -202,11 +202,8 @@ class DuckSeveral(DuckScanner):
             told[name] = np.concatenate(values)[order] + 0.0
         return told
 
-    def opinions_digest(self) -> int:
-        """64 bits that change if a value of a column for a model or a score does."""
-        types = self._relation.types
-        told = [(identifier(name), types[name]) for name in self._roles.aux]
-        return self._words([*told, *((sql, "DOUBLE") for sql in self._scores().values())])
+    def _opined(self) -> list[tuple[str, Family]]:
+        return [*super()._opined(), *((sql, "float") for sql in self._scores().values())]
 
     def _around(self, seed: int, size: int) -> dict[str, str]:
         more = {BITS: BITS_SQL} if self._slices.names else {}

@@ -1,19 +1,18 @@
-"""SQL of columns for a model; for DuckDB, also as a 64-bit word.
+"""SQL of columns for a model; of rows that DuckDB reads, also as a 64-bit word.
 
 The word is the same as `assay.predictions.opinions.column_words` computes in memory: h of a
 number's bits, or the digest of a text. `assay.predictions.sql.items` does it for other engines.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Iterable, Mapping, Sequence
 
-import duckdb
 import numpy as np
+import pyarrow as pa
 
 from assay.core.deck import mix
 from assay.core.error_model import LARGEST, SAID, Input, Model
-from assay.errors import PredictionsError
-from assay.predictions.sql.deck import duckdb_digest, duckdb_mix
+from assay.predictions.opinions import number_words
+from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.rows import (
     Dialect,
     Family,
@@ -23,8 +22,6 @@ from assay.predictions.sql.rows import (
     quoted,
     text_sql,
 )
-
-_TRIED = (0.0, 1.0, 1 / 3, -3.25, 1e300, 5e-324, float("inf"), float("nan"))
 
 
 def plain_families(types: Mapping[str, str]) -> dict[str, Family]:
@@ -67,35 +64,42 @@ def either_sql(old: str, new: str, family: Family) -> str:
     return f"CASE WHEN {new} IS NULL OR isnan({new}) THEN {old} ELSE {new} END"
 
 
-@cache
-def refuse_other_words() -> None:
-    """Raise if this DuckDB would hash numbers differently from every other engine."""
-    numbers = ", ".join(f"hash('{x!r}'::DOUBLE)" for x in _TRIED)
-    with duckdb.connect() as connection:
-        found = connection.execute(f"SELECT {numbers}").fetchone()
-    if found != tuple(mix(np.array(_TRIED).view(np.uint64)).tolist()):
-        raise PredictionsError(
-            "this DuckDB computes otherwise than numpy: the hash of a number",
-            details=f"version {duckdb.__version__}; it would draw other items",
-            hint="read the predictions with engine 'memory'",
-        )
+NUMBER, TEXT = "number", "text"
+"""Prefixes of a column's number, and of the digest of its text where that is no number."""
 
 
-def duckdb_row_word(digest: str, columns: Sequence[tuple[str, Family]]) -> str:
-    """DuckDB's expression for the word of a row.
+def opined_sql(columns: Sequence[tuple[str, Family]]) -> dict[str, str]:
+    """DuckDB's expressions for the values of columns for a model, as numbers and digests of texts.
 
     `columns`: name of each column as SQL, quoted, and its kind of values.
     """
-    refuse_other_words()
-    word = digest
-    for name, family in columns:
-        x = number_sql(name, family, "duckdb")
-        said = f"hash(coalesce({x}, 'nan'::DOUBLE))"
-        if family == "text":
-            text = f"{x} IS NULL AND {name} IS NOT NULL"
-            said = f"CASE WHEN {text} THEN {duckdb_digest(name, 'string')} ELSE {said} END"
-        word = duckdb_mix(f"xor({word}, {said})")
-    return word
+    told = {}
+    for place, (name, family) in enumerate(columns):
+        text = text_sql(name, "duckdb") if family == "other" else name
+        x = number_sql(text, "text" if family == "other" else family, "duckdb")
+        told[f"{NUMBER}_{place}"] = x
+        if family in ("text", "other"):
+            is_text = f"{x} IS NULL AND {name} IS NOT NULL"
+            told[f"{TEXT}_{place}"] = (
+                f"CASE WHEN {is_text} THEN {duckdb_digest(text, 'string')} END"
+            )
+    return told
+
+
+def opinions_digest(batches: Iterable["pa.RecordBatch"]) -> int:
+    """Exclusive or of the words of rows: those of the ids (``digest``), and of `opined_sql`."""
+    every = np.uint64(0)
+    for batch in batches:
+        told = {name: batch.column(name) for name in batch.schema.names}
+        word = np.asarray(told["digest"])
+        for name in [name for name in told if name.startswith(NUMBER)]:
+            own = number_words(told[name].to_numpy(zero_copy_only=False))
+            texts = told.get(f"{TEXT}{name.removeprefix(NUMBER)}")
+            if texts is not None:
+                own = np.where(np.asarray(texts.is_valid()), np.asarray(texts.fill_null(0)), own)
+            word = mix(word ^ own)
+        every ^= np.bitwise_xor.reduce(word)
+    return int(every)
 
 
 # SQL of a model of the outcome: its log odds of a row, for DuckDB and Spark.
