@@ -25,8 +25,10 @@ from assay.predictions import (
     read_predictions,
 )
 from assay.predictions.class_values import take_classes
+from assay.predictions.duckdb import passes
 from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.duckdb.loading import load
+from assay.predictions.duckdb.scanner import DuckScanner
 from assay.predictions.judgements import take_ids
 from tests.predictions.class_population import KNOWN, TABLE, TOPICS, cut, dealt, scores_of, told_by
 from tests.predictions.contract import scan_by
@@ -411,6 +413,35 @@ def test_duckdb_deals_a_thousand_classes_as_memory_does(
     assert all(
         card.predicted in heaps[place // 4] for place, deck in enumerate(cards) for card in deck
     )
+
+
+@pytest.mark.parametrize("id", ["id", "url"])
+def test_duckdb_counts_several_classifiers_of_classes_as_memory_does(
+    id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(passes, "_HELD", 0)  # so that rows are kept in a file
+    rng, size, names = np.random.default_rng(4), 3_000, [f"t{place:02}" for place in range(30)]
+    one, two = rng.dirichlet(np.full(30, 0.3), (2, size))
+    table = {f"p_{name}": one[:, place] for place, name in enumerate(names)}
+    table |= {"id": np.arange(size), "url": [f"é{row}" for row in range(size)]}
+    table |= {"list": two.tolist(), "said": np.array(names)[two.argmax(axis=1)]}
+    path = tmp_path / "several.parquet"
+    pd.DataFrame(table).to_parquet(path, row_group_size=500)
+    each = {"stars": {"probabilities": "p_*", "top": 2}, "listed": {"probabilities": "list"}}
+    options: dict[str, Any] = {"id": id, "classes": Vocabulary(tuple(names))}
+    options["classifiers"] = {**each, "bare": {"predicted": "said"}}
+    here = read_predictions(table, **options)
+    there = read_predictions(Scan(path, engine="duckdb"), **options)
+    assert isinstance(there.scanner, DuckScanner)
+    assert there.fingerprint() == here.fingerprint()
+    assert there.cells() == here.cells()
+    assert there.has_probabilities == here.has_probabilities == (True, True, False)
+    ids = [table[id][row] if id == "url" else row for row in (7, 5, 900)]
+    assert there.ranked(ids, 3) == here.ranked(ids, 3)
+    heaps = [tuple(sorted(here.cells()))[place::3] for place in range(3)]
+    strata = cut(here, heaps, 3)
+    assert cut(there, heaps, 3) == strata
+    assert dealt(there, strata, 40) == dealt(here, strata, 40)
 
 
 @pytest.mark.parametrize("engine", ["duckdb", "spark"])

@@ -22,6 +22,7 @@ from assay.core.types import Bools, Floats, Ints, Words
 from assay.predictions.column import Ids
 from assay.predictions.draw import number_of, span_of
 from assay.predictions.engine import Rows, Span
+from assay.predictions.roles import MOST_CODES
 
 PIECE = 8 * 15 * 1024
 """Rows that a thread works on at once. Python may switch threads between numpy operations. With
@@ -33,7 +34,6 @@ AT_ONCE = 2 * PIECE
 
 _MOST_WORKERS = 8
 _MANY_CELLS = 2**20  # up to here, every pair of a bin and a code has a counter
-_MOST_CODES = 2**40  # with the bins of a rank they fit into 64 bits
 _Piece = TypeVar("_Piece")
 
 
@@ -219,7 +219,7 @@ def cells_by_code(
     (array([0, 2]), array([1, 2]), array([ 6, 12], dtype=uint64))
     """
     code, codes = batch.said, None
-    if n_codes > _MOST_CODES:
+    if n_codes > MOST_CODES:
         codes, code = np.unique(code.astype(np.int64), return_inverse=True)
         n_codes = codes.size
     tally = tally_of(rule, n_codes)

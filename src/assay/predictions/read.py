@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
-from math import inf
+from math import inf, prod
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,7 @@ from assay.predictions.label_sets import label_roles, read_label_sets
 from assay.predictions.memory import in_memory, vocabulary_of
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import (
+    MOST_CODES,
     Classifiers,
     Given,
     Roles,
@@ -137,9 +138,9 @@ def read_predictions(
     # scores between 0 and 1 are probabilities, and others margins.
     scale: ScoreScale | None = None,
     # Replaces the six: for each classifier's name its `score`, `predicted`, `threshold`,
-    # `positive`, `score_of`, `scale` and `probabilities`, if it has them. Several with more classes
-    # than yes and no are read into memory. The names appear in metrics such as "precision:cnn":
-    # letters, digits, _ . and -.
+    # `positive`, `score_of`, `scale` and `probabilities`, if it has them. Spark reads only one of
+    # more classes than yes and no. The names appear in metrics such as "precision:cnn": letters,
+    # digits, _ . and -.
     classifiers: Classifiers | None = None,
     # Classes, if they are not yes and no (`find_classes`). The score is then that of the predicted
     # class. The default name of a single classifier is `assay.core.targets.ALONE`. If an item may
@@ -388,20 +389,20 @@ def _can_stay(
     """Whether predictions can be read in place.
 
     Otherwise, unless another engine was requested, they are read into memory: those with weights
-    and second opinions, and several classifiers of more classes than yes and no.
+    and second opinions, and several classifiers with more codes than an engine counts.
     """
     if sample_weight is not None and aux:
         _refuse_engine(scan, engine, sample_weight)
         return False
     if len(roles) == 1 or not any(role.classes for role in roles.values()):
         return True
-    if scan.engine is not None or engine == "spark":
+    if engine == "spark":
         raise PredictionsError(
             f"engine {engine!r} reads one classifier of more classes than yes and no, and there "
             f"are {len(roles)}",
             hint="leave out the engine, or make a campaign for each classifier",
         )
-    return False
+    return scan.engine is not None or prod(each.n_classes for each in roles.values()) <= MOST_CODES
 
 
 def _read_label_sets(

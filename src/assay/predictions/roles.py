@@ -428,6 +428,9 @@ class Columns:
         return {**first, "show": self.show, **kept, **changed}
 
 
+MOST_CODES = 2**40
+"""Most codes of several classifiers: with the bins of a rank they fit into 64 bits."""
+
 NO_SCORE = 0.5
 """Rank of every item if no classifier has a score."""
 

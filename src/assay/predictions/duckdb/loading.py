@@ -35,7 +35,7 @@ from assay.predictions.faults import NO_CLASS
 from assay.predictions.roles import Roles, about
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.sql.checks import nothing_in
-from assay.predictions.sql.classes import LIST, NUMBER, list_sql
+from assay.predictions.sql.classes import class_columns, list_sql
 from assay.predictions.tables import read_mapping, read_table, shown_values
 from assay.predictions.values import by_frequency, slice_bits, slice_columns, slice_text
 
@@ -220,18 +220,35 @@ def find_slices(relation: Relation, written: Sequence[str]) -> DuckSlices:
     return DuckSlices(names, f"(FROM {joined} SELECT assay_rows.*, {' | '.join(bits)} AS {BITS})")
 
 
-def rows_with_classes(relation: Relation, roles: Roles) -> str:
-    """Table expression of rows with one or two more columns, of `sql.classes`.
+@dataclass(frozen=True)
+class DuckClasses:
+    """Columns of classes beside the rows of a relation, and the tables to join for them."""
+
+    columns: tuple[str, ...] = ()
+    joins: tuple[str, ...] = ()
+
+    def beside(self, sql: str) -> str:
+        """Table expression of rows with the columns; `sql`: that of the rows."""
+        if not self.columns:
+            return sql
+        rows = f"(FROM {sql}) AS assay_rows {' '.join(self.joins)}"
+        return f"(FROM {rows} SELECT assay_rows.*, {', '.join(self.columns)})"
+
+
+def find_classes_of(relation: Relation, roles: Roles, place: int) -> DuckClasses:
+    """Find one or two more columns of rows, of `sql.classes`, for the classifier at a place.
 
     The distinct predicted classes are read once, and their numbers stored in a small table of the
     connection: joining it is faster than any expression.
     """
-    more, joined = [], ""
+    more, joins = [], []
+    number, list_of_classes = class_columns(place)
     if roles.predicted is not None and roles.classes is not None:
-        _number_words(relation, roles.predicted, roles.classes)
-        more.append(f"{_CLASSES}.number AS {NUMBER}")
+        table = f"{_CLASSES}_{place}"
+        _number_words(relation, roles.predicted, roles.classes, table)
+        more.append(f"{table}.number AS {number}")
         column = identifier(roles.predicted)
-        joined = f"LEFT JOIN {_CLASSES} ON assay_rows.{column} = {_CLASSES}.word"
+        joins.append(f"LEFT JOIN {table} ON assay_rows.{column} = {table}.word")
     if roles.of_class:
         listed = list_sql(
             roles,
@@ -241,13 +258,14 @@ def rows_with_classes(relation: Relation, roles: Roles) -> str:
             is_text=relation.is_text,
             source=relation.label,
         )
-        more.append(f"{listed} AS {LIST}")
-    rows = f"(FROM {relation.sql}) AS assay_rows {joined}"
-    return f"(FROM {rows} SELECT assay_rows.*, {', '.join(more)})"
+        more.append(f"{listed} AS {list_of_classes}")
+    return DuckClasses(tuple(more), tuple(joins))
 
 
-def _number_words(relation: Relation, column: str, classes: Vocabulary) -> None:
+def _number_words(relation: Relation, column: str, classes: Vocabulary, name: str) -> None:
     connection = relation.connection
+    for each in (_WORDS, _NUMBERS):
+        connection.execute(f"DROP TABLE IF EXISTS {each}")
     words = connection.sql(f"FROM {relation.sql}").project(f"{identifier(column)} AS word")
     with reading(relation.label):
         some = words.filter("word IS NOT NULL").distinct().limit(MOST_WORDS + 1)
@@ -258,7 +276,7 @@ def _number_words(relation: Relation, column: str, classes: Vocabulary) -> None:
     table = pa.table({"place": places, "number": pa.array(numbers, pa.int32())})
     connection.from_arrow(table).create(_NUMBERS)
     joined = connection.table(_WORDS).join(connection.table(_NUMBERS), "place")
-    joined.project("word, number").create(_CLASSES)
+    joined.project("word, number").create(name)
 
 
 # Rows that DuckDB reads again, to describe what is wrong with them.

@@ -127,10 +127,14 @@ class Judge:
         if not find_places(score, self.rule, said, places):
             raise UnusableError
 
+    @property
+    def kind(self) -> Any:
+        """Type of its places."""
+        return np.uint16 if bins_by(self.rule) * self.classes <= 2**16 else np.uint32
+
     def places(self, columns: "Columns", size: int) -> Places:
         """Places of all rows."""
-        kind: Any = np.uint16 if bins_by(self.rule) * self.classes <= 2**16 else np.int64
-        found = np.empty(size, dtype=kind)
+        found = np.empty(size, dtype=self.kind)
         for rows in pieces(size, PIECE):
             self.find_places(columns, rows, found[rows])
         return found
@@ -272,7 +276,8 @@ class FirstPass:
         self._file.flush()
         self._file.seek(0)
         for size in self._sizes:
-            keys = self._read(np.uint16, len(self.judges) * size).reshape(-1, size)
+            kind = np.result_type(*(judge.kind for judge in self.judges))
+            keys = self._read(kind, len(self.judges) * size).reshape(-1, size)
             digest = self._read(np.uint64, size)
             bits, weights = (
                 self._read(np.int64, size) if name in self._columns else None
@@ -309,10 +314,11 @@ class Ranked:
 
     def __init__(self, steps: Sequence[Steps], scored: Sequence[bool]) -> None:
         self.bins = [bins_by(step.cells.rule) for step in steps]
+        self._classes = steps[0].cells.classes  # of each
         self._tables: list[Floats | None] = []
         for step, bins, has_score in zip(steps, self.bins, scored, strict=True):
             cells = step.cells
-            table = np.zeros(2 * bins)
+            table = np.zeros(cells.classes * bins)
             table[cells.bin + STEPS[cells.rule] + bins * cells.said.astype(np.int64)] = step.rank
             self._tables.append(table if has_score else None)
 
@@ -320,12 +326,13 @@ class Ranked:
         """Mean ranks and codes."""
         total, scored = np.zeros(kept.size), 0
         # Fewer bytes are faster; there are at most 40 classifiers.
-        code: Any = np.zeros(kept.size, np.uint16 if len(self._tables) <= 16 else np.int64)
+        few = self._classes == 2 and len(self._tables) <= 16
+        code: Any = np.zeros(kept.size, np.uint16 if few else np.int64)
         pairs = zip(kept.keys, self._tables, self.bins, strict=True)
         for place, (key, table, bins) in enumerate(pairs):
-            said = (key >= bins).astype(code.dtype, copy=False)
-            said <<= place
-            code |= said
+            said = (key >= bins if self._classes == 2 else key // bins).astype(code.dtype)
+            said *= code.dtype.type(self._classes**place)
+            code += said
             if table is not None:
                 total += table.take(key, mode="clip")
                 scored += 1

@@ -33,7 +33,12 @@ from assay.predictions.class_values import rows_of_lists
 from assay.predictions.column import Ids
 from assay.predictions.contract import Doubt
 from assay.predictions.draw import TOP
-from assay.predictions.duckdb.loading import DuckInspected, fetch_shown, rows_with_classes
+from assay.predictions.duckdb.loading import (
+    DuckClasses,
+    DuckInspected,
+    fetch_shown,
+    find_classes_of,
+)
 from assay.predictions.duckdb.passes import (
     DIGEST,
     GIVEN,
@@ -48,7 +53,6 @@ from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import DuckIds, Relation
 from assay.predictions.engine import Listed, Rows, Span, Survey, polled
 from assay.predictions.roles import Roles
-from assay.predictions.sql.classes import LIST
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
 from assay.predictions.sql.opinions import model_sql, opined_sql, opinions_digest, plain_sql
 from assay.predictions.sql.rows import (
@@ -116,13 +120,14 @@ class DuckScanner(SqlScanner):
         roles: Roles,  # roles of the columns
         show: Sequence[str],  # columns shown to reviewers
         ids: DuckIds | None = None,  # the ids, if they were read before
+        place: int = 0,  # of the classifier among several
     ) -> None:
-        names = {name: identifier(name) for name in relation.types}
-        super().__init__(
-            relation.label, roles, show, names, relation.types, is_text=relation.is_text
-        )
+        names, types = {name: identifier(name) for name in relation.types}, relation.types
+        is_text = relation.is_text
+        super().__init__(relation.label, roles, show, names, types, is_text=is_text, place=place)
         self._relation = relation
-        self._sql = relation.sql if roles.classes is None else rows_with_classes(relation, roles)
+        self.classes = self._find_classes(place)
+        self._sql = self.classes.beside(relation.sql)
         relation.connection.execute(
             "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
         )
@@ -131,6 +136,12 @@ class DuckScanner(SqlScanner):
             self._row = replace(self._row, score=self._log_odds(roles.model))
         self._inspected = DuckInspected(relation, self._row.id, self._sql)
         self._exponent = 0  # exponent of the factor from weights to impressions
+
+    def _find_classes(self, place: int) -> DuckClasses:
+        """Columns of classes, if there are more than yes and no."""
+        if self._roles.classes is None:
+            return DuckClasses()
+        return find_classes_of(self._relation, self._roles, place)
 
     # First pass.
 
@@ -300,7 +311,7 @@ class DuckScanner(SqlScanner):
     def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Rows with these ids, and the probabilities of all classes."""
         with reading(self.source):
-            found = self._read({"id": self._ids.sql, "list": LIST}, self._among(ids))
+            found = self._read({"id": self._ids.sql, "list": self._list}, self._among(ids))
             held, lists = pa.Table.from_batches(list(found)).columns
         return self._ids.of(held), rows_of_lists(lists, self._roles.n_classes)
 
@@ -320,7 +331,7 @@ class DuckScanner(SqlScanner):
         """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""
         if not self._roles.of_class:
             return None
-        each = f"unnest({LIST}) AS p, generate_subscripts({LIST}, 1) - 1 AS number"
+        each = f"unnest({self._list}) AS p, generate_subscripts({self._list}, 1) - 1 AS number"
         with reading(self.source):
             rows = self._rows.project(f"{self._row.says} AS says, {each}")
             found = self._fetch(

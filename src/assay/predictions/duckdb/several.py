@@ -16,7 +16,7 @@ from assay.core.types import Floats
 from assay.predictions.batches import Batch, count_cells, find_cells, places_of
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.duckdb.loading import BITS as BITS_SQL
-from assay.predictions.duckdb.loading import DuckSlices, fetch_shown, find_slices
+from assay.predictions.duckdb.loading import DuckClasses, DuckSlices, fetch_shown, find_slices
 from assay.predictions.duckdb.passes import (
     BITS,
     Columns,
@@ -70,9 +70,13 @@ class DuckSeveral(DuckScanner):
         super().__init__(relation, replace(first, model=None), show)
         self._model = first.model
         self._slices = find_slices(relation, slices) if slices else DuckSlices((), relation.sql)
-        self._sql = self._slices.sql
         self._several = Several(roles, self._slices.names, relation.label)
-        self._each = self._several.alone(lambda role: DuckScanner(relation, role, (), self._ids))
+        self._each = self._several.alone(
+            lambda role, place: DuckScanner(relation, role, (), self._ids, place)
+        )
+        self._sql = self._slices.sql
+        for one in self._each.values():
+            self._sql = one.classes.beside(self._sql)
         self._own = [(role, self._each[name].row) for name, role in roles.items()]
         self._scored = [role.has_score for role in roles.values()]
         self._n_codes = self._several.n_codes
@@ -88,7 +92,7 @@ class DuckSeveral(DuckScanner):
             size, rules = self._size_and_rules()
 
             def passed(rules: Sequence[Rule]) -> FirstPass:
-                ends = [role.predicted is not None for role, _ in self._own]
+                ends = [role.predicted is not None or role.n_classes > 2 for role, _ in self._own]
                 ends = [told or rule == "margin" for told, rule in zip(ends, rules, strict=True)]
                 self._telling = Telling.of(self._own, rules, ends)
                 file.seek(0)
@@ -122,6 +126,23 @@ class DuckSeveral(DuckScanner):
             slices=self._slices.names,
             coded=True,
         )
+
+    def _find_classes(self, place: int) -> DuckClasses:
+        del place  # each classifier finds its own
+        return DuckClasses()
+
+    @property
+    def has_probabilities(self) -> tuple[bool, ...]:
+        """Whether each classifier has the probabilities of all classes."""
+        return tuple(one.has_probabilities[0] for one in self._each.values())
+
+    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
+        """Return the k most probable classes in order, for each item and classifier."""
+        each: list[list[list[list[int]]]] = [
+            one.ranked(ids, k) if one.has_probabilities[0] else [[[]] for _ in ids]
+            for one in self._each.values()
+        ]
+        return [[own for (own,) in its] for its in zip(*each, strict=True)]
 
     def _fingerprint(self, steps: Sequence[Steps], cells: ScoreCells, seed: int) -> str:
         """Fingerprint of everything read; of one classifier that of its cells."""

@@ -18,7 +18,7 @@ from assay.predictions.scan import Scan
 from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
 from assay.predictions.spark.table import SparkTable, only, refuse_untried
 from assay.predictions.sql.cells import counts_codes
-from assay.predictions.sql.classes import LIST, NUMBER, list_sql
+from assay.predictions.sql.classes import class_columns, list_sql
 from assay.predictions.sql.counting import BITS, CountingScanner, SeveralScanner
 from assay.predictions.sql.items import Items
 from assay.predictions.sql.opinions import plain_sql
@@ -94,6 +94,7 @@ def rows_with_classes(rows: SparkRows, roles: Roles) -> SparkRows:
     numbers.
     """
     frame, keep = rows.frame, [column_name(name) for name in rows.types]
+    number, list_of_classes = class_columns(0)
     if roles.of_class:
         listed = list_sql(
             roles,
@@ -103,15 +104,14 @@ def rows_with_classes(rows: SparkRows, roles: Roles) -> SparkRows:
             is_text=rows.is_text,
             source=rows.source,
         )
-        frame = frame.selectExpr(*keep, f"{listed} AS {LIST}")
-        keep.append(LIST)
+        frame = frame.selectExpr(*keep, f"{listed} AS {list_of_classes}")
+        keep.append(list_of_classes)
     if roles.predicted is not None and roles.classes is not None:
-        words = frame.sparkSession.createDataFrame(
-            _numbered_words(rows, roles.predicted, roles.classes)
-        )
+        table = _numbered_words(rows, roles.predicted, roles.classes)
+        words = frame.sparkSession.createDataFrame(table.rename_columns([_WORD, number]))
         named = frame.selectExpr(*keep, f"{column_name(roles.predicted)} AS {_WORD}")
         joined = named.join(words.hint("broadcast"), _WORD, "left")
-        frame = joined.selectExpr(*keep, NUMBER)
+        frame = joined.selectExpr(*keep, number)
     return replace(rows, frame=frame)
 
 
@@ -121,7 +121,7 @@ def _numbered_words(rows: SparkRows, column: str, classes: Vocabulary) -> "pa.Ta
     found = rows.fetch(every.where(f"{_WORD} IS NOT NULL").distinct().limit(MOST_WORDS + 1))
     kept, numbers = numbered_words(found[_WORD].to_pylist(), classes, column, rows.source)
     words = found[_WORD].take(pa.array(kept, pa.int64()))
-    return pa.table({_WORD: words, NUMBER: pa.array(numbers, pa.int32())})
+    return pa.table({_WORD: words, "number": pa.array(numbers, pa.int32())})
 
 
 class SparkScanner(CountingScanner):
@@ -139,7 +139,7 @@ class SparkScanner(CountingScanner):
         if not self._roles.of_class:
             return None
         rows = self._table.rows.frame.selectExpr(
-            f"{self._row.says} AS says", f"posexplode({LIST}) AS (number, p)"
+            f"{self._row.says} AS says", f"posexplode({self._list}) AS (number, p)"
         ).selectExpr("says", "number", "greatest(p, 0e0) AS p")
         found = self._table.fetch(Query(rows).group(["says", "number"], "sum(p) AS p"))
         sums = np.zeros((self._roles.n_classes, self._roles.n_classes))

@@ -22,7 +22,7 @@ from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions.contract import Doubt, several_fingerprint
 from assay.predictions.engine import Span
-from assay.predictions.roles import Roles, about, score_name
+from assay.predictions.roles import MOST_CODES, Roles, about, score_name
 from assay.predictions.sql.checks import usable_sql
 from assay.predictions.sql.items import Items, bin_sql, place_of
 from assay.predictions.sql.query import Query
@@ -196,8 +196,6 @@ def drawn(
 RANK, CODE = "assay_rank", "assay_code"
 """Columns with the mean rank and the code of a row."""
 
-_MOST_CODES = 2**40  # with the bins of a rank they fit into 64 bits
-
 One = TypeVar("One")
 
 
@@ -266,11 +264,11 @@ class Several:
 
     def __post_init__(self) -> None:
         """Reject too many codes."""
-        if self.n_codes > _MOST_CODES:
+        if self.n_codes > MOST_CODES:
             raise PredictionsError(
                 f"{len(self.roles)} classifiers with {len(self.slices)} slices of {self.source} "
                 "are more than a code holds",
-                details=f"together they may be {_MOST_CODES.bit_length() - 1}",
+                details=f"together they may be {MOST_CODES.bit_length() - 1}",
                 hint="name fewer slices; predictions in memory may have more",
             )
 
@@ -308,10 +306,10 @@ class Several:
         pairs = zip(self.roles.values(), steps, strict=True)
         return several_fingerprint([step.cells for role, step in pairs if role.has_score], cells)
 
-    def alone(self, opened: Callable[[Roles], One]) -> dict[str, One]:
+    def alone(self, opened: Callable[[Roles, int], One]) -> dict[str, One]:
         """Open every classifier alone: without weights, and without second opinions."""
         each = {}
-        for name, role in self.roles.items():
+        for place, (name, role) in enumerate(self.roles.items()):
             with about(name):
-                each[name] = opened(replace(role, weight=None, aux=(), model=None))
+                each[name] = opened(replace(role, weight=None, aux=(), model=None), place)
         return each

@@ -21,11 +21,14 @@ from assay.predictions.sql.rows import (
     score_sql,
 )
 
-NUMBER = "assay_class_number"
-"""Column with the number of the row's class: -1 if it is not one of the classes."""
 
-LIST = "assay_probabilities"
-"""Column with the probabilities of all classes, a list of DOUBLE."""
+def class_columns(place: int) -> tuple[str, str]:
+    """Columns of the classifier at a place: its class number, and all its probabilities.
+
+    The number is -1 if the row's class is not one of the classes; the probabilities are a list of
+    DOUBLE.
+    """
+    return f"assay_class_number_{place}", f"assay_probabilities_{place}"
 
 
 @dataclass(frozen=True)
@@ -119,38 +122,38 @@ def list_sql(
     return words.list.format(", ".join(entries))
 
 
-def class_row_sql(roles: Roles, id: str, score: str, dialect: Dialect) -> RowSql:
-    """Expressions for rows that have the columns `NUMBER` and `LIST`, as needed.
+def class_row_sql(roles: Roles, id: str, score: str, dialect: Dialect, place: int) -> RowSql:
+    """Expressions for rows that have the `class_columns` of a place, as needed.
 
     `dialect`: the dialect of the SQL.
     """
-    says = NUMBER
+    says, listed = class_columns(place)
     if roles.probabilities is not None:
         words = _WORDS[dialect]
-        usable = f"{words.size.format(LIST)} = {roles.n_classes} AND " + words.usable.format(
-            LIST, roles.n_classes
+        usable = f"{words.size.format(listed)} = {roles.n_classes} AND " + words.usable.format(
+            listed, roles.n_classes
         )
         if roles.predicted is None:
-            best = _share_sql(words.largest.format(LIST), roles, words)
+            best = _share_sql(words.largest.format(listed), roles, words, listed)
             score = f"CASE WHEN {usable} THEN {best} END"
-            says = f"CASE WHEN {usable} THEN CAST({words.first.format(LIST)} AS INT) END"
+            says = f"CASE WHEN {usable} THEN CAST({words.first.format(listed)} AS INT) END"
         else:
             # If the class is unknown, another error is reported.
-            best = _share_sql(f"{LIST}[{NUMBER} + {words.start}]", roles, words)
-            of_class = f"WHEN {NUMBER} >= 0 THEN {best}"
+            best = _share_sql(f"{listed}[{says} + {words.start}]", roles, words, listed)
+            of_class = f"WHEN {says} >= 0 THEN {best}"
             score = f"CASE WHEN NOT ({usable}) THEN NULL {of_class} ELSE 0e0 END"
     return RowSql(id, positive_score_sql(score, roles, says), says, classes=roles.n_classes)
 
 
-def _share_sql(own: str, roles: Roles, words: _Words) -> str:
+def _share_sql(own: str, roles: Roles, words: _Words, listed: str) -> str:
     """Score as in `class_values`; `own`: the probability of the predicted class."""
     if not roles.shared:
         return own
-    whole, total, top = double_sql(roles.whole), words.total.format(LIST), own
+    whole, total, top = double_sql(roles.whole), words.total.format(listed), own
     if roles.shared > 1:
         places = range(words.start, words.start + roles.shared)
-        top = " + ".join(f"{words.ordered.format(LIST)}[{place}]" for place in places)
+        top = " + ".join(f"{words.ordered.format(listed)}[{place}]" for place in places)
     uneven = f"abs({total} - {whole}) > {double_sql(UNEVEN * roles.whole)}"
     share = f"CASE WHEN {uneven} THEN ({top}) / {total} * {whole} ELSE {top} END"
-    no_shares = f"{words.least.format(LIST)} < 0 OR {total} <= 0"
+    no_shares = f"{words.least.format(listed)} < 0 OR {total} <= 0"
     return f"CASE WHEN {no_shares} THEN {own} ELSE least({share}, {whole}) END"

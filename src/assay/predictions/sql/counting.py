@@ -42,7 +42,6 @@ from assay.predictions.sql.cells import (
     steps_of,
 )
 from assay.predictions.sql.checks import usable_sql
-from assay.predictions.sql.classes import LIST
 from assay.predictions.sql.items import Items, bin_sql, impressions_of, with_opinions
 from assay.predictions.sql.rows import LARGEST, Family, RowSql, double_sql, family_of, value_sql
 from assay.predictions.sql.scanner import SqlScanner
@@ -136,7 +135,7 @@ class CountingScanner(SqlScanner):
 
     def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Rows with these ids, and the probabilities of all classes."""
-        told = {"id": self._ids.sql, "list": LIST}
+        told = {"id": self._ids.sql, "list": self._list}
         parts = self._table.among(ids, self._ids, told)
         found = pa.concat_tables([self._table.fetch(part.query) for part in parts])
         return self._ids.of(found["id"]), rows_of_lists(found["list"], self._roles.n_classes)
@@ -297,7 +296,9 @@ class SeveralScanner(CountingScanner):
         super().__init__(table, replace(first, model=None), show)
         self._model, self._slices = first.model, slices
         self._several = Several(roles, slices, table.source)
-        self._each = self._several.alone(lambda role: CountingScanner(table, role, (), self._ids))
+        self._each = self._several.alone(
+            lambda role, _: CountingScanner(table, role, (), self._ids)
+        )
         # The predictions of each classifier are checked separately.
         codes, weight = self._several.n_codes, self._row.weight
         self._row = RowSql(self._row.id, "0e0", "0", classes=codes, weight=weight)

@@ -24,7 +24,7 @@ from assay.predictions.engine import Rows
 from assay.predictions.opinions import without_opinions
 from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles
 from assay.predictions.sql.checks import Inspected, refuse_bad_cells, refuse_bad_rows, rows_of
-from assay.predictions.sql.classes import class_row_sql
+from assay.predictions.sql.classes import class_columns, class_row_sql
 from assay.predictions.sql.opinions import plain_families
 from assay.predictions.sql.rows import (
     NUMBERS,
@@ -59,13 +59,14 @@ class SqlScanner(ABC):
         types: Mapping[str, str],
         *,
         is_text: bool,  # whether numbers are read out of text
+        place: int = 0,  # of the classifier among several
     ) -> None:
         refuse_missing_columns([*roles.columns, *show], list(types), source)
         self.source, self._roles, self._show = source, roles, tuple(show)
         self._names, self._is_text = names, is_text
-        self._row = row_sql(
-            roles, names, types, dialect=self.dialect, is_text=is_text, source=source
-        )
+        options: dict[str, Any] = {"dialect": self.dialect, "is_text": is_text, "source": source}
+        self._row = row_sql(roles, names, types, **options, place=place)
+        _, self._list = class_columns(place)
 
     @property
     def id_kind(self) -> IdKind:
@@ -166,6 +167,7 @@ def row_sql(
     # Whether the columns are text of a CSV file, whose values must be parsed.
     is_text: bool,
     source: str,  # source, for users
+    place: int = 0,  # of the classifier among several
 ) -> RowSql:
     """Expressions for some columns.
 
@@ -195,7 +197,7 @@ def row_sql(
 
     score = "0e0" if roles.score is None else number(roles.score, "score")
     if roles.classes is not None:
-        return class_row_sql(roles, names[roles.id], score, dialect)
+        return class_row_sql(roles, names[roles.id], score, dialect, place)
     if roles.predicted is not None:
         label = _Label(names[roles.predicted], family_of(types[roles.predicted]), dialect, is_text)
         says = label.says(roles.positive)
