@@ -35,14 +35,6 @@ def test_bins() -> None:
     assert named_design("gmm-equ", bins=5).bins == 5
 
 
-@pytest.mark.parametrize("name", ["", "perc", "perc-opt-a1", "km", "km-opt", "kmeans-opt-a2"])
-def test_an_unknown_name_is_told_with_those_there_are(name: str) -> None:
-    with pytest.raises(DesignError, match="unknown design") as told:
-        named_design(name)
-    assert "perc-opt" in told.value.details
-    assert "km-opt-a2" in told.value.details
-
-
 def test_a_near_miss_is_hinted_at() -> None:
     with pytest.raises(DesignError) as told:
         named_design("km-opta2")

@@ -90,16 +90,6 @@ def test_values_are_scikit_learns(metric: str) -> None:
         assert found == pytest.approx(by_hand["a"] - by_hand["b"], abs=1e-12)
 
 
-def test_what_it_says_of_itself() -> None:
-    score, predicted, truth = items(ties=True)
-    population = Population(y_true=truth, y_score=score, threshold=0.6)
-    assert population.size == SIZE
-    assert population.positives == truth.sum()
-    assert population.predicted_positives == predicted.sum()
-    assert population.scale == "probability"
-    assert Population(y_true=truth, y_score=score - 0.6, threshold=0.0).scale == "margin"
-
-
 def uniform_eta() -> Population:
     """1,000 scores with 1,000 items each, of which the score's share is positive."""
     eta = (np.arange(1000) + 0.5) / 1000

@@ -10,7 +10,6 @@ from assay.core.design import Design
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.stopping import Reason
-from assay.errors import AssayError
 from assay.simulation import Frame, Population, Runs, Wanted, named_design, simulate, summarise
 
 
@@ -109,23 +108,3 @@ def test_ctrl_c_leaves_the_rows_that_were_finished() -> None:
     assert [row.design for row in part.rows] == ["random"]
     assert part.rows[0] == whole.rows[0]
     assert len(whole.rows) == 3
-
-
-HOSTILE: dict[str, dict[str, Any]] = {
-    "no goal": {"designs": ["perc-opt"]},
-    "negative runs": {"designs": ["perc-opt"], "within": 0.1, "replications": -5},
-    "unknown metric": {"designs": ["perc-opt"], "within": 0.1, "metric": "auc"},
-    "impossible width": {"designs": ["perc-opt"], "within": 0.9},
-    "no confidence": {"designs": ["perc-opt"], "within": 0.1, "confidence": 1.0},
-    "no budget": {"designs": ["perc-opt"], "budget": 0},
-    "one bad budget": {"designs": ["perc-opt"], "budget": [100, -1]},
-    "budget below the first round": {"designs": ["km-opt-a2"], "budget": 29},
-    "fixed budget without one": {"designs": ["km-opt-a1"], "within": 0.1},
-}
-
-
-@pytest.mark.parametrize("asked", HOSTILE.values(), ids=HOSTILE)
-def test_bad_input_is_told(asked: dict[str, Any]) -> None:
-    with pytest.raises(AssayError) as told:
-        simulate(population(), workers=1, **asked)
-    assert len(told.value.problem) > 15

@@ -17,7 +17,6 @@ from assay.core.rungs import Chain, Rungs
 from assay.core.state import State
 from assay.core.thresholds import ThresholdRun, flipped
 from assay.core.types import Bools
-from assay.errors import AssayError
 from assay.simulation import Population, simulate
 from assay.simulation.thresholds import Thresholds, ThresholdTask
 
@@ -176,20 +175,3 @@ def test_the_strata_are_those_of_a_campaign_and_their_edges_have_its_true_values
     place = np.searchsorted(np.cumsum(told.sizes), np.cumsum(of_strata.sizes))
     np.testing.assert_allclose(told.precision[place], of_strata.precision)
     np.testing.assert_allclose(told.recall[place], of_strata.recall)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "told"),
-    [
-        ({"within": 0.1}, "within"),
-        ({"metrics": ["recall"]}, "metrics"),
-        ({"at_least": 0.9}, "at_least"),
-        ({"designs": ["perc-opt"]}, "default, random"),
-        ({"budget": None}, "needs a budget"),
-    ],
-)
-def test_what_does_not_go_together_is_told(wrong: dict[str, Any], told: str) -> None:
-    given: dict[str, Any] = {"threshold_for": "precision >= 0.9", "budget": 100, **wrong}
-    with pytest.raises(AssayError) as error:
-        simulate(population(), replications=5, workers=1, **given)
-    assert told in str(error.value) + str(error.value.details)

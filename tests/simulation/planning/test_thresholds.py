@@ -142,21 +142,6 @@ def test_a_floor_that_holds_nowhere_is_told() -> None:
     assert all(row.certified == 0 and row.share_of_best is None for row in planning.thresholds)
 
 
-@pytest.mark.parametrize(
-    ("given", "problem"),
-    [
-        ({"threshold": 0.5}, "threshold=0.5 is given beside threshold_for='precision >= 0.6'"),
-        ({"within": 0.1}, "are two questions"),
-        ({"aux": ["judge"]}, r"aux=\['judge'\] is given beside"),
-        ({"score": None}, "needs scores"),
-        ({"threshold_for": "f1 >= 0.5"}, "cannot keep a floor under f1"),
-    ],
-)
-def test_what_cannot_be_planned_is_told(given: dict[str, Any], problem: str) -> None:
-    with pytest.raises(AssayError, match=problem):
-        planned(**given)
-
-
 # The parts.
 
 
