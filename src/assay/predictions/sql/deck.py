@@ -1,8 +1,12 @@
 """SQL of the deck's numbers, for DuckDB.
 
-Each function returns an expression whose value is exactly `assay.core.deck.number` of a column, for
-use in any query: in ``ORDER BY``, in ``WHERE number < limit``, in ``arg_min``. The ids must not be
-NULL. `assay.predictions.sql.items` does the same for other engines, in steps.
+`duckdb_keyed` of `duckdb_digest` is exactly `assay.core.deck.number` of a column, for use in any
+query: in ``ORDER BY``, in ``WHERE number < limit``, in ``arg_min``. The ids must not be NULL.
+`assay.predictions.sql.items` does the same for other engines, in steps.
+
+DuckDB's own ``hash`` of a UBIGINT is the deck's h, but no release guarantees that of the next. So
+it is tested on known words first, once in a process. If it differs, plain arithmetic replaces it,
+which is about 20 times slower, and no draw changes.
 
 The column is SQL text, inserted unchanged: the caller must quote unusual names and reject untrusted
 text. ``docs/deck.md`` has the definition, worked values, and how each engine orders equal numbers.
@@ -15,34 +19,11 @@ import duckdb
 import numpy as np
 
 from assay.core.deck import MULTIPLIER, SHIFT, IdKind, key, mix
-from assay.errors import InputError
 
 _Mix = Callable[[str], str]  # from the SQL of a word to the SQL of h(word)
 
 _WORDS = 2**64
 _HALF = 2**63
-
-
-def duckdb_number(column: str, seed: int, kind: IdKind) -> str:
-    """DuckDB's expression for the number, a UBIGINT.
-
-    DuckDB's own ``hash`` of a UBIGINT is the deck's h, but no release guarantees that of the next.
-    So it is tested on known words first, once in a process. If it differs,
-    `duckdb_number_written_out` replaces it, and no draw changes.
-
-    The column is of type VARCHAR or of an integer type of up to 64 bits, signed or unsigned.
-
-    >>> duckdb.sql("SELECT " + duckdb_number("7", seed=1, kind="integer")).fetchall()
-    [(12798019467750399265,)]
-    """
-    if duckdb_computes_mix(_duckdb_hash):
-        return _duckdb_number(column, seed, kind, _duckdb_hash)
-    return duckdb_number_written_out(column, seed, kind)
-
-
-def duckdb_number_written_out(column: str, seed: int, kind: IdKind) -> str:
-    """Return the same in plain arithmetic: correct in every DuckDB, and about 20 times slower."""
-    return _duckdb_number(column, seed, kind, _duckdb_fold)
 
 
 def duckdb_digest(column: str, kind: IdKind) -> str:
@@ -53,7 +34,7 @@ def duckdb_digest(column: str, kind: IdKind) -> str:
     >>> duckdb.sql("SELECT " + duckdb_digest("7::BIGINT", "integer")).fetchall()
     [(8736873150706563146,)]
     """
-    if not _is_integer(kind):
+    if kind == "string":
         return _duckdb_text_digest(column)
     if duckdb_computes_mix(_duckdb_hash) and duckdb_computes_mix(_duckdb_hash_signed):
         return _duckdb_hash(column)
@@ -92,17 +73,6 @@ def duckdb_computes_mix(expression: _Mix) -> bool:
         except duckdb.Error:
             return False
     return mixed == tuple(mix(words).tolist())
-
-
-def _is_integer(kind: IdKind) -> bool:
-    if kind not in ("integer", "string"):
-        raise InputError(f"no ids are of kind {kind!r}", details="kinds: integer, string")
-    return kind == "integer"
-
-
-def _duckdb_number(column: str, seed: int, kind: IdKind, mix: _Mix) -> str:
-    digest = mix(_duckdb_word(column)) if _is_integer(kind) else _duckdb_text_digest(column)
-    return mix(f"xor({digest}, {key(seed)}::UBIGINT)")
 
 
 def _duckdb_word(column: str) -> str:
