@@ -2,8 +2,7 @@
 
 numpy: the numbers of 1,000,000 integer ids, against one `numpy.argsort` of as many scores.
 DuckDB: finding the items below a limit among 10,000,000, against the sum of their ids; by the
-deck's number, by the number written out in arithmetic (the cost in a DuckDB with another
-``hash``), and by the number of strings (SHA-256). One thread.
+deck's number, and by the number of strings (SHA-256). One thread.
 
 Run with ``python benchmarks/deck_cost.py``. Best of three, as the machine may be busy.
 """
@@ -15,7 +14,7 @@ import duckdb
 import numpy as np
 
 from assay.core.deck import mix, numbers
-from assay.predictions.sql.deck import duckdb_number, duckdb_number_written_out
+from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
 
 ARRAY_SIZE = 1_000_000
 TABLE_SIZE = 10_000_000
@@ -46,9 +45,8 @@ def numpy_costs() -> None:
 def duckdb_costs() -> None:
     """Print the cost of a scan for the first cards in DuckDB."""
     numbers_by = {
-        "number": duckdb_number("id", 1, "integer"),
-        "number written out": duckdb_number_written_out("id", 1, "integer"),
-        "number of a string": duckdb_number("url", 1, "string"),
+        "number": duckdb_keyed(duckdb_digest("id", "integer"), 1),
+        "number of a string": duckdb_keyed(duckdb_digest("url", "string"), 1),
     }
     print(f"DuckDB {duckdb.__version__}, {TABLE_SIZE:,} ids: CPU s")
     with duckdb.connect(config={"threads": 1}) as connection:

@@ -1,17 +1,20 @@
-"""Engine: protocol of readers of predictions in place.
+"""Engine: base class of readers of predictions in place.
 
 `assay.predictions.predictions` makes `Predictions` of it. Everything that follows from the answers
 (strata, limits, the order of the cards, further requests) is there, once for all engines. Only
 counts and drawn rows leave the engine.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Event, Thread
-from typing import Protocol
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 from warnings import warn
+
+import pyarrow as pa
 
 from assay.core.bins import Scale
 from assay.core.cuts import Variable
@@ -20,7 +23,7 @@ from assay.core.error_model import Values
 from assay.core.profile import ScoreCells
 from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
-from assay.errors import AssayWarning
+from assay.errors import AssayWarning, PredictionsError
 from assay.predictions.column import Ids
 from assay.predictions.contract import Doubt
 
@@ -94,71 +97,121 @@ class Part(Protocol):
         """Text that changes if the predictions do."""
 
 
-class Scanner(Protocol):
+Judged: TypeAlias = tuple[Ids, Floats, Bools | Ints, Floats | None]
+"""Ids, scores and labels of some rows, and their weights if any."""
+
+
+class Scanner(ABC):
     """An engine with predictions in it.
 
-    Every method but `source` and `id_kind` may read the data. `survey` raises `PredictionsError`
-    with counts and examples for bad values: missing ids, missing, NaN or infinite scores, labels
-    that are neither yes nor no.
+    Every method may read the data. `survey` raises `PredictionsError` with counts and examples for
+    bad values: missing ids, missing, NaN or infinite scores, labels that are neither yes nor no.
     """
 
-    @property
-    def source(self) -> str:
-        """Source of the predictions, for users."""
+    source: str
+    """Source of the predictions, for users."""
+    parts: tuple[Part, ...] = ()
+    """Parts of predictions from several places."""
+    stays: ClassVar[bool] = True
+    """Whether the rows stay where they are, outside of memory."""
+    streams: ClassVar[bool] = False
+    """Whether DuckDB can read ids and keys from it (`keyed`) as often as need be."""
+    is_cluster: ClassVar[bool] = False
+    """Whether it computes in a cluster, to which a smaller set is moved."""
 
     @property
+    @abstractmethod
     def id_kind(self) -> IdKind:
         """Whether the ids are integers or strings."""
 
-    @property
-    def parts(self) -> tuple[Part, ...]:
-        """Parts of predictions from several places; otherwise empty."""
-
-    def again(self) -> "Scanner":
+    def again(self) -> Self:
         """Return the same scanner for a new pass; the data may have changed."""
+        return self
 
+    @abstractmethod
     def survey(self, seed: int) -> Survey:
         """Count all items by score, in one pass."""
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
+        raise PredictionsError(f"{self.source} does not tell {variable} on the scale {scale}")
 
+    @abstractmethod
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
         """Return the number and weight of the items in each span, shape (2, n), any deck number."""
 
+    @abstractmethod
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
         """Rows of all spans, which are disjoint apart from their limits.
 
         `spans`: ranges of the variable, each with a predicted label and the largest deck number.
         """
 
+    @abstractmethod
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
         """Rows with these ids; missing ones are left out."""
 
+    @abstractmethod
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return the displayed values of the items with these ids, in their order."""
+
+    @abstractmethod
+    def refuse_repeated_ids(self) -> None:
+        """Read every id, and raise `PredictionsError` with examples if one repeats."""
+
+    # Of classes.
 
     @property
     def has_probabilities(self) -> tuple[bool, ...]:
         """Whether each classifier has the probabilities of all classes."""
+        return (False,)
 
     def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
         """Return the k most probable classes in order, for each item and classifier."""
-
-    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
-        """Values of some items: of every column, the scores, and the mean rank."""
-
-    def opinions_digest(self) -> int:
-        """64 bits that change if a value of a column for a model does."""
+        raise PredictionsError(f"{self.source} does not tell the {k} likeliest of {len(ids):,}")
 
     def summed_probabilities(self) -> Floats | None:
         """Return the sums of the probabilities of each class by predicted class, shape (K, K).
 
         As in `assay.predictions.contract.ClassScores`; None without probabilities.
         """
+        return None
 
-    def refuse_repeated_ids(self) -> None:
-        """Read every id, and raise `PredictionsError` with examples if one repeats."""
+    # Of columns for a model.
+
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Values of some items: of every column, the scores, and the mean rank."""
+        raise PredictionsError(f"{self.source} was read without columns for a model: {len(ids):,}")
+
+    def opinions_digest(self) -> int:
+        """64 bits that change if a value of a column for a model does."""
+        return 0
+
+    @property
+    def opinion_families(self) -> dict[str, Any]:
+        """Kind of values of each column for a model, if an engine can join them."""
+        return {}
+
+    @property
+    def has_score(self) -> bool:
+        """Whether the classifier has a score."""
+        return True
+
+    # Of one of two sets to join.
+
+    def pieces(self) -> Iterator[Judged]:
+        """Id, score, label and weight of every row, piece by piece."""
+        raise PredictionsError(
+            f"{self.source} cannot be joined with other predictions where it lies",
+            hint="write ids, scores and labels to a Parquet file and give that",
+        )
+
+    def keyed(self, cells: ScoreCells, below: str = "") -> "Generator[pa.RecordBatch]":
+        """Columns id, key, weight, aux_0 and so on, score, of some rows, if it `streams`.
+
+        The key is the place of a row's cell; `below` is a condition on the id and the weight.
+        """
+        raise NotImplementedError(cells, below)
 
 
 # Progress of a pass over the data, for display.

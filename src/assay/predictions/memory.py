@@ -23,7 +23,7 @@ from assay.predictions.column import Ids, Loaded, Show
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.doubts import doubts_of
 from assay.predictions.draw import weight_words
-from assay.predictions.engine import Part, Rows, Span, Survey
+from assay.predictions.engine import Judged, Part, Rows, Scanner, Span, Survey
 from assay.predictions.judgements import judge, ranks_of, take_ids, taken
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.predictions import Predictions
@@ -34,12 +34,14 @@ Probabilities = Callable[[Ints], Floats]
 """Probabilities of all classes for some rows, shape (n, K)."""
 
 
-class MemoryScanner:
-    """A `Scanner` of arrays; they are not copied, and must not change.
+class MemoryScanner(Scanner):
+    """Arrays; they are not copied, and must not change.
 
     For one classifier, values are its scores, and labels are yes or no, or class numbers. For
     several, or with slices, values are mean ranks and labels are codes: `coded`.
     """
+
+    stays = False
 
     def __init__(
         self,
@@ -80,10 +82,6 @@ class MemoryScanner:
             self._impressions = impressions(weights)
         self.ids, self.values, self.said, self.weights = ids, values, said, weights
         self.show_rows = show
-
-    def again(self) -> "MemoryScanner":
-        """Return the scanner itself: nothing changes."""
-        return self
 
     @property
     def id_kind(self) -> IdKind:
@@ -143,7 +141,7 @@ class MemoryScanner:
         """Rows of all spans."""
         return rows_of([drawn(self._items(variable, scale), spans, seed)])
 
-    def pieces(self) -> Iterator[tuple[Ids, Floats, Bools | Ints, Floats | None]]:
+    def pieces(self) -> Iterator[Judged]:
         """Id, score, label and weight of every row, all in one piece."""
         yield self.ids, self.values, self.said, self.weights
 

@@ -31,7 +31,6 @@ from assay.predictions.opinions import Opinions, opinions_of_several
 from assay.predictions.pair_scanner import (
     PairScanner,
     Weighing,
-    is_of_spark,
     opinions_are_alike,
     put_together,
     refuse_two_weights,
@@ -290,10 +289,10 @@ def _join_in_engine(
 ) -> PairScanner:
     """Join two sets in an engine, and announce which rows are moved to it.
 
-    Spark if it has the largest set; otherwise DuckDB, which can take rows from anywhere.
+    The cluster if it has the largest set; otherwise DuckDB, which can take rows from anywhere.
     """
     largest = max(part.size for part in parts)
-    if any(is_of_spark(part) and part.size == largest for part in parts):
+    if any(part.scanner.is_cluster and part.size == largest for part in parts):
         from assay.predictions.spark.pair import SparkPair
 
         return SparkPair(parts, names, shows=shows)
@@ -382,7 +381,7 @@ def stays_in_place(predictions: object, id: str | None) -> bool:
     """Whether predictions are read in place."""
     scan = as_scan(predictions)
     if isinstance(scan.source, Predictions):
-        return not isinstance(scan.source.scanner, MemoryScanner)
+        return scan.source.scanner.stays
     return engine_of(scan, id) != "memory"
 
 

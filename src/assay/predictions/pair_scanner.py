@@ -9,10 +9,10 @@ With weights, those of the rows are joined, too. An item has one weight; its imp
 the sum over the items of both, in a separate pass before counting.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol, Self, TypeAlias, runtime_checkable
+from typing import Any, NoReturn, Self, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -21,19 +21,18 @@ from assay.core import deck
 from assay.core.bins import Scale, bins_of
 from assay.core.cuts import Variable
 from assay.core.deck import Id, IdKind
-from assay.core.error_model import Model, Values
+from assay.core.error_model import Model
 from assay.core.profile import ScoreCells
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.weights import as_impressions, factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.column import Ids, places_among
 from assay.predictions.contract import by_model, joint_fingerprint, listed
-from assay.predictions.engine import Listed, Rows, Scanner, Span, Survey, note
+from assay.predictions.engine import Listed, Rows, Scanner, Survey, note
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import score_name
 from assay.predictions.sql.cells import Steps
 from assay.predictions.sql.rows import Family, double_sql
-from assay.predictions.sql.scanner import SqlScanner
 from assay.predictions.values import refuse_bad_total
 
 # The two sides of a comparison, as rows of id and key for the engine that joins them.
@@ -47,41 +46,6 @@ SIDES = ("old", "new")
 
 IdsType: TypeAlias = "np.dtype[Any] | None"
 """Integer type of ids, with or without sign; None for strings."""
-
-Judged: TypeAlias = tuple[Ids, Floats, Bools | Ints, Floats | None]
-"""Ids, scores and labels of some rows, and their weights if any."""
-
-
-@runtime_checkable
-class Opined(Protocol):
-    """An engine whose columns for a model can be joined with those of another set."""
-
-    @property
-    def opinion_families(self) -> dict[str, Family]:
-        """Kind of values of each column for a model."""
-
-    @property
-    def has_score(self) -> bool:
-        """Whether the classifier has a score."""
-
-
-@runtime_checkable
-class Streaming(Opined, Protocol):
-    """An engine from which DuckDB can read ids and keys as often as need be."""
-
-    def keyed(self, cells: ScoreCells, below: str = "") -> "Iterator[pa.RecordBatch]":
-        """Columns id, key, weight, aux_0 and so on, score, of some rows.
-
-        The key is the place of a row's cell.
-        """
-
-
-@runtime_checkable
-class Travelling(Protocol):
-    """An engine whose rows can be moved to another."""
-
-    def pieces(self) -> Iterator[Judged]:
-        """Id, score, label and weight of every row, piece by piece."""
 
 
 class Side:
@@ -109,23 +73,14 @@ class Side:
 
     def pieces(self) -> Iterator["pa.RecordBatch"]:
         """Id of every row, the place of its cell (as key), and its weight if any."""
-        if isinstance(self.scanner, Streaming):
+        if self.scanner.streams:
             yield from self.scanner.keyed(self.cells)
             return
-        for ids, score, said, given in self._judged():
+        for ids, score, said, given in self.scanner.pieces():
             held: Any = ids.values
             key = pa.array(self.cell_of(score, said), pa.int32())
             weight = {} if given is None else {"weight": pa.array(given)}
             yield pa.record_batch({"id": pa.array(held), "key": key, **weight})
-
-    def _judged(self) -> Iterator[Judged]:
-        """Id, score, label and weight of every row, piece by piece."""
-        if not isinstance(self.scanner, Travelling):
-            raise PredictionsError(
-                f"{self.part.source} cannot be joined with other predictions where it lies",
-                hint="write ids, scores and labels to a Parquet file and give that",
-            )
-        yield from self.scanner.pieces()
 
     def cell_of(self, score: Floats, said: Bools | Ints) -> Ints:
         """Place of each item's cell among the cells."""
@@ -142,11 +97,6 @@ class Side:
         return self.scanner.show(ids) if ids else []
 
 
-def is_of_spark(part: Predictions) -> bool:
-    """Whether Spark reads predictions; does not load Spark."""
-    return isinstance(part.scanner, SqlScanner) and part.scanner.dialect == "spark"
-
-
 def opinions_are_alike(old: Predictions, new: Predictions) -> bool:
     """Whether an engine can join the columns for a model: plain ones, of one kind in both.
 
@@ -156,17 +106,17 @@ def opinions_are_alike(old: Predictions, new: Predictions) -> bool:
 
 
 def joined_opinions(
-    scanners: Sequence[object], names: tuple[str, str]
+    scanners: Sequence[Scanner], names: tuple[str, str]
 ) -> dict[str, tuple[str, Family]]:
     """Columns for a model of two sets: the name of each in a join, and its kind of values."""
-    opined = [each for each in scanners if isinstance(each, Opined)]
-    if len(opined) < len(names) or opined[0].opinion_families != opined[1].opinion_families:
+    kinds = [each.opinion_families for each in scanners]
+    if len(kinds) < len(names) or kinds[0] != kinds[1]:
         return {}
-    families = opined[0].opinion_families
+    families = kinds[0]
     if "other" in families.values():
         return {}
     found = {name: (f"aux_{place}", families[name]) for place, name in enumerate(families)}
-    for side, name, each in zip(SIDES, names, opined, strict=True):
+    for side, name, each in zip(SIDES, names, scanners, strict=True):
         if families and each.has_score:
             found[score_name(name)] = f"score_{side}", "float"
     return found
@@ -218,16 +168,14 @@ def value_sql(ranks: str, code: str) -> str:
     return f"{ranks} / CASE WHEN {code} >= {IN_BOTH} THEN {double_sql(2)} ELSE {double_sql(1)} END"
 
 
-class PairScanner(ABC):
-    """A `Scanner` of two sets of predictions: values are mean ranks, and labels are codes.
+class PairScanner(Scanner):
+    """Two sets of predictions: values are mean ranks, and labels are codes.
 
     An engine has joined the two; it can be queried any number of times.
 
     `parts`: the earlier and the later; `names`: their names; `shows`: whether reviewers see any
     columns; `model`: its log odds replace the mean rank.
     """
-
-    has_probabilities = (False, False)
 
     def __init__(
         self,
@@ -237,7 +185,9 @@ class PairScanner(ABC):
         shows: bool,
         model: Model | None = None,
     ) -> None:
-        self.parts, self._names, self._shows, self.model = parts, names, shows, model
+        self.parts: tuple[Predictions, Predictions] = parts
+        self._names, self._shows, self.model = names, shows, model
+        self.source = listed([part.source for part in parts])
         self._sides = Side(parts[0], 0), Side(parts[1], 1)
         self._weighted = parts[0].weighted
         # Exponent of the factor that converts weights to impressions, once it is known.
@@ -260,24 +210,8 @@ class PairScanner(ABC):
         """
 
     @abstractmethod
-    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number and weight of the items in each span, shape (2, n)."""
-
-    @abstractmethod
-    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Rows of all spans: ids, mean ranks, codes, impressions."""
-
-    @abstractmethod
     def joined(self, ids: Sequence[Id]) -> Rows:
         """Rows with these ids."""
-
-    @abstractmethod
-    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
-        """Values of some items: of every column, the scores, and the mean rank."""
-
-    @abstractmethod
-    def opinions_digest(self) -> int:
-        """64 bits that change if a value of a column for a model does."""
 
     def again(self) -> Self:
         """Return the same scanner after a new pass over both sets."""
@@ -287,11 +221,6 @@ class PairScanner(ABC):
     def placed_by(self, model: Model) -> Self:
         """Return the same scanner with a model's log odds in place of the mean rank."""
         return type(self)(self.parts, self._names, shows=self._shows, model=model)
-
-    @property
-    def source(self) -> str:
-        """Source of the predictions, for users."""
-        return listed([part.source for part in self.parts])
 
     @property
     def id_kind(self) -> IdKind:
@@ -363,10 +292,6 @@ class PairScanner(ABC):
         known = cells.classes * cells.bin + cells.said
         return Listed(seed, limit, ids, place_of(place, known, self.source))
 
-    def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
-        """Raise: items of two sets are counted by rank only."""
-        self._refuse(f"{variable} on the scale {scale}")
-
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
         """Rows with these ids, looked up in each set; with a model, in the join."""
         del variable, scale
@@ -399,21 +324,10 @@ class PairScanner(ABC):
             shown |= dict(zip(its, side.show(its), strict=True))
         return [shown[id] for id in ids]
 
-    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
-        """Raise: two sets of predictions are of yes and no."""
-        self._refuse(f"the {k} most probable classes of {len(ids):,} items")
-
-    def summed_probabilities(self) -> Floats | None:
-        """None: there are no probabilities of classes."""
-        return None
-
     def refuse_repeated_ids(self) -> None:
         """Read every id, and raise if one repeats."""
         for side in self._sides:
             side.scanner.refuse_repeated_ids()
-
-    def _refuse(self, what: str) -> NoReturn:
-        raise PredictionsError(f"{self.source} does not tell {what}")
 
 
 def refuse_two_weights(

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import xor
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,11 +13,11 @@ from assay.core.cuts import Variable
 from assay.core.deck import Id, IdKind, number
 from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells, evenest
-from assay.core.types import Floats, Ints
+from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.predictions.column import Ids
 from assay.predictions.contract import Card, joint_fingerprint, listed
-from assay.predictions.engine import Rows, Span, Survey
+from assay.predictions.engine import Rows, Scanner, Span, Survey
 from assay.predictions.predictions import Predictions
 
 
@@ -42,19 +42,21 @@ def united(parts: Sequence[Predictions]) -> Predictions:
     )
 
 
-class UnionScanner:
-    """A `Scanner` of parts, each with its own scanner."""
-
-    has_probabilities = (False,)
+class UnionScanner(Scanner):
+    """Parts, each with its own scanner."""
 
     def __init__(self, parts: tuple[Predictions, ...]) -> None:
-        self.parts = parts
-        self.id_kind: IdKind = parts[0].id_kind
+        self.parts: tuple[Predictions, ...] = parts
         self.source = listed([part.source for part in parts])
 
-    def again(self) -> "UnionScanner":
+    @property
+    def id_kind(self) -> IdKind:
+        """Whether the ids are integers or strings."""
+        return self.parts[0].id_kind
+
+    def again(self) -> Self:
         """Return the same scanner after a new pass over every part."""
-        return UnionScanner(tuple(part.as_it_is_now() for part in self.parts))
+        return type(self)(tuple(part.as_it_is_now() for part in self.parts))
 
     def placed_by(self, model: Model) -> "UnionScanner":
         """Return the same scanner with a model's log odds in place of the score."""
@@ -113,10 +115,6 @@ class UnionScanner:
             if there:
                 yield part, [id for id in dict.fromkeys(ids) if id in there]
 
-    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
-        """Raise: a union is of yes and no."""
-        raise PredictionsError(f"{self.source} does not tell the {k} likeliest of {len(ids):,}")
-
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Values of the score and of every column for a model, for some items."""
         told: dict[Id, dict[str, object]] = {}
@@ -128,10 +126,6 @@ class UnionScanner:
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""
         return reduce(xor, (part.opinions_digest() for part in self.parts), 0)
-
-    def summed_probabilities(self) -> Floats | None:
-        """None: there are no probabilities of classes."""
-        return None
 
     def refuse_repeated_ids(self) -> None:
         """Read every id of each part, and raise if one repeats."""

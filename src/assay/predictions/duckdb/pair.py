@@ -35,7 +35,6 @@ from assay.predictions.pair_scanner import (
     SIDES,
     PairScanner,
     Side,
-    Streaming,
     Weighing,
     joined_opinions,
     tell_of_move,
@@ -44,7 +43,6 @@ from assay.predictions.predictions import Predictions
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
 from assay.predictions.sql.opinions import either_sql, opined_sql, opinions_digest
 from assay.predictions.sql.rows import Family, double_sql, impressions_sql, quoted
-from assay.predictions.sql.scanner import SqlScanner
 
 _MEMORY = "700MB"  # memory limit of the join, which spills to a temporary file
 _TYPES = {"int64": "BIGINT", "uint64": "UBIGINT", None: "VARCHAR"}
@@ -80,7 +78,7 @@ class DuckPair(PairScanner):
         self._streams = {
             name: side.scanner
             for name, side in zip(SIDES, sides, strict=True)
-            if isinstance(side.scanner, Streaming)
+            if side.scanner.streams
         }
         self._opinions = joined_opinions(list(self._streams.values()), names)
         folder = Path(mkdtemp(prefix="assay-"))
@@ -237,7 +235,7 @@ class DuckPair(PairScanner):
 
     def _copy(self, name: str, side: Side) -> None:
         """Copy a side into a table of that name."""
-        if isinstance(side.scanner, SqlScanner):
+        if side.scanner.stays:
             tell_of_move(side, "DuckDB")
         kind = _TYPES[None if side.ids_type is None else str(side.ids_type)]
         weight = ", weight DOUBLE" if self._weighted else ""

@@ -114,6 +114,8 @@ class Telling:
 class DuckScanner(SqlScanner):
     """A `Scanner` over a relation of DuckDB."""
 
+    streams = True
+
     def __init__(
         self,
         relation: Relation,  # the rows

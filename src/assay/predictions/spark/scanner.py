@@ -127,6 +127,7 @@ def _numbered_words(rows: SparkRows, column: str, classes: Vocabulary) -> "pa.Ta
 class SparkScanner(CountingScanner):
     """A `Scanner` of one classifier in Spark, which can be joined with another there."""
 
+    is_cluster = True
     _table: SparkTable
 
     @property
@@ -164,6 +165,8 @@ class SparkScanner(CountingScanner):
 
 class SparkSeveral(SeveralScanner):
     """A `Scanner` of several classifiers in Spark."""
+
+    is_cluster = True
 
 
 def open_spark(

@@ -17,12 +17,13 @@ from assay.core.deck import Id
 from assay.core.error_model import RANK as MEAN_RANK
 from assay.core.error_model import SAID, Values, columns_at
 from assay.core.profile import ScoreCells
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import Floats, Ints
 from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.class_values import rows_of_lists
 from assay.predictions.column import Ids
 from assay.predictions.contract import Doubt, by_model
+from assay.predictions.engine import Judged as Scored
 from assay.predictions.engine import Rows, Span, Survey
 from assay.predictions.roles import NO_SCORE, Roles
 from assay.predictions.sql.cells import (
@@ -126,7 +127,7 @@ class CountingScanner(SqlScanner):
             parts = self._table.among(ids, self._ids, self._told(shown=True), self._there)
             return self._taken(*(self._by(self._placed(part), variable, scale) for part in parts))
 
-    def pieces(self) -> Iterator[tuple[Ids, Floats, Bools | Ints, Floats | None]]:
+    def pieces(self) -> Iterator[Scored]:
         """Id, score, label and weight of every row, piece by piece."""
         for piece in self._table.pieces(self._judged().query):
             given = piece["given"].to_numpy() if self._row.weight else None
@@ -139,10 +140,6 @@ class CountingScanner(SqlScanner):
         parts = self._table.among(ids, self._ids, told)
         found = pa.concat_tables([self._table.fetch(part.query) for part in parts])
         return self._ids.of(found["id"]), rows_of_lists(found["list"], self._roles.n_classes)
-
-    def summed_probabilities(self) -> Floats | None:
-        """None: there are no probabilities of classes."""
-        return None
 
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""

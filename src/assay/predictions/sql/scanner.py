@@ -1,16 +1,14 @@
 """Scanners of SQL engines: the common part."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import numpy as np
 
-from assay.core.bins import Scale
-from assay.core.cuts import Variable
 from assay.core.deck import Id, IdKind
 from assay.core.error_model import Values
 from assay.core.profile import ScoreCells
@@ -20,7 +18,7 @@ from assay.predictions.class_values import ranked_classes
 from assay.predictions.column import Ids, refuse_missing_columns
 from assay.predictions.contract import Doubt
 from assay.predictions.doubts import doubts_of
-from assay.predictions.engine import Rows
+from assay.predictions.engine import Scanner
 from assay.predictions.opinions import without_opinions
 from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles
 from assay.predictions.sql.checks import Inspected, refuse_bad_cells, refuse_bad_rows, rows_of
@@ -40,11 +38,10 @@ from assay.predictions.sql.rows import (
 )
 
 
-class SqlScanner(ABC):
+class SqlScanner(Scanner):
     """Part of a `Scanner` that queries an engine only for invalid rows."""
 
     dialect: Dialect = "duckdb"
-    parts = ()
 
     # Set by subclasses.
     _inspected: Inspected
@@ -99,10 +96,6 @@ class SqlScanner(ABC):
         ranked = ranked_classes(lambda rows: lists[rows], np.arange(len(held)), k)
         return [[ranked[row]] for row in held.rows_of(ids, self.source)]
 
-    def again(self) -> Self:
-        """Return the same scanner, for a new pass; the data may have changed."""
-        return self
-
     @property
     def opinion_families(self) -> dict[str, Family]:
         """Kind of values of each column for a model; any number is a float."""
@@ -149,10 +142,6 @@ class SqlScanner(ABC):
         showing._show = tuple(columns)
         shown = showing.show(ids)
         return {name: [each[name] for each in shown] for name in columns}
-
-    @abstractmethod
-    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
-        """Rows with these ids, with their displayed values."""
 
 
 # SQL of a row's id, score, prediction and weight, from the columns with these roles.
