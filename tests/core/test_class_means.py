@@ -10,11 +10,11 @@ from scipy.stats import poisson
 from sklearn import metrics as sk
 
 from assay.core.class_means import ClassMean, class_mean
-from assay.core.confusion import MATRIX_METRICS, class_score, is_class_mean
+from assay.core.confusion import MATRIX_METRICS, class_score
 from assay.core.matrix import Matrix
 from assay.core.types import Floats, Ints
 
-MEANS = [name for name in MATRIX_METRICS if is_class_mean(name)]
+MEANS = [name for name, kind in MATRIX_METRICS.items() if kind.mean_of]
 SKLEARN: dict[str, Any] = {
     "macro_precision": lambda y, p: sk.precision_score(y, p, average="macro", zero_division=0),
     "macro_recall": lambda y, p: sk.recall_score(y, p, average="macro", zero_division=0),

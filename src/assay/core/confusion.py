@@ -177,11 +177,6 @@ _SAME = {
 }
 
 
-def is_class_mean(name: str) -> bool:
-    """Whether a metric over all classes is a plain mean over them."""
-    return name in MATRIX_METRICS and MATRIX_METRICS[name].mean_of != ""
-
-
 def is_matrix_metric(name: str) -> bool:
     """Whether a metric, by its canonical name, is over all classes."""
     return name in MATRIX_METRICS or top_of(name) is not None

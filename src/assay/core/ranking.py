@@ -13,13 +13,12 @@ then has the variance of z, so the difference is a linear form in these outcomes
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from assay.core.confusion import Linear
-from assay.core.metrics import top_of
 from assay.core.tallies import Tallies, plain_totals
+from assay.core.targets import Target
 from assay.core.types import Bools, Floats, Ints
 
 
@@ -62,23 +61,10 @@ class InTop:
         return np.asarray(inside)
 
 
-class _Target(Protocol):
-    """Interface of a target (`core.targets`, which imports this module)."""
-
-    @property
-    def metric(self) -> str: ...
-    @property
-    def classifier(self) -> str | None: ...
-    @property
-    def minus(self) -> str | None: ...
-    @property
-    def label(self) -> str | None: ...
-
-
-def tops_of_target(target: _Target, classifiers: Sequence[str]) -> tuple[InTop, ...]:
+def tops_of_target(target: Target, classifiers: Sequence[str]) -> tuple[InTop, ...]:
     """Outcomes that a target counts: one for top-k accuracy, two for a difference."""
-    k = top_of(target.metric) if target.label == "" else None
-    if k is None:
+    k = target.k
+    if not k:
         return ()
     new = list(classifiers).index(target.classifier or "")
     if target.minus is None:
@@ -87,16 +73,15 @@ def tops_of_target(target: _Target, classifiers: Sequence[str]) -> tuple[InTop, 
     return InTop(k, new, old), InTop(k, old, new)
 
 
-def tops_of(targets: Sequence[_Target], classifiers: Sequence[str]) -> tuple[InTop, ...]:
+def tops_of(targets: Sequence[Target], classifiers: Sequence[str]) -> tuple[InTop, ...]:
     """Outcomes that targets count, each once, in the order of their columns."""
     each = (tops_of_target(target, classifiers) for target in targets)
     return tuple(dict.fromkeys(top for tops in each for top in tops))
 
 
-def deepest(targets: Sequence[_Target]) -> int:
+def deepest(targets: Sequence[Target]) -> int:
     """Largest k of the targets; 0 if none is a top-k accuracy."""
-    found = (top_of(target.metric) for target in targets if target.label == "")
-    return max((k for k in found if k is not None), default=0)
+    return max((target.k for target in targets), default=0)
 
 
 def gap(mine: Tallies, other: Floats) -> tuple[Tallies, Linear]:

@@ -7,7 +7,6 @@ from typing import Protocol
 import numpy as np
 
 from assay.core.cells import Heap, Part, cut_heaps, merge_cells
-from assay.core.confusion import is_class_mean
 from assay.core.cut_methods import Facing, canonical_method, cut, spread_of
 from assay.core.cuts import Cuts
 from assay.core.design import Design
@@ -130,7 +129,7 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     K = len(found.vocabulary.names)
     numbers = {name: number for number, name in enumerate(found.vocabulary.names)}
     about = {numbers[target.label] for target in goal.targets if target.label}
-    by_size = any(is_class_mean(target.metric) for target in goal.targets if target.label == "")
+    by_size = any(target.is_class_mean for target in goal.targets)
     unit = K ** len(found.classifiers)
     whose = [found.groups.within(unit, name, None) for name in found.classifiers]
     heaped: dict[tuple[int, ...], list[int]] = {}

@@ -85,6 +85,17 @@ class Target:
         first = f"{metric}:{self.classifier}{among}"
         return first if self.minus is None else f"{first} - {metric}:{self.minus}{among}"
 
+    @property
+    def k(self) -> int:
+        """The k of a top-k accuracy; 0 for other metrics."""
+        return (top_of(self.metric) or 0) if self.label == "" else 0
+
+    @property
+    def is_class_mean(self) -> bool:
+        """Whether it is a plain mean over the classes."""
+        known = MATRIX_METRICS.get(self.metric) if self.label == "" else None
+        return known is not None and known.mean_of != ""
+
     def to_dict(self) -> dict[str, Any]:
         """Return the target as plain values; two-class targets in the original schema."""
         return {

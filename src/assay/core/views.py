@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from assay.core.confusion import Linear, is_class_mean
+from assay.core.confusion import Linear
 from assay.core.differences import subtract
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
@@ -104,7 +104,7 @@ def _matrix_view(
         return _gap_view(target, goal, calls, other, parts)
     mine = np.flatnonzero(calls.inside)
     starts = np.flatnonzero(np.diff(parts.stratum[mine], prepend=-1))
-    if is_class_mean(target.metric):  # it separates the classes of a stratum
+    if target.is_class_mean:  # it separates the classes of a stratum
         starts = np.arange(mine.size)
     stratum = parts.stratum[mine][starts]
     sizes = np.add.reduceat(parts.size[mine], starts)

@@ -14,7 +14,7 @@ from assay.campaign import read_of_any
 from assay.core.bins import Scale, scale_of
 from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric
 from assay.core.goal import Goal
-from assay.core.metrics import METRICS, canonical_metric, top_of
+from assay.core.metrics import METRICS, canonical_metric
 from assay.core.rules import refuse
 from assay.core.targets import parse_targets
 from assay.core.types import one_of, whole
@@ -231,7 +231,7 @@ def goal_of_classes(
             if f"macro_{named}" in ("macro_precision", "macro_recall", "macro_f1")
             else f"name a class: {named}:{found.classes[0]}",
         )
-    if top_of(targets[0].metric) is not None:
+    if targets[0].k:
         raise DesignError(
             f"there is no plan for {targets[0].name}",
             details="it depends on where the class of each item stands by its probabilities",
