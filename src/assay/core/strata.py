@@ -137,9 +137,8 @@ class Strata(OfClasses):
                 f"and below {self.vocabulary.kinds}^{number + of_groups} for {number} classifiers"
                 + (f" and {of_groups} groups" if self.groups else ""),
             )
-        either = set() if self.is_named else {EITHER}
         heap_codes = [
-            either if either and len(heap.codes) > 1 else set(heap.codes)
+            {*heap.codes, EITHER} if heap.codes == _CODES[None] else {*heap.codes}
             for heap in self.heaps
             for _ in range(heap.cuts.n_strata)
         ]
@@ -155,7 +154,7 @@ class Strata(OfClasses):
                 f"{len(self.parts)} parts are of {len(set(strata))} strata, or not in order",
                 details=f"each of the {self.n_strata} strata has one or more, in ascending order",
             )
-        if len(self._place) < len(self.parts):
+        if len({part[:2] for part in self.parts}) < len(self.parts):
             raise DesignError("two parts are of the same stratum and code")
         weights = self.impressions
         if weights is not None and (
@@ -227,8 +226,6 @@ class Strata(OfClasses):
 
     def part_of(self, stratum: int, code: int) -> int:
         """Index of the part with a stratum's items of a code."""
-        if not self.is_named:
-            return stratum
         try:
             return self._place[stratum, code]
         except KeyError:
@@ -240,16 +237,16 @@ class Strata(OfClasses):
 
     @cached_property
     def _place(self) -> dict[tuple[int, int], int]:
-        return {(stratum, code): place for place, (stratum, code, _) in enumerate(self.parts)}
+        return {
+            (stratum, each): place
+            for place, (stratum, code, _) in enumerate(self.parts)
+            for each in (_CODES[None] if code == EITHER else (code,))
+        }
 
     @property
     def held(self) -> list[tuple[int, int]]:
         """Every stratum with each possible code of its items."""
-        return [
-            (stratum, each)
-            for stratum, code, _ in self.parts
-            for each in ((0, 1) if code == EITHER else (code,))
-        ]
+        return [*self._place]
 
     @property
     def sides(self) -> list[Side]:
@@ -343,15 +340,9 @@ class Strata(OfClasses):
         >>> strata.assign(np.array([0.1, 0.9, 0.9]), np.array([True, True, False]))
         array([ 0,  1, -1])
         """
-        if self.is_named:
-            return assign_strata(values, said, self.heaps)
-        scores = as_scores(values)
-        labels = np.asarray(said)
+        scores, labels = as_scores(values), np.asarray(said)
         if labels.dtype != np.bool_ or labels.shape != scores.shape:
-            raise InputError(
-                f"predicted labels are {labels.dtype} of shape {labels.shape}",
-                details=f"they must be bool of shape {scores.shape}, one for each score",
-            )
+            return assign_strata(scores, labels, self.heaps)
         number = np.full(scores.size, -1, dtype=np.int64)
         first = 0
         for heap in self.heaps:
