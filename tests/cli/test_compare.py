@@ -13,7 +13,7 @@ import pytest
 from assay import load_campaign
 from assay.results import Estimate
 from assay.results.text import difference_words
-from tests.cli.test_rebase import keep_rows
+from tests.cli.test_create import keep_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,4 +1,4 @@
-"""``assay report``: on the screen, in files, as JSON."""
+"""``assay report`` and ``assay status``: on the screen, in files, as JSON."""
 
 import json
 from collections.abc import Callable
@@ -65,3 +65,16 @@ def test_what_nobody_foresaw_is_told_in_words(
         assert (found.exit_code, told in found.stderr) == (1, True)
         found = run("verify", name, "--json")
         assert told in json.loads(found.stderr)["error"]["problem"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["status", "status x", "label x", "export x", "rebase --name x", "extend predictions.csv"],
+)
+def test_looking_makes_no_storage(words: str, run: Fixture, folder: Path) -> None:
+    before = set(folder.iterdir())
+    result = run(*words.split())
+    assert result.exit_code == 1
+    assert "there is no storage at sqlite:///assay.db" in result.stderr
+    assert set(folder.iterdir()) == before
+    assert "problem" in json.loads(run(*words.split(), "--json").stderr)["error"]

@@ -1,4 +1,4 @@
-"""Targets by name: what can be written, what is kept, and what is said of the rest."""
+"""Targets by name, and questions for a threshold: what can be written, kept and said of them."""
 
 import json
 import re
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from assay.core.goal import Goal
+from assay.core.goal import Goal, ThresholdQuestion
 from assay.core.metrics import METRICS
 from assay.core.targets import Target, parse_targets, slices_in
 from assay.errors import DesignError
@@ -223,3 +223,53 @@ def test_the_slices_that_are_asked_for_are_found_before_anything_is_read() -> No
         "a=b c",
     )
     assert slices_in({"f1:new[lang=de]": 0.1}) == ("lang=de",)
+
+
+@pytest.mark.parametrize(
+    ("text", "floors", "most"),
+    [
+        ("precision >= 0.95", {"precision": 0.95}, "recall"),
+        ("precision>=95%", {"precision": 0.95}, "recall"),
+        ("Recall is at least 0.9", {"recall": 0.9}, "precision"),
+        ("recall ≥ 0.9", {"recall": 0.9}, "precision"),
+        ("specificity >= 0.99", {"specificity": 0.99}, "recall"),
+        (
+            "negative predictive value >= 0.9",
+            {"negative_predictive_value": 0.9},
+            "precision",
+        ),
+        ("precision >= 0.9 and the most recall", {"precision": 0.9}, "recall"),
+        ("precision >= 0.8 and recall >= 0.5", {"precision": 0.8, "recall": 0.5}, "recall"),
+        ("recall >= 0.5, precision >= 0.8", {"precision": 0.8, "recall": 0.5}, "precision"),
+        ("precision >= 0.8 and the most precision", {"precision": 0.8}, "precision"),
+    ],
+)
+def test_a_question_is_read_and_is_written_so_that_it_is_read_alike(
+    text: str, floors: dict[str, float], most: str
+) -> None:
+    question = ThresholdQuestion.parse(text)
+    assert dict(question.floors) == pytest.approx(floors)
+    assert question.most == most
+    assert ThresholdQuestion.parse(str(question)) == question
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("precision", "is not understood at 'precision'"),
+        ("precision <= 0.9", "is not understood"),
+        ("precision >= 0.9 or recall >= 0.5", "is not understood"),
+        ("the most recall", "has no floor"),
+        ("precision >= 0.9 and precision >= 0.8", "two of one metric"),
+        ("f1 >= 0.9", "cannot keep a floor under f1"),
+        ("precision >= 95", "a floor of threshold_for"),
+        ("precision >= 0", "a floor of threshold_for"),
+        ("precision >= 1.2.3", "has a floor of '1.2.3'"),
+        ("", "is not understood"),
+    ],
+)
+def test_what_is_no_question_is_told_with_an_example(text: str, told: str) -> None:
+    with pytest.raises(DesignError) as error:
+        ThresholdQuestion.parse(text)
+    assert told in str(error.value)
+    assert error.value.hint

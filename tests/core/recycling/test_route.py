@@ -1,11 +1,16 @@
-"""Section 6's route: values against scikit-learn, variances against counts drawn at random."""
+"""Section 6's route and printed numbers: values against scikit-learn, variances against draws."""
 
 import numpy as np
 import pytest
 from numpy.typing import ArrayLike
+from scipy import stats
 
 from assay.core.metrics import METRICS
 from assay.core.recycling.route import Route
+from assay.core.recycling.samples import (
+    expected_savings,
+    sample_size,
+)
 from assay.core.targets import Target
 from assay.core.types import Floats
 from tests.sklearn_metrics import SKLEARN
@@ -106,3 +111,38 @@ def test_the_gradient_is_that_of_finite_differences(metric: str) -> None:
     whole = np.block([[covariance, np.zeros((3, 1))], [np.zeros((1, 3)), np.array([[f_variance]])]])
     got = variances(metric, P, F, covariance=covariance, f_variance=f_variance, yes=YES, N=N)
     np.testing.assert_allclose(got, np.diag(slopes.T @ whole @ slopes), rtol=1e-6)
+
+
+# Sample size
+
+
+@pytest.mark.parametrize(("p0", "printed"), [(0.5, 1068), (0.9, 385), (0.93, 278)])
+def test_sample_sizes_are_those_printed(p0: float, printed: int) -> None:
+    assert sample_size(0.03, 0.05, p0) == printed
+
+
+@pytest.mark.parametrize("p0", [0.0, 0.3, 0.5, 0.8, 0.99])
+@pytest.mark.parametrize("epsilon", [0.01, 0.03, 0.1])
+def test_it_is_the_least_size_that_will_do(epsilon: float, p0: float) -> None:
+    n = sample_size(epsilon, 0.1, p0)
+    precisions = np.linspace(p0, 1, 1001)
+    widest = np.sqrt(precisions * (1 - precisions)).max()
+    inside = [1 - 2 * stats.norm.sf(epsilon * np.sqrt(size) / widest) for size in (n - 1, n)]
+    assert inside[0] < 0.9 <= inside[1]
+
+
+# Savings
+
+
+@pytest.mark.parametrize(
+    ("n_P", "n_C", "pir", "cir"),
+    [(5, 5, 0.4, 0.3), (7, 2, 1.0, 0.5), (4, 9, 0.0, 0.7), (0, 3, 1, 1)],
+)
+def test_expected_savings_are_the_mean_of_case_b_and_c(
+    n_P: int, n_C: int, pir: float, cir: float
+) -> None:
+    total = 0.0
+    for X in range(n_P + 1):
+        case_b = X / n_C <= cir
+        total += stats.binom.pmf(X, n_P, pir) * (X if case_b else n_C * cir)
+    assert expected_savings(n_P, n_C, pir, cir) == pytest.approx(total, abs=1e-12)
