@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
 from math import inf, prod
 from pathlib import Path
 from typing import Any
@@ -235,62 +234,105 @@ def read_predictions(
         if id is not None:
             refuse_no_column("id", id)
     refuse_bad_show(show)
-    engine = engine_of(scan, id)
-    if engine == "database":
-        several = sample_weight is not None and tuple(roles) != UNNAMED
-        engine = _copied_if_need_be(
-            scan,
-            {
-                "more classes than yes and no": any(role.classes for role in roles.values()),
-                "second opinions": bool(aux),
-                "targets of slices": bool(groups),
-                "several targets and weights": several,
-            },
-        )
+    asked = _Asked(roles, id, show, groups, sample_weight, tuple(aux))
+    engine = asked.engine(scan)
     if sample_weight is not None:
         refuse_no_column("sample_weight", sample_weight)
-    if engine != "memory" and _can_stay(scan, engine, roles, aux, sample_weight=sample_weight):
-        more: dict[str, Any] = {"id": id, "weight": sample_weight, "aux": tuple(aux)}
-        roles = {name: replace(role, **more) for name, role in roles.items()}
+    if engine != "memory" and asked.stays(scan, engine):
+        found = asked.in_place(scan, engine, seed=seed, bind=bind)
+    else:
+        found = asked.in_memory(scan)
+    # Of a classifier without a name, the role has the model.
+    return found if fitted is None or not asked.is_named else found.with_model(fitted)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Predictions to read: the columns of each classifier, and others."""
+
+    roles: Mapping[str, Roles]
+    id: str | None
+    show: Sequence[str]
+    groups: Sequence[str]
+    weight: str | None
+    aux: tuple[str, ...]
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the classifiers have names."""
+        return tuple(self.roles) != UNNAMED
+
+    def engine(self, scan: Scan) -> Engine:
+        """Return the engine that counts them: DuckDB, with a copy, if a database cannot."""
+        engine = engine_of(scan, self.id)
+        if engine != "database":
+            return engine
+        beyond = {
+            "more classes than yes and no": any(role.classes for role in self.roles.values()),
+            "second opinions": bool(self.aux),
+            "targets of slices": bool(self.groups),
+            "several targets and weights": self.weight is not None and self.is_named,
+        }
+        asked = [what for what, is_asked in beyond.items() if is_asked]
+        if asked and scan.engine is not None:
+            raise PredictionsError(
+                f"engine 'database' does not count predictions with {asked[0]}",
+                hint="leave out the engine: the table is then copied, and DuckDB counts the copy",
+            )
+        return "duckdb" if asked else "database"
+
+    def stays(self, scan: Scan, engine: Engine) -> bool:
+        """Whether they can be read in place.
+
+        Otherwise, unless another engine was requested, they are read into memory: those with
+        weights and second opinions, and several classifiers with more codes than an engine counts.
+        """
+        if self.weight is not None and self.aux:
+            _refuse_engine(scan, engine, self.weight)
+            return False
+        each = self.roles.values()
+        if len(each) == 1 or not any(role.classes for role in each):
+            return True
+        if engine == "spark":
+            raise PredictionsError(
+                f"engine {engine!r} reads one classifier of more classes than yes and no, and "
+                f"there are {len(each)}",
+                hint="leave out the engine, or make a campaign for each classifier",
+            )
+        return scan.engine is not None or prod(role.n_classes for role in each) <= MOST_CODES
+
+    def in_place(self, scan: Scan, engine: Engine, *, seed: int, bind: bool) -> Predictions:
+        """Predictions that an engine counts."""
+        more: dict[str, Any] = {"id": self.id, "weight": self.weight, "aux": self.aux}
+        roles = {name: replace(role, **more) for name, role in self.roles.items()}
         (name, role), *further = roles.items()
+
+        def opened(model: Model | None) -> Scanner:
+            own = roles if model is None else {n: replace(r, model=model) for n, r in roles.items()}
+            return open_scanner(scan, engine, own, self.show, self.groups)
+
         # With codes, the engine itself names the classifier in an error.
-        with nullcontext() if further or groups or aux else about(name):
-            scanned = Predictions(
-                open_scanner(scan, engine, roles, show, groups),
+        with nullcontext() if further or self.groups or self.aux else about(name):
+            return Predictions(
+                opened(None),
                 threshold=None if further or role.model is not None else role.limit,
                 seed=seed,
                 check_ids=scan.check_ids,
                 classifiers=tuple(roles),
                 vocabulary=vocabulary_of(roles),
-                reopen=partial(_reopened, scan, engine, roles, show, slices=groups)
-                if aux
-                else None,
-                bind=bind and bool(aux),
+                reopen=opened if self.aux else None,
+                bind=bind and bool(self.aux),
             )
-        return scanned if fitted is None or role.model else scanned.with_model(fitted)
-    # Errors name columns in this order.
-    before = [id] if classifiers is not None else roles[UNNAMED[0]].columns
-    around = [name for name in (*before, sample_weight) if name is not None]
-    others = [*around, *slice_columns(groups), *(aux if classifiers is not None else ())]
-    loaded = load_columns(scan, roles, others, show, id)
-    if classifiers is None:
-        return in_memory(loaded, roles, id, groups, sample_weight)
-    found = in_memory(loaded, roles, id, groups, sample_weight, aux=aux)
-    return found if fitted is None else found.with_model(fitted)
 
-
-def _reopened(
-    scan: Scan,
-    engine: Engine,
-    roles: Mapping[str, Roles],
-    show: Sequence[str],
-    model: Model,  # its log odds replace the score
-    *,
-    slices: Sequence[str],
-) -> Scanner:
-    """Open predictions with a model."""
-    changed = {name: replace(role, model=model) for name, role in roles.items()}
-    return open_scanner(scan, engine, changed, show, slices)
+    def in_memory(self, scan: Scan) -> Predictions:
+        """Predictions on arrays."""
+        # Errors name columns in this order.
+        before = [self.id] if self.is_named else self.roles[UNNAMED[0]].columns
+        around = [name for name in (*before, self.weight) if name is not None]
+        aux = self.aux if self.is_named else ()  # of one without a name, its role has them
+        others = [*around, *slice_columns(self.groups), *aux]
+        loaded = load_columns(scan, self.roles, others, self.show, self.id)
+        return in_memory(loaded, self.roles, self.id, self.groups, self.weight, aux=aux)
 
 
 def from_arrays(
@@ -358,51 +400,6 @@ def from_arrays(
         return in_memory(loaded, {ALONE: roles}, id, (), None)
     roles = Roles(score, predicted, id, threshold, positive=None)
     return in_memory(loaded, dict.fromkeys(UNNAMED, roles), id, (), weight)
-
-
-def _copied_if_need_be(scan: Scan, beyond: Mapping[str, bool]) -> Engine:
-    """DuckDB, which copies a table, if its own database cannot count it.
-
-    `beyond`: features that a database cannot count, and whether each is requested.
-    """
-    asked = [what for what, is_asked in beyond.items() if is_asked]
-    if not asked:
-        return "database"
-    if scan.engine is not None:
-        raise PredictionsError(
-            f"engine 'database' does not count predictions with {asked[0]}",
-            hint="leave out the engine: the table is then copied, and DuckDB counts the copy",
-        )
-    return "duckdb"
-
-
-def _can_stay(
-    # scan, engine: source of the predictions, and its engine.
-    scan: Scan,
-    engine: Engine,
-    # roles, aux, sample_weight: columns of each classifier, second opinions, and weights.
-    roles: Mapping[str, Roles],
-    aux: Sequence[str],
-    *,
-    sample_weight: str | None,
-) -> bool:
-    """Whether predictions can be read in place.
-
-    Otherwise, unless another engine was requested, they are read into memory: those with weights
-    and second opinions, and several classifiers with more codes than an engine counts.
-    """
-    if sample_weight is not None and aux:
-        _refuse_engine(scan, engine, sample_weight)
-        return False
-    if len(roles) == 1 or not any(role.classes for role in roles.values()):
-        return True
-    if engine == "spark":
-        raise PredictionsError(
-            f"engine {engine!r} reads one classifier of more classes than yes and no, and there "
-            f"are {len(roles)}",
-            hint="leave out the engine, or make a campaign for each classifier",
-        )
-    return scan.engine is not None or prod(each.n_classes for each in roles.values()) <= MOST_CODES
 
 
 def _read_label_sets(
