@@ -21,6 +21,7 @@ References
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -203,15 +204,7 @@ def _spread(profile: Profile, K: int) -> _Numbered:
     return _equal_parts(spread_of(profile), K), []
 
 
-def _sqrt(profile: Profile, K: int) -> _Numbered:
-    return _equal_root_parts(profile, K, 2)
-
-
-def _cbrt(profile: Profile, K: int) -> _Numbered:
-    return _equal_root_parts(profile, K, 3)
-
-
-def _equal_root_parts(profile: Profile, K: int, root: int) -> _Numbered:
+def _equal_root_parts(profile: Profile, K: int, *, root: int) -> _Numbered:
     z = _unit(profile)
     points = equal_root_parts(z, profile.count.astype(np.float64), K, root)
     return np.searchsorted(points, z, side="right"), []
@@ -264,8 +257,8 @@ def _gmm(profile: Profile, K: int) -> _Numbered:
 _CUT: dict[str, Callable[[Profile, int], _Numbered]] = {
     "equal": _equal,
     "perc": _perc,
-    "sqrt": _sqrt,
-    "cbrt": _cbrt,
+    "sqrt": partial(_equal_root_parts, root=2),
+    "cbrt": partial(_equal_root_parts, root=3),
     "wtmn": _wtmn,
     "km": _km,
     "gmm": _gmm,

@@ -36,9 +36,9 @@ _LEAST_EACH = 3
 _SMALL_ROUND = 20  # cards; a round of bets is no larger, or else a quarter of the smallest stratum
 
 
-def begin(design: Design, goal: Goal, sizes: ArrayLike) -> State:
-    """Return the state of an evaluation before its first round."""
-    state = State.start(sizes, replacement=design.replacement)
+def begin(design: Design, goal: Goal, sizes: ArrayLike, shape: tuple[int, ...] = ()) -> State:
+    """Return the state before the first round; `shape` for parallel evaluations."""
+    state = State.start(sizes, shape, replacement=design.replacement)
     if not design.bets:
         return state
     points = grid(goal.within, goal.at_least)

@@ -97,16 +97,14 @@ class Joint(Procedure):
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round; `shape` for parallel evaluations."""
-        tallies = Tallies.start(np.broadcast_to(self.parts.size, (*shape, self.parts.size.size)))
         room = np.broadcast_to(self.parts.strata_sizes, (*shape, self.parts.strata_sizes.size))
         outcomes = None
         # Two classes may have names of their own.
         if self.parts.vocabulary.kinds > 2 or any(view.reads is not None for view in self.views):
             columns = self.parts.classes + 1 + len(self.tops)
             outcomes = np.zeros((*shape, self.parts.size.size, columns))
-        start = np.zeros(shape, dtype=np.int64)
-        dealt = np.zeros_like(room)
-        return State(tallies, dealt, room, 0, start, outcomes=outcomes)
+        start, dealt = State.start(self.parts.size, shape), np.zeros_like(room)
+        return start.changed(dealt=dealt, room=room, outcomes=outcomes)
 
     def look(self, state: State) -> JointLook:
         """Estimate every target, and decide whether all are good enough."""
@@ -169,10 +167,6 @@ class Joint(Procedure):
     @property
     def _has_widths(self) -> bool:
         return all(view.goal.within is not None for view in self.views)
-
-    def streak(self, state: State, _: JointLook, /) -> Ints:
-        """Return the unchanged streak: one look decides."""
-        return state.streak
 
     def deals_ahead(self, _: int, /) -> bool:
         """Whether a round may be dealt before the last is answered: always."""

@@ -85,19 +85,12 @@ def joint_allocation(
     >>> both.n.round(), bool(both.gap <= TOLERANCE)
     (array([21., 44., 21.]), True)
     """
-    A = amounts("A", A)
-    if A.ndim < 2 or A.size == 0:
-        raise InputError(
-            f"A of shape {A.shape} cannot be used", details="targets by strata: (..., T, H)"
-        )
-    lead, T, H = A.shape[:-2], A.shape[-2], A.shape[-1]
-    A = A.reshape(-1, T, H)
-    allowed = _rows("V", V, (*lead, T))
-    if not (allowed > 0).all():
-        raise InputError(f"V must be above 0, got {V!r}")
-    low, high = _rows("least", least, (*lead, H)), _rows("most", most, (*lead, H))
+    A, allowed, low, high = _checked(A, V, least, most)
+    *lead, T, H = A.shape
+    A, allowed = A.reshape(-1, T, H), allowed.reshape(-1, T)
+    low, high = low.reshape(-1, H), high.reshape(-1, H)
     carries = np.asarray((A > 0).any(axis=1))
-    _check_bounds(low, high, carries)
+    _check_bounds(high, carries)
     problem = _solvable(A, allowed, low, high, carries)
     alone = np.sqrt(problem.B).sum(axis=-1) ** 2  # what each target costs without the bounds
     mu = np.minimum(alone / T, high.sum(axis=-1, keepdims=True))  # beyond it would only overflow
@@ -210,24 +203,40 @@ def _times(B: Floats, x: Floats) -> Floats:
     return np.asarray((B @ x[..., None])[..., 0])
 
 
-def _rows(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """One row for each problem; raise if the shape is wrong."""
+def _checked(
+    A: ArrayLike, V: ArrayLike, least: ArrayLike, most: ArrayLike
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return the inputs of an allocation as arrays; raise if they do not fit each other."""
+    A = amounts("A", A)
+    if A.ndim < 2 or A.size == 0:
+        raise InputError(
+            f"A of shape {A.shape} cannot be used", details="targets by strata: (..., T, H)"
+        )
+    *lead, T, H = A.shape
+    allowed = _fit("V", V, (*lead, T))
+    if not (allowed > 0).all():
+        raise InputError(f"V must be above 0, got {V!r}")
+    low, high = _fit("least", least, (*lead, H)), _fit("most", most, (*lead, H))
+    if (low > high).any():
+        raise InputError(
+            f"least {low[low > high][0]:g} is above most {high[low > high][0]:g}",
+            details="each stratum needs least <= most",
+        )
+    return A, allowed, low, high
+
+
+def _fit(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
+    """Values broadcast to the shape; raise if they do not fit."""
     array = amounts(name, value)
     try:
-        return np.broadcast_to(array, shape).reshape(-1, shape[-1])
+        return np.broadcast_to(array, shape)
     except ValueError:
         raise InputError(
             f"{name} of shape {array.shape} does not fit A", details=f"it must fit {shape}"
         ) from None
 
 
-def _check_bounds(low: Floats, high: Floats, carries: Bools) -> None:
-    if (low > high).any():
-        worst = np.argmax(low - high)
-        raise InputError(
-            f"least {low.flat[worst]:g} is above most {high.flat[worst]:g}",
-            details="each stratum needs least <= most",
-        )
+def _check_bounds(high: Floats, carries: Bools) -> None:
     if (high > LARGEST_EXACT).any():
         raise InputError(f"most {high.max():g} cannot be used", details="at most 2**53 is needed")
     if (carries & (high < LEAST_COUNT)).any():
@@ -296,20 +305,10 @@ def compromise_allocation(
     [67. 53.]
     [61. 59.]
     """
-    A = amounts("A", A)
-    if A.ndim < 2 or A.size == 0:
-        raise InputError(
-            f"A of shape {A.shape} cannot be used", details="targets by strata: (..., T, H)"
-        )
+    A, should, low, high = _checked(A, V, least, most)
     if not power >= 1:
         raise InputError(f"power must be at least 1, got {power!r}")
-    lead, T, H = A.shape[:-2], A.shape[-2], A.shape[-1]
-    should = _fit("V", V, (*lead, T))
-    if not (should > 0).all():
-        raise InputError(f"V must be above 0, got {V!r}")
-    low, high = _fit("least", least, (*lead, H)), _fit("most", most, (*lead, H))
-    if (low > high).any():
-        raise InputError("least is above most", details="each stratum needs least <= most")
+    lead = A.shape[:-2]
     whole, B = _fit("total", total, lead)[..., None], A / should[..., None]
     n = _fill(np.sqrt(B.sum(axis=-2)), whole, low, high)
     ratio, way = _ratios(B, n, high), np.full((*lead, 1), min(1.0, 2 / power))
@@ -364,14 +363,3 @@ def _fill(shares: Floats, total: Floats, least: Floats, most: Floats) -> Floats:
     climbs = rate > LEAST_COUNT
     beyond = np.where(climbs, missing - got, 0.0) / np.where(climbs, rate, 1.0)
     return np.where(some, np.clip((at + beyond) * shares, least, most), least)
-
-
-def _fit(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Values broadcast to the shape; raise if they do not fit."""
-    array = amounts(name, value)
-    try:
-        return np.broadcast_to(array, shape)
-    except ValueError:
-        raise InputError(
-            f"{name} of shape {array.shape} does not fit A", details=f"it must fit {shape}"
-        ) from None

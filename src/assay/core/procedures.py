@@ -119,9 +119,9 @@ class Procedure(ABC):
         """Return the state and metric of every target."""
         return tuple(view.seen(state) for view in self.views)
 
-    def streak(self, _: State, now: JointLook, /) -> Ints:
-        """Return the number of consecutive looks that met the goal."""
-        return now.looks[0].streak
+    def streak(self, state: State, _: JointLook, /) -> Ints:
+        """Return the number of consecutive looks that met the goal: unchanged if one decides."""
+        return state.streak
 
     def deals_ahead(self, _: int, /) -> bool:
         """Whether the round after this many may be dealt before the last is answered."""
@@ -167,8 +167,7 @@ class Single(Procedure):
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round; `shape` for parallel evaluations."""
-        sizes = np.broadcast_to(self.sizes, (*shape, self.sizes.size))
-        return begin(self.design, self.goal, sizes)
+        return begin(self.design, self.goal, self.sizes, shape)
 
     def decide(self, state: State, middle: Floats, *, every: bool = False) -> Decided:
         """Decide which of many evaluations are over.
@@ -220,6 +219,10 @@ class Single(Procedure):
         form = cast(Ratio, metric)
         settled = fold(self.design, self.goal, form, before=mine, after=end, kinds=round.kinds)
         return replace(after, bets=settled.bets, worst_bets=settled.worst_bets)
+
+    def streak(self, _: State, now: JointLook, /) -> Ints:
+        """Return the number of consecutive looks that met the goal."""
+        return now.looks[0].streak
 
     def deals_ahead(self, rounds: int, /) -> bool:
         """Whether the next round depends only on the request, and no bet is on it."""

@@ -278,24 +278,22 @@ class ScoreCells:
         rows = np.flatnonzero(self.yes == side) if side is not None else np.arange(self.bin.size)
         if rows.size == 0:
             raise InputError(f"no item is predicted {'yes' if side else 'no'}: nothing to profile")
-        starts = np.flatnonzero(np.diff(self.bin[rows], prepend=self.bin[rows[:1]] - 1))
-        return Profile.of_ranges(
-            low=np.minimum.reduceat(self.low[rows], starts),
-            high=np.maximum.reduceat(self.high[rows], starts),
-            count=np.add.reduceat(self.count[rows], starts),
-        )
+        return self._merged(rows, self.bin[rows])
 
     def rebinned(self, inside: Bools, scale: Scale) -> Profile:
         """Distribution among the items of some cells, by the bins of a scale.
 
         `inside`, (M,): which cells; their values ascend, as ranks of scores do.
         """
-        low, high, count = self.low[inside], self.high[inside], self.count[inside]
-        starts = np.flatnonzero(np.diff(bins_of(low, scale), prepend=np.iinfo(int).min))
+        return self._merged(inside, bins_of(self.low[inside], scale))
+
+    def _merged(self, rows: Bools | Ints, bins: Ints) -> Profile:
+        """Distribution among the items of some cells, those of one bin merged."""
+        starts = np.flatnonzero(np.diff(bins, prepend=bins[:1] - 1))
         return Profile.of_ranges(
-            low=np.minimum.reduceat(low, starts),
-            high=np.maximum.reduceat(high, starts),
-            count=np.add.reduceat(count, starts),
+            low=np.minimum.reduceat(self.low[rows], starts),
+            high=np.maximum.reduceat(self.high[rows], starts),
+            count=np.add.reduceat(self.count[rows], starts),
         )
 
     def fingerprint(self) -> str:

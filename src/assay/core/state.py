@@ -58,9 +58,11 @@ class State:
     spent: Bools | None = None  # (...): whether the budget is spent (`at_budget`). None: no.
 
     @classmethod
-    def start(cls, sizes: ArrayLike, *, replacement: bool) -> Self:
-        """Return the state before the first round."""
-        tallies = Tallies.start(sizes)
+    def start(
+        cls, sizes: ArrayLike, shape: tuple[int, ...] = (), *, replacement: bool = False
+    ) -> Self:
+        """Return the state before the first round; `shape` for parallel evaluations."""
+        tallies = Tallies.start(np.broadcast_to(sizes, (*shape, *np.shape(sizes))))
         room = np.full_like(tallies.N, UNLIMITED) if replacement else tallies.N
         streak = np.zeros(tallies.N.shape[:-1], dtype=np.int64)
         return cls(tallies, np.zeros_like(tallies.N), room, 0, streak)

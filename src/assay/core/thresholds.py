@@ -75,9 +75,7 @@ class ThresholdRun(Procedure):
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round."""
         chains = self.ladder.begin(shape)
-        sizes = np.broadcast_to(self.ladder.sizes[::-1], (*shape, self.ladder.sizes.size))
-        state = State.start(sizes, replacement=False)
-        return replace(state, climb=Climb(chains, chains))
+        return replace(State.start(self.sizes, shape), climb=Climb(chains, chains))
 
     def _horizon(self, labels: float) -> int:
         """Return the number of labels by which an answer is wanted."""

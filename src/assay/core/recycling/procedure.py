@@ -98,8 +98,7 @@ class Recycle(Procedure):
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round; of one evaluation: each has its own draws."""
-        sizes = np.broadcast_to(self.sizes, (*shape, self.sizes.size))
-        state = State.start(sizes, replacement=False)
+        state = State.start(self.sizes, shape)
         return replace(state, cards=np.zeros((*shape, 0), dtype=np.int64))
 
     def plan(self, state: State, wanted: Wanted) -> Ints:
@@ -136,10 +135,6 @@ class Recycle(Procedure):
         elif not near and known.is_all:
             reason = Reason.EXHAUSTED
         return JointLook(looks, np.full_like(state.streak, int(reason)))
-
-    def streak(self, state: State, _: JointLook, /) -> Ints:
-        """Return the unchanged streak: one look decides."""
-        return state.streak
 
     def deals_ahead(self, _: int, /) -> bool:
         """Whether a round may be dealt before the last is answered: always."""
