@@ -17,6 +17,7 @@ from assay.core.goal import Goal
 from assay.core.matrix import Matrix, MatrixGap
 from assay.core.state import State
 from assay.core.stratify import cell_strata, joint_of
+from assay.core.tallies import at_columns
 from assay.core.targets import ALONE, parse_targets
 from assay.core.types import Floats, Ints
 from assay.core.vocabulary import Vocabulary
@@ -117,7 +118,7 @@ def test_the_value_varies_as_said_and_about_the_truth_where_parts_are_small() ->
     n, drawn = samples(matrix, truth, 60, 20_000)
     predicted = matrix.predict(n, drawn)
     values, slopes = predicted.value()[0], MATRIX_METRICS["cohen_kappa"].slopes
-    p = matrix.by_stratum(matrix.correct(truth)) / whole
+    p = matrix.by_stratum(at_columns(truth, matrix.said)) / whole
     w = matrix.linear(whole, size, truth).w
     sd = float(np.sqrt((w**2 * whole**2 * p * (1 - p) / 60 * (1 - 60 / whole)).sum()))
     assert values.std() == pytest.approx(sd, rel=0.015)

@@ -23,6 +23,12 @@ def proportional(N: Floats, n: ArrayLike) -> Floats:
     return np.asarray(np.asarray(n)[..., None] * N / N.sum(axis=-1, keepdims=True))
 
 
+def normalised(weights: Floats) -> Floats:
+    """Weights divided by their sum; 0 if all are 0."""
+    total = weights.sum(axis=-1, keepdims=True)
+    return np.asarray(weights / np.where(total > 0, total, 1.0))
+
+
 def equal(N: Floats, n: ArrayLike) -> Floats:
     """Equal number of labels for every stratum: n_h = n / K (paper 2, section 3.3.2).
 

@@ -48,7 +48,7 @@ import numpy as np
 from assay.core.class_counts import STEADY, ClassCounts, ErrorModel, gamma_end, over, upper_end
 from assay.core.confusion import ClassScore, Linear, MatrixKind, class_score
 from assay.core.special import z_of
-from assay.core.tallies import Tallies, plain_totals
+from assay.core.tallies import Tallies, at_columns, plain_totals, sums_at
 from assay.core.types import Bools, Floats, Ints
 
 # Share of the labels that goes by the largest possible loss, whatever was found.
@@ -297,15 +297,12 @@ def class_mean(
     cell = stratum * K + said
 
     def in_cells(values: Floats) -> Floats:
-        found = np.zeros((*values.shape[:-1], strata * K))
-        np.add.at(np.moveaxis(found, -1, 0), cell, np.moveaxis(values, -1, 0))
-        return found.reshape(*values.shape[:-1], strata, K)
+        return sums_at(values, cell, strata * K).reshape(*values.shape[:-1], strata, K)
 
     def of_others(values: Floats) -> Floats:
         return np.asarray(values.sum(axis=-1, keepdims=True) - values)
 
-    own = np.broadcast_to(said[:, None], (*by_class.shape[:-1], 1))
-    right = np.take_along_axis(by_class, own, axis=-1)[..., 0]
+    right = at_columns(by_class, said)
     N, labels, correct = in_cells(size), in_cells(n), in_cells(right)
     whole = over(N.sum(axis=-1, keepdims=True) + 0 * labels[..., :1], labels.sum(-1, keepdims=True))
     starts = np.flatnonzero(np.diff(stratum, prepend=-1))

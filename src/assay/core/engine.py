@@ -352,8 +352,7 @@ def _chances(metric: Ratio, state: State, size: Floats) -> Floats:
     """Probability of each stratum in a round of `size`, among strata with that many cards."""
     tallies = state.tallies if state.first is None else state.first
     weights = np.where(state.room >= size[..., None], betting.chances(tallies, metric), 0.0)
-    total = weights.sum(axis=-1, keepdims=True)
-    return np.asarray(weights / np.where(total > 0, total, 1.0))
+    return allocate.normalised(weights)
 
 
 def _shares(design: Design, metric: Ratio, state: State, total: Floats) -> Floats:

@@ -29,6 +29,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from assay.core.allocation import normalised
 from assay.core.betting import boldness
 from assay.core.rungs import Chain, Rungs
 from assay.core.special import ndtr, ndtri
@@ -148,7 +149,7 @@ class Ladder:
         without any have probability 0.
         """
         there = np.where(room > 0, 1.0, 0.0)
-        even = _shares(there)
+        even = normalised(there)
         early = (tallies.answers < 0.4 * self.pilot)[..., None]
         guess = self.guess(tallies)
         labels = tallies.answers[..., None]
@@ -179,17 +180,17 @@ class Ladder:
         near = np.abs(np.arange(self.sizes.size) - aim[..., None]) <= self.sizes.size // 12
         by_size = self._at(rungs, aim, self.sizes * there)
         rest = 1 - _BY_SIZE - _NEAR - _EVERYWHERE
-        return _shares(
+        return normalised(
             rest * spread
             + _BY_SIZE * by_size
-            + _NEAR * _shares(near * there)
-            + _EVERYWHERE * _shares(there)
+            + _NEAR * normalised(near * there)
+            + _EVERYWHERE * normalised(there)
         )
 
     def _at(self, rungs: Rungs, threshold: Ints, w: Floats) -> Floats:
         """Shares in proportion to w over the cells that count at one threshold."""
         above = np.arange(self.sizes.size) <= threshold[..., None]
-        return _shares(w * np.where(above, abs(rungs.above), abs(rungs.below)))
+        return normalised(w * np.where(above, abs(rungs.above), abs(rungs.below)))
 
     def power(self, guess: Guess, rungs: Rungs, chain: Chain, cards: Floats) -> Floats:
         """Probability that this many more cards show a threshold to hold, (..., H).
@@ -336,8 +337,3 @@ def _earlier(kinds: Ints, card: int) -> Floats:
     cells = np.where(kinds >= 0, kinds // 2, -2 - kinds)
     same = (cells[..., :card] == cells[..., card, None]) & (kinds[..., :card] != -1)
     return np.asarray(same.sum(axis=-1, dtype=np.float64))
-
-
-def _shares(weights: Floats) -> Floats:
-    total = weights.sum(axis=-1, keepdims=True)
-    return np.asarray(weights / np.where(total > 0, total, 1.0))

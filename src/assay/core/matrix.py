@@ -35,7 +35,7 @@ from assay.core.allocation import explore
 from assay.core.class_means import class_mean
 from assay.core.confusion import MATRIX_METRICS, Counts, Linear, MatrixKind, Slopes
 from assay.core.likelihood import shares
-from assay.core.tallies import plain_totals
+from assay.core.tallies import at_columns, plain_totals, sums_at
 from assay.core.types import Floats, Ints
 
 _PRIOR = 2.0  # weight, in errors, of the loss in all strata in each of them
@@ -67,17 +67,18 @@ class Matrix:
         `n`, (..., C): labels; `by_class`, (..., C, K + 1): labels by class, those of no class last.
         """
         labels = self.by_stratum(n)
-        correct = self.correct(by_class)
+        correct = at_columns(by_class, self.said)
         right = self.by_stratum(correct)
         rate = np.where(labels > 0, right, 0.5) / np.maximum(labels, 1.0)
         errors = np.add.reduceat(self.wrong(by_class), self.starts, axis=-2)
         return Predicted(self, n, correct, labels, rate, errors)
 
-    def linear(self, N: Floats, n: Floats, by_class: Floats) -> Linear:
+    def linear(self, N: Floats, n: Floats, outcomes: Floats) -> Linear:
         """Return the metric, to first order about the estimated counts.
 
-        `N`, (H,): the items of each stratum.
+        `N`, (H,): the items of each stratum; `outcomes`: as in `State.outcomes`.
         """
+        by_class = outcomes[..., : self.said_items.size + 1]
         if self.kind.mean_of:
             return class_mean(self.kind, self.row, self.said, self.size, n=n, by_class=by_class)
         value, by_d, by_T = self.predict(n, by_class).value()
@@ -86,9 +87,7 @@ class Matrix:
         wrong = self.wrong(by_class)
         labels, errors = self.by_stratum(n), self.by_stratum(wrong.sum(axis=-1))
         # Loss of an error: in its stratum, and by all strata for its class.
-        every = wrong.sum(axis=-2)
-        every = np.where(every.sum(axis=-1, keepdims=True) > 0, every, 1.0)
-        every = every / every.sum(axis=-1, keepdims=True)
+        every = shares(wrong.sum(axis=-2))
         B, B2 = ((every * each).sum(axis=-1)[..., None] for each in (ends, ends**2))
         A, A2 = (self.by_stratum(self.size * each) / N for each in (own, own**2))
         *lead, part, named = np.nonzero(wrong)
@@ -123,10 +122,6 @@ class Matrix:
         share = (known.correct + left * rate) / np.maximum(n + left, _TINY)
         return self.by_said(self.size * share)
 
-    def by_class(self, outcomes: Floats) -> Floats:
-        """Columns of `State.outcomes` for the classes, and for none."""
-        return outcomes[..., : self.said_items.size + 1]
-
     @property
     def starts(self) -> Ints:
         """Index of the first part of each stratum that has parts."""
@@ -143,22 +138,12 @@ class Matrix:
 
     def by_said(self, values: Floats) -> Floats:
         """Return the sums over the parts, (..., C), of each predicted class, (..., K)."""
-        found = np.zeros((*values.shape[:-1], self.said_items.size))
-        np.add.at(np.moveaxis(found, -1, 0), self.said, np.moveaxis(values, -1, 0))
-        return found
-
-    def own(self, by_class: Floats) -> Ints:
-        """Index into `by_class` of each part's predicted class."""
-        return np.broadcast_to(self.said[:, None], (*by_class.shape[:-1], 1))
-
-    def correct(self, by_class: Floats) -> Floats:
-        """Labels that agree with the predicted class, (..., C)."""
-        return np.asarray(np.take_along_axis(by_class, self.own(by_class), axis=-1)[..., 0])
+        return sums_at(values, self.said, self.said_items.size)
 
     def wrong(self, by_class: Floats) -> Floats:
         """Labels that differ from the predicted class."""
         wrong = by_class.copy()
-        np.put_along_axis(wrong, self.own(by_class), 0.0, axis=-1)
+        wrong[..., np.arange(self.said.size), self.said] = 0.0
         return wrong
 
 
@@ -230,9 +215,7 @@ class Predicted:
         A stratum without errors gets the shares of all strata.
         """
         seen = self.errors.sum(axis=-1, keepdims=True)
-        every = self.errors.sum(axis=-2, keepdims=True)
-        every = np.where(every.sum(axis=-1, keepdims=True) > 0, every, 1.0)
-        every = every / every.sum(axis=-1, keepdims=True)
+        every = shares(self.errors.sum(axis=-2, keepdims=True))
         return np.asarray(np.where(seen > 0, self.errors / np.maximum(seen, 1.0), every))
 
     @property
@@ -289,11 +272,12 @@ class MatrixGap:
     # disagreement, or of one classifier alone.
     row: Ints
 
-    def linear(self, N: Floats, n: Floats, by_class: Floats) -> Linear:
+    def linear(self, N: Floats, n: Floats, outcomes: Floats) -> Linear:
         """Return the difference, to first order about the estimated counts.
 
-        `N`, (V,): the items of each stratum of the view.
+        `N`, (V,): the items of each stratum of the view; `outcomes`: as in `State.outcomes`.
         """
+        by_class = outcomes[..., : self.first.said_items.size + 1]
         kind = MATRIX_METRICS[self.first.metric]
         values, z = [], np.zeros(by_class.shape)
         for sign, each, at in ((1, self.first, self.first_at), (-1, self.second, self.second_at)):
@@ -301,20 +285,19 @@ class MatrixGap:
             value, by_d, by_T = each.predict(n[..., at], theirs).value()
             ends = np.concatenate([by_T, np.zeros_like(by_T[..., :1])], axis=-1)
             own = np.zeros(theirs.shape)
-            right = by_d[..., each.said][..., None]
-            np.put_along_axis(own, each.own(theirs), right, axis=-1)
+            own[..., np.arange(each.said.size), each.said] = by_d[..., each.said]
             values.append(value)
             z[..., at, :] += sign * (own + ends[..., None, :])
         told = by_class + self._one_more(by_class)
         total, mean, square = (self._sum(told * power) for power in (1.0, z, z * z))
-        outcome = self._read(told)
-        right_z = self._read(z)
+        outcome = at_columns(told, self.reads)[..., None]
+        right_z = at_columns(z, self.reads)[..., None]
         p, both = self._sum(outcome) / total, self._sum(outcome * right_z) / total
         mean, square = mean / total, square / total
         variance = np.maximum(square - mean**2, 0.0)
         w = np.sqrt(variance / np.maximum(p * (1 - p), 1e-12))
         towards = np.where(both - p * mean < 0, -1.0, 1.0)
-        labels, x = self._sum(n[..., None]), self._sum(self._read(by_class))
+        labels, x = self._sum(n[..., None]), self._sum(at_columns(by_class, self.reads)[..., None])
         there = plain_totals(N, labels, x)
         most = 1 - kind.lowest
         return Linear(
@@ -325,10 +308,6 @@ class MatrixGap:
             highest=most,
             unknown=self._unknown(n, by_class),
         )
-
-    def by_class(self, outcomes: Floats) -> Floats:
-        """Columns of `State.outcomes` for the classes, and for none."""
-        return self.first.by_class(outcomes)
 
     def _unknown(self, n: Floats, by_class: Floats) -> Floats | None:
         """Possible shift of a mean over classes from classes whose labels do not show both sides.
@@ -355,27 +334,18 @@ class MatrixGap:
         """
         starts = np.flatnonzero(np.diff(self.row, prepend=-1))
         size = self.size / np.add.reduceat(self.size, starts)[self.row]
-        errors = by_class.copy()
-        np.put_along_axis(errors, self._reads(by_class), 0.0, axis=-1)
-        wrong = errors.sum(axis=-2, keepdims=True)
-        wrong = np.where(wrong.sum(axis=-1, keepdims=True) > 0, wrong, 1.0)
-        other = np.broadcast_to(wrong / wrong.sum(axis=-1, keepdims=True), by_class.shape).copy()
+        errors, part = by_class.copy(), np.arange(self.reads.size)
+        errors[..., part, self.reads] = 0.0
+        wrong = shares(errors.sum(axis=-2, keepdims=True))
+        other = np.broadcast_to(wrong, by_class.shape).copy()
         second = self.reads.copy()
         second[self.second_at] = self.second.said
         for number in np.flatnonzero(second != self.reads):
             other[..., number, :] = 0.0
             other[..., number, second[number]] = 1.0
         more = 0.5 * other
-        np.put_along_axis(more, self._reads(by_class), self._read(more) + 0.5, axis=-1)
+        more[..., part, self.reads] += 0.5
         return np.asarray(size[:, None] * more)
-
-    def _reads(self, by_class: Floats) -> Ints:
-        """Index into `by_class` of the outcome of each part."""
-        return np.broadcast_to(self.reads[:, None], (*by_class.shape[:-1], 1))
-
-    def _read(self, values: Floats) -> Floats:
-        """Values of the outcome of each part, (..., C, 1)."""
-        return np.asarray(np.take_along_axis(values, self._reads(values), axis=-1))
 
     def _sum(self, counts: Floats) -> Floats:
         """Return the sums over classes and the parts of each stratum of the view."""

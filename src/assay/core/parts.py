@@ -179,7 +179,7 @@ class View:
         mine, once, outcomes = self.state(state), state.once, state.outcomes
         if self.matrix is not None and outcomes is not None:
             n, told = state.tallies.n[..., self.parts], outcomes[..., self.parts, :]
-            return mine, self.matrix.linear(mine.tallies.N, n, self.matrix.by_class(told))
+            return mine, self.matrix.linear(mine.tallies.N, n, told)
         if self.against is not None and outcomes is not None:
             tallies, form = gap(mine.tallies, self._read(outcomes, self.against))
             return replace(mine, tallies=tallies), form

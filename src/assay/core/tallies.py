@@ -2,13 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.types import LARGEST_EXACT, Bools, Floats, amounts
+from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints, amounts
 from assay.errors import InputError
+
+Counts = TypeVar("Counts", Floats, Ints)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,6 +82,18 @@ class Tallies:
     def answers(self) -> Floats:
         """Items that a person has looked at, over all strata: the cost of the evaluation."""
         return np.asarray((self.n + self.u).sum(axis=-1))
+
+
+def at_columns(counts: Counts, columns: Ints) -> Counts:
+    """Return counts of parts by outcome, (..., C, J), each at its own column, (C,)."""
+    return np.asarray(counts[..., np.arange(columns.size), columns])
+
+
+def sums_at(values: Floats, place: Ints, size: int) -> Floats:
+    """Return the sums of values, (..., C), by their places, (C,)."""
+    found = np.zeros((*values.shape[:-1], size))
+    np.add.at(np.moveaxis(found, -1, 0), place, np.moveaxis(values, -1, 0))
+    return found
 
 
 def plain_totals(N: Floats, n: Floats, x: Floats) -> Floats:

@@ -50,7 +50,7 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
     matrix = Matrix("accuracy", parts.stratum[mine], said, parts.size[mine], said_items)
     cells: list[ConfusionCell] = []
     if state.outcomes is not None:
-        told = matrix.by_class(state.outcomes[mine])
+        told = state.outcomes[mine, : len(names)]
         right = matrix.right(state.tallies.n[mine], told)
         fixed = (settings.design, settings.goal.confidence, state, parts)
         for number in np.unique(said).tolist():

@@ -21,7 +21,7 @@ from assay.core.procedures import Procedure, Single
 from assay.core.state import State
 from assay.core.strata import Strata
 from assay.core.stratify import parts_of
-from assay.core.tallies import Tallies
+from assay.core.tallies import Tallies, at_columns
 from assay.core.types import Bools, Floats, Ints
 
 _Told = tuple[Ints, dict[str, Floats]]
@@ -127,8 +127,7 @@ class PartsOracle:
             good = self._truth - state.tallies.x
             return _drawn(good, left - good, drawn, rng), {}
         named = _classes_of(self._truth - state.outcomes, drawn, rng)
-        own = np.broadcast_to(self._parts.says(0)[:, None], (*drawn.shape, 1))
-        found = np.take_along_axis(named, own, axis=-1)[..., 0]
+        found = at_columns(named, self._parts.says(0))
         return found, {"outcomes": state.outcomes + named}
 
     def _told_of_sets(
