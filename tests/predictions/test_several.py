@@ -382,8 +382,6 @@ def test_java_compiles_what_four_classifiers_in_spark_take(
 
 
 def test_what_spark_refuses(rows: Path, spark: Any) -> None:
-    with pytest.raises(PredictionsError, match="reads no weights beside second opinions"):
-        _read_weights(rows, "spark", ("odds", "margin"), spark, sample_weight="views", aux=["day"])
     with pytest.raises(PredictionsError, match="column 'dya' not found"):
         _read_weights(rows, "spark", ("odds", "margin"), spark, groups=["lang"], aux=["dya"])
     every = [f"many={number}" for number in range(40)]

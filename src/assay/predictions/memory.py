@@ -359,7 +359,6 @@ def _ranked(scanner: MemoryScanner, name: str, aux: Mapping[str, Values]) -> Pre
         said=codes,
         show=scanner.show_rows,
         coded=True,
-        weights=scanner.weights,
         fingerprint=lambda _: ScoreCells.fingerprint(survey.cells),
         doubts=lambda _: tuple(each.about(name) for each in survey.doubts),
         opinions=opinions_of_several(aux, {name: score}, codes, ranks),

@@ -158,7 +158,7 @@ def read_predictions(
     # per value. DuckDB and Spark read them in place; others read everything into memory.
     groups: Sequence[str] = (),
     # Column of weights, finite numbers that are not negative: an item counts as much as its weight,
-    # and is left out if that is 0. With `aux` everything is then read into memory.
+    # and is left out if that is 0. Not with `aux`.
     sample_weight: str | None = None,
     # Columns that a model of the outcome may use beside the score: numbers, true and false, or
     # categories; values may be missing.
@@ -207,6 +207,12 @@ def read_predictions(
     if isinstance(held, Predictions) and (classifiers is None or held.classifiers != UNNAMED):
         return held
     refuse_bad_show(aux, "aux")
+    if aux and sample_weight is not None:
+        raise PredictionsError(
+            f"aux={list(aux)!r} is given for items that have weights",
+            details="where items arrive by weight, strata are not cut anew",
+            hint="leave out aux=, or sample_weight=",
+        )
     if classes is not None and classes.multilabel:
         refuse_beside_classes({"groups": groups, "sample_weight": sample_weight, "aux": aux})
         refuse_bad_show(show)
@@ -271,7 +277,6 @@ class _Asked:
             "more classes than yes and no": any(role.classes for role in self.roles.values()),
             "second opinions": bool(self.aux),
             "targets of slices": bool(self.groups),
-            "several targets and weights": self.weight is not None and self.is_named,
         }
         asked = [what for what, is_asked in beyond.items() if is_asked]
         if asked and scan.engine is not None:
@@ -284,12 +289,9 @@ class _Asked:
     def stays(self, scan: Scan, engine: Engine) -> bool:
         """Whether they can be read in place.
 
-        Otherwise, unless another engine was requested, they are read into memory: those with
-        weights and second opinions, and several classifiers with more codes than an engine counts.
+        Otherwise, unless another engine was requested, they are read into memory: several
+        classifiers with more codes than an engine counts.
         """
-        if self.weight is not None and self.aux:
-            _refuse_engine(scan, engine, self.weight)
-            return False
         each = self.roles.values()
         if len(each) == 1 or not any(role.classes for role in each):
             return True
@@ -432,15 +434,3 @@ def _read_label_sets(
             hint="leave out the engine, or write a column for each class",
         )
     return read_label_sets(scan, classifiers, classes, id=id, show=show)
-
-
-def _refuse_engine(scan: Scan, engine: Engine, sample_weight: str) -> None:
-    """Raise if predictions with weights and second opinions would be read in place."""
-    if engine == "spark" or scan.engine not in (None, "memory"):
-        raise PredictionsError(
-            f"sample_weight={sample_weight!r} is given for the engine {engine!r}",
-            details="it reads no weights beside second opinions",
-            hint="write ids, scores, labels and weights to a Parquet file and give that"
-            if engine == "spark"
-            else "leave out the engine: all is then read into memory",
-        )
