@@ -290,20 +290,26 @@ BOTH = {"sample_weight": "views", "groups": ["lang", "day=1"], "id": "text"}
         ("duckdb", EVERY, {"groups": ["lang=de", "day"]}),
         ("duckdb", ("odds", "rare"), BOTH),
         ("duckdb", ("margin",), {"groups": ["lang=(missing)", "lang=en"]}),
-        ("spark", ("odds", "rare"), BOTH),
+        *(
+            (engine, ("odds", "rare"), BOTH)
+            for engine in ("spark", "toy", "clickhouse", "postgres")
+        ),
+        ("toy", EVERY, {"sample_weight": "views"}),
+        ("toy", ("margin",), {"groups": ["lang=(missing)", "lang=en", "day"]}),
         ("duckdb", ("margin",), {}),
         ("spark", ("margin",), {"groups": ["lang=(missing)", "lang=en", "day"]}),
     ],
 )
 def test_the_same_as_in_memory(
-    engine: Engine,
+    engine: str,
     names: tuple[str, ...],
     options: Mapping[str, Any],
     rows: Path,
     request: pytest.FixtureRequest,
 ) -> None:
-    spark = request.getfixturevalue("spark") if engine == "spark" else None
-    found = _read_weights(rows, engine, names, spark, **options)
+    classifiers = {name: CLASSIFIERS[name] for name in names}
+    given = {"id": "key", "seed": 7, **options}
+    found = read_predictions(scan_by(request, engine, rows), classifiers=classifiers, **given)
     check_alike(found, _read_weights(rows, "memory", names, **options))
 
 

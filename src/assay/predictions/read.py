@@ -80,7 +80,7 @@ def open_scanner(
     engine: Engine,  # their engine
     roles: Mapping[str, Roles],  # which columns are each classifier's
     show: Sequence[str],  # columns shown to reviewers
-    slices: Sequence[str] = (),  # groups of items that targets are of, for DuckDB and Spark
+    slices: Sequence[str] = (),  # groups of items that targets are of
 ) -> Scanner:
     """Open predictions to be read in place."""
     if engine == "spark":
@@ -90,7 +90,7 @@ def open_scanner(
     if engine == "database":
         from assay.predictions.databases.table import open_table
 
-        return open_table(scan, roles, show)
+        return open_table(scan, roles, show, slices)
     from assay.predictions.duckdb.several import open_duck
 
     return open_duck(scan, roles, show, slices)
@@ -276,7 +276,6 @@ class _Asked:
         beyond = {
             "more classes than yes and no": any(role.classes for role in self.roles.values()),
             "second opinions": bool(self.aux),
-            "targets of slices": bool(self.groups),
         }
         asked = [what for what, is_asked in beyond.items() if is_asked]
         if asked and scan.engine is not None:

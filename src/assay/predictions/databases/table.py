@@ -22,6 +22,7 @@ from assay.predictions.databases.sqlite import Sqlite
 from assay.predictions.engine import Scanner
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
+from assay.predictions.sql.cells import counts_codes
 from assay.predictions.sql.checks import nothing_in
 from assay.predictions.sql.counting import CountingScanner, SeveralScanner
 from assay.predictions.sql.items import Items
@@ -36,6 +37,7 @@ from assay.predictions.sql.table import (
     refuse_other_arithmetic,
 )
 from assay.predictions.tables import key_parts
+from assay.predictions.values import slice_columns
 
 _NAME = re.compile(r"\bc\d+\b")
 
@@ -179,19 +181,21 @@ def _key(database: Counter, name: str, rows: DatabaseRows) -> DatabaseColumn:
     return DatabaseColumn(name, "VARCHAR", own)
 
 
-def open_table(scan: Scan, roles: Mapping[str, Roles], show: Sequence[str]) -> Scanner:
+def open_table(
+    scan: Scan, roles: Mapping[str, Roles], show: Sequence[str], slices: Sequence[str] = ()
+) -> Scanner:
     """Open a table with predictions of one or several classifiers, counted by its database.
 
     SQLite tables are copied, and DuckDB counts the copy.
 
     `roles`: columns of each classifier; all use the same id column; `show`: columns shown to
-    reviewers.
+    reviewers; `slices`: groups of items, which are part of the codes.
     """
     database = find_database(scan.path or "")
     if isinstance(database, Sqlite):
         from assay.predictions.duckdb.several import open_duck
 
-        return open_duck(scan, roles, show)
+        return open_duck(scan, roles, show, slices)
     if not isinstance(database, Counter):
         raise PredictionsError(
             f"engine 'database' is given for {scan.path or type(scan.source).__name__}",
@@ -200,15 +204,15 @@ def open_table(scan: Scan, roles: Mapping[str, Roles], show: Sequence[str]) -> S
         )
     first, *_ = roles.values()
     needed = [column for role in roles.values() for column in role.columns]
-    wanted = list(dict.fromkeys([*needed, *show]))
+    wanted = list(dict.fromkeys([*needed, *slice_columns(slices), *show]))
     with database.connected():
         rows = find_rows(database, table=scan.table, where=scan.where, wanted=wanted)
         refuse_untried(database)
         keys = [name for name in wanted if key_parts(name, list(rows.types))]
         table = DatabaseTable(rows, database, keys)
-        if len(roles) == 1:
-            return CountingScanner(table, first, show)
-        return SeveralScanner(table, roles, show)
+        if counts_codes(roles, slices):
+            return SeveralScanner(table, roles, show, slices)
+        return CountingScanner(table, first, show)
 
 
 _tried: set[tuple[str, str]] = set()

@@ -25,7 +25,6 @@ from assay.predictions.column import (
     Column,
     Loaded,
     examples,
-    refuse_missing_columns,
     row_numbers,
 )
 from assay.predictions.duckdb.databases import is_query
@@ -37,7 +36,6 @@ from assay.predictions.scan import Scan, as_scan
 from assay.predictions.sql.checks import nothing_in
 from assay.predictions.sql.classes import class_columns, list_sql
 from assay.predictions.tables import read_mapping, read_table, shown_values
-from assay.predictions.values import by_frequency, slice_bits, slice_columns, slice_text
 
 
 def read_scan(
@@ -146,10 +144,6 @@ def _shown(column: Arrow, kind: str) -> list[object]:
 
 _FIRST = 100_000  # rows that are looked at before all others
 _BLANK = "value IS NULL OR trim(value::VARCHAR) IN ('', 'nan')"
-BITS = "assay_bits"
-"""Column with the bits of the slices that contain a row."""
-
-_TABLE = "assay_slice"
 _WORDS, _NUMBERS, _CLASSES = "assay_words", "assay_numbers", "assay_classes"
 
 
@@ -178,46 +172,6 @@ def distinct_in_duckdb(relation: Relation, column: str, limit: int, *, complete:
         ((count, size),) = fetched(rows.aggregate(f"count_if({_BLANK}), count(*)"))
         raise NO_CLASS.error(count, size, first_rows(_BLANK), column=where)
     return Occurring(values, where, rows_with)
-
-
-@dataclass(frozen=True)
-class DuckSlices:
-    """Names of slices, and the table expression of rows with their bits."""
-
-    names: tuple[str, ...]
-    sql: str
-
-
-def find_slices(relation: Relation, written: Sequence[str]) -> DuckSlices:
-    """Find the values that define slices, and the bits of rows.
-
-    Reads the values of a column with their row counts, and formats them as in memory. Tables map
-    each value to its bits; rows are joined with them.
-    """
-    columns = slice_columns(written)
-    refuse_missing_columns(columns, list(relation.types), relation.label)
-    rows = relation.connection.sql(f"FROM {relation.sql}")
-    tables, values = {}, {}
-    for name in columns:
-        column = rows.project(f"{identifier(name)} AS value")
-        with reading(relation.label):
-            found = column.aggregate("value, count(*) AS count", "value").to_arrow_table()
-        texts = [slice_text(value) for value in found["value"].to_pylist()]
-        values[name], place = by_frequency(texts, np.asarray(found["count"]))
-        tables[name] = found, place
-    names, of_value = slice_bits(written, values.__getitem__, relation.label)
-    joins, bits = [], []
-    for number, (name, (found, place)) in enumerate(tables.items()):
-        of_text = np.array([of_value[name].get(value, 0) for value in values[name]])
-        told = pa.table({"value": found["value"], "bits": of_text[place]})
-        table = f"{_TABLE}_{number}"
-        relation.connection.execute(f"DROP TABLE IF EXISTS {table}")
-        relation.connection.from_arrow(told).filter("bits > 0").create(table)
-        same = f"{table}.value IS NOT DISTINCT FROM assay_rows.{identifier(name)}"
-        joins.append(f"LEFT JOIN {table} ON {same}")
-        bits.append(f"coalesce({table}.bits, 0)")
-    joined = f"(FROM {relation.sql}) AS assay_rows {' '.join(joins)}"
-    return DuckSlices(names, f"(FROM {joined} SELECT assay_rows.*, {' | '.join(bits)} AS {BITS})")
 
 
 @dataclass(frozen=True)

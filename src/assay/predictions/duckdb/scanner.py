@@ -324,6 +324,14 @@ class DuckScanner(SqlScanner):
         with reading(self.source):
             return opinions_digest(self._read(told, " AND ".join(conditions)))
 
+    def counted_values(self, told: Mapping[str, str]) -> "pa.Table":
+        """Distinct values of expressions, with the number of rows of each."""
+        names, each = ", ".join(told), ", ".join(f"{sql} AS {name}" for name, sql in told.items())
+        with reading(self.source):
+            rows = self._relation.connection.sql(f"FROM {self._relation.sql}").project(each)
+            found: pa.Table = rows.aggregate(f"{names}, count(*) AS number", names).to_arrow_table()
+        return found
+
     def _opined(self) -> list[tuple[str, Family]]:
         """Columns for a model as SQL, each with its kind of values."""
         types = self._relation.types

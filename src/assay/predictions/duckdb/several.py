@@ -15,8 +15,7 @@ from assay.core.profile import ScoreCells
 from assay.core.types import Floats
 from assay.predictions.batches import Batch, count_cells, find_cells, places_of
 from assay.predictions.contract import Doubt, by_model
-from assay.predictions.duckdb.loading import BITS as BITS_SQL
-from assay.predictions.duckdb.loading import DuckClasses, DuckSlices, fetch_shown, find_slices
+from assay.predictions.duckdb.loading import DuckClasses, fetch_shown
 from assay.predictions.duckdb.passes import (
     BITS,
     Columns,
@@ -69,12 +68,11 @@ class DuckSeveral(DuckScanner):
         first, *_ = roles.values()
         super().__init__(relation, replace(first, model=None), show)
         self._model = first.model
-        self._slices = find_slices(relation, slices) if slices else DuckSlices((), relation.sql)
-        self._several = Several(roles, self._slices.names, relation.label)
+        self._slices, self._bits = self.find_slices(slices)
+        self._several = Several(roles, self._slices, relation.label)
         self._each = self._several.alone(
             lambda role, place: DuckScanner(relation, role, (), self._ids, place)
         )
-        self._sql = self._slices.sql
         for one in self._each.values():
             self._sql = one.classes.beside(self._sql)
         self._own = [(role, self._each[name].row) for name, role in roles.items()]
@@ -123,7 +121,7 @@ class DuckSeveral(DuckScanner):
             fingerprint,
             weighed=cells if self._row.weight else None,
             weights_word=first.weights_word,
-            slices=self._slices.names,
+            slices=self._slices,
             coded=True,
         )
 
@@ -163,7 +161,7 @@ class DuckSeveral(DuckScanner):
 
         cells = count_cells(marked(), "margin", self._n_codes, lambda each: each)
         told = by_model(fingerprint, int(word))
-        return Survey(cells, fingerprint=told, slices=self._slices.names, coded=True)
+        return Survey(cells, fingerprint=told, slices=self._slices, coded=True)
 
     def _items(
         self, variable: Variable, scale: Scale, *, ids: bool = False, where: str = ""
@@ -190,8 +188,8 @@ class DuckSeveral(DuckScanner):
     ) -> Iterator[tuple[Any, Columns, Batch]]:
         """Values of expressions for items, with their mean ranks and codes."""
         told = {**self._telling.columns, **more}
-        if self._slices.names:
-            told[BITS] = BITS_SQL
+        if self._slices:
+            told[BITS] = self._bits
         for batch, columns in self._told(told, ids=ids, where=where):
             if self._ranked is None:
                 raise changed(self.source)
@@ -227,7 +225,7 @@ class DuckSeveral(DuckScanner):
         return [*super()._opined(), *((sql, "float") for sql in self._scores().values())]
 
     def _around(self, seed: int, size: int) -> dict[str, str]:
-        more = {BITS: BITS_SQL} if self._slices.names else {}
+        more = {BITS: self._bits} if self._slices else {}
         return super()._around(seed, size) | more
 
     def _refuse_bad_weights(self) -> None:

@@ -19,21 +19,19 @@ from assay.predictions.spark.source import SparkRows, column_name, open_rows, re
 from assay.predictions.spark.table import SparkTable, only, refuse_untried
 from assay.predictions.sql.cells import counts_codes
 from assay.predictions.sql.classes import class_columns, list_sql
-from assay.predictions.sql.counting import BITS, CountingScanner, SeveralScanner
+from assay.predictions.sql.counting import CountingScanner, SeveralScanner
 from assay.predictions.sql.items import Items
 from assay.predictions.sql.opinions import plain_sql
 from assay.predictions.sql.query import Query
 from assay.predictions.sql.rows import key_sql
 from assay.predictions.tables import key_parts
-from assay.predictions.values import by_frequency, slice_bits, slice_columns, slice_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Distinct values of columns in Spark: class names, and slices.
+# Class names in Spark.
 
 
-_VALUE, _FOUND = "assay_value", "assay_found"
 _WORD = "assay_word"
 
 
@@ -49,42 +47,6 @@ def distinct_in_spark(scan: Scan, column: str, limit: int, *, complete: bool) ->
         count, size = SparkTable(rows).count([blank, "TRUE"])
         raise NO_CLASS.error(count, size, "", column=where)
     return Occurring(values, where)
-
-
-def rows_with_slices(rows: SparkRows, written: Sequence[str]) -> tuple[SparkRows, tuple[str, ...]]:
-    """Rows with the bits of the slices that contain each, and the names of the slices.
-
-    Collects the values of a column with their row counts: a job for each column. Every executor
-    gets a small table of the values that are slices.
-
-    `written`: the slices, as requested.
-    """
-    if not written:
-        return rows, ()
-    columns = slice_columns(written)
-    refuse_missing_columns(columns, list(rows.types), rows.source)
-    tables, values = {}, {}
-    for name in columns:
-        counted = rows.frame.selectExpr(f"{column_name(name)} AS {_VALUE}").groupBy(_VALUE).count()
-        found = rows.fetch(counted)
-        texts = [slice_text(value) for value in found[_VALUE].to_pylist()]
-        values[name], place = by_frequency(texts, found["count"].to_numpy())
-        tables[name] = found, place
-    names, of_value = slice_bits(written, values.__getitem__, rows.source)
-    frame, keep, bits = rows.frame, [column_name(name) for name in rows.types], "0L"
-    for name, (found, place) in tables.items():
-        of_text = np.array([of_value[name].get(value, 0) for value in values[name]])[place]
-        missing = np.asarray(found[_VALUE].is_null())
-        inside = (of_text > 0) & ~missing
-        told = {_VALUE: found[_VALUE].filter(pa.array(inside)), _FOUND: of_text[inside]}
-        frame = frame.selectExpr(*keep, f"{bits} AS {BITS}", f"{column_name(name)} AS {_VALUE}")
-        frame = frame.join(
-            frame.sparkSession.createDataFrame(pa.table(told)).hint("broadcast"), _VALUE, "left"
-        )
-        of_missing = int(of_text[missing].sum())  # NULL is equal to nothing, not even to itself
-        here = f"CASE WHEN {_VALUE} IS NULL THEN {of_missing}L ELSE coalesce({_FOUND}, 0L) END"
-        bits = f"{BITS} | {here}"
-    return replace(rows, frame=frame.selectExpr(*keep, f"{bits} AS {BITS}")), names
 
 
 def rows_with_classes(rows: SparkRows, roles: Roles) -> SparkRows:
@@ -186,8 +148,7 @@ def open_spark(
         refuse_untried(rows.frame.sparkSession)
         scanner: SparkScanner | SparkSeveral
         if counts_codes(roles, slices):
-            rows, names = rows_with_slices(rows, slices)
-            scanner = SparkSeveral(SparkTable(rows), roles, show, names)
+            scanner = SparkSeveral(SparkTable(rows), roles, show, slices)
         else:
             refuse_missing_columns(first.columns, rows.frame.columns, rows.source)
             if first.classes is not None:

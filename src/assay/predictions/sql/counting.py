@@ -44,14 +44,21 @@ from assay.predictions.sql.cells import (
 )
 from assay.predictions.sql.checks import usable_sql
 from assay.predictions.sql.items import Items, bin_sql, impressions_of, with_opinions
-from assay.predictions.sql.rows import LARGEST, Family, RowSql, double_sql, family_of, value_sql
+from assay.predictions.sql.rows import (
+    LARGEST,
+    Family,
+    RowSql,
+    double_sql,
+    family_of,
+    value_sql,
+)
 from assay.predictions.sql.scanner import SqlScanner
 from assay.predictions.sql.table import IdColumn, Table, integers, xored
 from assay.predictions.tables import shown_values
 from assay.predictions.values import refuse_bad_total
 
-BITS = "assay_bits"
-"""Column with the bits of the slices that contain a row."""
+BITS = "bits"
+"""Column with the bits of the slices that contain an item."""
 
 WEIGHED = ("sum(weight) AS weights", "xor_all(weight_word) AS weight_words")
 _ITEM = RowSql("id", "value", "says")
@@ -151,6 +158,11 @@ class CountingScanner(SqlScanner):
         columns = dict(zip(told, (family for _, family in opined), strict=True))
         rows = with_opinions(items, columns).query.group([], XORED)
         return xored(self._table.fetch(rows), "words")
+
+    def counted_values(self, told: Mapping[str, str]) -> "pa.Table":
+        """Distinct values of expressions, with the number of rows of each."""
+        rows = self._table.items(told).query
+        return self._table.fetch(rows.group(list(told), "count(*) AS number"))
 
     def _opined(self) -> list[tuple[str, Family]]:
         """Columns for a model as SQL, each with its kind of values."""
@@ -284,15 +296,16 @@ class SeveralScanner(CountingScanner):
 
     def __init__(
         self,
-        table: Table,  # the rows; with slices, they have the column `BITS`
+        table: Table,  # the rows
         roles: Mapping[str, Roles],  # which columns are each classifier's
         show: Sequence[str],
-        slices: tuple[str, ...] = (),  # their names
+        slices: Sequence[str] = (),  # groups of items, which are part of the codes
     ) -> None:
         first, *_ = roles.values()
         super().__init__(table, replace(first, model=None), show)
-        self._model, self._slices = first.model, slices
-        self._several = Several(roles, slices, table.source)
+        self._model = first.model
+        self._slices, self._bits = self.find_slices(slices)
+        self._several = Several(roles, self._slices, table.source)
         self._each = self._several.alone(
             lambda role, _: CountingScanner(table, role, (), self._ids)
         )
@@ -401,7 +414,7 @@ class SeveralScanner(CountingScanner):
         """Expressions of a row: its id, each classifier's predictions, and the other columns."""
         told = {"id": self._ids.sql} | self._told_beside(shown=shown) | self._told_of_each
         told |= {f"aux_{i}": self._names[name] for i, name in enumerate(self._roles.aux)}
-        return told | ({BITS: BITS} if self._slices else {})
+        return told | ({BITS: self._bits} if self._slices else {})
 
     def _placed(self, items: Items) -> Items:
         """Items with the mean rank, or a model's log odds, and the code."""

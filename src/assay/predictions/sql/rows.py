@@ -6,6 +6,7 @@ rows in place.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from math import isfinite
 from typing import Literal
 
@@ -193,6 +194,22 @@ def quoted(text: str, dialect: Dialect) -> str:
         escaped = text.replace("\\", "\\\\").replace("'", "\\'")
         return f"'{escaped}'"
     return "'" + text.replace("'", "''") + "'"
+
+
+def is_value_sql(name: str, value: object, dialect: Dialect) -> str:
+    """Condition that a column has a value that was read from it.
+
+    >>> [is_value_sql("c", value, "duckdb") for value in (None, True, 7, "it's")]
+    ['c IS NULL', 'c = TRUE', 'c = 7', "c = 'it''s'"]
+    """
+    if value is None:
+        return f"{name} IS NULL"
+    if isinstance(value, bool):
+        return f"{name} = {str(value).upper()}"
+    if isinstance(value, float):
+        ends = f"{double_sql(-LARGEST)} AND {double_sql(LARGEST)}"
+        return f"{name} = {double_sql(value)}" if isfinite(value) else f"NOT {name} BETWEEN {ends}"
+    return f"{name} = {value if isinstance(value, int | Decimal) else quoted(str(value), dialect)}"
 
 
 def positive_score_sql(score: str, roles: Roles, says: str) -> str:

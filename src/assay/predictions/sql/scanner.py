@@ -8,6 +8,7 @@ from datetime import date
 from typing import Any, NoReturn
 
 import numpy as np
+import pyarrow as pa
 
 from assay.core.deck import Id, IdKind
 from assay.core.error_model import Values
@@ -31,11 +32,13 @@ from assay.predictions.sql.rows import (
     RowSql,
     double_sql,
     family_of,
+    is_value_sql,
     positive_score_sql,
     quoted,
     score_sql,
     text_sql,
 )
+from assay.predictions.values import by_frequency, slice_bits, slice_columns, slice_text
 
 
 class SqlScanner(Scanner):
@@ -104,6 +107,32 @@ class SqlScanner(Scanner):
     def refuse_repeated_ids(self) -> None:
         """Read every id, and raise if one repeats."""
         self._ids.refuse_repeated()
+
+    @abstractmethod
+    def counted_values(self, told: Mapping[str, str]) -> "pa.Table":
+        """Distinct values of expressions, with the number of rows of each."""
+
+    def find_slices(self, written: Sequence[str]) -> tuple[tuple[str, ...], str]:
+        """Names of the slices, and the SQL of the bits of those that contain a row."""
+        types, conditions = self._inspected.types, {}
+        values: dict[str, list[str]] = {}
+        refuse_missing_columns(slice_columns(written), list(types), self.source)
+        for name in slice_columns(written):
+            told = {"value": self._names[name]}
+            if family_of(types[name]) == "other":  # compared as the text that the engine writes
+                told["text"] = text_sql(self._names[name], self.dialect)
+            found = self.counted_values(told)
+            texts = [slice_text(value) for value in found["value"].to_pylist()]
+            values[name], _ = by_frequency(texts, np.asarray(found["number"].to_numpy()))
+            each = zip(texts, found[list(told)[-1]].to_pylist(), strict=True)
+            own = list(told.values())[-1]
+            conditions[name] = [(text, is_value_sql(own, x, self.dialect)) for text, x in each]
+        names, bits = slice_bits(written, values.__getitem__, self.source)
+        cases = []
+        for name, each_value in conditions.items():
+            inside = [(is_it, bits[name][text]) for text, is_it in each_value if text in bits[name]]
+            cases.append(" ".join(f"WHEN {is_it} THEN {own_bits}" for is_it, own_bits in inside))
+        return names, " + ".join(f"CASE {case} ELSE 0 END" for case in cases)
 
     def checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
         """Doubts about the counts; raise if they show that something is wrong."""
