@@ -28,7 +28,6 @@ from assay.predictions.class_values import take_classes
 from assay.predictions.duckdb import passes
 from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.duckdb.loading import load
-from assay.predictions.duckdb.scanner import DuckScanner
 from assay.predictions.judgements import take_ids
 from tests.predictions.class_population import KNOWN, TABLE, TOPICS, cut, dealt, scores_of, told_by
 from tests.predictions.contract import scan_by
@@ -415,9 +414,13 @@ def test_duckdb_deals_a_thousand_classes_as_memory_does(
     )
 
 
-@pytest.mark.parametrize("id", ["id", "url"])
-def test_duckdb_counts_several_classifiers_of_classes_as_memory_does(
-    id: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("engine", "id"), [("duckdb", "id"), ("duckdb", "url"), ("spark", "id")])
+def test_several_classifiers_of_classes_are_counted_in_place(
+    engine: str,
+    id: str,
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(passes, "_HELD", 0)  # so that rows are kept in a file
     rng, size, names = np.random.default_rng(4), 3_000, [f"t{place:02}" for place in range(30)]
@@ -431,8 +434,8 @@ def test_duckdb_counts_several_classifiers_of_classes_as_memory_does(
     options: dict[str, Any] = {"id": id, "classes": Vocabulary(tuple(names))}
     options["classifiers"] = {**each, "bare": {"predicted": "said"}}
     here = read_predictions(table, **options)
-    there = read_predictions(Scan(path, engine="duckdb"), **options)
-    assert isinstance(there.scanner, DuckScanner)
+    there = read_predictions(scan_by(request, engine, path), **options)
+    assert there.scanner.stays
     assert there.fingerprint() == here.fingerprint()
     assert there.cells() == here.cells()
     assert there.has_probabilities == here.has_probabilities == (True, True, False)

@@ -137,9 +137,8 @@ def read_predictions(
     # scores between 0 and 1 are probabilities, and others margins.
     scale: ScoreScale | None = None,
     # Replaces the six: for each classifier's name its `score`, `predicted`, `threshold`,
-    # `positive`, `score_of`, `scale` and `probabilities`, if it has them. Spark reads only one of
-    # more classes than yes and no. The names appear in metrics such as "precision:cnn": letters,
-    # digits, _ . and -.
+    # `positive`, `score_of`, `scale` and `probabilities`, if it has them. The names appear in
+    # metrics such as "precision:cnn": letters, digits, _ . and -.
     classifiers: Classifiers | None = None,
     # Classes, if they are not yes and no (`find_classes`). The score is then that of the predicted
     # class. The default name of a single classifier is `assay.core.targets.ALONE`. If an item may
@@ -244,7 +243,7 @@ def read_predictions(
     engine = asked.engine(scan)
     if sample_weight is not None:
         refuse_no_column("sample_weight", sample_weight)
-    if engine != "memory" and asked.stays(scan, engine):
+    if engine != "memory" and asked.stays(scan):
         found = asked.in_place(scan, engine, seed=seed, bind=bind)
     else:
         found = asked.in_memory(scan)
@@ -285,7 +284,7 @@ class _Asked:
             )
         return "duckdb" if asked else "database"
 
-    def stays(self, scan: Scan, engine: Engine) -> bool:
+    def stays(self, scan: Scan) -> bool:
         """Whether they can be read in place.
 
         Otherwise, unless another engine was requested, they are read into memory: several
@@ -294,13 +293,8 @@ class _Asked:
         each = self.roles.values()
         if len(each) == 1 or not any(role.classes for role in each):
             return True
-        if engine == "spark":
-            raise PredictionsError(
-                f"engine {engine!r} reads one classifier of more classes than yes and no, and "
-                f"there are {len(each)}",
-                hint="leave out the engine, or make a campaign for each classifier",
-            )
-        return scan.engine is not None or prod(role.n_classes for role in each) <= MOST_CODES
+        asked = scan.engine is not None or scan.is_of_spark
+        return asked or prod(role.n_classes for role in each) <= MOST_CODES
 
     def in_place(self, scan: Scan, engine: Engine, *, seed: int, bind: bool) -> Predictions:
         """Predictions that an engine counts."""

@@ -35,6 +35,7 @@ from assay.predictions.scan import Scan
 from assay.predictions.sql.cells import Several, Steps, counts_codes
 from assay.predictions.sql.checks import refuse_bad_rows
 from assay.predictions.sql.rows import Family, RowSql
+from assay.predictions.sql.scanner import SqlScanner
 from assay.predictions.values import slice_columns
 
 
@@ -130,17 +131,8 @@ class DuckSeveral(DuckScanner):
         return DuckClasses()
 
     @property
-    def has_probabilities(self) -> tuple[bool, ...]:
-        """Whether each classifier has the probabilities of all classes."""
-        return tuple(one.has_probabilities[0] for one in self._each.values())
-
-    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
-        """Return the k most probable classes in order, for each item and classifier."""
-        each: list[list[list[list[int]]]] = [
-            one.ranked(ids, k) if one.has_probabilities[0] else [[[]] for _ in ids]
-            for one in self._each.values()
-        ]
-        return [[own for (own,) in its] for its in zip(*each, strict=True)]
+    def _apart(self) -> Sequence[SqlScanner]:
+        return list(self._each.values())
 
     def _fingerprint(self, steps: Sequence[Steps], cells: ScoreCells, seed: int) -> str:
         """Fingerprint of everything read; of one classifier that of its cells."""

@@ -49,14 +49,14 @@ def distinct_in_spark(scan: Scan, column: str, limit: int, *, complete: bool) ->
     return Occurring(values, where)
 
 
-def rows_with_classes(rows: SparkRows, roles: Roles) -> SparkRows:
-    """Rows with one or two more columns, of `sql.classes`.
+def rows_with_classes(rows: SparkRows, roles: Roles, place: int) -> SparkRows:
+    """Rows with one or two more columns, of `sql.classes`, for the classifier at a place.
 
     The distinct predicted classes are read once; every executor gets a small table of their
     numbers.
     """
     frame, keep = rows.frame, [column_name(name) for name in rows.types]
-    number, list_of_classes = class_columns(0)
+    number, list_of_classes = class_columns(place)
     if roles.of_class:
         listed = list_sql(
             roles,
@@ -147,12 +147,14 @@ def open_spark(
         rows = _with_key(rows, first.id)
         refuse_untried(rows.frame.sparkSession)
         scanner: SparkScanner | SparkSeveral
+        columns = rows.frame.columns
+        for place, role in enumerate(roles.values()):
+            if role.classes is not None:
+                refuse_missing_columns(role.columns, columns, rows.source)
+                rows = rows_with_classes(rows, role, place)
         if counts_codes(roles, slices):
             scanner = SparkSeveral(SparkTable(rows), roles, show, slices)
         else:
-            refuse_missing_columns(first.columns, rows.frame.columns, rows.source)
-            if first.classes is not None:
-                rows = rows_with_classes(rows, first)
             scanner = SparkScanner(SparkTable(rows), first, show)
         needed = [column for role in roles.values() for column in role.columns]
         _ = rows.frame.select(*map(column_name, needed)).columns  # is each there once?

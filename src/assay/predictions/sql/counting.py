@@ -78,9 +78,11 @@ class CountingScanner(SqlScanner):
         roles: Roles,  # roles of the columns
         show: Sequence[str],  # columns shown to reviewers
         ids: IdColumn | None = None,  # the ids, if they were read before
+        place: int = 0,  # of the classifier among several
     ) -> None:
-        self.dialect = table.dialect
-        super().__init__(table.source, roles, show, table.names, table.types, is_text=table.is_text)
+        self.dialect, text = table.dialect, table.is_text
+        columns = table.names, table.types
+        super().__init__(table.source, roles, show, *columns, is_text=text, place=place)
         self._table = self._inspected = table
         self._ids = IdColumn(table, str(roles.id)) if ids is None else ids
         self._exponent: int | None = None  # exponent of the factor from weights to impressions
@@ -307,7 +309,7 @@ class SeveralScanner(CountingScanner):
         self._slices, self._bits = self.find_slices(slices)
         self._several = Several(roles, self._slices, table.source)
         self._each = self._several.alone(
-            lambda role, _: CountingScanner(table, role, (), self._ids)
+            lambda role, place: CountingScanner(table, role, (), self._ids, place)
         )
         # The predictions of each classifier are checked separately.
         codes, weight = self._several.n_codes, self._row.weight
@@ -385,7 +387,8 @@ class SeveralScanner(CountingScanner):
         stacked = self._table.stacked(items, columns)
         if stacked is not None:
             stacked = stacked.with_digest(self.id_kind) if digests else stacked
-            groups = self._table.fetch(grouped(stacked, by=["classifier"], sums=digests))
+            query = grouped(stacked, self._of_each, by=["classifier"], sums=digests)
+            groups = self._table.fetch(query)
             number = integers(groups["classifier"])
             parts = [groups.filter(pa.array(number == place)) for place in range(len(columns))]
         else:
@@ -393,7 +396,7 @@ class SeveralScanner(CountingScanner):
             for each in columns:
                 one = items.only("id", *(f"{column} AS {name}" for name, column in each.items()))
                 one = one.with_digest(self.id_kind) if digests else one
-                parts.append(self._table.fetch(grouped(one, sums=digests)))
+                parts.append(self._table.fetch(grouped(one, self._of_each, sums=digests)))
         return {
             name: partial(one.judged_by, part)
             for (name, one), part in zip(self._each.items(), parts, strict=True)
@@ -403,12 +406,22 @@ class SeveralScanner(CountingScanner):
     def _told_of_each(self) -> dict[str, str]:
         """Expressions of each classifier's score and label."""
         told: dict[str, str] = {}
+        kind = "INT" if self._of_each is None else "BIGINT"  # of many classes, codes are large
         for place, one in enumerate(self._each.values()):
             told |= {
                 f"score_{place}": one.row.score,
-                f"says_{place}": f"CAST({one.row.says} AS INT)",
+                f"says_{place}": f"CAST({one.row.says} AS {kind})",
             }
         return told
+
+    @property
+    def _of_each(self) -> int | None:
+        """Number of classes of each classifier, if not no and yes."""
+        return None if self._roles.classes is None else self._roles.n_classes
+
+    @property
+    def _apart(self) -> Sequence[SqlScanner]:
+        return list(self._each.values())
 
     def _told(self, *, shown: bool = False) -> dict[str, str]:
         """Expressions of a row: its id, each classifier's predictions, and the other columns."""

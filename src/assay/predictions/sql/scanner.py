@@ -75,6 +75,11 @@ class SqlScanner(Scanner):
         return kind
 
     @property
+    def _apart(self) -> "Sequence[SqlScanner]":
+        """Each classifier alone."""
+        return [self]
+
+    @property
     def row(self) -> RowSql:
         """Expressions of each row."""
         return self._row
@@ -86,18 +91,27 @@ class SqlScanner(Scanner):
 
     @property
     def has_probabilities(self) -> tuple[bool, ...]:
-        """Whether the classifier has the probabilities of all classes."""
-        return (bool(self._roles.of_class),)
+        """Whether each classifier has the probabilities of all classes."""
+        return tuple(bool(one._roles.of_class) for one in self._apart)
 
     @abstractmethod
     def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Rows with these ids, and the probabilities of all classes, shape (n, K)."""
 
     def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
-        """Return the k most probable classes of each item, in order; costs a pass."""
-        held, lists = self.probabilities(ids)
-        ranked = ranked_classes(lambda rows: lists[rows], np.arange(len(held)), k)
-        return [[ranked[row]] for row in held.rows_of(ids, self.source)]
+        """Return the k most probable classes in order, for each item and classifier.
+
+        Costs a pass for each classifier with probabilities.
+        """
+        each: list[list[list[int]]] = []
+        for one in self._apart:
+            if not one._roles.of_class:
+                each.append([[] for _ in ids])
+                continue
+            held, lists = one.probabilities(ids)
+            ranked = ranked_classes(lists.__getitem__, np.arange(len(held)), k)
+            each.append([ranked[row] for row in held.rows_of(ids, self.source)])
+        return [list(its) for its in zip(*each, strict=True)]
 
     @property
     def opinion_families(self) -> dict[str, Family]:
