@@ -294,7 +294,6 @@ BOTH = {"sample_weight": "views", "groups": ["lang", "day=1"], "id": "text"}
             (engine, ("odds", "rare"), BOTH)
             for engine in ("spark", "toy", "clickhouse", "postgres")
         ),
-        ("toy", EVERY, {"sample_weight": "views"}),
         ("toy", ("margin",), {"groups": ["lang=(missing)", "lang=en", "day"]}),
         ("duckdb", ("margin",), {}),
         ("spark", ("margin",), {"groups": ["lang=(missing)", "lang=en", "day"]}),

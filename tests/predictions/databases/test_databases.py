@@ -90,12 +90,9 @@ def test_what_is_not_counted_there_is_copied(request: pytest.FixtureRequest) -> 
     scan = scan_by(request, "sqlite", TABLE)
     by_default = replace(scan, engine=None)
     classes = assay.predictions.find_classes(by_default, predicted="topic")
-    two = {"a": ("p", 0.5), "b": ("p", 0.7)}
     for options in (
         {"id": "id", "predicted": "topic", "classes": classes},
         {**ROLES, "aux": ["lang"]},
-        {"id": "id", "classifiers": two, "groups": ["lang=en"]},
-        {"id": "id", "classifiers": two, "sample_weight": "p"},
     ):
         expected = read_predictions(TABLE, **options).fingerprint()
         assert read_predictions(by_default, **options).fingerprint() == expected
