@@ -1,14 +1,14 @@
 """A browser for the tests that need one: started when first asked for, gone with the package."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
-from tests.browser.house import PATIENCE, House, Visit
+from tests.browser.house import PATIENCE, Enter, House, OpenHouse, Visit
 from tests.torture.processes import Served
 
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
@@ -40,7 +40,7 @@ def chromium() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def open_house(tmp_path: Path) -> Iterator[Callable[..., House]]:
+def open_house(tmp_path: Path) -> Iterator[OpenHouse]:
     """Serve campaigns: ``open_house(options=None, **create_campaign_keywords)``."""
     opened: list[House] = []
 
@@ -54,13 +54,13 @@ def open_house(tmp_path: Path) -> Iterator[Callable[..., House]]:
 
 
 @pytest.fixture
-def house(open_house: Callable[..., House]) -> House:
+def house(open_house: OpenHouse) -> House:
     """The campaign `spam`, served."""
     return open_house()
 
 
 @pytest.fixture
-def enter(chromium: Browser) -> Iterator[Callable[..., Visit]]:
+def enter(chromium: Browser) -> Iterator[Enter]:
     """Let people visit a house; in none of their browsers may anything go wrong unnoticed.
 
     A test that means to see trouble, or a request to elsewhere, takes it from the lists.

@@ -194,3 +194,7 @@ def wait_for(page: Page, come: Callable[[], bool]) -> None:
     while not come():
         assert time.monotonic() < deadline, "it did not come"
         page.wait_for_timeout(50)
+
+
+OpenHouse = Callable[..., House]
+Enter = Callable[..., Visit]

@@ -1,7 +1,6 @@
 """For everybody: contrast, names and roles, the keyboard, fingers, small screens."""
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,7 +12,16 @@ import assay.web
 from assay.core.answers import Answer
 from assay.storage import Label
 from assay.web import Options
-from tests.browser.house import DESKTOP, PHONE, House, Visit, press, shown, wait_until_saved
+from tests.browser.house import (
+    DESKTOP,
+    PHONE,
+    Enter,
+    House,
+    OpenHouse,
+    press,
+    shown,
+    wait_until_saved,
+)
 
 FOLDERS = (Path(str(package.__file__)).parent / "static" for package in (assay.web, assay.report))
 SHEETS = [sheet for folder in FOLDERS for sheet in folder.glob("*.css")]
@@ -23,7 +31,7 @@ REACHABLE = 44  # px, WCAG 2.2, 2.5.5
 
 
 @pytest.fixture
-def house(open_house: Callable[..., House]) -> House:
+def house(open_house: OpenHouse) -> House:
     """A campaign with all there is to see: guidelines, links, a dispute."""
     house = open_house(
         options=Options(guidelines=GUIDELINES, links=("subject",)),
@@ -82,9 +90,7 @@ def test_contrast_is_computed_right() -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_all_text_can_be_read(
-    house: House, enter: Callable[..., Visit], scheme: Literal["light", "dark"]
-) -> None:
+def test_all_text_can_be_read(house: House, enter: Enter, scheme: Literal["light", "dark"]) -> None:
     visit = enter(house, role="owner", scheme=scheme)
     page = visit.open()
     shown(page)
@@ -107,7 +113,7 @@ def test_all_text_can_be_read(
         assert hard_to_read(page) == [], path
 
 
-def test_text_that_is_too_pale_is_noticed(house: House, enter: Callable[..., Visit]) -> None:
+def test_text_that_is_too_pale_is_noticed(house: House, enter: Enter) -> None:
     visit = enter(house)
     visit.alter("tokens.css", ("--muted: light-dark(#5b5852,", "--muted: light-dark(#8b8882,"))
     page = visit.open()
@@ -127,7 +133,7 @@ def test_nothing_is_animated() -> None:
         assert not re.search("transition|animation|@keyframes", path.read_text()), path
 
 
-def test_what_a_screen_reader_is_told(house: House, enter: Callable[..., Visit]) -> None:
+def test_what_a_screen_reader_is_told(house: House, enter: Enter) -> None:
     page = enter(house).open()
     item = shown(page)
     expect(page.locator("body")).to_match_aria_snapshot(
@@ -184,7 +190,7 @@ SMALL = """() => [...document.querySelectorAll("a, button, summary, input, selec
 WIDE = "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
 
 
-def test_fingers_and_small_screens(house: House, enter: Callable[..., Visit]) -> None:
+def test_fingers_and_small_screens(house: House, enter: Enter) -> None:
     visit = enter(house, role="owner", viewport=PHONE, touch=True)
     page = visit.open()
     shown(page)
@@ -206,7 +212,7 @@ new PerformanceObserver((list) => {
 
 @pytest.mark.parametrize("size", [PHONE, DESKTOP])
 def test_nothing_moves_from_item_to_item(
-    open_house: Callable[..., House], enter: Callable[..., Visit], size: ViewportSize
+    open_house: OpenHouse, enter: Enter, size: ViewportSize
 ) -> None:
     texts = ["short", "long " * 800, "x\n" * 40]
     columns = {"id": list(range(3)), "p": [0.9, 0.8, 0.7], "text": texts}

@@ -1,6 +1,5 @@
 """Classes on the reviewer's page, chosen by the keyboard alone, and by fingers."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,7 +7,16 @@ from playwright.sync_api import Page, expect
 
 from assay.core.answers import Answer
 from assay.storage import Label
-from tests.browser.house import PHONE, SETTLED, House, Visit, press, shown, wait_until_saved
+from tests.browser.house import (
+    PHONE,
+    SETTLED,
+    Enter,
+    House,
+    OpenHouse,
+    press,
+    shown,
+    wait_until_saved,
+)
 from tests.browser.test_accessible import SMALL, WIDE
 from tests.web.serving import of_classes
 
@@ -29,7 +37,7 @@ MANY: dict[str, Any] = {
 
 
 @pytest.fixture
-def many(open_house: Callable[..., House]) -> House:
+def many(open_house: OpenHouse) -> House:
     """A campaign of 120 classes."""
     return open_house(**of_classes(MANY, items=240))
 
@@ -66,9 +74,7 @@ def choose(page: Page, *keys: str) -> str:
     return item
 
 
-def test_six_classes_have_a_key_each(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
-) -> None:
+def test_six_classes_have_a_key_each(open_house: OpenHouse, enter: Enter) -> None:
     house = open_house(**of_classes(SIX))
     page = enter(house).open()
     expect(page.locator("#question")).to_have_text("Which class is it?")
@@ -87,9 +93,7 @@ def test_six_classes_have_a_key_each(
     assert page.locator("#classes").count() == 0
 
 
-def test_a_sitting_of_120_classes_with_the_keyboard_alone(
-    many: House, enter: Callable[..., Visit]
-) -> None:
+def test_a_sitting_of_120_classes_with_the_keyboard_alone(many: House, enter: Enter) -> None:
     page = enter(many).open()
     shown(page)
     page.keyboard.press("t")
@@ -111,7 +115,7 @@ def test_a_sitting_of_120_classes_with_the_keyboard_alone(
     assert many.said() == told
 
 
-def test_what_was_chosen_last_is_on_top(many: House, enter: Callable[..., Visit]) -> None:
+def test_what_was_chosen_last_is_on_top(many: House, enter: Enter) -> None:
     visit = enter(many)
     page = visit.open()
     shown(page)
@@ -137,7 +141,7 @@ def test_what_was_chosen_last_is_on_top(many: House, enter: Callable[..., Visit]
     assert options(other)[0] == "algebra 0"
 
 
-def test_other_answers_from_the_box_and_beside_it(many: House, enter: Callable[..., Visit]) -> None:
+def test_other_answers_from_the_box_and_beside_it(many: House, enter: Enter) -> None:
     page = enter(many).open()
     told = [(shown(page), "cannot judge")]
     press(page, "c")
@@ -167,7 +171,7 @@ def test_other_answers_from_the_box_and_beside_it(many: House, enter: Callable[.
     assert (event.answer, event.comment) == ("algebra 5", "half a page")
 
 
-def test_enter_twice_is_one_answer(many: House, enter: Callable[..., Visit]) -> None:
+def test_enter_twice_is_one_answer(many: House, enter: Enter) -> None:
     page = enter(many).open()
     shown(page)
     page.keyboard.press("t")
@@ -179,7 +183,7 @@ def test_enter_twice_is_one_answer(many: House, enter: Callable[..., Visit]) -> 
     assert len(many.said()) == 1
 
 
-def test_what_a_screen_reader_is_told(many: House, enter: Callable[..., Visit]) -> None:
+def test_what_a_screen_reader_is_told(many: House, enter: Enter) -> None:
     page = enter(many).open()
     shown(page)
     page.keyboard.press("t")
@@ -203,7 +207,7 @@ def test_what_a_screen_reader_is_told(many: House, enter: Callable[..., Visit]) 
     expect(page.locator("#class-count")).to_have_text("No class is called so, or like it")
 
 
-def test_fingers_and_a_keyboard_on_the_screen(many: House, enter: Callable[..., Visit]) -> None:
+def test_fingers_and_a_keyboard_on_the_screen(many: House, enter: Enter) -> None:
     page = enter(many, viewport=PHONE, touch=True).open()
     item = shown(page)
     expect(page.locator("#class-list")).to_be_hidden()
@@ -233,9 +237,7 @@ def test_fingers_and_a_keyboard_on_the_screen(many: House, enter: Callable[..., 
     assert page.evaluate(WIDE) <= 0
 
 
-def test_a_thousand_classes_answer_at_once(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
-) -> None:
+def test_a_thousand_classes_answer_at_once(open_house: OpenHouse, enter: Enter) -> None:
     names = {f"{word} {number}": f"About {word}." for number in range(250) for word in FIELDS[:4]}
     names["<img src=x onerror=alert(1)>"] = "<b>hostile</b>"
     house = open_house(**of_classes(names, items=1_001))
@@ -266,9 +268,7 @@ def test_a_thousand_classes_answer_at_once(
     assert page.locator("#class-list img, #class-list b").count() == 0
 
 
-def test_rulings_among_many_classes(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
-) -> None:
+def test_rulings_among_many_classes(open_house: OpenHouse, enter: Enter) -> None:
     house = open_house(**of_classes(MANY, items=240), reviewers_per_item=2, overlap=1.0)
     campaign = house.campaign()
     items = [str(item.id) for item in campaign.ask(2, reviewer="bob")]

@@ -1,11 +1,11 @@
 """The item on the reviewer's page: all of it is seen, or that there is more."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.browser.house import PHONE, House, Visit, press, shown, wait_until_saved
+from tests.browser.house import PHONE, Enter, OpenHouse, press, shown, wait_until_saved
 
 SIZES: tuple[ViewportSize, ...] = (
     {"width": 1024, "height": 768},
@@ -66,7 +66,7 @@ def look(page: Page) -> dict[str, float]:
 
 @pytest.mark.parametrize("kind", ITEMS)
 def test_an_item_is_seen_whole_or_a_cue_says_that_there_is_more(
-    kind: str, open_house: Callable[..., House], enter: Callable[..., Visit]
+    kind: str, open_house: OpenHouse, enter: Enter
 ) -> None:
     house = open_house(predictions=items(kind), show=list(ITEMS[kind]))
     page = enter(house).open()
@@ -83,7 +83,7 @@ def test_an_item_is_seen_whole_or_a_cue_says_that_there_is_more(
 
 @pytest.mark.parametrize("kind", ["short columns", "many columns"])
 def test_the_check_notices_an_item_that_is_clipped(
-    kind: str, open_house: Callable[..., House], enter: Callable[..., Visit]
+    kind: str, open_house: OpenHouse, enter: Enter
 ) -> None:
     house = open_house(predictions=items(kind), show=list(ITEMS[kind]))
     visit = enter(house, viewport=SIZES[0])
@@ -94,7 +94,7 @@ def test_the_check_notices_an_item_that_is_clipped(
 
 @pytest.mark.parametrize("kind", ["short columns", "many columns"])
 def test_a_comment_leaves_enough_of_the_item_on_a_low_screen(
-    kind: str, open_house: Callable[..., House], enter: Callable[..., Visit]
+    kind: str, open_house: OpenHouse, enter: Enter
 ) -> None:
     house = open_house(predictions=items(kind), show=list(ITEMS[kind]))
     page = enter(house, viewport={"width": 1024, "height": 548}).open()
@@ -107,7 +107,7 @@ def test_a_comment_leaves_enough_of_the_item_on_a_low_screen(
 
 
 def test_the_cue_scrolls_to_the_end_and_answers_nothing(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
+    open_house: OpenHouse, enter: Enter
 ) -> None:
     house = open_house(predictions=items("a long column"), show=["title", "text"])
     page = enter(house, viewport=PHONE, touch=True).open()

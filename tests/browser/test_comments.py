@@ -1,11 +1,9 @@
 """Comments on the pages: a key away, never in the way, and only text to whoever reads them."""
 
-from collections.abc import Callable
-
 from playwright.sync_api import Page, expect
 
 from assay.storage import Label
-from tests.browser.house import SETTLED, House, Visit, press, shown, wait_until_saved
+from tests.browser.house import SETTLED, Enter, House, OpenHouse, press, shown, wait_until_saved
 
 HOSTILE = '<img src="https://a.example/x" onerror="alert(1)">=1+1'
 TEAM = {"reviewers_per_item": 2, "overlap": 1.0}
@@ -23,7 +21,7 @@ def said(house: House) -> list[tuple[str, str, str]]:
 
 
 def test_a_comment_goes_with_the_answer_and_comes_back_with_undo(
-    house: House, enter: Callable[..., Visit]
+    house: House, enter: Enter
 ) -> None:
     page = enter(house).open()
     first = shown(page)
@@ -52,7 +50,7 @@ def test_a_comment_goes_with_the_answer_and_comes_back_with_undo(
 
 
 def test_what_was_written_beside_a_skipped_item_waits_for_it(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
+    open_house: OpenHouse, enter: Enter
 ) -> None:
     house = open_house(items=8, budget=4)
     page = enter(house).open()
@@ -72,9 +70,7 @@ def test_what_was_written_beside_a_skipped_item_waits_for_it(
     assert {comment for _, comment in answers[:-1]} == {""}
 
 
-def test_a_comment_that_is_too_long_is_not_sent_and_not_lost(
-    house: House, enter: Callable[..., Visit]
-) -> None:
+def test_a_comment_that_is_too_long_is_not_sent_and_not_lost(house: House, enter: Enter) -> None:
     page = enter(house).open()
     first = shown(page)
     write(page, "")
@@ -98,7 +94,7 @@ def test_a_comment_that_is_too_long_is_not_sent_and_not_lost(
 
 
 def test_who_rules_sees_comments_as_text_and_writes_one(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
+    open_house: OpenHouse, enter: Enter
 ) -> None:
     house = open_house(**TEAM)
     campaign = house.campaign()

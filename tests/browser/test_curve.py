@@ -1,6 +1,5 @@
 """Metrics by threshold in a browser: the threshold moves by keyboard and by touch."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -9,10 +8,7 @@ from playwright.sync_api import Browser, expect
 import assay
 from assay.cli.curve import curve_file
 from assay.core.types import Bools
-from tests.browser.house import DESKTOP, PHONE, House, Visit
-
-Enter = Callable[..., Visit]
-Open = Callable[..., House]
+from tests.browser.house import DESKTOP, PHONE, Enter, House, OpenHouse
 
 
 def made(tmp_path: Path) -> tuple[Path, Bools]:
@@ -30,7 +26,7 @@ def judged(house: House, truth: Bools) -> None:
 
 
 def test_the_threshold_moves_by_keyboard_and_touch(
-    enter: Enter, open_house: Open, tmp_path: Path
+    enter: Enter, open_house: OpenHouse, tmp_path: Path
 ) -> None:
     file, truth = made(tmp_path)
     house = open_house(

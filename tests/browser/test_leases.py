@@ -1,12 +1,10 @@
 """How long a page keeps items for its reviewer: as long as somebody is there."""
 
-from collections.abc import Callable
-
 import pytest
 from playwright.sync_api import Page, expect
 
 from assay.web import Options
-from tests.browser.house import House, Visit, press, shown, wait_until_saved
+from tests.browser.house import Enter, House, OpenHouse, press, shown, wait_until_saved
 
 LEASE = 3.0  # seconds; the page looks again after a third of it
 LONG = 4_500  # ms, in which a lease that nobody renews runs out
@@ -20,7 +18,7 @@ def given(house: House, who: str) -> set[str]:
 
 
 @pytest.fixture
-def house(open_house: Callable[..., House]) -> House:
+def house(open_house: OpenHouse) -> House:
     """A campaign of few items and short leases: what one has, others miss."""
     return open_house(options=Options(lease=LEASE), items=8, budget=4)
 
@@ -31,9 +29,7 @@ def move(page: Page) -> None:
         page.wait_for_timeout(100)
 
 
-def test_a_page_that_somebody_uses_keeps_its_items(
-    house: House, enter: Callable[..., Visit]
-) -> None:
+def test_a_page_that_somebody_uses_keeps_its_items(house: House, enter: Enter) -> None:
     page = enter(house).open()
     first = shown(page)
     move(page)
@@ -42,9 +38,7 @@ def test_a_page_that_somebody_uses_keeps_its_items(
 
 
 @pytest.mark.parametrize("careless", [False, True])
-def test_a_page_that_was_left_open_lets_them_go(
-    house: House, enter: Callable[..., Visit], careless: bool
-) -> None:
+def test_a_page_that_was_left_open_lets_them_go(house: House, enter: Enter, careless: bool) -> None:
     visit = enter(house)
     if careless:
         visit.alter("review.js", FOR_EVER)
@@ -69,9 +63,7 @@ def test_a_page_that_was_left_open_lets_them_go(
     assert house.said() == [(pressed[0][0], "yes")]
 
 
-def test_an_answer_is_taken_from_whoever_comes_back(
-    house: House, enter: Callable[..., Visit]
-) -> None:
+def test_an_answer_is_taken_from_whoever_comes_back(house: House, enter: Enter) -> None:
     page = enter(house).open()
     page.wait_for_timeout(LONG)
     pressed = press(page, "n")

@@ -1,16 +1,12 @@
 """Logging in and out with a browser: by link or by hand, and nothing of the token stays behind."""
 
-from collections.abc import Callable
-
 from playwright.sync_api import Browser, expect
 
 from assay.web import Options
-from tests.browser.house import House, Visit
+from tests.browser.house import Enter, House, OpenHouse
 
 
-def test_a_link_logs_in_and_leaves_no_token_behind(
-    house: House, enter: Callable[..., Visit]
-) -> None:
+def test_a_link_logs_in_and_leaves_no_token_behind(house: House, enter: Enter) -> None:
     visit = enter(house)
     visit.context.clear_cookies()
     token = house.token("max", role="owner")
@@ -29,9 +25,7 @@ def test_a_link_logs_in_and_leaves_no_token_behind(
     expect(page.get_by_role("heading", name="Log in")).to_be_visible()
 
 
-def test_a_token_is_typed_by_hand_after_a_wrong_link(
-    house: House, enter: Callable[..., Visit]
-) -> None:
+def test_a_token_is_typed_by_hand_after_a_wrong_link(house: House, enter: Enter) -> None:
     visit = enter(house)
     visit.context.clear_cookies()
     page = visit.open("/login#an-old-link")
@@ -52,7 +46,7 @@ def test_a_token_is_typed_by_hand_after_a_wrong_link(
 
 
 def test_forms_are_known_as_ours_where_browsers_trust_no_address(
-    chromium: Browser, open_house: Callable[..., House]
+    chromium: Browser, open_house: OpenHouse
 ) -> None:
     """By plain http, browsers say less of where a request comes from."""
     house = open_house(options=Options(hosts=frozenset({"labels.local"})))

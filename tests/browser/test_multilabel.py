@@ -1,6 +1,5 @@
 """Several classes of an item on the reviewer's page, by the keyboard alone, and by fingers."""
 
-from collections.abc import Callable
 from typing import Literal
 
 import pytest
@@ -8,7 +7,7 @@ from playwright.sync_api import Page, expect
 
 from assay.core.answers import Answer
 from assay.storage import Label
-from tests.browser.house import PHONE, SETTLED, House, Visit, shown, wait_until_saved
+from tests.browser.house import PHONE, SETTLED, Enter, OpenHouse, shown, wait_until_saved
 from tests.browser.test_accessible import hard_to_read
 from tests.web.serving import of_label_sets
 
@@ -30,9 +29,7 @@ def pressed(page: Page) -> list[str]:
     return page.locator("[aria-pressed=true] > span").all_inner_texts()
 
 
-def test_keys_choose_and_enter_sends(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
-) -> None:
+def test_keys_choose_and_enter_sends(open_house: OpenHouse, enter: Enter) -> None:
     house = open_house(**of_label_sets(FEW))
     page = enter(house).open()
     expect(page.locator("#question")).to_have_text("Which classes does it have?")
@@ -63,9 +60,7 @@ def test_keys_choose_and_enter_sends(
     assert house.said()[-1] == (item, "spam")
 
 
-def test_many_classes_are_typed_and_taken_back(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
-) -> None:
+def test_many_classes_are_typed_and_taken_back(open_house: OpenHouse, enter: Enter) -> None:
     house = open_house(**of_label_sets(MANY))
     page = enter(house).open()
     item = shown(page)
@@ -85,9 +80,7 @@ def test_many_classes_are_typed_and_taken_back(
     assert page.locator(".chip").count() == 0
 
 
-def test_fingers_and_many_classes(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
-) -> None:
+def test_fingers_and_many_classes(open_house: OpenHouse, enter: Enter) -> None:
     house = open_house(**of_label_sets(MANY))
     page = enter(house, viewport=PHONE, touch=True).open()
     item = shown(page)
@@ -106,8 +99,8 @@ def test_fingers_and_many_classes(
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("classes", [FEW, MANY], ids=["few", "many"])
 def test_all_of_it_can_be_read(
-    open_house: Callable[..., House],
-    enter: Callable[..., Visit],
+    open_house: OpenHouse,
+    enter: Enter,
     classes: dict[str, str],
     scheme: Literal["light", "dark"],
 ) -> None:
@@ -123,9 +116,7 @@ def test_all_of_it_can_be_read(
     assert hard_to_read(page) == []
 
 
-def test_a_ruling_has_several_classes_too(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
-) -> None:
+def test_a_ruling_has_several_classes_too(open_house: OpenHouse, enter: Enter) -> None:
     house = open_house(**of_label_sets(FEW), reviewers_per_item=2, overlap=1.0)
     campaign = house.campaign()
     [item] = [str(item.id) for item in campaign.ask(1, reviewer="bob")]

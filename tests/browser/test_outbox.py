@@ -1,6 +1,6 @@
 """Answers that wait in the browser: none is lost, and none is recorded twice."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -8,7 +8,16 @@ from playwright.sync_api import Page, Route, expect
 
 import assay
 from assay.storage import open_store
-from tests.browser.house import IMPATIENT, House, Visit, press, shown, wait_for, wait_until_saved
+from tests.browser.house import (
+    IMPATIENT,
+    Enter,
+    House,
+    OpenHouse,
+    press,
+    shown,
+    wait_for,
+    wait_until_saved,
+)
 from tests.browser.test_review import told
 from tests.torture.processes import Served, serving
 from tests.web.serving import make_campaign
@@ -20,7 +29,7 @@ def state(page: Page) -> str:
     return page.locator("#saved").inner_text().replace("\n", " ")
 
 
-def test_offline_and_back(house: House, enter: Callable[..., Visit]) -> None:
+def test_offline_and_back(house: House, enter: Enter) -> None:
     visit = enter(house)
     page = visit.open()
     shown(page)
@@ -71,9 +80,7 @@ MARK = "this.#outbox.markSent(batch);"
 FORGET = "batch.forEach((entry) => this.#outbox.acknowledge(entry.key));"
 
 
-def test_a_connection_that_drops_neither_loses_nor_doubles(
-    house: House, enter: Callable[..., Visit]
-) -> None:
+def test_a_connection_that_drops_neither_loses_nor_doubles(house: House, enter: Enter) -> None:
     visit = enter(house)
     visit.alter(*IMPATIENT)
     page = visit.open()
@@ -113,9 +120,7 @@ def served(tmp_path: Path) -> Iterator[Served]:
         yield server
 
 
-def test_a_server_that_is_killed_and_comes_back(
-    served: Served, enter: Callable[..., Visit]
-) -> None:
+def test_a_server_that_is_killed_and_comes_back(served: Served, enter: Enter) -> None:
     visit = enter(served)
     page = visit.open()
     pressed = press(page, "y")
@@ -132,7 +137,7 @@ def test_a_server_that_is_killed_and_comes_back(
     assert [(event.item_id, event.answer) for event in campaign.events()] == told(pressed)
 
 
-def test_a_revoked_token_keeps_the_answers(house: House, enter: Callable[..., Visit]) -> None:
+def test_a_revoked_token_keeps_the_answers(house: House, enter: Enter) -> None:
     visit = enter(house)
     page = visit.open()
     pressed = press(page, "y")
@@ -151,9 +156,7 @@ def test_a_revoked_token_keeps_the_answers(house: House, enter: Callable[..., Vi
     assert house.said() == told(pressed)
 
 
-def test_what_somebody_said_is_never_taken_for_somebody_elses(
-    house: House, enter: Callable[..., Visit]
-) -> None:
+def test_what_somebody_said_is_never_taken_for_somebody_elses(house: House, enter: Enter) -> None:
     visit = enter(house)
     page = visit.open()
     shown(page)
@@ -181,7 +184,7 @@ NAME_ALONE = (
 
 @pytest.mark.parametrize("careless", [False, True])
 def test_what_waits_never_goes_to_a_campaign_of_the_same_name_elsewhere(
-    open_house: Callable[..., House], enter: Callable[..., Visit], careless: bool
+    open_house: OpenHouse, enter: Enter, careless: bool
 ) -> None:
     house, other = open_house(), open_house()
     other.close()
@@ -220,7 +223,7 @@ def test_what_waits_never_goes_to_a_campaign_of_the_same_name_elsewhere(
     assert house.said() == ([] if careless else told(pressed))
 
 
-def test_two_tabs(house: House, enter: Callable[..., Visit]) -> None:
+def test_two_tabs(house: House, enter: Enter) -> None:
     visit = enter(house)
     one, other = visit.open(), visit.open()
     assert shown(one) == shown(other)
@@ -242,7 +245,7 @@ PLANT = """([whose, entries]) => {
 
 
 def test_answers_that_are_not_taken_are_shown_and_keep_nothing_back(
-    house: House, enter: Callable[..., Visit]
+    house: House, enter: Enter
 ) -> None:
     page = enter(house).open()
     good = shown(page)
@@ -267,7 +270,7 @@ def test_answers_that_are_not_taken_are_shown_and_keep_nothing_back(
     expect(notice).to_be_hidden()
 
 
-def test_a_browser_that_keeps_nothing_says_so(house: House, enter: Callable[..., Visit]) -> None:
+def test_a_browser_that_keeps_nothing_says_so(house: House, enter: Enter) -> None:
     visit = enter(house)
     visit.context.add_init_script("Storage.prototype.setItem = () => { throw new Error('full'); };")
     page = visit.open()

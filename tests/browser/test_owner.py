@@ -1,7 +1,6 @@
 """The owner's pages in a browser, with the keyboard."""
 
 import json
-from collections.abc import Callable
 from itertools import count, pairwise
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 from assay.core.answers import Answer
 from assay.storage import Label
 from assay.web.middleware import cookie_name
-from tests.browser.house import PHONE, SETTLED, House, Visit
-
-Enter = Callable[..., Visit]
-Open = Callable[..., House]
+from tests.browser.house import PHONE, SETTLED, Enter, House, OpenHouse, Visit
 
 KEYS = (f"key {number}" for number in count())
 OFTEN = ("const EVERY = 3000", "const EVERY = 150")  # so that no test waits long
@@ -52,7 +48,7 @@ def owner(enter: Enter, house: House, path: str = "/owner", **how: Any) -> tuple
     return visit, visit.open(path)
 
 
-def test_the_dashboard_follows_and_says_stop(enter: Enter, open_house: Open) -> None:
+def test_the_dashboard_follows_and_says_stop(enter: Enter, open_house: OpenHouse) -> None:
     house = open_house(budget=25)
     token = house.token("zoe")
     _, page = owner(enter, house)
@@ -98,7 +94,7 @@ def press(page: Page, key: str) -> None:
     page.keyboard.press(key)
 
 
-def test_disputes_are_settled_with_the_keyboard(enter: Enter, open_house: Open) -> None:
+def test_disputes_are_settled_with_the_keyboard(enter: Enter, open_house: OpenHouse) -> None:
     house = open_house(**TEAM)
     disagree(house, 4)
     waiting = [dispute.item for dispute in house.campaign().disputes()]
@@ -139,7 +135,7 @@ def test_disputes_are_settled_with_the_keyboard(enter: Enter, open_house: Open) 
 
 
 def test_a_ruling_that_got_no_answer_is_sent_again_and_counts_once(
-    enter: Enter, open_house: Open
+    enter: Enter, open_house: OpenHouse
 ) -> None:
     house = open_house(**TEAM)
     disagree(house, 2)
@@ -199,7 +195,7 @@ def test_a_reviewer_is_invited_with_the_keyboard(enter: Enter, house: House) -> 
     expect(page.locator(".who")).to_have_text("<b>zoe")
 
 
-def test_pages_fit_a_phone_and_have_names(enter: Enter, open_house: Open) -> None:
+def test_pages_fit_a_phone_and_have_names(enter: Enter, open_house: OpenHouse) -> None:
     house = open_house(**TEAM, budget=None, within=0.05)
     disagree(house, 20)
     for dispute in house.campaign().disputes()[2:]:

@@ -1,11 +1,9 @@
 """The reviewer's page, driven by the keyboard."""
 
-from collections.abc import Callable
-
 from playwright.sync_api import Page, expect
 
 from assay.web import Options
-from tests.browser.house import House, Visit, press, shown, wait_until_saved
+from tests.browser.house import Enter, House, OpenHouse, press, shown, wait_until_saved
 
 ANSWERS = {"y": "yes", "n": "no", "c": "cannot judge", "b": "broken", "s": "skip"}
 
@@ -14,7 +12,7 @@ def told(pressed: list[tuple[str, str]]) -> list[tuple[str, str]]:
     return [(item, ANSWERS[key]) for item, key in pressed]
 
 
-def test_a_sitting_with_the_keyboard_alone(house: House, enter: Callable[..., Visit]) -> None:
+def test_a_sitting_with_the_keyboard_alone(house: House, enter: Enter) -> None:
     visit = enter(house)
     page = visit.open(f"/login#{house.token('ann')}")
     page.wait_for_url("**/review")
@@ -37,7 +35,7 @@ def test_a_sitting_with_the_keyboard_alone(house: House, enter: Callable[..., Vi
     assert answers == dict(told(pressed))
 
 
-def test_help_by_key_and_keys_switched_off(house: House, enter: Callable[..., Visit]) -> None:
+def test_help_by_key_and_keys_switched_off(house: House, enter: Enter) -> None:
     page = enter(house).open()
     first = shown(page)
     page.keyboard.press("?")
@@ -83,7 +81,7 @@ GUARDS = (
 )
 
 
-def test_one_press_is_one_answer(house: House, enter: Callable[..., Visit]) -> None:
+def test_one_press_is_one_answer(house: House, enter: Enter) -> None:
     careful, careless = enter(house, "ann"), enter(house, "bob")
     careless.alter("keys.js", *GUARDS)
     page = careful.open()
@@ -101,7 +99,7 @@ def test_one_press_is_one_answer(house: House, enter: Callable[..., Visit]) -> N
             assert (len(house.said()) - before == 1) is once, act
 
 
-def test_the_next_item_is_there_at_once(house: House, enter: Callable[..., Visit]) -> None:
+def test_the_next_item_is_there_at_once(house: House, enter: Enter) -> None:
     visit = enter(house)
     page = visit.open()
     first = shown(page)
@@ -118,9 +116,7 @@ def test_the_next_item_is_there_at_once(house: House, enter: Callable[..., Visit
     assert after[1] == "Saving…"
 
 
-def test_waiting_for_others_and_the_end(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
-) -> None:
+def test_waiting_for_others_and_the_end(open_house: OpenHouse, enter: Enter) -> None:
     house = open_house(items=8, budget=4)
     other = house.campaign()
     taken = other.ask(4, reviewer="bob")
@@ -139,7 +135,7 @@ def test_waiting_for_others_and_the_end(
 
 
 def test_links_and_images_only_where_asked_for_and_only_https(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
+    open_house: OpenHouse, enter: Enter
 ) -> None:
     secure, plain, script = "https://a.example/x", "http://a.example/x", "javascript:alert(1)"
     addresses = [secure, plain, script]
@@ -173,9 +169,7 @@ def test_links_and_images_only_where_asked_for_and_only_https(
     visit.elsewhere.clear()
 
 
-def test_long_texts_and_other_scripts_can_be_read(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
-) -> None:
+def test_long_texts_and_other_scripts_can_be_read(open_house: OpenHouse, enter: Enter) -> None:
     long = "\n".join(f"line {number}" for number in range(300)) + "x" * 2000
     texts = [long, "שלום עולם\nשורה שנייה", ""]
     columns = {"id": list(range(3)), "p": [0.9, 0.8, 0.7], "text": texts}
@@ -201,7 +195,7 @@ def test_long_texts_and_other_scripts_can_be_read(
         press(page, "n")
 
 
-def test_the_reviewers_own_goal_for_today(house: House, enter: Callable[..., Visit]) -> None:
+def test_the_reviewers_own_goal_for_today(house: House, enter: Enter) -> None:
     visit = enter(house)
     page = visit.open()
     press(page, "y")

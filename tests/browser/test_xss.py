@@ -1,7 +1,7 @@
 """Hostile texts wherever a person or a file can put one: nothing runs, all is shown as it is."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from unicodedata import normalize
@@ -15,7 +15,7 @@ from assay.core.answers import Answer
 from assay.storage import Label
 from assay.web import Options
 from assay.web import serve as web_app
-from tests.browser.house import House, Visit, shown
+from tests.browser.house import Enter, House, OpenHouse, Visit, shown
 
 CORPUS: list[str] = json.loads((Path(__file__).parent / "xss.json").read_text())
 ALL = " ".join(CORPUS)  # what is escaped sign by sign can be tried all at once
@@ -50,7 +50,7 @@ ANSWER_ALL = """async () => {
 }"""
 
 
-def test_items(open_house: Callable[..., House], enter: Callable[..., Visit]) -> None:
+def test_items(open_house: OpenHouse, enter: Enter) -> None:
     columns: dict[str, Any] = {"id": CORPUS, "p": [0.9] * len(CORPUS)}
     columns |= {"text": rotated(1), "link": rotated(2), "image": rotated(3)}
     house = open_house(
@@ -90,9 +90,7 @@ WRAPPED = (
 )
 
 
-def test_items_with_structure(
-    open_house: Callable[..., House], enter: Callable[..., Visit]
-) -> None:
+def test_items_with_structure(open_house: OpenHouse, enter: Enter) -> None:
     """Markdown, code, JSON and conversations: elements of our own, and the text as it was."""
     pairs = list(zip(CORPUS, rotated(1), strict=True))
     texts = {
@@ -138,7 +136,7 @@ def is_plain(address: str) -> bool:
 
 
 @pytest.fixture
-def hostile(open_house: Callable[..., House]) -> House:
+def hostile(open_house: OpenHouse) -> House:
     """A campaign with hostile names, question, guidelines, columns, reviewers and keys."""
     count = 3
     columns: dict[str, Any] = {"an id": [ALL, *CORPUS[: count - 1]], "a p": [0.9] * count}
@@ -188,7 +186,7 @@ def look_at_every_page(visit: Visit) -> dict[str, str]:
     return texts
 
 
-def test_everything_else(hostile: House, enter: Callable[..., Visit]) -> None:
+def test_everything_else(hostile: House, enter: Enter) -> None:
     visit = enter(hostile, WHO, role="owner")
     texts = look_at_every_page(visit)
     # The question and, beside it, the campaign's name; the dashboard has the name alone.
@@ -210,7 +208,7 @@ def was_blocked(trouble: Sequence[str]) -> bool:
     return any("CSP violation" in each or "Content Security Policy" in each for each in trouble)
 
 
-def test_a_page_that_trusts_texts_is_noticed(hostile: House, enter: Callable[..., Visit]) -> None:
+def test_a_page_that_trusts_texts_is_noticed(hostile: House, enter: Enter) -> None:
     visit = enter(hostile)
     safe = "text.append(...valueNodes(name, kind, value, address));"
     visit.alter("item.js", (safe, "text.innerHTML = value;"))
@@ -223,7 +221,7 @@ def test_a_page_that_trusts_texts_is_noticed(hostile: House, enter: Callable[...
 
 
 def test_templates_that_trust_texts_are_noticed(
-    open_house: Callable[..., House], enter: Callable[..., Visit], monkeypatch: pytest.MonkeyPatch
+    open_house: OpenHouse, enter: Enter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     trusting = Environment(loader=PackageLoader("assay.web"), autoescape=False)
     monkeypatch.setattr(web_app, "make_templates", lambda: trusting)

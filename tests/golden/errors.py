@@ -9,7 +9,9 @@ import numpy as np
 
 import assay
 from assay import Design, Population
+from assay.campaign import import_labels
 from assay.errors import AssayError
+from assay.predictions import find_classes, read_compared
 from tests.golden import calls, imports
 from tests.golden.commands import COLUMNS, folder_of_files, run
 from tests.golden.recorded import without_names
@@ -145,6 +147,21 @@ CALLS: dict[str, Callable[[], object]] = {
     "no replications": lambda: simulate(replications=0),
     "designs of text": lambda: simulate(designs="default"),
     "truth of other words": lambda: Population(**POPULATION | {"y_true": [2] * 40}),
+    "simulate, too few for a first round": lambda: simulate(
+        designs=["km-opt-a2"], within=None, budget=29
+    ),
+    "simulate, no fixed budget": lambda: simulate(designs=["km-opt-a1"]),
+    "simulate, a floor and no budget": lambda: simulate(
+        within=None, threshold_for="precision >= 0.9"
+    ),
+    "plan, a floor and no scores": lambda: assay.plan(
+        TABLE, threshold_for="precision >= 0.6", budget=20
+    ),
+    "table of classes of yes and no": lambda: create().by_class(),
+    "matrix of yes and no": lambda: create().confusion(),
+    "labels in a mapping": lambda: import_labels(create(), {"i1": "yes"}),
+    "classes that cannot be": lambda: find_classes({"said": ["a", "skip"]}, predicted="said"),
+    "compare one": lambda: read_compared([TABLE], classifiers=BOTH, id="id"),
     "plan without a goal": lambda: assay.plan(TABLE, score="p", threshold=0.5),
     "compare other ids": lambda: assay.compare_campaign(
         TABLE, {**TABLE, "id": [*range(40)]}, **SCORE

@@ -209,6 +209,20 @@ def test_both_are_looked_at_again(tmp_path: Path) -> None:
     assert again.fingerprint() != found.fingerprint()
 
 
+def test_weights_of_one_and_several_places_are_refused(tmp_path: Path) -> None:
+    tables = weeks()
+    paths = _written(tables, tmp_path)
+    columns: dict[str, Any] = {**CLASSIFIERS["odds"], "id": "key", "sample_weight": "c"}
+    one = read_predictions(Scan(paths[0], engine="duckdb"), **columns)
+    with pytest.raises(PredictionsError, match=r"have weights, and those of .* have none"):
+        read([one, Scan(paths[1], engine="duckdb")])
+    named = read_predictions(
+        Scan(paths[0], engine="duckdb"), classifiers={"a": CLASSIFIERS["odds"]}, id="key"
+    )
+    with pytest.raises(PredictionsError, match="several classifiers"):
+        read([named, Scan(paths[1], engine="duckdb")])
+
+
 def test_second_opinions(tmp_path: Path) -> None:
     """Of an item in both the later one's count; a model of them takes the rank's place."""
     tables = [with_opinions(table, place) for place, table in enumerate(weeks())]
