@@ -14,7 +14,7 @@ from assay.core.strata import Strata
 from assay.core.stratify import stratify
 from assay.core.types import Floats
 from assay.core.weights import waiting_time
-from assay.errors import PredictionsError
+from assay.errors import DesignError, PredictionsError
 from assay.predictions import Scan, from_arrays, read_predictions
 from assay.predictions.memory import MemoryScanner
 from assay.predictions.predictions import Predictions
@@ -312,5 +312,5 @@ def test_who_reads_weights(tmp_path: Path) -> None:
             read(source, sample_weight="view")
     with pytest.raises(PredictionsError, match=r"weights in column 'text' .* of type VARCHAR"):
         read(there, sample_weight="text")
-    with pytest.raises(PredictionsError, match=r"aux=\['p'\] is given for items that have weights"):
+    with pytest.raises(DesignError, match=r"aux=\['p'\] is given for items that have weights"):
         read_predictions(there, sample_weight="views", aux=["p"], **named)

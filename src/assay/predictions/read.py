@@ -11,6 +11,7 @@ import duckdb
 from numpy.typing import ArrayLike
 
 from assay.core.error_model import Model
+from assay.core.rules import refuse
 from assay.core.strata import UNNAMED
 from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.vocabulary import Vocabulary
@@ -206,12 +207,7 @@ def read_predictions(
     if isinstance(held, Predictions) and (classifiers is None or held.classifiers != UNNAMED):
         return held
     refuse_bad_show(aux, "aux")
-    if aux and sample_weight is not None:
-        raise PredictionsError(
-            f"aux={list(aux)!r} is given for items that have weights",
-            details="where items arrive by weight, strata are not cut anew",
-            hint="leave out aux=, or sample_weight=",
-        )
+    refuse({"aux": list(aux), "sample_weight": sample_weight})
     if classes is not None and classes.multilabel:
         refuse_beside_classes({"groups": groups, "sample_weight": sample_weight, "aux": aux})
         refuse_bad_show(show)
