@@ -176,9 +176,9 @@ def test_what_the_database_itself_refuses_would_be_found(original: Path) -> None
         books = bookkeeping.read_books(session, key, settings)
     twice = replace(books, cards=[*books.cards, {**books.cards[0], "stratum": 1, "position": 99}])
     assert any("lies in 2 places" in each for each in check_cards(twice).findings)
-    sent = [{**row, "key": "a"} for row in books.events]
-    (finding,) = check_events(replace(books, events=sent)).findings
-    assert finding == f"{len(sent)} labels have the key 'a'"
+    sent = [{**row, "key": "a"} for row in books.events[:2]]
+    (finding,) = check_events(replace(books, events=[*sent, *books.events[2:]])).findings
+    assert finding == "2 labels have the key 'a'"
 
 
 def test_a_clock_that_went_back_is_only_worth_a_note(original: Path) -> None:
