@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -158,30 +158,35 @@ class Planner(ABC, Generic[A]):
         most = None
         if goal.within is not None:
             most = self._most(supposed) if self.has_worst_case else supposed.size
-        planning = Planning(
-            metric=goal.targets[0].name,
-            within=goal.within,
-            budget=goal.budget,
-            confidence=goal.confidence,
-            source=supposed.source,
-            items=supposed.size,
-            predicted_yes=None,
-            readings=readings,
+        planning = self.planned(
+            readings,
             designs=designs,
             worst_case=most,
             withins=withins,
             budgets=budgets,
             cheaper=cheaper,
-            advice=(),
             cautions=left_out,
-            replications=self.costs.replications,
-            seed=self.costs.seed,
             limit=self.limit(),
         )
         said = advice.about_strata(readings)
         said += self.about_metric(planning) if goal.within is not None else []
         said += advice.about_budget(goal, budgets)
         return self.completed(replace(planning, advice=tuple(said)))
+
+    def planned(self, readings: Sequence[Reading], **found: Any) -> Planning:
+        """Return the plan with these readings of the truth and other fields."""
+        return Planning(
+            metric=self.target.name,
+            within=self.goal.within,
+            budget=self.goal.budget,
+            confidence=self.goal.confidence,
+            source=self.population.source,
+            items=self.population.size,
+            readings=tuple(readings),
+            replications=self.costs.replications,
+            seed=self.costs.seed,
+            **found,
+        )
 
     def _designs(self, supposed: A) -> tuple[tuple[DesignRow, ...], tuple[str, ...]]:
         """Costs of each design, and the designs that are left out."""

@@ -159,7 +159,7 @@ class Judging:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Planning(Shown):
     """Expected cost of an evaluation. Made by `assay.plan`.
 
@@ -208,15 +208,15 @@ class Planning(Shown):
     confidence: float
     source: str
     items: int
-    predicted_yes: int | None
+    predicted_yes: int | None = None
     readings: tuple[Reading, ...]
-    designs: tuple[DesignRow, ...]
-    worst_case: int | None
-    withins: tuple[WithinRow, ...]
-    budgets: tuple[BudgetRow, ...]
-    cheaper: tuple[CheaperRow, ...]
-    advice: tuple[str, ...]
-    cautions: tuple[str, ...]
+    designs: tuple[DesignRow, ...] = ()
+    worst_case: int | None = None
+    withins: tuple[WithinRow, ...] = ()
+    budgets: tuple[BudgetRow, ...] = ()
+    cheaper: tuple[CheaperRow, ...] = ()
+    advice: tuple[str, ...] = ()
+    cautions: tuple[str, ...] = ()
     replications: int
     seed: int
     judging: Judging | None = None

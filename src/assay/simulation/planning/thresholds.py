@@ -80,31 +80,18 @@ class ThresholdPlanner(LabelPlanner):
 
     def planning(self) -> Planning:
         """Return the plan."""
-        population, costs, suppositions = self.population, self.costs, self.suppositions()
+        population, suppositions = self.population, self.suppositions()
         told, rows = [], list[ThresholdRow]()
         for name, words, supposed in suppositions:
             best, found = self._best(supposed), self._rows(name, supposed, len(suppositions))
             rows += found
             until = next((row.labels for row in found if row.budget is None), None)
             told.append(Reading(name, words, best, until, None))
-        return Planning(
-            metric=self.goal.metric,
-            within=None,
-            budget=self.goal.budget,
-            confidence=self.goal.confidence,
-            source=population.source,
-            items=population.size,
+        return self.planned(
+            told,
             predicted_yes=population.size,
-            readings=tuple(told),
-            designs=(),
-            worst_case=None,
-            withins=(),
-            budgets=(),
-            cheaper=(),
             advice=tuple(self._advice(told, rows)),
             cautions=tuple(self.cautions((True, False))),
-            replications=costs.replications,
-            seed=costs.seed,
             threshold_for=self.goal.threshold_for,
             wanted=self.question.most,
             thresholds=tuple(rows),
