@@ -190,7 +190,7 @@ def test_several_classifiers_are_coded_by_the_vocabulary() -> None:
     table = {"one": names[said[0]], "two": names[said[1]], "p_one": scores[0], "p_two": scores[1]}
     each = {name: {"predicted": name, "score": f"p_{name}"} for name in ("one", "two")}
     found = read_predictions(table, classifiers=each, classes=KNOWN)
-    codes = KNOWN.code([said[0], said[1]])
+    codes = said[0] + said[1] * KNOWN.kinds
     assert [item.card.predicted for item in _found(found, 500)] == codes.tolist()
     ranks = [np.argsort(np.argsort(each)) + 0.5 for each in scores]
     mean = (ranks[0] + ranks[1]) / 2 / 500

@@ -70,8 +70,7 @@ class Parts:
 
         It is the number of a class, or of a set of classes.
         """
-        kinds = self.vocabulary.kinds
-        return np.asarray(self.code // kinds**classifier % kinds)
+        return self.vocabulary.said(self.code, classifier)
 
     def calls(self, classifier: int, number: int) -> Bools:
         """Parts with a predicted label, or one of several, by a classifier: 1 is yes."""
@@ -95,7 +94,7 @@ class Parts:
             return float(self.yes_items[classifier * known.bits + number % known.bits])
         rest = [each for each in self.rest if among.holds(each[0])]
         code, items = np.array(rest, dtype=np.int64).reshape(-1, 2).T
-        others = int(items[known.says(code // known.kinds**classifier % known.kinds, number)].sum())
+        others = int(items[known.says(known.said(code, classifier), number)].sum())
         said = self.inside(among) & self.calls(classifier, number)
         return float(self.size[said].sum()) + others
 

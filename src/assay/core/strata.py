@@ -321,11 +321,8 @@ class Strata(OfClasses):
 
         The first of the classifiers that were applied to its items.
         """
-        K = self.vocabulary.kinds
-        if not self.groups:
-            return code % K
         applied = (k for k, name in enumerate(self.classifiers) if self._words.applies(name, code))
-        return int(code // K ** next(applied, 0) % K)
+        return self.vocabulary.said(code, next(applied, 0) if self.groups else 0)
 
     def assign(self, values: Floats, said: NDArray[Any]) -> Ints:
         """Return the stratum of each item.

@@ -99,22 +99,22 @@ class NamedWords(SideWords):
 
     def _called(self, heap: Heap) -> str:
         """Predicted classes of a heap's items, with more than two classes."""
-        K = self.vocabulary.kinds
         if len(self.classifiers) == 1:
-            names = [self._called_in(code % K) for code in heap.codes]
+            names = [self._called_in(code, 0) for code in heap.codes]
             kinds = self.vocabulary.kinds_in_words
             return f"{len(names):,} {kinds}" if len(names) > _FEW_NAMES else " or ".join(names)
         if len(heap.codes) > 1:
             return f"{len(heap.codes):,} cells"
         (code,) = heap.codes
         return ", ".join(
-            f"{name}: {self._called_in(code // K**place % K)}"
+            f"{name}: {self._called_in(code, place)}"
             for place, name in enumerate(self.classifiers)
             if self.applies(name, code)
         )
 
-    def _called_in(self, number: int) -> str:
+    def _called_in(self, code: int, classifier: int) -> str:
         """Text of a predicted label: a class, or a set of classes."""
+        number = self.vocabulary.said(code, classifier)
         return " and ".join(self.vocabulary.held(number)) or "no class"
 
 

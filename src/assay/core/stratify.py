@@ -126,18 +126,17 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
 
     `every`: the items of each code.
     """
-    K = len(found.vocabulary.names)
-    numbers = {name: number for number, name in enumerate(found.vocabulary.names)}
-    about = {numbers[target.label] for target in goal.targets if target.label}
+    known = found.vocabulary
+    about = {known.numbers[target.label] for target in goal.targets if target.label}
     by_size = any(target.is_class_mean for target in goal.targets)
-    unit = K ** len(found.classifiers)
+    unit = known.kinds ** len(found.classifiers)
     whose = [found.groups.within(unit, name, None) for name in found.classifiers]
     heaped: dict[tuple[int, ...], list[int]] = {}
     needed = _needed(found, goal, every)
     largest = max(every[code] for code in needed)
     for code in needed:
         items, held = every[code], code // unit
-        said = {code // K**j % K for j, among in enumerate(whose) if among.holds(code)}
+        said = {known.said(code, j) for j, among in enumerate(whose) if among.holds(code)}
         own = sorted(said & about)
         if own:
             key = (0, held, *own)

@@ -11,12 +11,12 @@ for each class: a code is then a number in base 2^K.
 import re
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 
@@ -34,6 +34,9 @@ NONE_OF_THESE = "none of these"
 
 RESERVED = (NONE_OF_THESE, "cannot judge", "broken", "skip", "withdrawn", "undo")
 """Names that no class can have: these words have another meaning in answers."""
+
+Codes = TypeVar("Codes", int, Ints)
+"""One code, or many."""
 
 _NUMBER = re.compile(r"[-+]?[0-9]{1,17}(\.[0-9]{1,17})?")
 
@@ -268,24 +271,14 @@ class Vocabulary:
             guidelines.setdefault(here[name], guideline)
         return replace(self, names=(*self.names, *new), aliases=aliases, guidelines=guidelines)
 
-    def code(self, said: Sequence[Ints]) -> Ints:
-        """Codes of several classifiers' predicted labels, each an array of class numbers.
-
-        >>> Vocabulary(("a", "b", "c")).code([np.array([2, 0]), np.array([1, 2])])
-        array([5, 6])
-        """
-        total = np.zeros_like(said[0])
-        for place, numbers in enumerate(said):
-            total = total + numbers * self.kinds**place
-        return np.asarray(total)
-
-    def said(self, code: Ints, classifier: int) -> Ints:
+    def said(self, code: Codes, classifier: int) -> Codes:
         """Numbers of one classifier's predicted labels, from codes.
 
         >>> Vocabulary(("a", "b", "c")).said(np.array([5, 6]), 1)
         array([1, 2])
         """
-        return np.asarray(code // self.kinds**classifier % self.kinds)
+        place: int = self.kinds**classifier
+        return code // place % self.kinds
 
     def to_dict(self) -> dict[str, Any]:
         """Return the vocabulary as JSON values; `from_dict` restores it."""

@@ -156,7 +156,7 @@ def _said(
         value = None
         # If an item may have several classes, each of them has a score, and the item none.
         each = None if settings.classes.multilabel else roles[bit]
-        its = card.predicted // settings.classes.kinds**bit % settings.classes.kinds
+        its = settings.classes.said(card.predicted, bit)
         column = None if each is None or (source.compares and bit != inside[-1]) else each.score
         if column is not None and column in scores:
             value = _number(scores[column])

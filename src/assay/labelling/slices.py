@@ -7,7 +7,7 @@ counts labels by stratum and slice.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from assay.labelling.slice_items import SliceAnswers, SliceCounts, count_slices,
 from assay.labelling.state import Labelling
 from assay.results import SliceRow, Slices
 
-_Codes = TypeVar("_Codes", int, Ints)
 _MOST = 50  # slices; those with the fewest labels are merged if there are more
 _WHY = {
     Doubt.FEW_LABELS: "{counted} of 30 labels",
@@ -56,19 +55,14 @@ class CountedTarget:
         """Whether an answer makes an item positive."""
         if self.of:
             return self.of in self.classes.parted(answer)
-        return self.classes.number(answer) == self._number(predicted)
+        return self.classes.number(answer) == self.classes.said(predicted, self.bit)
 
     def says_yes(self, predicted: Ints) -> Bools:
         """Where the classifier says yes."""
-        said = self._number(predicted)
+        said = self.classes.said(predicted, self.bit)
         if not self.of:
             return np.ones_like(said, dtype=np.bool_)
         return self.classes.says(said, self.classes.numbers[self.of])
-
-    def _number(self, predicted: _Codes) -> _Codes:
-        """Return the number of the predicted class, or of the predicted set of classes."""
-        place: int = self.classes.kinds**self.bit
-        return predicted // place % self.classes.kinds
 
     def kinds(self, predicted: Ints, positive: Bools) -> Ints:
         """Kinds of items in the metric, -1 for those that do not count."""
