@@ -47,10 +47,7 @@ STEPS = {
     "import assay.cli": ("import assay.cli", {"typer"}),
     "a worker process": ("import assay.simulation.workers", {"numpy"}),
     "assay --help": ("run('--help')", {"typer", "rich.console"}),
-    "assay status": (
-        "run('status', 'spam')",
-        {"typer", "rich.console", "sqlalchemy", "numpy"},
-    ),
+    "assay status": ("run('status', 'spam')", {"typer", "rich.console", "sqlalchemy", "numpy"}),
     "assay plan": (
         "run('plan', 'p.parquet', '--id', 'id', '--score', 'p', '--threshold', '0.5', "
         "'--budget', '50', '--replications', '2')",

@@ -183,10 +183,7 @@ STORED: dict[str, tuple[Tamper, str]] = {
     "a table more": (stored("CREATE TABLE evil (a)"), "holds the table 'evil'"),
     "a table gone": (stored("DROP TABLE token"), "has no .* unlike a storage of Assay"),
     "an index": (stored("CREATE INDEX evil ON item (hex(shown))"), "holds the index 'evil'"),
-    "a column": (
-        stored("ALTER TABLE item ADD COLUMN evil AS (hex(shown))"),
-        "the table 'item' of",
-    ),
+    "a column": (stored("ALTER TABLE item ADD COLUMN evil AS (hex(shown))"), "the table 'item' of"),
     "a text for a number": (
         stored("UPDATE stratum SET size = 'many' WHERE number = 0"),
         r"campaign\.db, stratum, row 1: size is 'many', not of type int",
@@ -262,10 +259,7 @@ def test_what_is_no_bundle_is_refused(original: Files, tmp_path: Path) -> None:
     manifest = json.loads(original["manifest.json"])
     old, new = (
         sealed({**original, "manifest.json": json.dumps({**manifest, **each}).encode()})
-        for each in (
-            {"format_version": 3, "versions": {"assay": "0.1.0"}},
-            {"format_version": 5},
-        )
+        for each in ({"format_version": 3, "versions": {"assay": "0.1.0"}}, {"format_version": 5})
     )
     bare = {name: content for name, content in original.items() if name != "manifest.json"}
     for content, message in (

@@ -99,10 +99,7 @@ def test_fingers_and_many_classes(open_house: OpenHouse, enter: Enter) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("classes", [FEW, MANY], ids=["few", "many"])
 def test_all_of_it_can_be_read(
-    open_house: OpenHouse,
-    enter: Enter,
-    classes: dict[str, str],
-    scheme: Literal["light", "dark"],
+    open_house: OpenHouse, enter: Enter, classes: dict[str, str], scheme: Literal["light", "dark"]
 ) -> None:
     page = enter(open_house(**of_label_sets(classes)), scheme=scheme).open()
     shown(page)

@@ -82,7 +82,7 @@ ELEMENTS = {
     "button",
 }
 ATTRIBUTES = {
-    *("@class", "@role", "@aria-label", "@aria-level", "@tabindex", "@type", "@title", "@start"),
+    *("@class", "@role", "@aria-label", "@aria-level", "@tabindex", "@type", "@title", "@start")
 }
 WRAPPED = (
     *("{}", "**{}**", "*{}*", "`{}`", "[{}]({})", "![{}](https://elsewhere.test/{})", "# {}"),

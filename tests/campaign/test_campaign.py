@@ -172,12 +172,7 @@ def test_the_order_of_a_batch_tells_nothing_about_the_strata() -> None:
 def test_a_stored_campaign_that_outruns_its_reserve_says_how_to_go_on(storage: str) -> None:
     columns, truth = population(4000)
     design = assay.Design(rounds_in_a_row=10**6)
-    values: dict[str, Any] = {
-        "score": "p",
-        "predicted": "yes",
-        "within": 0.2,
-        "design": design,
-    }
+    values: dict[str, Any] = {"score": "p", "predicted": "yes", "within": 0.2, "design": design}
     assay.create_campaign(columns, storage=storage, **values)
     campaign = assay.load_campaign(storage=storage)
     with pytest.raises(assay.PredictionsError, match="predictions are not at hand"):

@@ -39,12 +39,7 @@ def population(size: int = 3000, seed: int = 0) -> tuple[Table, dict[str, Bools]
     }
     said = {name: score >= 0.5 for name, score in noisy.items()}
     vote = np.asarray(sum(each.astype(int) for each in said.values())) >= 2
-    table = {
-        "p_old": noisy["old"],
-        "said_old": said["old"],
-        "p_new": noisy["new"],
-        "vote": vote,
-    }
+    table = {"p_old": noisy["old"], "said_old": said["old"], "p_new": noisy["new"], "vote": vote}
     return table, {"old": said["old"], "new": said["new"], "vote": vote}, truth
 
 

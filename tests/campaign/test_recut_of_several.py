@@ -13,13 +13,7 @@ from assay.core.error_model import RANK, Input, Model
 from assay.core.types import Floats
 from assay.errors import DesignError
 from assay.predictions import read_compared, read_predictions
-from tests.campaign.test_recut import (
-    CLASSIFIERS,
-    Table,
-    accuracy,
-    create,
-    population_of_two,
-)
+from tests.campaign.test_recut import CLASSIFIERS, Table, accuracy, create, population_of_two
 from tests.kinds import finish
 
 

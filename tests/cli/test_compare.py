@@ -67,10 +67,7 @@ def test_a_table_of_spark_beside_a_file_that_is_here(
     assert result.exit_code == 0, result.output
     assert "320 rows of week1.csv are moved to Spark" in result.stderr.splitlines()
     document = json.loads(result.stdout)
-    assert [part["source"] for part in document["read"]["parts"]] == [
-        "week1.csv",
-        "table week2",
-    ]
+    assert [part["source"] for part in document["read"]["parts"]] == ["week1.csv", "table week2"]
     here = run("compare", "week1.csv", "week2.csv", *COLUMNS, "--budget=20", "--name=h", "--json")
     assert json.loads(here.stdout)["read"]["in_both"] == document["read"]["in_both"] == 256
     storage = f"sqlite:///{folder}/assay.db"
@@ -85,13 +82,7 @@ def test_a_table_of_spark_beside_a_file_that_is_here(
         ("f1:b - f1:a", -0.1, -0.01, "done", "b is worse than a: the interval is below 0"),
         ("false_omission_rate:b - false_omission_rate:a", -0.1, -0.01, None, "b is better than a"),
         ("f1:b - f1:a", -0.1, 0.0, None, "no difference between b and a is established yet"),
-        (
-            "f1:b - f1:a",
-            0.0,
-            0.1,
-            "done",
-            "b and a is established: the interval includes 0",
-        ),
+        ("f1:b - f1:a", 0.0, 0.1, "done", "b and a is established: the interval includes 0"),
         ("f1:b[x=y - z] - f1:a[x=y - z]", 0.01, 0.1, None, "b is better than a"),
         ("f1:b[x=y - z]", 0.01, 0.1, None, ""),
         ("f1", 0.01, 0.1, None, ""),

@@ -209,10 +209,7 @@ def test_a_reviewer_has_a_name_and_items_may_be_broken(create: Fixture, run: Fix
     campaign = load_campaign("spam", storage="sqlite:///assay.db")
     assert [
         (row.name, row.answers, row.broken) for row in reviewers_in(campaign.desk.current())
-    ] == [
-        ("ann", 3, 2),
-        ("bob", 3, 1),
-    ]
+    ] == [("ann", 3, 2), ("bob", 3, 1)]
     assert sorted(campaign.answers().values()) == ["broken", "yes"]
     (dispute,) = campaign.disputes()
     assert dispute.answers == {"ann": "broken", "bob": "no"}

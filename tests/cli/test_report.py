@@ -50,10 +50,7 @@ def test_reviewers_are_named_only_when_asked_for(create: Fixture, run: Fixture) 
     ("error", "told"), [(MemoryError, "not enough memory"), (RecursionError, "too deeply")]
 )
 def test_what_nobody_foresaw_is_told_in_words(
-    error: type[Exception],
-    told: str,
-    run: Fixture,
-    monkeypatch: pytest.MonkeyPatch,
+    error: type[Exception], told: str, run: Fixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
         raise error

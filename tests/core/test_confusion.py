@@ -5,12 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.core.confusion import (
-    MATRIX_METRICS,
-    Counts,
-    Linear,
-    canonical_matrix_metric,
-)
+from assay.core.confusion import MATRIX_METRICS, Counts, Linear, canonical_matrix_metric
 from assay.core.design import Design
 from assay.core.engine import look
 from assay.core.goal import Goal

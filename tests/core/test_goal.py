@@ -139,10 +139,7 @@ F1 = (Target("f1", "new", within=0.1),)
 BAD_GOALS: dict[str, tuple[dict[str, Any], str]] = {
     "nothing": ({"targets": ()}, "no metric is asked for"),
     "twice": ({"targets": F1 * 2}, "'f1:new' is asked for twice"),
-    "open": (
-        {"targets": (*F1, Target("f1", "old"))},
-        "no goal for f1:old: give `within`",
-    ),
+    "open": ({"targets": (*F1, Target("f1", "old"))}, "no goal for f1:old: give `within`"),
     "budget": ({"budget": 0}, "budget must be a whole number of at least 1, got 0"),
     "budget in parts": ({"budget": 1.5}, "budget must be a whole number of at least 1, got 1.5"),
     "simultaneous": ({"simultaneous": 1}, "simultaneous must be True or False, got 1"),
@@ -183,10 +180,7 @@ SLICES = ["lang=de", "lang=en", "language=fr", "site=a b"]
         ("f1:new[lang]", ["f1:new[lang=de]", "f1:new[lang=en]"]),
         ("prevalence[lang]", ["prevalence[lang=de]", "prevalence[lang=en]"]),
         ("recall[language]", [f"recall:{name}[language=fr]" for name in NAMES]),
-        (
-            "f1:new[lang=en] - f1:vote_3[lang=en]",
-            ["f1:new[lang=en] - f1:vote_3[lang=en]"],
-        ),
+        ("f1:new[lang=en] - f1:vote_3[lang=en]", ["f1:new[lang=en] - f1:vote_3[lang=en]"]),
     ],
 )
 def test_a_metric_may_be_of_a_slice_or_of_every_value_of_a_column(
@@ -233,11 +227,7 @@ def test_the_slices_that_are_asked_for_are_found_before_anything_is_read() -> No
         ("Recall is at least 0.9", {"recall": 0.9}, "precision"),
         ("recall ≥ 0.9", {"recall": 0.9}, "precision"),
         ("specificity >= 0.99", {"specificity": 0.99}, "recall"),
-        (
-            "negative predictive value >= 0.9",
-            {"negative_predictive_value": 0.9},
-            "precision",
-        ),
+        ("negative predictive value >= 0.9", {"negative_predictive_value": 0.9}, "precision"),
         ("precision >= 0.9 and the most recall", {"precision": 0.9}, "recall"),
         ("precision >= 0.8 and recall >= 0.5", {"precision": 0.8, "recall": 0.5}, "recall"),
         ("recall >= 0.5, precision >= 0.8", {"precision": 0.8, "recall": 0.5}, "precision"),

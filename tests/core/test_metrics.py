@@ -362,10 +362,7 @@ def test_what_counts_in_a_numerator_counts_as_often_in_the_denominator() -> None
 
 @pytest.mark.parametrize(
     ("metric", "other"),
-    [
-        ("specificity", "false_positive_rate"),
-        ("negative_predictive_value", "false_omission_rate"),
-    ],
+    [("specificity", "false_positive_rate"), ("negative_predictive_value", "false_omission_rate")],
 )
 def test_complements_have_mirrored_intervals(metric: str, other: str) -> None:
     """What is measured of one of the two holds for the other: every interval is its mirror."""

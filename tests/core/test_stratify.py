@@ -11,10 +11,7 @@ from assay.campaign.random_labels import bins_for, groups_with_labels
 from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.strata import Strata
-from assay.core.stratify import (
-    cell_strata,
-    joint_of,
-)
+from assay.core.stratify import cell_strata, joint_of
 from assay.core.targets import parse_targets
 from assay.core.types import Floats
 from assay.simulation import Population

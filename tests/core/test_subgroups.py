@@ -40,12 +40,7 @@ def everywhere(strata: int, number: int = 2) -> Bools:
 def test_one_stratum_is_clopper_and_pearson(n: int, d: int, x: int) -> None:
     """Exactly, whatever was added for caution; and not with the labels outside of the slice."""
     found = domain(
-        of(1e6),
-        of(n),
-        pair(of(d), of(x)),
-        possible=everywhere(1),
-        confidence=0.9,
-        left=of(1),
+        of(1e6), of(n), pair(of(d), of(x)), possible=everywhere(1), confidence=0.9, left=of(1)
     )
     exact = binomtest(x, d).proportion_ci(0.9, method="exact")
     assert (found.low, found.high) == pytest.approx((exact.low, exact.high), abs=1e-12)
@@ -93,12 +88,7 @@ def test_what_is_counted_makes_the_metric(metric: str) -> None:
     kind = kinds(metric, says, positive)
     counts = of(*((kind == each).sum() for each in range(number)))[None]
     found = domain(
-        of(500),
-        of(500),
-        counts,
-        possible=everywhere(1, number),
-        confidence=0.95,
-        share=share,
+        of(500), of(500), counts, possible=everywhere(1, number), confidence=0.95, share=share
     )
     assert as_metric(metric, found).value == pytest.approx(SKLEARN[metric](positive, says))
     assert found.low == found.high == found.value  # every item has its label
@@ -180,12 +170,6 @@ def test_the_rules_for_too_few(
 
 
 def test_no_label_says_nothing() -> None:
-    found = domain(
-        of(10, 10),
-        of(5, 0),
-        np.zeros((2, 2)),
-        possible=everywhere(2),
-        confidence=0.95,
-    )
+    found = domain(of(10, 10), of(5, 0), np.zeros((2, 2)), possible=everywhere(2), confidence=0.95)
     assert (float(found.low), float(found.high), float(found.effective)) == (0, 1, 0)
     assert doubts(found) == Doubt.FEW_LABELS

@@ -258,7 +258,7 @@ BEFORE: dict[str, Callable[[Path], None]] = {
 """By the beginning of a block: what happens elsewhere before it."""
 
 FIXTURES: dict[str, dict[str, str]] = {
-    "docs/reviewing.md": {"postgresql://ann@db.example/labels": "postgres_url"},
+    "docs/reviewing.md": {"postgresql://ann@db.example/labels": "postgres_url"}
 }
 """By page: what only exists in the text, and the fixture that is there instead."""
 

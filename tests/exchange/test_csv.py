@@ -11,12 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.campaign.create import create_campaign
-from assay.campaign.exchange import (
-    Imported,
-    import_labels,
-    labels_sheet,
-    write_batch,
-)
+from assay.campaign.exchange import Imported, import_labels, labels_sheet, write_batch
 from assay.core.answers import Answer, answers_to
 from assay.core.deck import Id
 from assay.errors import AssayError, InputError, LabelConflictError, LabelError, PredictionsError

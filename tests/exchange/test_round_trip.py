@@ -15,12 +15,7 @@ from assay.core.answers import Answer, answers_to
 from assay.core.vocabulary import Vocabulary
 from assay.errors import LabelError
 from assay.exchange import FORMATS
-from tests.exchange.campaigns import (
-    AWKWARD,
-    campaign_of,
-    campaign_of_classes,
-    campaign_of_sets,
-)
+from tests.exchange.campaigns import AWKWARD, campaign_of, campaign_of_classes, campaign_of_sets
 
 TOPICS = (
     *(

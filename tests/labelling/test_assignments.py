@@ -175,14 +175,7 @@ class Game:
     def compare(self, assignments: assay.Campaign) -> None:
         assert assignments.answers() == self.model.settled_answers()
         found = [
-            (
-                event.item_id,
-                event.answer,
-                event.reviewer,
-                event.key,
-                event.late,
-                event.ruling,
-            )
+            (event.item_id, event.answer, event.reviewer, event.key, event.late, event.ruling)
             for event in assignments.events()
         ]
         assert found == [

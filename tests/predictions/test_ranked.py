@@ -10,13 +10,7 @@ import pytest
 from sklearn.metrics import top_k_accuracy_score
 
 from assay.core.vocabulary import Vocabulary
-from assay.predictions import (
-    Predictions,
-    Scan,
-    from_arrays,
-    read_labelled,
-    read_predictions,
-)
+from assay.predictions import Predictions, Scan, from_arrays, read_labelled, read_predictions
 
 N, K = 400, 5
 NAMES = ("a", "b", "c", "d", "e")

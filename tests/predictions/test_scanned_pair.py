@@ -12,12 +12,7 @@ import pytest
 
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayWarning, PredictionsError
-from assay.predictions import (
-    Predictions,
-    Scan,
-    read_predictions,
-    telling_notes,
-)
+from assay.predictions import Predictions, Scan, read_predictions, telling_notes
 from assay.predictions.duckdb import pair as duckdb_pair
 from assay.predictions.duckdb.pair import DuckPair
 from assay.predictions.memory import MemoryScanner

@@ -15,13 +15,7 @@ import pytest
 from assay.core.cells import cut_heaps
 from assay.core.strata import Strata
 from assay.errors import InputError, PredictionsError
-from assay.predictions import (
-    Predictions,
-    batches,
-    from_arrays,
-    read_labelled,
-    read_predictions,
-)
+from assay.predictions import Predictions, batches, from_arrays, read_labelled, read_predictions
 from assay.predictions.scan import Engine, Scan
 from assay.predictions.spark.source import SparkRows
 from assay.predictions.spark.table import frame_of
@@ -93,8 +87,7 @@ def test_memory_is_as_defined(names: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("engine", "names"),
-    [*(("duckdb", names) for names in NAMES), ("toy", EVERY), ("spark", EVERY)],
+    ("engine", "names"), [*(("duckdb", names) for names in NAMES), ("toy", EVERY), ("spark", EVERY)]
 )
 def test_engines_tell_what_memory_does(
     engine: str, names: tuple[str, ...], request: pytest.FixtureRequest, tmp_path: Path

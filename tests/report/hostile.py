@@ -22,8 +22,7 @@ def _poison(value: T, texts: Iterator[str]) -> T:
     made: Any = value
     if is_dataclass(made) and not isinstance(made, type):
         made = replace(
-            made,
-            **{each.name: _poison(getattr(made, each.name), texts) for each in fields(made)},
+            made, **{each.name: _poison(getattr(made, each.name), texts) for each in fields(made)}
         )
     elif isinstance(made, str):
         made = next(texts)

@@ -42,12 +42,7 @@ def test_intervals_hold_the_truth_and_take_fewer_labels_than_a_random_sample() -
     # below one in a thousand. The wrong variant, half as wide, holds it in fewer than 340.
     made, _, _ = population()
     found = simulate(
-        made,
-        metrics=["accuracy", "macro_f1"],
-        within=0.03,
-        replications=400,
-        seed=5,
-        workers=1,
+        made, metrics=["accuracy", "macro_f1"], within=0.03, replications=400, seed=5, workers=1
     )
     random, joint = found.rows
     assert (random.design, joint.design) == ("random", "joint")

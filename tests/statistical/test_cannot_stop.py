@@ -92,10 +92,7 @@ def test_the_middle_may_be_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize(
     ("wrong", "metric", "within", "design"),
-    [
-        (too_soon, "recall", 0.1, Design()),
-        (too_soon, "f1", 0.05, Design()),
-    ],
+    [(too_soon, "recall", 0.1, Design()), (too_soon, "f1", 0.05, Design())],
 )
 def test_a_rule_that_leaves_out_too_much_is_caught(
     wrong: Skip, metric: str, within: float, design: Design, monkeypatch: pytest.MonkeyPatch

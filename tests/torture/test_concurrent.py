@@ -26,12 +26,7 @@ from tests.torture.conftest import Database
 from tests.torture.pages import Page, token_for
 from tests.torture.people import Reviewer, Sent
 from tests.torture.processes import PATIENCE, begin, serving
-from tests.torture.recount import (
-    OverservedError,
-    check_sent,
-    check_tallies,
-    refuse_overserved,
-)
+from tests.torture.recount import OverservedError, check_sent, check_tallies, refuse_overserved
 from tests.torture.sizes import FULL, report, sized
 from tests.torture.verifying import assert_verified
 from tests.torture.workers import library

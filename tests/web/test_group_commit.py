@@ -226,10 +226,7 @@ def test_on_the_page_reviewers_go_on_beside_an_import(
 ) -> None:
     items = web.campaign.ask(20)
     owner, reviewer = web.client("owner"), web.client("reviewer")
-    with (
-        holding(monkeypatch, "assay-files") as (reached, go_on),
-        ThreadPoolExecutor(1) as pool,
-    ):
+    with holding(monkeypatch, "assay-files") as (reached, go_on), ThreadPoolExecutor(1) as pool:
         body = csv_of([item.id for item in items])
         importing = pool.submit(owner.post, "/api/import?format=csv", content=body)
         assert reached.wait(60)

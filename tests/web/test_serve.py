@@ -22,13 +22,7 @@ from assay.web.auth import needs
 from assay.web.queue import Counter
 from assay.web.serve import ROUTES, address_of, allowed_hosts, listen
 from tests.web.conftest import Web
-from tests.web.serving import (
-    PATIENCE,
-    add_token,
-    in_thread,
-    make_campaign,
-    run_apart,
-)
+from tests.web.serving import PATIENCE, add_token, in_thread, make_campaign, run_apart
 
 
 def test_names_are_taken_without_their_ports() -> None:

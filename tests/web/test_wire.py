@@ -100,9 +100,7 @@ def test_a_length_in_doubt_is_refused_with_all_behind_it(
     assert "Traceback" not in caplog.text
 
 
-def test_the_host_in_doubt_does_not_hide_a_length_in_doubt(
-    served: tuple[str, str, bytes],
-) -> None:
+def test_the_host_in_doubt_does_not_hide_a_length_in_doubt(served: tuple[str, str, bytes]) -> None:
     elsewhere = b"POST /login HTTP/1.1\r\nHost: evil.example\r\n" + SMUGGLING["both lengths"]
     assert heard_of(served[0], elsewhere + LOGIN) == [400]
 

@@ -7,10 +7,7 @@ from scipy import stats
 
 from assay.core.metrics import METRICS
 from assay.core.recycling.route import Route
-from assay.core.recycling.samples import (
-    expected_savings,
-    sample_size,
-)
+from assay.core.recycling.samples import expected_savings, sample_size
 from assay.core.targets import Target
 from assay.core.types import Floats
 from tests.sklearn_metrics import SKLEARN

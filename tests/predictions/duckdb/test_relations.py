@@ -543,9 +543,7 @@ def test_a_file_whose_name_reads_like_a_query(
         "SELECT * FROM 's3://bucket/preds.parquet'",
     ],
 )
-def test_what_lies_elsewhere_needs_an_extension_that_is_never_downloaded(
-    source: str,
-) -> None:
+def test_what_lies_elsewhere_needs_an_extension_that_is_never_downloaded(source: str) -> None:
     with duckdb.connect(config={"autoinstall_known_extensions": "false"}) as connection:
         try:
             connection.execute("LOAD httpfs")

@@ -61,7 +61,7 @@ FURTHER: dict[str, dict[str, Any]] = {
             "other": {"score": "q", "threshold": 0.5},
         },
         "sample_weight": "weight",
-    },
+    }
 }
 
 Worker = subprocess.Popen[bytes]

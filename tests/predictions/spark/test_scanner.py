@@ -203,10 +203,7 @@ def test_tables_queries_and_conditions(spark: "SparkSession") -> None:
 
 def test_a_query_does_not_write(spark: "SparkSession", tmp_path: Path) -> None:
     writes = f"INSERT OVERWRITE DIRECTORY '{tmp_path}/written' USING json SELECT id"
-    for query in (
-        f"FROM (SELECT 1 AS id) {writes}",
-        f"WITH t AS (SELECT 1 AS id) {writes} FROM t",
-    ):
+    for query in (f"FROM (SELECT 1 AS id) {writes}", f"WITH t AS (SELECT 1 AS id) {writes} FROM t"):
         with pytest.raises(PredictionsError, match="cannot be read by Spark"):
             open_spark(Scan(query, spark=spark), roles())
     assert not (tmp_path / "written").exists()

@@ -18,11 +18,7 @@ from assay.predictions.databases.find import find_database
 from assay.predictions.databases.table import answer
 from assay.predictions.spark.table import frame_of
 from assay.predictions.sql import deck
-from assay.predictions.sql.deck import (
-    duckdb_computes_mix,
-    duckdb_digest,
-    duckdb_keyed,
-)
+from assay.predictions.sql.deck import duckdb_computes_mix, duckdb_digest, duckdb_keyed
 from assay.predictions.sql.items import Items
 from assay.predictions.sql.query import Query, statement
 from tests.predictions.database_tables import in_database
@@ -81,11 +77,7 @@ def number_in_duckdb(column: str, seed: int, kind: IdKind) -> str:
 @pytest.mark.parametrize("by_hash", [True, False])
 @pytest.mark.parametrize(
     ("arrow_type", "ids"),
-    [
-        (pa.int64(), INTEGERS),
-        (pa.uint64(), UNSIGNED),
-        (pa.string(), [*STRINGS, "a\0b"]),
-    ],
+    [(pa.int64(), INTEGERS), (pa.uint64(), UNSIGNED), (pa.string(), [*STRINGS, "a\0b"])],
 )
 def test_duckdb_gives_the_numbers_of_the_definition(
     by_hash: bool, arrow_type: pa.DataType, ids: list[Id], monkeypatch: pytest.MonkeyPatch

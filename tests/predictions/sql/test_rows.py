@@ -13,13 +13,7 @@ import pytest
 from assay.errors import PredictionsError
 from assay.predictions.column import Column, Ids
 from assay.predictions.roles import Roles
-from assay.predictions.sql.rows import (
-    Dialect,
-    RowSql,
-    double_sql,
-    family_of,
-    quoted,
-)
+from assay.predictions.sql.rows import Dialect, RowSql, double_sql, family_of, quoted
 from assay.predictions.sql.scanner import row_sql
 from assay.predictions.values import read_predicted, read_scores
 

@@ -198,9 +198,7 @@ def test_no_half_width_is_too_narrow_for_a_plan_in_seconds() -> None:
     assert any(each.startswith("guaranteed is left out") for each in found.cautions)
 
 
-def test_campaigns_that_tell_nothing_about_one_metric_are_refused(
-    earlier: assay.Campaign,
-) -> None:
+def test_campaigns_that_tell_nothing_about_one_metric_are_refused(earlier: assay.Campaign) -> None:
     table = {"p": scores()[:200]}
     goal: dict[str, Any] = {"score": "p", "threshold": 0.5, "budget": 10}
     several = assay.create_campaign(
