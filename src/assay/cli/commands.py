@@ -176,6 +176,7 @@ def _release_all() -> None:
 # plain number needs no checks. Everything else, errors included, is left to typer.
 
 _PLAIN: dict[Any, str] = {int: "-?[0-9]{1,15}", float: r"-?[0-9]{1,15}(\.[0-9]{1,15})?"}
+_SHARES = ("within", "level_within", "change_within", "confidence", "at_least", "floor", "gain")
 _UNREAD = object()
 
 
@@ -220,10 +221,19 @@ def _value_name(parameter: Any, ctx: Any) -> str | None:
 
 def _processed(parameter: Any, check: Callable[[Any, Any], Any], context: Any, value: Any) -> Any:
     """Value of an option, as typer would return it."""
+    value = _of_percent(parameter, value)
     read = _plainly(parameter, value)
     if read is _UNREAD:
         return check(context, value)
     return read if parameter.callback is None else parameter.callback(context, parameter, read)
+
+
+def _of_percent(parameter: Any, value: Any) -> Any:
+    """Share that was typed in percent, as a number; any other value as it is."""
+    is_share = parameter.name in _SHARES and isinstance(value, str)
+    if is_share and re.fullmatch(f"{_PLAIN[float]} ?%", value):
+        return str(float(value.rstrip(" %")) / 100)
+    return value
 
 
 def _plainly(parameter: Any, value: Any) -> Any:

@@ -10,7 +10,7 @@ import typer
 from rich.text import Text
 
 from assay.cli.exchange import format_of_name, refuse_existing, write_new
-from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
 from assay.cli.output import (
     AsJson,
     console,
@@ -30,7 +30,7 @@ FORMATS = ("html", "png", "csv")
 
 
 def curve(
-    name: CampaignName,
+    name: NameOrOnly = None,
     *,
     at: Annotated[
         float | None,
@@ -63,6 +63,7 @@ def curve(
         refuse_existing(output)
         if format == "png":
             new_figure()  # raises before all the work if matplotlib is missing
+        name = named(name, storage)
         campaign = open_campaign(name, storage)
         with working("counting scores"):
             result = campaign.curve(predictions=predictions)

@@ -24,7 +24,15 @@ from assay.cli.keyboard import (
     Typed,
     reading_commands,
 )
-from assay.cli.options import CampaignName, StorageUrl, existing, follow_up, open_campaign, reading
+from assay.cli.options import (
+    NameOrOnly,
+    StorageUrl,
+    existing,
+    follow_up,
+    named,
+    open_campaign,
+    reading,
+)
 from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
 from assay.cli.render import facts
 from assay.core.answers import Answer
@@ -180,7 +188,7 @@ class Labelling:
 
 
 def label(
-    name: CampaignName,
+    name: NameOrOnly = None,
     storage: StorageUrl = None,
     reviewer: Annotated[
         str | None,
@@ -207,6 +215,7 @@ def label(
     """
     with telling_errors(as_json=as_json):
         screen = console(stderr=as_json)
+        name = named(name, storage)
         campaign = _rebased(name, storage, screen) if rebase else open_campaign(name, storage)
         if reviewer is None and campaign.settings.reviewing.per_item > 1:
             raise InputError(

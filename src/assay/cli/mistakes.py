@@ -8,7 +8,7 @@ from rich.text import Text
 
 from assay.campaign import MISTAKE_FORMATS, write_mistakes
 from assay.cli.exchange import format_of_name, refuse_existing, write_new
-from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import view_of
 from assay.errors import InputError
@@ -16,7 +16,7 @@ from assay.results import printable
 
 
 def errors(
-    name: CampaignName,
+    name: NameOrOnly = None,
     *,
     kind: Annotated[
         str | None,
@@ -68,6 +68,7 @@ def errors(
         format = None if output is None else format_of_name(output, MISTAKE_FORMATS)
         refuse_existing(output)
         where = dict(map(_slice, by or []))
+        name = named(name, storage)
         campaign = open_campaign(name, storage)
         with working("looking for errors"):
             result = campaign.errors(

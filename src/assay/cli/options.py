@@ -44,8 +44,15 @@ PredictionsFile = Annotated[
 # Storage of a command.
 
 _DEFAULT = "sqlite:///assay.db"
+_MOST_NAMED = 10  # campaigns in an error
 
 CampaignName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the campaign.")]
+NameOrOnly = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="NAME", help="Name of the campaign. Default: the only one.", show_default=False
+    ),
+]
 NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the campaign.")]
 Renamed = Annotated[
     list[str] | None,
@@ -86,6 +93,30 @@ def existing(given: str | None) -> str:
             hint="`assay create` makes one; --storage or ASSAY_STORAGE names another",
         )
     return url
+
+
+def named(name: str | None, storage: str | None) -> str:
+    """Given name of a campaign, or the name of the only one in the storage."""
+    if name is not None:
+        return name
+    names = names_in(existing(storage))
+    if len(names) != 1:
+        few = f", such as {', '.join(map(repr, names[:_MOST_NAMED]))}" if names else ""
+        raise InputError(
+            "no campaign is named",
+            details=f"campaigns in the storage: {len(names):,}{few}",
+            hint="give the name of one" if names else "`assay create FILE` makes one",
+        )
+    return names[0]
+
+
+def names_in(url: str) -> list[str]:
+    """Names of a storage's campaigns, for people to choose from."""
+    from assay.labelling import listed_names  # takes long to load, as below
+    from assay.storage import open_store
+
+    with open_store(url).read() as session:
+        return listed_names(session)
 
 
 def open_campaign(name: str, storage: str | None) -> "Campaign":

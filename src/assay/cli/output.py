@@ -206,6 +206,7 @@ _VALUE = rf"{_TEXT}|\[[^\]]*\]|\{{.*?\}}\}}|\{{[^}}]*\}}|\([^)]*\)|\.\.\.|-?[\w.
 _OF_THEIR_OWN = {"--classifier": "NAME=SCORE,PREDICTED", "--classes": "FILE"}
 _QUOTES = "'\""
 _ARGUMENT = re.compile(rf"(?<![\w.\-'\"/`=])({'|'.join(_OPTIONS)})=({_VALUE})?")
+_QUOTED = re.compile(rf"`({'|'.join(_OPTIONS)})`")
 _REBASE = re.compile(rf"rebase_campaign\(({_TEXT}), predictions=\.\.\.\)")
 
 
@@ -214,11 +215,14 @@ def in_options(text: str) -> str:
 
     >>> in_options("say positive='yes' or show=['a b', 'c']")
     "say --positive yes or --show 'a b' --show c"
+    >>> in_options("no goal: give `within` or `at_least`")
+    'no goal: give `--within` or `--at-least`'
     >>> in_options("threshold=0.5 is given without score=")
     '--threshold 0.5 is given without --score'
     >>> in_options("give all classes: classes=['...', '...']; or probabilities='p_*'")
     "give all classes: --classes FILE; or --probabilities 'p_*'"
     """
+    text = _QUOTED.sub(lambda match: f"`{_OPTIONS[match[1]]}`", text)
     text = _REBASE.sub(lambda match: f"assay rebase FILE --name {_shell(match[1])}", text)
     text = text.replace("predictions=[", "FILE for each of [").replace("predictions=", "FILE ")
     return _ARGUMENT.sub(_option, text)

@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from assay.audit import Bundle, named_zip, verify_bundle, verify_campaign
-from assay.cli.options import CampaignName, StorageUrl, existing, open_campaign
+from assay.cli.options import NameOrOnly, StorageUrl, existing, named, open_campaign
 from assay.cli.output import AsJson, console, echo, emit, telling_errors, working
 from assay.cli.render import view_of
 from assay.errors import InputError, did_you_mean
@@ -18,7 +18,7 @@ _FORMATS = tuple(SUFFIXES.values())
 
 
 def report(
-    name: CampaignName,
+    name: NameOrOnly = None,
     *,
     output: Annotated[
         list[Path] | None,
@@ -64,6 +64,7 @@ def report(
             named_zip(bundle)  # so does this
         if format is not None:
             _check_format(format, alone=not (files or bundle or as_json))
+        name = named(name, storage)
         campaign = open_campaign(name, storage)
         with working("writing the report"):
             made = campaign.report(names=names, curve=curve)

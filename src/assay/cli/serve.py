@@ -12,7 +12,7 @@ from rich.text import Text
 
 from assay.campaign import Campaign
 from assay.cli.confirm import ask_to_confirm
-from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.cli.options import CampaignName, NameOrOnly, StorageUrl, follow_up, named, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.render import view
 from assay.errors import InputError, MissingDependencyError, did_you_mean, install
@@ -29,7 +29,7 @@ _WITHOUT_TLS = (
 
 
 def serve(
-    name: CampaignName,
+    name: NameOrOnly = None,
     *,
     host: Annotated[
         str,
@@ -108,6 +108,7 @@ def serve(
         _refuse_without_packages()
         from assay.web import serve as server
 
+        name = named(name, storage)
         campaign = open_campaign(name, storage)
         also = allow_host or []
         alone = server.is_loopback(host) and not also and proxy is None

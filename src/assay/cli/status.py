@@ -14,7 +14,6 @@ from assay.cli.render import commitment_line, note_lines, view, view_of
 from assay.cli.taking import Typed, only, takes
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
-from assay.labelling import listed_names
 from assay.predictions import Columns
 from assay.results import (
     Block,
@@ -51,7 +50,9 @@ def _about_slices(name: str, text: str, metavar: str | None = None) -> Any:
 def status(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="Name of the campaign. Default: list all campaigns."),
+        typer.Argument(
+            metavar="NAME", help="Name of the campaign. Default: the only one, or all as a list."
+        ),
     ] = None,
     *,
     by: Annotated[
@@ -87,16 +88,12 @@ def status(
                 f"{'--metric' if metric is not None else '--simultaneous'} applies only to slices",
                 hint="name a column: assay status NAME --by COLUMN",
             )
-        if name is None and by is not None:
-            raise DesignError(
-                "--by needs the name of a campaign", hint=f"assay status NAME --by {by}"
-            )
-        if name is None and classes:
-            raise DesignError(
-                "--classes needs the name of a campaign", hint="assay status NAME --classes"
-            )
+        needs_one = by is not None or classes
+        url = options.existing(storage)
+        if name is None and (needs_one or (not as_json and len(options.names_in(url)) == 1)):
+            name = options.named(name, storage)
         if name is None:
-            _list(options.existing(storage), as_json=as_json)
+            _list(url, as_json=as_json)
             return
         campaign, slices = options.open_campaign(name, storage), None
         if by is not None:
@@ -132,9 +129,7 @@ def _classes(campaign: Campaign) -> list[Result]:
 
 def _list(url: str, *, as_json: bool) -> None:
     store = open_store(url)
-    with store.read() as session:
-        names = listed_names(session)
-    campaigns = [load_campaign(name, storage=url) for name in names]
+    campaigns = [load_campaign(name, storage=url) for name in options.names_in(url)]
     if as_json:
         emit({"storage": store.name, "campaigns": [_document(campaign) for campaign in campaigns]})
         return
