@@ -9,7 +9,7 @@ import pytest
 import sqlalchemy as sa
 
 from assay.errors import StorageError
-from assay.storage import Session, Store, StoredLabel, open_store
+from assay.storage import Session, Store, StoredLabel, open_store, testing
 from assay.storage.contract import (
     ALONE,
     Check,
@@ -118,12 +118,15 @@ def opening(url: str, begin: Callable[[sa.Connection, bool], None]) -> Opener:
     return opened
 
 
-def test_writers_that_take_no_lock_are_found_out(postgres_url: str) -> None:
+def test_writers_that_take_no_lock_are_found_out(
+    postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The classic fault: a sequence numbers rows when they are written, not when committed."""
 
     def begin(_connection: sa.Connection, _writes: bool) -> None:
         pass
 
+    monkeypatch.setattr(testing, "_A_WHILE", 30.0)  # on a busy machine; it ends with the writer
     open_store(postgres_url)
     with pytest.raises(AssertionError, match=r"a reader saw: found \['quick'\],"):
         numbers_grow_in_the_order_of_commits(opening(postgres_url, begin))

@@ -6,8 +6,7 @@ at once, and call the function more than once.
 """
 
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from assay.storage.contract import ALONE, Check, Fresh, Opener, expect, label_of
 from assay.storage.store import Store
@@ -63,7 +62,7 @@ def numbers_grow_in_the_order_of_commits(opened: Opener) -> None:
         with opened().write() as slow:
             slow.add_labels(key, [label_of("slow")])
             quick = pool.submit(_say, opened(), key, "quick")
-            time.sleep(_A_WHILE)
+            wait([quick], _A_WHILE)  # a correct store keeps it waiting for the slow one
             poller.poll()
         quick.result(_PATIENCE)
     poller.poll()
