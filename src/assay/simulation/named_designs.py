@@ -1,8 +1,8 @@
 """Designs by their names in papers and in common use."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -33,6 +33,10 @@ _PAPER_2 = [
 ]
 
 DESIGN_NAMES: tuple[str, ...] = (*MODES, "random", *_PAPER_1, *_PAPER_2)
+
+Designs = Sequence[str] | Mapping[str, Design]
+"""Names of designs, or designs by name."""
+D = TypeVar("D")
 
 FIXED = ("independent", "recycle-sample", "recycle-shuffle", "coordinated")
 SEVERAL_DESIGNS: tuple[str, ...] = (*FIXED, "joint")
@@ -102,13 +106,22 @@ def usual_designs(*, budget: bool, at_least: bool) -> list[str]:
     return ["default", "perc-opt", "km-opt-a2"] if budget else ["default", "perc-opt"]
 
 
-def names_of(designs: Sequence[str] | Mapping[str, Design]) -> list[str]:
+def names_of(designs: Designs) -> list[str]:
     """Names of the requested designs, each once."""
     if isinstance(designs, str):
         raise InputError(f"designs must be several names, got {designs!r}", hint=f"[{designs!r}]")
     if isinstance(designs, Mapping):
         return list(designs)
     return list(dict.fromkeys(str(name).strip().lower() for name in designs))
+
+
+def designs_by_name(
+    designs: Designs, make: Callable[[str], D], without: Sequence[str] = ()
+) -> dict[str, D | Design]:
+    """Return the requested designs by name: as given, or made from their names."""
+    given = designs if isinstance(designs, Mapping) else {}
+    names = [name for name in names_of(designs) if name not in without]
+    return {name: given[name] if name in given else make(name) for name in names}
 
 
 # Paper 3's designs for several classifiers, drawn item by item: samples of a fixed size [1]_.

@@ -19,9 +19,11 @@ from assay.core.types import between, one_of, whole
 from assay.errors import DesignError, InputError
 from assay.simulation.named_designs import (
     SEVERAL_DESIGNS,
+    Designs,
     RecycleTask,
     SharedSamples,
     design_of_several,
+    designs_by_name,
     named_design,
     names_of,
     usual_designs,
@@ -198,7 +200,7 @@ def _targets(population: Population, named: Asked, within: float | None) -> tupl
 def _of_one(
     population: Population,
     goals: Sequence[Goal],
-    designs: Sequence[str] | Mapping[str, Design] | None,
+    designs: Designs | None,
     bins: int | None,
     batch: int,
 ) -> Iterator[Entry]:
@@ -250,17 +252,12 @@ def _takes_opinions(label: str, design: Design) -> bool:
     return fit and label not in _BASELINES
 
 
-def _designs_of_one(
-    designs: Sequence[str] | Mapping[str, Design] | None, bins: int | None, goal: Goal
-) -> dict[str, Design]:
+def _designs_of_one(designs: Designs | None, bins: int | None, goal: Goal) -> dict[str, Design]:
     """Designs by name, simple random sampling first."""
     bets = goal.at_least is not None
     if designs is None:
         designs = usual_designs(budget=goal.budget is not None, at_least=bets)
-    given = designs
-    if not isinstance(given, Mapping):
-        given = {name: named_design(name, bins=bins) for name in names_of(given)}
-    given = {name: design for name, design in given.items() if name not in _BASELINES}
+    given = designs_by_name(designs, partial(named_design, bins=bins), _BASELINES)
     random = Design.simple_random()
     if bets:
         random = replace(Design.guaranteed(), bins=1, variable=random.variable)
@@ -372,12 +369,10 @@ def _of_cells(
                 yield Entry(recut.name, recut, wanted, against)
 
 
-def _designs_of_classes(
-    designs: Sequence[str] | Mapping[str, Design] | None, bins: int | None
-) -> dict[str, Design | None]:
+def _designs_of_classes(designs: Designs | None, bins: int | None) -> dict[str, Design | None]:
     """Designs for more classes than yes and no by name, random items first."""
-    names = [name for name in names_of(designs or ["joint"]) if name != _RANDOM]
-    chosen = {_RANDOM: Design(), **_by_name(names, designs, bins)}
+    make = partial(design_of_several, bins=bins)
+    chosen = {_RANDOM: Design(), **designs_by_name(designs or ["joint"], make, [_RANDOM])}
     if fixed := [name for name, design in chosen.items() if design is None]:
         raise DesignError(
             f"the design {fixed[0]} is for several classifiers of yes and no",
@@ -386,16 +381,8 @@ def _designs_of_classes(
     return chosen
 
 
-def _by_name(names: Sequence[str], designs: object, bins: int | None) -> dict[str, Design | None]:
-    """Designs by name, or as given; None for those of a fixed size."""
-    given = designs if isinstance(designs, Mapping) else {}
-    return {
-        name: given[name] if name in given else design_of_several(name, bins=bins) for name in names
-    }
-
-
 def _designs_of_several(
-    designs: Sequence[str] | Mapping[str, Design] | None,
+    designs: Designs | None,
     targets: Sequence[Target],
     bins: int | None,
 ) -> dict[str, Design | None]:
@@ -403,10 +390,9 @@ def _designs_of_several(
     budget_alone = [target.name for target in targets if target.within is None]
     if designs is None:
         designs = ["joint"] if budget_alone else list(SEVERAL_DESIGNS)
-    names = names_of(designs)
-    if not names:
+    chosen = designs_by_name(designs, partial(design_of_several, bins=bins))
+    if not chosen:
         raise DesignError("no design is named", details=f"designs: {', '.join(SEVERAL_DESIGNS)}")
-    chosen = _by_name(names, designs, bins)
     fixed = [name for name, design in chosen.items() if design is None]
     if fixed and budget_alone:
         raise DesignError(

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import ceil
 
 import numpy as np
@@ -13,7 +14,7 @@ from assay.core.state import Look, State
 from assay.core.targets import parse_targets
 from assay.core.types import Floats
 from assay.errors import PredictionsError
-from assay.simulation.named_designs import named_design, names_of, usual_designs
+from assay.simulation.named_designs import designs_by_name, named_design, usual_designs
 from assay.simulation.population import Population
 from assay.simulation.rows import Row, Simulation
 from assay.simulation.study import simulate
@@ -149,8 +150,8 @@ class Question:
     def designs_of(self, bins: int | None) -> dict[str, Design]:
         """Return the designs with another number of strata."""
         usual = usual_designs(budget=bool(self.budgets), at_least=self.at_least is not None)
-        names = usual if self.names is None else names_of(self.names)
-        return {name: named_design(name, bins=bins) for name in names if name != "random"}
+        names = usual if self.names is None else self.names
+        return designs_by_name(names, partial(named_design, bins=bins), ["random"])
 
     def ask(
         self,

@@ -1,6 +1,6 @@
 """Simulation of campaigns for a threshold: how often one is certified, and how good it is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,7 +8,7 @@ from assay.core.design import Design, check_together
 from assay.core.goal import Goal, ThresholdQuestion
 from assay.core.thresholds import ThresholdRun
 from assay.errors import DesignError, did_you_mean
-from assay.simulation.named_designs import names_of
+from assay.simulation.named_designs import Designs, designs_by_name
 from assay.simulation.population import Population
 from assay.simulation.rows import Entry, Wanted
 from assay.simulation.thresholds import RandomRun, Thresholds, ThresholdTask
@@ -21,7 +21,7 @@ def of_thresholds(
     # Predictions with scores and the truth; predicted labels are ignored.
     population: Population,
     goals: Sequence[Goal],  # the same question with each budget
-    designs: Sequence[str] | Mapping[str, Design] | None,
+    designs: Designs | None,
     bins: int | None,
     batch: int,
 ) -> tuple[dict[str, Any], list[Entry]]:
@@ -60,19 +60,17 @@ def _needed(goal: Goal) -> int:
     return goal.budget
 
 
-def _designs(
-    designs: Sequence[str] | Mapping[str, Design] | None, bins: int | None
-) -> dict[str, Design]:
+def _designs(designs: Designs | None, bins: int | None) -> dict[str, Design]:
     """Designs by name, random sampling first."""
     ladder = Design.ladder() if bins is None else replace(Design.ladder(), bins=bins)
-    if isinstance(designs, Mapping):
-        return {_RANDOM: ladder, **designs}
-    names = [_DEFAULT] if designs is None else names_of(designs)
-    for name in names:
-        if name not in THRESHOLD_DESIGNS:
-            raise DesignError(
-                f"there is no design {name!r} for a threshold",
-                details=f"designs: {', '.join(THRESHOLD_DESIGNS)}",
-                hint=did_you_mean(name, THRESHOLD_DESIGNS) or "what a campaign does is 'default'",
-            )
-    return dict.fromkeys([_RANDOM, *names], ladder)
+
+    def make(name: str) -> Design:
+        if name in THRESHOLD_DESIGNS:
+            return ladder
+        raise DesignError(
+            f"there is no design {name!r} for a threshold",
+            details=f"designs: {', '.join(THRESHOLD_DESIGNS)}",
+            hint=did_you_mean(name, THRESHOLD_DESIGNS) or "what a campaign does is 'default'",
+        )
+
+    return {_RANDOM: ladder, **designs_by_name([_DEFAULT] if designs is None else designs, make)}
