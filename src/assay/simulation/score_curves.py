@@ -23,6 +23,7 @@ from assay.simulation.population import Population
 from assay.simulation.runs import replay
 
 _RANDOM, _DEFAULT = "random", "default"
+_SHARES = ("coverage", "pointwise", "least", "everywhere", "width", "areas")
 _QUANTILES = np.linspace(0.02, 0.98, 25)  # thresholds that are compared between runs
 
 
@@ -205,7 +206,8 @@ def simulate_curves(
         ended=ended,
     )
     known = truth.complete()
-    seen: dict[str, list[_Seen]] = {name: [] for name in (_RANDOM, _DEFAULT)[not random :]}
+    names = (_RANDOM, _DEFAULT)[not random :]
+    seen: dict[str, list[dict[str, dict[str, Any]]]] = {name: [] for name in names}
     for run in range(replications):
         samples = {_RANDOM: truth.random(int(n[run].sum()), rng)} if random else {}
         samples[_DEFAULT] = truth.stratified(n[run], x[run], rng)
@@ -213,74 +215,49 @@ def simulate_curves(
             found = curve_bands(
                 bins, confidence=confidence, rng=rng, draws=draws, thresholds=thresholds
             )
-            seen[name].append(_Seen.of(found, known, float(bins.labels.sum())))
+            seen[name].append(_seen(found, known))
         if progress is not None:
             progress((run + 1) / replications)
-    rows = tuple(_row(name, each) for name, each in seen.items())
+    rows = tuple(
+        CurveRow(
+            name,
+            float(n.sum(axis=-1).mean()),
+            **{share: dict(_means([one[share] for one in each])) for share in _SHARES},
+        )
+        for name, each in seen.items()
+    )
     ratio = {name: rows[1].width[name] / rows[0].width[name] for name in rows[-1].width if random}
     facts = {"rows": population.size, "positives": population.positives, "metric": goal.metric}
     areas = {name: value for name, (value, _, _) in known.areas.items()}
     return CurveSimulation({**facts, **areas}, replications, rows, ratio)
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """One curve and the truth."""
-
-    labels: float
-    coverage: dict[str, float]
-    pointwise: dict[str, float]
-    least: dict[str, Floats]
-    everywhere: dict[str, float]
-    width: dict[str, float]
-    areas: dict[str, float]
-
-    @classmethod
-    def of(cls, found: CurveBands, known: CurveBands, labels: float) -> "_Seen":
-        place, inner = np.searchsorted(known.threshold, found.threshold), found.inner
-        share = -np.diff(found.items, append=0.0)[inner]
-        least = np.searchsorted(-found.items[inner], -found.total * (1 - _QUANTILES))
-        held: dict[str, dict[str, Any]] = {
-            name: {} for name in ("coverage", "pointwise", "least", "everywhere", "width")
-        }
-        for name in CURVES:
-            if name not in found.bands:
-                continue
-            band, truth = found.bands[name], known.bands[name].value[place][inner]
-            own = _holds(band.low[inner], truth, band.high[inner])
-            held["coverage"][name] = float(
-                _holds(band.lowest[inner], truth, band.highest[inner]).all()
-            )
-            held["pointwise"][name] = float((own * share).sum() / share.sum())
-            held["least"][name] = own[np.minimum(least, own.size - 1)]
-            held["everywhere"][name] = float(own.all())
-            wide = (band.highest - band.lowest)[inner]
-            held["width"][name] = float((wide * share).sum() / share.sum())
-        areas = {
-            name: float(_holds(low, known.areas[name][0], high))
-            for name, (_, low, high) in found.areas.items()
-        }
-        return cls(labels=labels, areas=areas, **held)
+def _seen(found: CurveBands, known: CurveBands) -> dict[str, dict[str, Any]]:
+    """Where one curve holds the truth, by the fields of `CurveRow`."""
+    place, inner = np.searchsorted(known.threshold, found.threshold), found.inner
+    share = -np.diff(found.items, append=0.0)[inner]
+    least = np.searchsorted(-found.items[inner], -found.total * (1 - _QUANTILES))
+    held: dict[str, dict[str, Any]] = {name: {} for name in _SHARES}
+    for name in CURVES:
+        if name not in found.bands:
+            continue
+        band, truth = found.bands[name], known.bands[name].value[place][inner]
+        own = _holds(band.low[inner], truth, band.high[inner])
+        held["coverage"][name] = float(_holds(band.lowest[inner], truth, band.highest[inner]).all())
+        held["pointwise"][name] = float((own * share).sum() / share.sum())
+        held["least"][name] = own[np.minimum(least, own.size - 1)]
+        held["everywhere"][name] = float(own.all())
+        wide = (band.highest - band.lowest)[inner]
+        held["width"][name] = float((wide * share).sum() / share.sum())
+    held["areas"] = {
+        name: float(_holds(low, known.areas[name][0], high))
+        for name, (_, low, high) in found.areas.items()
+    }
+    return held
 
 
 def _holds(low: Any, truth: Any, high: Any) -> Any:
     return (low <= truth + 1e-9) & (truth - 1e-9 <= high)
-
-
-def _row(design: str, seen: list[_Seen]) -> CurveRow:
-    def mean(name: str) -> dict[str, float]:
-        return dict(_means([getattr(each, name) for each in seen]))
-
-    return CurveRow(
-        design=design,
-        labels_mean=float(np.mean([each.labels for each in seen])),
-        coverage=mean("coverage"),
-        pointwise=mean("pointwise"),
-        least=mean("least"),
-        everywhere=mean("everywhere"),
-        width=mean("width"),
-        areas=mean("areas"),
-    )
 
 
 def _means(rows: list[dict[str, float]]) -> Iterator[tuple[str, float]]:
