@@ -209,13 +209,15 @@ def test_weights_of_one_and_several_places_are_refused(tmp_path: Path) -> None:
     paths = _written(tables, tmp_path)
     columns: dict[str, Any] = {**CLASSIFIERS["odds"], "id": "key", "sample_weight": "c"}
     one = read_predictions(Scan(paths[0], engine="duckdb"), **columns)
-    with pytest.raises(PredictionsError, match=r"have weights, and those of .* have none"):
-        read([one, Scan(paths[1], engine="duckdb")])
+    other = Scan(paths[1], engine="duckdb")
+    for each in ([one, other], [other, one]):
+        with pytest.raises(PredictionsError, match=r"have weights, and those of .* have none"):
+            read(each)
     named = read_predictions(
         Scan(paths[0], engine="duckdb"), classifiers={"a": CLASSIFIERS["odds"]}, id="key"
     )
     with pytest.raises(PredictionsError, match="several classifiers"):
-        read([named, Scan(paths[1], engine="duckdb")])
+        read([named, other])
 
 
 def test_second_opinions(tmp_path: Path) -> None:
