@@ -77,6 +77,10 @@ def test_with_all_labels_the_metric_and_its_change_are_scikit_learns(
     assert found.latest.change is not None
     assert found.latest.change.value == pytest.approx(now - was, abs=1e-12)
     assert abs(now - was) > 1e-4  # so a change of the wrong sign, or of none, would be noticed
+    frame = found.to_frame(backend="polars")
+    assert frame["value"].to_list() == pytest.approx([was, now])
+    assert frame["change_value"].to_list() == [None, pytest.approx(now - was)]
+    assert frame["period"].to_list() == [row.period for row in found.rows]
 
 
 def test_nobody_is_asked_again_about_an_item_that_is_still_there(

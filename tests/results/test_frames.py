@@ -124,3 +124,7 @@ def test_every_result_is_plain_values_for_json() -> None:
     for result in results:
         assert json.loads(json.dumps(result.to_dict()))
     assert item.to_dict() == {"id": item.id, "shown": {}}
+    frame = simulated.to_frame(backend="polars")
+    assert frame.select("design", "labels_mean", "coverage").rows() == [
+        (row.design, row.labels_mean, row.metrics[0].coverage) for row in simulated.rows
+    ]

@@ -14,6 +14,7 @@ from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling import Series
 from assay.report import Mark, draw_trend
 from assay.results import (
+    Backend,
     Cell,
     Column,
     Document,
@@ -23,6 +24,8 @@ from assay.results import (
     Table,
     Tone,
     clipped,
+    frame_of,
+    types_of,
     write_whole,
 )
 from assay.storage import Session, StoredLabel, open_storage
@@ -179,6 +182,26 @@ class Trend(Shown):
             "below_floor": self.below_floor,
             "periods": [row.to_dict() for row in self.rows],
         }
+
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """DataFrame with a row for each period: the metric and its change.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+        """
+        rows = [
+            {
+                **vars(row),
+                **_ends("", row.estimate),
+                **_ends("change_", row.change),
+                "said": row.said,
+            }
+            for row in self.rows
+        ]
+        ends = dict.fromkeys([*_ends("", None), *_ends("change_", None)], float)
+        types = {**types_of(PeriodRow), **ends, "said": str}
+        return frame_of(rows, types, backend=backend)
 
     @property
     def _caption(self) -> str:
@@ -369,6 +392,11 @@ def _no_such_series(session: Session, series: str) -> StorageError:
         details=f"series: {', '.join(names) or 'none'}",
         hint=did_you_mean(series, names) or "begin one with follow_campaign, or assay follow FILE",
     )
+
+
+def _ends(name: str, estimate: Estimate | None) -> dict[str, float | None]:
+    """Columns of an estimate: its value, and the ends of its interval."""
+    return {f"{name}{end}": getattr(estimate, end, None) for end in ("value", "low", "high")}
 
 
 _TONES: dict[str | None, Tone] = {"fell": "bad", "rose": "good", None: ""}

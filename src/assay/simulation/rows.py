@@ -11,7 +11,20 @@ from assay.core.goal import Goal
 from assay.core.limits import LabelLimit
 from assay.core.recycling.samples import Sizes
 from assay.core.stopping import Reason
-from assay.results import Block, Column, Document, Notes, Pairs, Paragraph, Shown, Table, headed
+from assay.results import (
+    Backend,
+    Block,
+    Column,
+    Document,
+    Notes,
+    Pairs,
+    Paragraph,
+    Shown,
+    Table,
+    column_types,
+    frame_of,
+    headed,
+)
 from assay.simulation.runs import Runs
 from assay.simulation.thresholds import ThresholdRuns
 from assay.simulation.workers import Replayed
@@ -142,6 +155,16 @@ class Simulation(Shown):
         read = Paragraph(f"{self.population['rows']:,} labelled items")
         missing = ("interrupted: runs are missing",) if self.interrupted else ()
         return Document.of("Simulation", read, *self.tables, Notes(missing))
+
+    def to_frame(self, *, backend: Backend = "pandas") -> Any:
+        """DataFrame with a row for each design and metric.
+
+        Parameters
+        ----------
+        backend : {"pandas", "polars", "pyarrow"}
+        """
+        names, rows = self.flat_rows
+        return frame_of(rows, column_types(rows, names, {}), backend=backend)
 
     @property
     def flat_rows(self) -> tuple[tuple[str, ...], list[dict[str, Any]]]:
