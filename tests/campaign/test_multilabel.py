@@ -12,11 +12,11 @@ import pytest
 import assay
 from assay import Campaign
 from assay.core.answers import Answer, parse_answer
+from assay.core.targets import ALONE
 from assay.core.types import Bools
 from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, LabelError, PredictionsError
 from assay.predictions import Scan, read_predictions
-from assay.predictions.memory import MemoryScanner
 from tests.kinds import finish
 from tests.sklearn_metrics import SKLEARN
 
@@ -157,17 +157,34 @@ def test_there_is_no_matrix_of_what_is_taken_for_what() -> None:
     assert "confus" not in str(campaign.report()).lower()
 
 
-def test_columns_of_classes_stay_where_they_are_and_lists_do_not(tmp_path: Path) -> None:
+def test_columns_lists_and_sets_of_classes_stay_where_they_are(tmp_path: Path) -> None:
     """The same cards, counts and fingerprint as in memory are held by the golden draws."""
     table, _, _ = made()
     path = tmp_path / "scores.parquet"
-    told = {"m": {"probabilities": "p_*", "threshold": 0.5}}
     lists = [list(row) for row in zip(*(table[f"p_{name}"] for name in NAMES), strict=True)]
-    pq.write_table(pa.table({**table, "p": lists}), path)
-    classes = Vocabulary(NAMES, multilabel=True)
-    read = partial(read_predictions, Scan(path, engine="duckdb"), classes=classes, id="id")
-    there = read(classifiers=told)
-    assert there.cells() == read_predictions(table, classes=classes, classifiers=told).cells()
-    assert not isinstance(there.scanner, MemoryScanner)
-    with pytest.raises(PredictionsError, match="each from a column of its own"):
+    sets = [[name for name, p in zip(NAMES, row, strict=True) if p > 0.4] for row in lists]
+    bars = [" | ".join(names).title() or "None of  these" for names in sets]
+    columns = pa.table({**table, "p": lists, "tags": sets, "bars": bars, "text": bars[::-1]})
+    pq.write_table(columns, path, row_group_size=100)
+    options: dict[str, Any] = {"classes": Vocabulary(NAMES, multilabel=True), "id": "id"}
+    read = partial(read_predictions, Scan(path, engine="duckdb"), **options)
+    for told in (
+        {"m": {"probabilities": "p_*", "threshold": 0.5}},
+        {"m": {"probabilities": "p", "threshold": 0.5}},
+        {ALONE: {"predicted": "tags"}},
+        {"m": {"probabilities": "p", "predicted": "tags"}, "n": {"predicted": "bars"}},
+    ):
+        there, here = read(classifiers=told), read_predictions(columns, classifiers=told, **options)
+        assert there.fingerprint() == here.fingerprint()
+        assert there.cells() == here.cells()
+        assert there.scanner.stays
+    with pytest.raises(PredictionsError, match=r"values that are no class: '0', '1', '10'"):
+        read(classifiers={ALONE: {"predicted": "id"}})
+    with pytest.raises(PredictionsError, match="a column of lists has one number"):
+        read(classifiers={"m": {"probabilities": "bars", "threshold": 0.5}})
+    short = columns.set_column(
+        columns.column_names.index("p"), "p", pa.array([lists[0][:1], *lists[1:]])
+    )
+    pq.write_table(short, path)
+    with pytest.raises(PredictionsError, match=r"1 of .* scores in column 'p\["):
         read(classifiers={"m": {"probabilities": "p", "threshold": 0.5}})

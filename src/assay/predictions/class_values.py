@@ -127,6 +127,18 @@ def near_class(value: object, classes: Vocabulary) -> str:
     return near or "give it as a class, or as an alias of one; or mend these rows"
 
 
+def no_such_class(
+    column: str, unknown: Sequence[object], classes: Vocabulary, some: str = ""
+) -> PredictionsError:
+    """Error: a column has values that are no classes; `some` are rows with the first."""
+    many = "a value that is" if len(unknown) == 1 else f"{len(unknown):,} values that are"
+    return PredictionsError(
+        f"{column} has {many} no class: {', '.join(map(repr, unknown[:3]))}",
+        details=f"{some}classes: {some_of(classes.names)}",
+        hint=near_class(unknown[0], classes),
+    )
+
+
 def refuse_missing_classes(column: Column, values: Sequence[object], place: Ints, ids: Ids) -> None:
     """Raise if rows have no predicted class."""
     blank = np.array([not class_text(value) for value in values], dtype=np.bool_)
@@ -349,16 +361,31 @@ def _spread(columns: Sequence[Column], classes: Vocabulary, ids: Ids) -> Sequenc
     return columns if len(columns) > 1 else lists_spread(columns[0], classes, ids)
 
 
+@dataclass(frozen=True)
+class Spread:
+    """A column with the scores or the set of all classes, and the names of a column for each."""
+
+    column: str
+    classes: Vocabulary
+    names: tuple[str, ...]
+    of_scores: bool  # or else of sets
+
+
+def no_lists(column: str, kind: object) -> PredictionsError:
+    """Error: a column of probabilities has no lists."""
+    return PredictionsError(
+        f"the probabilities in {column} are of type {kind}",
+        details="a column of lists has one number for each class",
+        hint="where each class has a column of its own, put a star for its name: 'p_*'",
+    )
+
+
 def lists_spread(column: Column, classes: Vocabulary, ids: Ids) -> list[Column]:
     """Split a column of lists into a column for each class."""
     kind = column.data.type
     types = pa.types
     if not (types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)):
-        raise PredictionsError(
-            f"the probabilities in {column} are of type {kind}",
-            details="a column of lists has one number for each class",
-            hint="where each class has a column of its own, put a star for its name: 'p_*'",
-        )
+        raise no_lists(str(column), kind)
     lists: Any = column.data
     lengths = np.asarray(pc.fill_null(pc.list_value_length(lists), -1))
     bad = lengths != len(classes)

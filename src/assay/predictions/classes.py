@@ -16,7 +16,7 @@ from assay.predictions.class_values import (
     Occurring,
     class_text,
     columns_of_classes,
-    near_class,
+    no_such_class,
     number_in,
     refuse_missing_classes,
     some_of,
@@ -453,10 +453,5 @@ def _refuse_unknown(found: Occurring, known: Vocabulary) -> None:
     number_of = number_in(known)
     unknown = sorted((value for value in found.values if number_of(value) < 0), key=class_text)
     if unknown:
-        how_many = "a value that is" if len(unknown) == 1 else f"{len(unknown):,} values that are"
-        told = [found.rows(unknown[0]), f"classes: {some_of(known.names)}"]
-        raise PredictionsError(
-            f"{found.where} has {how_many} no class: {', '.join(map(repr, unknown[:3]))}",
-            details="; ".join(text for text in told if text),
-            hint=near_class(unknown[0], known),
-        )
+        some = found.rows(unknown[0])
+        raise no_such_class(found.where, unknown, known, f"{some}; " if some else "")

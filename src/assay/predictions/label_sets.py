@@ -17,10 +17,12 @@ from assay.core.vocabulary import BETWEEN, MOST_LABELS, NONE_OF_THESE, Vocabular
 from assay.errors import DesignError, PredictionsError, did_you_mean
 from assay.lazy import later
 from assay.predictions.class_values import (
+    Spread,
     class_text,
     columns_of_classes,
     lists_spread,
     near_class,
+    no_such_class,
     number_in,
     some_of,
     sorted_texts,
@@ -140,22 +142,24 @@ def load_label_sets(
     ids, columns = take_ids(loaded, None), dict(loaded.columns)
     for name, one in each.items():
         with about(name):
-            columns |= one.spread(columns, classes, ids)
+            for spread in one.apart(classes):
+                columns |= _columns_apart(spread, columns[spread.column], ids)
     return replace(loaded, columns=columns), _roles(each, classes), tuple(each)
 
 
 def label_roles(
     source: object, classifiers: Classifiers, classes: Vocabulary, *, id: str | None
-) -> tuple[dict[str, Roles], tuple[str, ...]] | None:
-    """Roles of each class by classifier, and the classifiers' names.
+) -> tuple[dict[str, Roles], tuple[str, ...], tuple[Spread, ...]] | None:
+    """Roles of each class by classifier, the classifiers' names, and columns of all classes.
 
-    None unless each class has a column of its own, and there are few enough to count in place.
+    None unless there are few enough classes to count in place.
     """
     each = _sources(as_scan(source), classifiers, classes, id)
-    if any(one.is_spread for one in each.values()) or len(each) * len(classes) > _IN_PLACE:
+    if len(each) * len(classes) > _IN_PLACE:
         return None
     roles = {name: replace(role, id=id) for name, role in _roles(each, classes).items()}
-    return roles, tuple(each)
+    apart = {spread.names: spread for one in each.values() for spread in one.apart(classes)}
+    return roles, tuple(each), tuple(apart.values())
 
 
 def _sources(
@@ -194,7 +198,6 @@ class _ByClass:
 
     given: Mapping[str | None, Mapping[str, Any]]
     lists: tuple[str, ...] = ()
-    is_spread = False
 
     @property
     def columns(self) -> list[str]:
@@ -204,8 +207,8 @@ class _ByClass:
     def _roles(self) -> dict[str, Roles]:
         return {str(name): role_of(str(name), each) for name, each in self.given.items()}
 
-    def spread(self, _: Mapping[str, Column], __: Vocabulary, ___: Ids) -> dict[str, Column]:
-        return {}
+    def apart(self, _: Vocabulary) -> list[Spread]:
+        return []
 
     def roles(self, _: Vocabulary) -> dict[str, Roles]:
         return self._roles
@@ -227,28 +230,13 @@ class _ByPattern:
     def columns(self) -> list[str]:
         return [*self.score, *self.predicted]
 
-    @property
-    def is_spread(self) -> bool:
-        """Whether one column has all classes."""
-        return len(self.score) == 1 or len(self.predicted) == 1
-
-    def spread(
-        self, columns: Mapping[str, Column], classes: Vocabulary, ids: Ids
-    ) -> dict[str, Column]:
-        """Columns for each class, split from one column of lists or of sets."""
-        found: dict[str, Column] = {}
-        if len(self.score) == 1:
-            every = lists_spread(columns[self.score[0]], classes, ids)
-            names = [_at(self.score[0], name) for name in classes.names]
-            found |= dict(zip(names, every, strict=True))
-        if len(self.predicted) == 1:
-            column = columns[self.predicted[0]]
-            numbers = read_sets(column, classes, ids)
-            for place, name in enumerate(classes.names):
-                says: Bools = np.asarray(numbers >> place & 1 > 0)
-                data = pa.chunked_array([pa.array(says)])
-                found[_at(column.name, name)] = Column(_at(column.name, name), column.source, data)
-        return found
+    def apart(self, classes: Vocabulary) -> list[Spread]:
+        """Single columns of all classes, to be split."""
+        return [
+            Spread(one[0], classes, tuple(_at(one[0], name) for name in classes.names), of_scores)
+            for one, of_scores in ((self.score, True), (self.predicted, False))
+            if len(one) == 1
+        ]
 
     def roles(self, classes: Vocabulary) -> dict[str, Roles]:
         found = {}
@@ -260,6 +248,17 @@ class _ByPattern:
             }
             found[name] = role_of(name, {**self.options, **own})
         return found
+
+
+def _columns_apart(spread: Spread, column: Column, ids: Ids) -> dict[str, Column]:
+    """Columns for each class, split from one column of lists or of sets."""
+    if spread.of_scores:
+        return dict(zip(spread.names, lists_spread(column, spread.classes, ids), strict=True))
+    numbers, found = read_sets(column, spread.classes, ids), {}
+    for place, name in enumerate(spread.names):
+        says: Bools = np.asarray(numbers >> place & 1 > 0)
+        found[name] = Column(name, column.source, pa.chunked_array([pa.array(says)]))
+    return found
 
 
 def _at(column: str, label: str) -> str:
@@ -331,14 +330,9 @@ def read_sets(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
     numbers = np.array([number_of(name) for name in names], dtype=np.int64)
     unknown = np.flatnonzero(numbers < 0)
     if unknown.size:
-        first = names[unknown[0]]
         rows = np.unique(of_row[place == unknown[0]])[:3]
-        many = "a value that is" if unknown.size == 1 else f"{unknown.size:,} values that are"
-        raise PredictionsError(
-            f"{column} has {many} no class: {', '.join(repr(names[at]) for at in unknown[:3])}",
-            details=f"{examples(rows, id=ids.at(rows))}; classes: {some_of(classes.names)}",
-            hint=near_class(first, classes),
-        )
+        some = f"{examples(rows, id=ids.at(rows))}; "
+        raise no_such_class(str(column), [names[at] for at in unknown], classes, some)
     found = np.zeros(len(ids), dtype=np.int64)
     np.bitwise_or.at(found, of_row, np.int64(1) << numbers[place] if names else place)
     return found

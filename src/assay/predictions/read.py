@@ -17,6 +17,7 @@ from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.class_values import (
+    Spread,
     as_lists,
     sorted_texts,
 )
@@ -82,6 +83,8 @@ def open_scanner(
     roles: Mapping[str, Roles],  # which columns are each classifier's
     show: Sequence[str],  # columns shown to reviewers
     slices: Sequence[str] = (),  # groups of items that targets are of
+    *,
+    apart: Sequence[Spread] = (),  # columns of all classes, which only DuckDB splits
 ) -> Scanner:
     """Open predictions to be read in place."""
     if engine == "spark":
@@ -94,7 +97,7 @@ def open_scanner(
         return open_table(scan, roles, show, slices)
     from assay.predictions.duckdb.several import open_duck
 
-    return open_duck(scan, roles, show, slices)
+    return open_duck(scan, roles, show, slices, apart)
 
 
 def _bytes(path: str) -> float:
@@ -404,22 +407,23 @@ def _read_label_sets(
 ) -> Predictions:
     """Read predictions of items that may have several classes: into memory, or in place."""
     engine = engine_of(scan, id)
-    if engine == "memory":
-        return read_label_sets(scan, classifiers, classes, id=id, show=show)
-    found = label_roles(scan, classifiers, classes, id=id)
+    found = None if engine == "memory" else label_roles(scan, classifiers, classes, id=id)
     if found is not None:
-        roles, names = found
-        return Predictions(
-            open_scanner(scan, engine, roles, show),
-            seed=seed,
-            check_ids=scan.check_ids,
-            classifiers=names,
-            vocabulary=classes,
-        )
-    if scan.engine is not None or engine == "spark":
+        roles, names, apart = found
+        if apart and engine == "database" and scan.engine is None:
+            engine = "duckdb"  # with a copy
+        if not apart or engine == "duckdb":
+            return Predictions(
+                open_scanner(scan, engine, roles, show, apart=apart),
+                seed=seed,
+                check_ids=scan.check_ids,
+                classifiers=names,
+                vocabulary=classes,
+            )
+    if engine != "memory" and (scan.engine is not None or scan.is_of_spark):
         raise PredictionsError(
             f"engine {engine!r} reads up to 40 classes of an item, each from a column of its own",
-            details="lists, sets, and more classes are read into memory",
+            details="DuckDB reads lists and sets, too; more classes are read into memory",
             hint="leave out the engine, or write a column for each class",
         )
     return read_label_sets(scan, classifiers, classes, id=id, show=show)

@@ -11,13 +11,17 @@ import pyarrow as pa
 
 from assay.core.deck import Id
 from assay.core.types import Ints
-from assay.core.vocabulary import Vocabulary
+from assay.core.vocabulary import BETWEEN, NONE_OF_THESE, Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.class_values import (
     MOST_WORDS,
     Occurring,
+    Spread,
     as_lists,
     class_text,
+    no_lists,
+    no_such_class,
+    number_in,
     numbered_words,
 )
 from assay.predictions.column import (
@@ -35,6 +39,7 @@ from assay.predictions.roles import Roles, about
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.sql.checks import nothing_in
 from assay.predictions.sql.classes import class_columns, list_sql
+from assay.predictions.sql.rows import quoted
 from assay.predictions.tables import read_mapping, read_table, shown_values
 
 
@@ -231,6 +236,54 @@ def _number_words(relation: Relation, column: str, classes: Vocabulary, name: st
     connection.from_arrow(table).create(_NUMBERS)
     joined = connection.table(_WORDS).join(connection.table(_NUMBERS), "place")
     joined.project("word, number").create(name)
+
+
+def with_columns_apart(
+    connection: duckdb.DuckDBPyConnection,
+    sql: str,
+    types: dict[str, str],
+    label: str,
+    *,
+    apart: Sequence[Spread],
+) -> tuple[str, dict[str, str]]:
+    """Table expression with a column for each class, split from columns of lists or of sets."""
+    columns = []
+    for spread in apart:
+        kind, where = types[spread.column], f"column {spread.column!r} of {label}"
+        column = identifier(spread.column)
+        if spread.of_scores:
+            if not (kind.endswith("]") or kind == "JSON"):
+                raise no_lists(where, kind)
+            lists, size = f"TRY_CAST({column} AS DOUBLE[])", len(spread.classes)
+            own = [
+                f"CASE WHEN len({lists}) = {size} THEN {lists}[{k + 1}] END" for k in range(size)
+            ]
+        else:
+            is_list = kind.endswith("]") or kind == "JSON"
+            sets = f"TRY_CAST({column} AS VARCHAR[])" if is_list else _set_sql(column)
+            words = connection.sql(f"FROM {sql} SELECT DISTINCT unnest({sets}) AS word")
+            found = [word for (word,) in words.limit(MOST_WORDS + 1).fetchall()]
+            _, numbers = numbered_words(found, spread.classes, spread.column, label)
+            if unknown := [word for word in found if number_in(spread.classes)(word) < 0]:
+                raise no_such_class(where, sorted(unknown), spread.classes)
+            texts: list[list[str]] = [[] for _ in spread.names]
+            for word, number in zip(found, numbers, strict=True):
+                texts[number].append(quoted(word, "duckdb"))
+            own = [f"list_has_any({sets}, [{', '.join(each)}]::VARCHAR[])" for each in texts]
+        types = {
+            **types,
+            **dict.fromkeys(spread.names, "DOUBLE" if spread.of_scores else "BOOLEAN"),
+        }
+        named = zip(own, map(identifier, spread.names), strict=True)
+        columns += [f"{value} AS {name}" for value, name in named]
+    return f"(FROM {sql} SELECT *, {', '.join(columns)})", types
+
+
+def _set_sql(column: str) -> str:
+    """Names between bars in a text; none for the explicit value of no class."""
+    text = f"lower(trim(regexp_replace({column}::VARCHAR, '\\s+', ' ', 'g')))"
+    names = f"string_split({column}::VARCHAR, '{BETWEEN}')"
+    return f"CASE WHEN {text} = '{NONE_OF_THESE}' THEN []::VARCHAR[] ELSE {names} END"
 
 
 # Rows that DuckDB reads again, to describe what is wrong with them.

@@ -2,7 +2,7 @@
 
 import shutil
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from glob import escape
 from pathlib import Path
@@ -55,7 +55,13 @@ class Relation:
         weakref.finalize(self, release, self.connection, self.folder)
 
 
-def open_relation(scan: Scan, columns: Sequence[str], *, staged: bool) -> Relation:
+More = Callable[[duckdb.DuckDBPyConnection, str, dict[str, str], str], tuple[str, dict[str, str]]]
+"""From a connection, a table expression with its types, and a label to one with more columns."""
+
+
+def open_relation(
+    scan: Scan, columns: Sequence[str], *, staged: bool, more: More | None = None
+) -> Relation:
     r"""Open the source of a `Scan`.
 
     `columns`: all columns that will ever be requested; copies contain no others.
@@ -78,7 +84,7 @@ def open_relation(scan: Scan, columns: Sequence[str], *, staged: bool) -> Relati
     try:
         # A long copy would draw its own progress bar.
         connection.execute("SET enable_progress_bar_print = false")
-        return _opened(scan, wanted, connection, folder, staged=staged)
+        return _opened(scan, wanted, connection, folder, staged=staged, more=more)
     except BaseException:
         release(connection, folder)
         raise
@@ -91,6 +97,7 @@ def _opened(
     folder: Path,
     *,
     staged: bool,
+    more: More | None,
 ) -> Relation:
     with reading(_name(scan)):
         named = (
@@ -109,6 +116,8 @@ def _opened(
         if staged and not found.is_lasting:
             sql, copied = _staged(connection, sql, wanted, folder)
             types, size = _types(connection, sql), size or copied
+        if more is not None:
+            sql, types = more(connection, sql, types, found.label)
         # Reading one row of a query may take as long as running it.
         is_costly = is_query(scan.path or "") and not staged
         if not is_costly and not connection.execute(f"FROM {sql} SELECT 1 LIMIT 1").fetchall():

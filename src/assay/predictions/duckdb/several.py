@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from tempfile import TemporaryFile
 from typing import Any
 
@@ -14,8 +15,9 @@ from assay.core.error_model import RANK, Values
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats
 from assay.predictions.batches import Batch, count_cells, find_cells, places_of
+from assay.predictions.class_values import Spread
 from assay.predictions.contract import Doubt, by_model
-from assay.predictions.duckdb.loading import DuckClasses, fetch_shown
+from assay.predictions.duckdb.loading import DuckClasses, fetch_shown, with_columns_apart
 from assay.predictions.duckdb.passes import (
     BITS,
     Columns,
@@ -40,16 +42,23 @@ from assay.predictions.values import slice_columns
 
 
 def open_duck(
-    scan: Scan, roles: Mapping[str, Roles], show: Sequence[str], slices: Sequence[str] = ()
+    scan: Scan,
+    roles: Mapping[str, Roles],
+    show: Sequence[str],
+    slices: Sequence[str] = (),
+    apart: Sequence[Spread] = (),
 ) -> DuckScanner:
     """Open predictions of one or several classifiers that DuckDB can read.
 
     `roles`: columns of each classifier; all use the same id column; `show`: columns shown to
-    reviewers; `slices`: groups of items, which are part of the codes.
+    reviewers; `slices`: groups of items, which are part of the codes; `apart`: columns of all
+    classes, from which those of each class are split.
     """
-    needed = [column for role in roles.values() for column in role.columns]
-    needed += slice_columns(slices)
-    relation = open_relation(scan, list(dict.fromkeys([*needed, *show])), staged=True)
+    split = {name for spread in apart for name in spread.names}
+    needed = [column for role in roles.values() for column in role.columns if column not in split]
+    needed += [*slice_columns(slices), *(spread.column for spread in apart)]
+    more = partial(with_columns_apart, apart=apart) if apart else None
+    relation = open_relation(scan, list(dict.fromkeys([*needed, *show])), staged=True, more=more)
     if counts_codes(roles, slices):
         return DuckSeveral(relation, roles, show, slices)
     (role,) = roles.values()

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.errors import PredictionsError
+from assay.predictions.class_values import no_lists
 from assay.predictions.roles import UNEVEN, Roles
 from assay.predictions.sql.rows import (
     LARGEST,
@@ -102,11 +103,7 @@ def list_sql(
         (column,) = roles.of_class
         kind = types[column].lower()
         if not (kind.endswith("]") or kind.startswith("array") or kind == "json"):
-            raise PredictionsError(
-                f"the probabilities in column {column!r} of {source} are of type {types[column]}",
-                details="a column of lists has one number for each class",
-                hint="where each class has a column of its own, put a star for its name: 'p_*'",
-            )
+            raise no_lists(f"column {column!r} of {source}", types[column])
         cast = "TRY_CAST" if kind == "json" else "CAST"  # there may be anything
         return f"{cast}({names[column]} AS {words.type})"
     entries = []
