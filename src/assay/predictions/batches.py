@@ -61,14 +61,10 @@ class Batch:
 
     def at(self, rows: Ints | slice) -> "Batch":
         """Return some rows of the batch; a slice drops the ids."""
-        return Batch(
-            self.values[rows],
-            self.said[rows],
-            None if self.ids is None or isinstance(rows, slice) else self.ids.take(rows),
-            None if self.digest is None else self.digest[rows],
-            None if self.weights is None else self.weights[rows],
-            None if self.given is None else self.given[rows],
-        )
+        ids = None if self.ids is None or isinstance(rows, slice) else self.ids.take(rows)
+        more: list[Any] = [self.digest, self.weights, self.given]
+        more = [None if each is None else each[rows] for each in more]
+        return Batch(self.values[rows], self.said[rows], ids, *more)
 
 
 # Items by span of the stratification variable.
@@ -110,16 +106,13 @@ def _low_enough(number: Words, weights: Ints | None, limit: "Floats | Words") ->
 def rows_of(batches: Iterable[Batch]) -> Rows:
     """Rows of at least one batch."""
     every = list(batches)
-    values, said = (
-        np.concatenate([getattr(batch, name) for batch in every]) for name in ("values", "said")
-    )
-    weights, given = (
-        None
-        if getattr(every[0], name) is None
-        else np.concatenate([getattr(batch, name) for batch in every])
-        for name in ("weights", "given")
-    )
+
+    def column(name: str) -> Any:
+        parts = [getattr(batch, name) for batch in every]
+        return None if parts[0] is None else np.concatenate(parts)
+
     ids = Ids.concatenated([batch.ids for batch in every if batch.ids is not None])
+    values, said, weights, given = map(column, ("values", "said", "weights", "given"))
     return Rows(ids, values, said, weights=weights, given=given)
 
 
@@ -222,14 +215,8 @@ def cells_by_code(
     if n_codes > MOST_CODES:
         codes, code = np.unique(code.astype(np.int64), return_inverse=True)
         n_codes = codes.size
-    tally = tally_of(rule, n_codes)
-    for rows in pieces(batch.values.size):
-        some = batch.at(rows)
-        tally.add(placed(replace(some, said=code[rows]), rule))
-    cells = joined_cells([tally], rule, n_codes)
-    if codes is not None:
-        return replace(cells, said=codes[cells.said.astype(np.int64)])
-    return cells
+    cells = count_cells([replace(batch, said=code)], rule, n_codes, lambda each: each)
+    return cells if codes is None else replace(cells, said=codes[cells.said.astype(np.int64)])
 
 
 def places_of(value: Floats, code: Bools | Ints, rule: Rule) -> Ints:

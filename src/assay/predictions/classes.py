@@ -365,11 +365,16 @@ def _from_columns(scan: Scan, pattern: str, predicted: str | None) -> list[str]:
     refuse_no_column("probabilities", pattern)
     if STAR not in pattern:
         return list(map(str, range(length_of_lists(scan, pattern))))
+    return names_by_pattern(scan, pattern, predicted, "probabilities")
+
+
+def names_by_pattern(scan: Scan, pattern: str, besides: str | None, argument: str) -> list[str]:
+    """Class names for which the star of a pattern stands; `besides`: a column of another role."""
     known = column_names(scan)
-    found = sorted_texts(list(starred(pattern, known, [predicted])))
+    found = sorted_texts(list(starred(pattern, known, [besides], argument)))
     if not found:
         raise PredictionsError(
-            f"no column fits probabilities={pattern!r}",
+            f"no column fits {argument}={pattern!r}",
             details=f"columns: {', '.join(known)}",
             hint="the star stands for the name of a class",
         )

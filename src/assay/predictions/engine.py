@@ -116,7 +116,7 @@ class Scanner(ABC):
     """Whether the rows stay where they are, outside of memory."""
     streams: ClassVar[bool] = False
     """Whether DuckDB can read ids and keys from it (`keyed`) as often as need be."""
-    is_cluster: ClassVar[bool] = False
+    is_cluster: bool = False
     """Whether it computes in a cluster, to which a smaller set is moved."""
 
     @property

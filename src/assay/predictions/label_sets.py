@@ -26,13 +26,12 @@ from assay.predictions.class_values import (
     number_in,
     some_of,
     sorted_texts,
-    starred,
 )
-from assay.predictions.classes import column_names, length_of_lists, read_given
+from assay.predictions.classes import column_names, length_of_lists, names_by_pattern, read_given
 from assay.predictions.column import Column, Ids, Loaded, examples, first_few
 from assay.predictions.duckdb.loading import load
-from assay.predictions.judgements import as_mappings, judge, role_of, take_ids
-from assay.predictions.memory import MemoryScanner
+from assay.predictions.judgements import as_mappings, role_of, take_ids
+from assay.predictions.memory import of_several
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import STAR, Classifiers, Given, Roles, about, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
@@ -108,20 +107,7 @@ def read_label_sets(
 ) -> Predictions:
     """Read predictions of items that may have several classes."""
     loaded, roles, names = load_label_sets(source, classifiers, classes, id=id, show=show)
-    ids = take_ids(loaded, id)
-    judged = judge(loaded, roles, ids)
-    scanner = MemoryScanner(
-        source=loaded.source,
-        ids=ids,
-        values=judged.ranks,
-        said=judged.codes,
-        show=loaded.show,
-        n_codes=2 ** len(roles),
-        coded=True,
-        fingerprint=judged.fingerprint,
-        doubts=lambda _: judged.doubts,
-    )
-    return Predictions(scanner, classifiers=names, vocabulary=classes)
+    return of_several(loaded, roles, take_ids(loaded, id), names=names, vocabulary=classes)
 
 
 def load_label_sets(
@@ -381,15 +367,7 @@ def _names_in(scan: Scan, told: Mapping[str, Any]) -> tuple[list[str], str]:
         pattern = told.get(role)
         if pattern is not None and STAR in str(pattern):
             refuse_no_column(role, pattern)
-            known = column_names(scan)
-            found = sorted_texts(list(starred(pattern, known, [], role)))
-            if not found:
-                raise PredictionsError(
-                    f"no column fits {role}={pattern!r}",
-                    details=f"columns: {', '.join(known)}",
-                    hint="the star stands for the name of a class",
-                )
-            return found, f"the columns that fit {pattern!r}"
+            return names_by_pattern(scan, pattern, None, role), f"the columns that fit {pattern!r}"
     if (column := told.get("predicted")) is not None:
         refuse_no_column("predicted", column)
         held = load(scan, [column], (), None).columns[column]

@@ -250,7 +250,7 @@ def in_memory(
     ids = take_ids(loaded, id)
     weights = None if sample_weight is None else read_weights(loaded.columns[sample_weight], ids)
     if len(roles) > 1 or groups:
-        return _of_several(loaded, roles, ids, weights=weights, groups=groups, aux=aux)
+        return of_several(loaded, roles, ids, weights=weights, groups=groups, aux=aux)
     ((name, role),) = roles.items()
     with about(name):
         score, said = taken(loaded, role, ids)
@@ -285,18 +285,21 @@ def in_memory(
     return found if role.model is None else found.with_model(role.model)
 
 
-def _of_several(
+def of_several(
     # loaded, roles, ids, weights: the columns, the roles of each classifier, the items' ids and
     # weights.
     loaded: Loaded,
     roles: Mapping[str, Roles],
     ids: Ids,
     *,
-    weights: Floats | None,
-    groups: Sequence[str],
-    aux: Sequence[str],
+    weights: Floats | None = None,
+    groups: Sequence[str] = (),
+    aux: Sequence[str] = (),
+    # names, vocabulary: if not those of the roles, which are then of each class.
+    names: tuple[str, ...] = (),
+    vocabulary: Vocabulary | None = None,
 ) -> Predictions:
-    """Predictions with codes: of several classifiers, or with slices."""
+    """Predictions with codes: of several classifiers or classes, or with slices."""
     judged = judge(loaded, roles, ids, keep_scores=bool(aux))
     codes, held = judged.codes, read_slices(loaded, groups)
     codes |= held.bits << len(roles)
@@ -320,8 +323,8 @@ def _of_several(
     )
     return Predictions(
         scanner,
-        classifiers=tuple(roles),
-        vocabulary=vocabulary_of(roles),
+        classifiers=names or tuple(roles),
+        vocabulary=vocabulary or vocabulary_of(roles),
         reopen=scanner.placed_by if aux else None,
     )
 

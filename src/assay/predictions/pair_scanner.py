@@ -10,7 +10,7 @@ the sum over the items of both, in a separate pass before counting.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn, Self, TypeAlias
 
@@ -21,7 +21,7 @@ from assay.core import deck
 from assay.core.bins import Scale, bins_of
 from assay.core.cuts import Variable
 from assay.core.deck import Id, IdKind
-from assay.core.error_model import Model
+from assay.core.error_model import RANK, Model, Values, columns_at
 from assay.core.profile import ScoreCells
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.weights import as_impressions, factor_exponent
@@ -120,6 +120,19 @@ def joined_opinions(
         if families and each.has_score:
             found[score_name(name)] = f"score_{side}", "float"
     return found
+
+
+def told_of(
+    found: "pa.Table", columns: Mapping[str, str], ranks: Floats, rows: Sequence[int]
+) -> dict[str, Values]:
+    """Values of columns of a join, and mean ranks, of some of its rows."""
+    told: dict[str, Values] = {
+        name: found[column].to_numpy()
+        if pa.types.is_floating(found[column].type)
+        else found[column].to_pylist()
+        for name, column in columns.items()
+    }
+    return columns_at({**told, RANK: ranks}, np.array(rows, dtype=np.int64))
 
 
 def tell_of_move(side: Side, engine: str) -> None:

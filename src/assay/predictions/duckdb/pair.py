@@ -16,7 +16,7 @@ import pyarrow as pa
 from assay.core.bins import Rule, Scale
 from assay.core.cuts import Variable
 from assay.core.deck import Id
-from assay.core.error_model import RANK, Model, Values, columns_at
+from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints, Words
 from assay.core.weights import as_impressions
@@ -27,7 +27,7 @@ from assay.predictions.draw import TOP, weight_words
 from assay.predictions.duckdb.passes import Odds, columns_of, odds_words
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import release
-from assay.predictions.duckdb.scanner import pieces_of
+from assay.predictions.duckdb.scanner import below_sql, pieces_of
 from assay.predictions.engine import Rows, Span, polled
 from assay.predictions.pair_scanner import (
     IN_BOTH,
@@ -38,11 +38,12 @@ from assay.predictions.pair_scanner import (
     Weighing,
     joined_opinions,
     tell_of_move,
+    told_of,
 )
 from assay.predictions.predictions import Predictions
-from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
+from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.opinions import either_sql, opined_sql, opinions_digest
-from assay.predictions.sql.rows import Family, double_sql, impressions_sql, quoted
+from assay.predictions.sql.rows import Family, quoted
 
 _MEMORY = "700MB"  # memory limit of the join, which spills to a temporary file
 _TYPES = {"int64": "BIGINT", "uint64": "UBIGINT", None: "VARCHAR"}
@@ -151,12 +152,9 @@ class DuckPair(PairScanner):
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
         """Rows of all spans; those above all limits are dropped before the join."""
         del variable, scale
-        highest, number = max(span.limit for span in spans), duckdb_keyed(self._digest, seed)
-        below = f"{number} <= {int(highest)}::UBIGINT"
-        if self.exponent is not None:
-            impressions = impressions_sql("weight", self.exponent)
-            below = f"{number} <= {impressions} * {double_sql(highest)}"
-        below = "" if highest >= TOP else below
+        weight = "" if self.exponent is None else "weight"
+        below = below_sql(self._digest, spans, seed, weight, self.exponent or 0)
+        below = "" if max(span.limit for span in spans) >= TOP else below
         return self._ask(
             lambda: rows_of(drawn(each, spans, seed) for each in self._items(ids=True, below=below))
         )
@@ -174,15 +172,9 @@ class DuckPair(PairScanner):
             asked = ["id", "keys", *columns.values()]
             found = list(self._batches(asked, self._among(ids)))
         held = Ids.concatenated([self._ids_of(batch.column("id")) for batch in found])
-        table = pa.Table.from_batches(found)
-        told: dict[str, Values] = {
-            name: table[column].to_numpy()
-            if pa.types.is_floating(table[column].type)
-            else table[column].to_pylist()
-            for name, column in columns.items()
-        }
-        told[RANK] = np.concatenate([self._ranked(batch).values for batch in found])
-        return columns_at(told, np.array(held.rows_of(ids, self._source), dtype=np.int64))
+        ranks = np.concatenate([self._ranked(batch).values for batch in found])
+        rows = held.rows_of(ids, self._source)
+        return told_of(pa.Table.from_batches(found), columns, ranks, rows)
 
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""

@@ -255,11 +255,7 @@ class DuckScanner(SqlScanner):
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
         """Rows of all spans; those above every limit are not read."""
-        highest, number = max(span.limit for span in spans), duckdb_keyed(self._digest, seed)
-        below = f"{number} <= {int(highest)}::UBIGINT"
-        if self._row.weight:
-            impressions = impressions_sql(self._row.weight, self._exponent)
-            below = f"{number} <= {impressions} * {double_sql(highest)}"
+        below = below_sql(self._digest, spans, seed, self._row.weight, self._exponent)
         with reading(self.source):
             items = self._items(variable, scale, ids=True, where=below)
             return rows_of([drawn(batch, spans, seed) for batch in items])
@@ -481,6 +477,14 @@ class DuckScanner(SqlScanner):
 
 def _same(each: Any) -> Any:
     return each
+
+
+def below_sql(digest: str, spans: Sequence[Span], seed: int, weight: str, exponent: int) -> str:
+    """Condition that an item's number is not above all limits, by its weight if it has one."""
+    highest, number = max(span.limit for span in spans), duckdb_keyed(digest, seed)
+    if not weight:
+        return f"{number} <= {int(highest)}::UBIGINT"
+    return f"{number} <= {impressions_sql(weight, exponent)} * {double_sql(highest)}"
 
 
 def changed(source: str) -> PredictionsError:

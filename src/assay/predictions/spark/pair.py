@@ -13,7 +13,7 @@ import pyarrow as pa
 from assay.core.bins import Rule, Scale
 from assay.core.cuts import Variable
 from assay.core.deck import Id
-from assay.core.error_model import RANK, Model, Values, columns_at
+from assay.core.error_model import RANK, Model, Values
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
@@ -28,6 +28,7 @@ from assay.predictions.pair_scanner import (
     Weighing,
     joined_opinions,
     tell_of_move,
+    told_of,
     value_sql,
 )
 from assay.predictions.predictions import Predictions
@@ -138,16 +139,10 @@ class SparkPair(PairScanner):
         if not self._opinions:
             raise PredictionsError(f"{sources} were read without columns for a model")
         found = self._fetch(self._items(ids=ids).query)
-        order = np.array(self._home.ids_of(found["id"]).rows_of(ids, sources), dtype=np.int64)
+        rows = self._home.ids_of(found["id"]).rows_of(ids, sources)
         columns = {name: column for name, (column, _) in self._opinions.items()}
-        columns[RANK] = "value" if self.model is None else "rank"
-        told: dict[str, Values] = {
-            name: found[column].to_numpy()
-            if pa.types.is_floating(found[column].type)
-            else found[column].to_pylist()
-            for name, column in columns.items()
-        }
-        return columns_at(told, order)
+        ranks = found["value" if self.model is None else "rank"].to_numpy()
+        return told_of(found, columns, ranks, rows)
 
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""

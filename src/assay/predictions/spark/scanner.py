@@ -89,7 +89,6 @@ def _numbered_words(rows: SparkRows, column: str, classes: Vocabulary) -> "pa.Ta
 class SparkScanner(CountingScanner):
     """A `Scanner` of one classifier in Spark, which can be joined with another there."""
 
-    is_cluster = True
     _table: SparkTable
 
     @property
@@ -125,15 +124,9 @@ class SparkScanner(CountingScanner):
         return self._ids.of(column)
 
 
-class SparkSeveral(SeveralScanner):
-    """A `Scanner` of several classifiers in Spark."""
-
-    is_cluster = True
-
-
 def open_spark(
     scan: Scan, roles: Mapping[str, Roles], show: Sequence[str], slices: Sequence[str] = ()
-) -> "SparkScanner | SparkSeveral":
+) -> CountingScanner:
     """Open predictions of one or several classifiers that Spark can read.
 
     Does not change the session's settings, nor create views in it.
@@ -146,14 +139,14 @@ def open_spark(
     with reading_with_spark(rows.source):
         rows = _with_key(rows, first.id)
         refuse_untried(rows.frame.sparkSession)
-        scanner: SparkScanner | SparkSeveral
+        scanner: CountingScanner
         columns = rows.frame.columns
         for place, role in enumerate(roles.values()):
             if role.classes is not None:
                 refuse_missing_columns(role.columns, columns, rows.source)
                 rows = rows_with_classes(rows, role, place)
         if counts_codes(roles, slices):
-            scanner = SparkSeveral(SparkTable(rows), roles, show, slices)
+            scanner = SeveralScanner(SparkTable(rows), roles, show, slices)
         else:
             scanner = SparkScanner(SparkTable(rows), first, show)
         needed = [column for role in roles.values() for column in role.columns]

@@ -114,6 +114,7 @@ class SparkTable(Table):
     """Rows in Spark; only counts by bin, and requested rows, leave it."""
 
     dialect = "spark"
+    is_cluster = True
 
     def __init__(self, rows: SparkRows) -> None:
         self.rows = rows

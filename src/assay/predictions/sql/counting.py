@@ -84,6 +84,7 @@ class CountingScanner(SqlScanner):
         columns = table.names, table.types
         super().__init__(table.source, roles, show, *columns, is_text=text, place=place)
         self._table = self._inspected = table
+        self.is_cluster = table.is_cluster
         self._ids = IdColumn(table, str(roles.id)) if ids is None else ids
         self._exponent: int | None = None  # exponent of the factor from weights to impressions
 

@@ -110,6 +110,8 @@ class Table(ABC):
     """Condition that they fulfil, in the engine's own SQL."""
     is_text: bool = False
     """Whether every column is text of a CSV file."""
+    is_cluster: ClassVar[bool] = False
+    """Whether a cluster counts them, to which a smaller set is moved."""
 
     @property
     @abstractmethod
