@@ -1,6 +1,7 @@
 """Predictions in memory: a scanner of arrays, of one or several classifiers."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cached_property, partial
 from math import prod
 
@@ -187,21 +188,12 @@ class MemoryScanner(Scanner):
         odds = self.beside.log_odds(model, self.ids.digest)
         words = deck.mix(self.ids.digest ^ deck.mix(odds.view(np.uint64)))
         marked = by_model(str(self._survey.fingerprint), int(np.bitwise_xor.reduce(words)))
-        return MemoryScanner(
-            source=self.source,
-            ids=self.ids,
-            values=odds,
-            said=self.said,
-            show=self.show_rows,
-            n_codes=self._n_codes,
-            coded=self.coded,
-            weights=self.weights,
-            parts=self.parts,
-            slices=self._slices,
-            fingerprint=(lambda _: marked) if self.coded else ScoreCells.fingerprint,
-            opinions=self.beside,
-            placed=True,
-        )
+        placed = copy(self)
+        placed.__dict__.pop("_survey")
+        placed.values, placed._placed, placed._threshold = odds, True, None
+        placed._doubts, placed._probabilities, placed._sums = lambda _: (), (None,), lambda: None
+        placed._fingerprint = (lambda _: marked) if self.coded else ScoreCells.fingerprint
+        return placed
 
     def refuse_repeated_ids(self) -> None:
         """Do nothing: ids were checked when the predictions were read."""

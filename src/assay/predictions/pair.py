@@ -38,7 +38,7 @@ from assay.predictions.pair_scanner import (
 from assay.predictions.predictions import Predictions
 from assay.predictions.read import engine_of, read_predictions
 from assay.predictions.roles import STAR, Classifiers
-from assay.predictions.scan import Scan, as_scan
+from assay.predictions.scan import Engine, Scan, as_scan
 from assay.predictions.values import refuse_bad_total
 
 NOWHERE = -1
@@ -344,25 +344,20 @@ def read_compared(
     one, other = classifiers
     stays = [stays_in_place(scan, id) for scan in held]
     around: dict[str, Any] = {"id": id, "show": show, "seed": seed, "sample_weight": sample_weight}
-    if any(stays) and not (classes or aux):
-        old, new = (
-            _read(scan, **around, **dict(columns))
-            for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
-        )
-        return compared((old, new), (one, other), seed=seed, shows=bool(show))
-    around |= {"aux": aux}
     of_spark = all(scan.is_of_spark for scan in held)
-    in_one = of_spark or all(map(_is_of_duckdb, held))
-    if any(stays) and aux and in_one and not (classes or sample_weight):
+    if any(stays) and not classes and (not aux or of_spark or all(map(_is_of_duckdb, held))):
+        engine: Engine = "spark" if of_spark else "duckdb"
+        asked = [replace(scan, engine=engine) for scan in held] if aux else held
+        more = around | {"aux": aux} if aux else around
         old, new = (
-            _read(
-                replace(scan, engine="spark" if of_spark else "duckdb"), **around, **dict(columns)
-            )
-            for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
+            _read(scan, **more, **dict(columns))
+            for scan, columns in zip(asked, as_mappings(classifiers).values(), strict=True)
         )
-        if opinions_are_alike(old, new):
+        if not aux or opinions_are_alike(old, new):
             found = compared((old, new), (one, other), seed=seed, shows=bool(show))
-            return found if model is None else found.with_model(Model.from_dict(model))
+            fits = None if model is None or not aux else Model.from_dict(model)
+            return found if fits is None else found.with_model(fits)
+    around |= {"aux": aux}
     first, second = (
         _in_memory(scan, classes, **around, **dict(columns))
         for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)

@@ -11,7 +11,12 @@ from typing import Any, ClassVar
 from assay.core.deck import Id
 from assay.errors import AssayError, PredictionsError, did_you_mean
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.sql.checks import bad_condition, condition, refuse_repeated_columns
+from assay.predictions.sql.checks import (
+    bad_condition,
+    condition,
+    first_lines,
+    refuse_repeated_columns,
+)
 from assay.predictions.sql.query import Spell, selection
 from assay.predictions.sql.rows import double_sql
 from assay.predictions.tables import with_parts
@@ -128,8 +133,6 @@ class Database(ABC):
 
     def told(self, error: Exception) -> str:
         """Message of an error, for users."""
-        from assay.predictions.sql.checks import first_lines
-
         return first_lines(error, 3)
 
     def __getstate__(self) -> dict[str, Any]:

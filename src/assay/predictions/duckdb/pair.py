@@ -115,8 +115,14 @@ class DuckPair(PairScanner):
         """Sum the weights, and find items that have two."""
         sums = "count(*), count_if(keys[1] >= 0 AND keys[2] >= 0), sum(given), count_if(unlike)"
         sums += ", min(id) FILTER (unlike)"
-        (told,) = self._fetch(["id", "keys", "given", "unlike"], sums)
-        return Weighing(*told)
+
+        def summed() -> Weighing:
+            with self._read():
+                rows = self._connection.sql(self._sql(["id", "keys", "given", "unlike"]))
+                (told,) = rows.aggregate(sums).fetchall()
+                return Weighing(*told)
+
+        return self._ask(summed)
 
     def weights(self) -> Iterator[Floats]:
         """All weights, in pieces."""
@@ -256,17 +262,6 @@ class DuckPair(PairScanner):
             except duckdb.OutOfMemoryException:
                 self._connection.execute("RESET memory_limit")
                 return ask()
-
-    def _fetch(self, columns: Sequence[str], sums: str) -> list[Any]:
-        """Aggregate columns of all items."""
-
-        def summed() -> list[Any]:
-            with self._read():
-                rows = self._connection.sql(self._sql(columns))
-                found: list[Any] = rows.aggregate(sums).fetchall()
-                return found
-
-        return self._ask(summed)
 
     def _batches(
         self, columns: Sequence[str], below: str, more: Mapping[str, str] | None = None

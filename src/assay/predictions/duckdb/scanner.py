@@ -122,13 +122,17 @@ class DuckScanner(SqlScanner):
         roles: Roles,  # roles of the columns
         show: Sequence[str],  # columns shown to reviewers
         ids: DuckIds | None = None,  # the ids, if they were read before
-        place: int = 0,  # of the classifier among several
+        place: int | None = 0,  # of the classifier among several; None for all of them
     ) -> None:
         names, types = {name: identifier(name) for name in relation.types}, relation.types
         is_text = relation.is_text
-        super().__init__(relation.label, roles, show, names, types, is_text=is_text, place=place)
+        super().__init__(
+            relation.label, roles, show, names, types, is_text=is_text, place=place or 0
+        )
         self._relation = relation
-        self.classes = self._find_classes(place)
+        self.classes = DuckClasses()
+        if place is not None and roles.classes is not None:
+            self.classes = find_classes_of(relation, roles, place)
         self._sql = self.classes.beside(relation.sql)
         relation.connection.execute(
             "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
@@ -138,12 +142,6 @@ class DuckScanner(SqlScanner):
             self._row = replace(self._row, score=self._log_odds(roles.model))
         self._inspected = DuckInspected(relation, self._row.id, self._sql)
         self._exponent = 0  # exponent of the factor from weights to impressions
-
-    def _find_classes(self, place: int) -> DuckClasses:
-        """Columns of classes, if there are more than yes and no."""
-        if self._roles.classes is None:
-            return DuckClasses()
-        return find_classes_of(self._relation, self._roles, place)
 
     # First pass.
 

@@ -17,7 +17,7 @@ from assay.core.types import Floats
 from assay.predictions.batches import Batch, count_cells, find_cells, places_of
 from assay.predictions.class_values import Spread
 from assay.predictions.contract import Doubt, by_model
-from assay.predictions.duckdb.loading import DuckClasses, fetch_shown, with_columns_apart
+from assay.predictions.duckdb.loading import fetch_shown, with_columns_apart
 from assay.predictions.duckdb.passes import (
     BITS,
     Columns,
@@ -76,7 +76,7 @@ class DuckSeveral(DuckScanner):
         slices: Sequence[str] = (),
     ) -> None:
         first, *_ = roles.values()
-        super().__init__(relation, replace(first, model=None), show)
+        super().__init__(relation, replace(first, model=None), show, place=None)
         self._model = first.model
         self._slices, self._bits = self.find_slices(slices)
         self._several = Several(roles, self._slices, relation.label)
@@ -134,10 +134,6 @@ class DuckSeveral(DuckScanner):
             slices=self._slices,
             coded=True,
         )
-
-    def _find_classes(self, place: int) -> DuckClasses:
-        del place  # each classifier finds its own
-        return DuckClasses()
 
     @property
     def _apart(self) -> Sequence[SqlScanner]:

@@ -33,7 +33,7 @@ from assay.predictions.pair_scanner import (
 )
 from assay.predictions.predictions import Predictions
 from assay.predictions.spark.scanner import SparkScanner
-from assay.predictions.spark.table import frame_of
+from assay.predictions.spark.table import frame_of, only
 from assay.predictions.sql.cells import ODDS, XORED, count_spans, drawn, grouped, merged_by
 from assay.predictions.sql.counting import WEIGHED, ranks_by_bin
 from assay.predictions.sql.items import Items, bin_sql, impressions_of, place_of, with_opinions
@@ -168,7 +168,7 @@ class SparkPair(PairScanner):
         """
         both = self._said[0].unionAll(self._said[1])
         if ids is not None:
-            both = self._home.only(ids, both)
+            both = only(ids, self.id_kind, both)
         rows = self._below(Items(Query(both), both.columns), seed, limit)
         told = [name for name in rows.keep if name.startswith(("score_", "aux_"))]
         sums = ["sum(rank) AS ranks", "sum(code) AS code", "count(*) AS present"]

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from assay.core.deck import Id
 from assay.core.types import Floats
 from assay.core.vocabulary import Vocabulary
 from assay.predictions.class_values import MOST_WORDS, Occurring, class_text, numbered_words
@@ -16,7 +15,7 @@ from assay.predictions.faults import NO_CLASS
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
-from assay.predictions.spark.table import SparkTable, only, refuse_untried
+from assay.predictions.spark.table import SparkTable, refuse_untried
 from assay.predictions.sql.cells import counts_codes
 from assay.predictions.sql.classes import class_columns, list_sql
 from assay.predictions.sql.counting import CountingScanner, SeveralScanner
@@ -27,7 +26,7 @@ from assay.predictions.sql.rows import key_sql
 from assay.predictions.tables import key_parts
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+    pass
 
 # Class names in Spark.
 
@@ -114,10 +113,6 @@ class SparkScanner(CountingScanner):
         for place, name in enumerate(self._roles.aux):
             told[f"aux_{place}"] = plain_sql(self._names[name], self._table.types[name], "spark")
         return self._placed(self._table.items(told, self._there))
-
-    def only(self, ids: Sequence[Id], rows: "DataFrame") -> "DataFrame":
-        """Rows with these ids."""
-        return only(ids, self.id_kind, rows)
 
     def ids_of(self, column: "pa.ChunkedArray[Any]") -> Ids:
         """Ids from a column of Spark's answer."""
