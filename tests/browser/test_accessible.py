@@ -27,7 +27,6 @@ FOLDERS = (Path(str(package.__file__)).parent / "static" for package in (assay.w
 SHEETS = [sheet for folder in FOLDERS for sheet in folder.glob("*.css")]
 GUIDELINES = "# Spam\nUnwanted mail.\n\n- sells\n- begs"
 READABLE = 4.5  # WCAG 2.2, 1.4.3: the least contrast of text
-REACHABLE = 44  # px, WCAG 2.2, 2.5.5
 
 
 @pytest.fixture

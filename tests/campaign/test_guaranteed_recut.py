@@ -18,7 +18,7 @@ import assay
 from assay.audit import recompute
 from assay.campaign.widget import Labeller
 from assay.core.deck import numbers
-from assay.labelling import TurnRequest, history_in, more_cards
+from assay.labelling import TurnRequest, epoch_seed, history_in, more_cards
 from assay.results import Turn
 from assay.web.queue import Counter
 from tests.campaign.test_recut import Truth, create, population
@@ -274,3 +274,18 @@ def test_a_changed_epoch_is_found(cut: Cut, what: str) -> None:
         file.execute("UPDATE campaign SET settings = ? WHERE id = ?", (text, number))
     found = assay.verify_campaign(storage=storage).findings
     assert any(each.startswith(("draws from before", "decks are in")) for each in found)
+
+
+def test_every_epoch_has_a_seed_of_its_own(cut: Cut) -> None:
+    settings = cut[0].settings
+    first, second = settings.epochs
+    seeds = {epoch_seed(settings.seed, each) for each in ((), (first,), (second,), (first, second))}
+    assert len(seeds) == 4
+    assert settings.draw_seed == epoch_seed(settings.seed, (first, second))
+
+
+def test_a_rebase_begins_again_with_strata_by_the_score(cut: Cut) -> None:
+    campaign = assay.rebase_campaign(storage=cut[2])
+    assert not campaign.settings.epochs
+    assert campaign.settings.source.model is None
+    assert campaign.settings.source.aux == ("judge",)
