@@ -10,12 +10,11 @@ import pyarrow as pa
 
 from assay.errors import PredictionsError, refuse_no_file
 from assay.lazy import later
-from assay.predictions.column import refuse_missing_columns
-from assay.predictions.databases.database import Database, find_rows, find_table
+from assay.predictions.databases.database import Database, DatabaseRows, find_rows, find_table
 from assay.predictions.databases.postgres import Postgres
 from assay.predictions.duckdb.paths import is_remote
 from assay.predictions.duckdb.readable import Readable, identifier
-from assay.predictions.sql.checks import bad_condition, condition, refuse_repeated_columns
+from assay.predictions.sql.checks import refuse_repeated_columns
 from assay.predictions.sql.rows import quoted
 
 if TYPE_CHECKING:
@@ -24,8 +23,7 @@ else:
     pq = later("pyarrow.parquet")
 
 if TYPE_CHECKING:
-    from psycopg import Connection
-    from psycopg.sql import Composed
+    pass
 
 
 def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str | None) -> Readable:
@@ -133,19 +131,11 @@ def readable_copy(
     database = Postgres(url)
     label = database.address if table is None else f"table {table} of {database.address}"
     with database.connected(label):
-        server = database.connection
-        schema, name = find_table(table, database.tables(), database.address)
-        columns = database.columns(schema, name)
-        names = [column.name for column in columns]
-        refuse_repeated_columns(wanted, names, label)
-        refuse_missing_columns(wanted, names, label)
-        select = _select(schema, name, wanted, where)
-        if where:
-            _try_condition(server, select, where, names)
-        types = {column.name: column.type for column in columns}
-        struct = ", ".join(f"{quoted(name, 'duckdb')}: '{types[name]}'" for name in wanted)
+        rows = find_rows(database, table=table, where=where, wanted=wanted)
+        held = [column for column in rows.columns if column.name in set(wanted)]
+        struct = ", ".join(f"{quoted(each.name, 'duckdb')}: '{each.type}'" for each in held)
         paths: list[Path] = []
-        for lines in _parts(server, select, folder):
+        for lines in _parts(database, rows, wanted, folder):
             source = f"read_csv({quoted(str(lines), 'duckdb')}, {_READ}, columns = {{{struct}}})"
             path = folder / f"copy-{len(paths):06}.parquet"
             target = quoted(str(path), "duckdb")
@@ -196,38 +186,13 @@ def _arrow(kind: str) -> "pa.DataType":
     return (types | {"DOUBLE": pa.float64()}).get(kind, pa.string())
 
 
-def _select(schema: str, name: str, wanted: Sequence[str], where: str | None) -> "Composed":
-    from psycopg import sql
-
-    return sql.SQL("SELECT {} FROM {} {}").format(
-        sql.SQL(", ").join(map(sql.Identifier, wanted)),
-        sql.Identifier(schema, name),
-        sql.SQL(condition(where) if where else ""),
-    )
-
-
-def _try_condition(
-    server: "Connection", select: "Composed", where: str, names: Sequence[str]
-) -> None:
-    import psycopg
-    from psycopg import sql
-
-    try:
-        # PostgreSQL prepares one statement at a time: a condition cannot end it and start another,
-        # which could leave the read-only transaction.
-        server.execute(sql.SQL("EXPLAIN ") + select, prepare=True)
-    except psycopg.Error as error:
-        raise bad_condition(where, error, names) from error
-
-
-def _parts(server: "Connection", select: "Composed", folder: Path) -> Iterator[Path]:
+def _parts(
+    database: Postgres, rows: DatabaseRows, wanted: Sequence[str], folder: Path
+) -> Iterator[Path]:
     """Write the rows into one file, part by part; read each part before the next."""
-    from psycopg import sql
-
-    path = folder / "copy.csv"
-    copying = sql.SQL("COPY ({}) TO STDOUT " + _FORMAT).format(select)
-    with server.cursor() as cursor, cursor.copy(copying) as rows:
-        coming = iter(rows)
+    path, copying = folder / "copy.csv", f"COPY ({rows.select(wanted)}) TO STDOUT {_FORMAT}"
+    with database.connection.cursor() as cursor, cursor.copy(copying.encode()) as lines:
+        coming = iter(lines)
         is_last = False
         while not is_last:
             size = 0
