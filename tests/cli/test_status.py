@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from assay.cli import status
+
 Fixture = Callable[..., Any]
 
 
@@ -27,3 +29,15 @@ def test_a_share_may_be_typed_in_percent(typed: str, within: float, create: Fixt
     made = create("--confidence", "99%", "--json", goal=("--within", typed))
     goal = json.loads(made.stdout)["goal"]
     assert (goal["within"], goal["confidence"]) == (within, 0.99)
+
+
+def test_the_newest_campaigns_are_listed(
+    create: Fixture, run: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("first", "second", "third"):
+        create("--name", name)
+    monkeypatch.setattr(status, "_MOST_LISTED", 2)
+    shown = run("status").stdout
+    assert "third" in shown and "first" not in shown
+    assert "older campaigns: 1, with --all" in shown
+    assert "first" in run("status", "--all").stdout

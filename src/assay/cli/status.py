@@ -1,19 +1,20 @@
 """``assay status`` and ``assay estimate``: the state of a campaign, estimates from given labels."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
 
-from assay.campaign import Campaign, load_campaign
+from assay.campaign import Campaign
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import commitment_line, note_lines, view, view_of
 from assay.cli.taking import Typed, only, takes
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
+from assay.labelling import find_campaign
 from assay.predictions import Columns
 from assay.results import (
     Block,
@@ -41,6 +42,9 @@ from assay.storage import open_store
 
 if TYPE_CHECKING:
     from assay.core.goal import Goal
+
+
+_MOST_LISTED = 50  # the newest
 
 
 def _about_slices(name: str, text: str, metavar: str | None = None) -> Any:
@@ -78,6 +82,9 @@ def status(
             help="Show precision, recall and F1 of each class, and the confusion matrix.",
         ),
     ] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="List all campaigns, not only the newest 50.")
+    ] = False,
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -88,12 +95,10 @@ def status(
                 f"{'--metric' if metric is not None else '--simultaneous'} applies only to slices",
                 hint="name a column: assay status NAME --by COLUMN",
             )
-        needs_one = by is not None or classes
-        url = options.existing(storage)
-        if name is None and (needs_one or (not as_json and len(options.names_in(url)) == 1)):
+        if name is None and (by is not None or classes):
             name = options.named(name, storage)
+        name = name or _only_or_list(options.existing(storage), every=every, as_json=as_json)
         if name is None:
-            _list(url, as_json=as_json)
             return
         campaign, slices = options.open_campaign(name, storage), None
         if by is not None:
@@ -127,9 +132,24 @@ def _classes(campaign: Campaign) -> list[Result]:
     return [of(name) for name in settings.strata.classifiers for of in results]
 
 
-def _list(url: str, *, as_json: bool) -> None:
+def _only_or_list(url: str, *, every: bool, as_json: bool) -> str | None:
+    """List the campaigns, as JSON always all; return the name instead if there is only one."""
+    names, every = options.names_in(url), every or as_json
+    if len(names) == 1 and not as_json:
+        return names[0]
+    older = 0 if every else max(len(names) - _MOST_LISTED, 0)
+    _list(url, names[older:], as_json=as_json)
+    if older:
+        console().print(Text(f"older campaigns: {older:,}, with --all", "dim"))
+    return None
+
+
+def _list(url: str, names: Sequence[str], *, as_json: bool) -> None:
     store = open_store(url)
-    campaigns = [load_campaign(name, storage=url) for name in options.names_in(url)]
+    campaigns = []
+    for name in names:
+        with store.read() as session:
+            campaigns.append(Campaign(store, *find_campaign(session, name), None))
     if as_json:
         emit({"storage": store.name, "campaigns": [_document(campaign) for campaign in campaigns]})
         return

@@ -17,6 +17,7 @@ from assay.storage import schema
 
 _UNIX_EPOCH = 2440587.5  # as a Julian day
 _SECONDS_A_DAY = 86_400.0
+_MOST_NAMED = 20  # campaigns in an error: the newest
 
 # Statements are built once, here and in every part of a session: SQLAlchemy takes longer to build
 # one than to send it.
@@ -124,7 +125,8 @@ class Campaigns(Connected):
         row = self._connection.execute(query).one_or_none()
         if row is None:
             names = self.names()
-            existing = ", ".join(repr(other) for other in names) or "none"
+            older = "…, " if len(names) > _MOST_NAMED else ""
+            existing = older + ", ".join(map(repr, names[-_MOST_NAMED:])) or "none"
             raise StorageError(
                 f"there is no campaign named {name!r}",
                 details=f"campaigns: {existing}",
@@ -160,9 +162,11 @@ class Campaigns(Connected):
         existing = set(self._connection.scalars(sa.select(schema.campaign.c.id)))
         return [number for number in range(1, max(existing, default=0)) if number not in existing]
 
-    def names(self) -> list[str]:
-        """Names of all campaigns, oldest first."""
+    def names(self, mentioning: str = "") -> list[str]:
+        """Names of all campaigns whose settings contain a text, oldest first."""
         query = sa.select(schema.campaign.c.name).order_by(schema.campaign.c.id)
+        if mentioning:
+            query = query.where(schema.campaign.c.settings.contains(mentioning, autoescape=True))
         return list(self._connection.scalars(query))
 
 
