@@ -365,6 +365,25 @@ def test_probabilities_must_be_finite_numbers() -> None:
         from_arrays(y_prob=[0.5, 0.5])
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"threshold": 0.5, "score": "p"},
+        {"positive": "a"},
+        {"score": "p", "score_of": "negative"},
+        {"score": "p", "probabilities": "p_*"},
+        {"sample_weight": "p"},
+        {"aux": ["p"]},
+        {"groups": ["p"]},
+    ],
+    ids=lambda given: next(iter(given)),
+)
+def test_what_goes_with_yes_and_no_only_is_refused(given: dict[str, Any]) -> None:
+    table = {"said": ["a", "b"], "p": [0.5, 0.5], "p_a": [0.5, 0.5], "p_b": [0.5, 0.5]}
+    with pytest.raises(PredictionsError):
+        read_predictions(table, predicted="said", classes=Vocabulary(("a", "b")), **given)
+
+
 def test_the_values_of_a_column_are_told_up_to_a_limit(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     pd.DataFrame({"said": ["b", "a", None, "b"], "n": [1, 2, 3, 4]}).to_parquet(path)

@@ -376,6 +376,19 @@ def _days(folder: Path, days: Sequence[str], **more: Sequence[object]) -> Path:
     return folder
 
 
+def test_nested_columns_are_no_columns(tmp_path: Path) -> None:
+    nested = {"meta": [{"id": 5, "more": [{"score": 1.0}]}], "id": [1], "score": [0.5]}
+    pq.write_table(pa.table(nested), tmp_path / "a.parquet")
+    assert [card.id for card in _cards(_read(tmp_path), 1)] == [1]
+
+
+def test_an_empty_file_beside_others(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,score\n1,0.5\n")
+    (tmp_path / "b.csv").write_text("")
+    (tmp_path / "c.csv").write_text("id,score\n")
+    assert _read(tmp_path).size == 1
+
+
 def test_what_folders_say_serves_for_conditions_and_showing(tmp_path: Path) -> None:
     folder = _days(tmp_path, ["2026-11-14", "2026-11-15", "2026-11-16"])
     scan = Scan(folder, where="day >= '2026-11-15'")
