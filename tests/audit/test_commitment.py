@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
 from typer.testing import CliRunner
 
 import assay
@@ -91,3 +92,25 @@ def test_a_list_that_is_none_or_left_out_is_a_finding(tmp_path: Path) -> None:
         assert any("campaigns.json" in each for each in found)
     del files["campaigns.json"]
     assert not verified(files, tmp_path).clean
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": 29},
+        {"commitment": "0" * 64},
+        {"created_at": "2020-01-01T00:00:00.000000Z"},
+        {"number": 2},
+    ],
+)
+def test_a_list_that_says_otherwise_of_its_own_campaign_is_a_finding(
+    change: dict[str, object], tmp_path: Path
+) -> None:
+    files = files_of(label(create("sqlite://")), tmp_path)
+    listed = json.loads(files["campaigns.json"])
+    (own,) = listed["over_the_same_predictions"]
+    for every in ([{**own, **change}], [own, own], []):
+        told = {**listed, "over_the_same_predictions": every}
+        changed = {**files, "campaigns.json": json.dumps(told, indent=1).encode() + b"\n"}
+        found = verified(changed, tmp_path).findings
+        assert any("campaigns.json" in each for each in found), every

@@ -231,6 +231,7 @@ def _check_content(sealed: Sealed, snapshot: Snapshot, labelling: Labelling) -> 
     members = {**sealed.members, MANIFEST: _json(sealed.manifest)}
     del members[STORE]
     findings = [f"{name} does not belong to it" for name in members if name not in again]
+    findings += _campaign_findings(snapshot)
     for name, content in again.items():
         if name not in members:
             findings.append(f"{name} is missing")
@@ -239,6 +240,25 @@ def _check_content(sealed: Sealed, snapshot: Snapshot, labelling: Labelling) -> 
             words = sealed.made_by == versions()["assay"] or name != REPORT
             findings += differences(name, members[name], content, words=words)
     return checked("files follow from the store", len(again), findings)
+
+
+def _campaign_findings(snapshot: Snapshot) -> Iterator[str]:
+    """Yield errors in the list of campaigns, of which the store knows only its own."""
+    listed = snapshot.campaigns or {}
+    every, gone = listed["over_the_same_predictions"], listed.get("gone") or []
+    own = {
+        "number": listed["number"],
+        "created_at": snapshot.created_at,
+        "labels": len(snapshot.events),
+        "commitment": snapshot.settings.commitment,
+    }
+    if own not in every:
+        yield f"{CAMPAIGNS} does not list this campaign as its store has it"
+    numbers = [each["number"] for each in every]
+    if numbers != sorted(set(numbers)):
+        yield f"{CAMPAIGNS} lists a campaign twice, or campaigns out of order"
+    if not isinstance(gone, list) or any(number in numbers for number in gone):
+        yield f"{CAMPAIGNS} lists a campaign that it says is gone"
 
 
 def _json(document: Mapping[str, Any]) -> bytes:
