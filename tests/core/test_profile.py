@@ -66,6 +66,12 @@ def test_any_finite_scores_have_a_profile(values: Floats) -> None:
     check_cells(profile_of(values), values, rule)
 
 
+@given(arrays(np.float64, st.integers(1, 60), elements=st.floats(0, 1)))
+def test_any_probabilities_have_a_profile_by_either_rule(values: Floats) -> None:
+    check_cells(profile_of(values, "probability"), values, "probability")
+    check_cells(profile_of(values, "margin"), values, "margin")
+
+
 def test_negative_zero_is_zero() -> None:
     profile = profile_of(np.array([-0.0, 0.0, -0.0]))
     assert profile.low.size == 1

@@ -87,6 +87,10 @@ def test_names_that_cannot_stand_in_a_metric(names: list[str], said: str) -> Non
         refuse_bad_names(names)
 
 
+def test_names_that_can() -> None:
+    refuse_bad_names([f"Model_{k}.v-2" for k in range(62)])
+
+
 @pytest.mark.parametrize(
     ("key", "value"),
     [

@@ -80,6 +80,10 @@ CALLS: dict[str, Callable[[], object]] = {
     "unknown positive": lambda: create(threshold=None, predicted="said", positive="spam"),
     "score_of unknown": lambda: create(score_of="other"),
     "unknown scale": lambda: create(scale="percentage"),
+    "score_of what is not predicted": lambda: create(score_of="predicted"),
+    "score_of no score": lambda: create(
+        score=None, threshold=None, predicted="said", score_of="negative"
+    ),
     "negative seed": lambda: create(seed=-1),
     "empty name": lambda: create(name=""),
     "long name": lambda: create(name="a" * 300),

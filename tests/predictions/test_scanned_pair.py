@@ -12,7 +12,7 @@ import pytest
 
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayWarning, PredictionsError
-from assay.predictions import Predictions, Scan, read_predictions, telling_notes
+from assay.predictions import Predictions, Scan, are_alike, read_predictions, telling_notes
 from assay.predictions.duckdb import pair as duckdb_pair
 from assay.predictions.duckdb.pair import DuckPair
 from assay.predictions.memory import MemoryScanner
@@ -26,6 +26,7 @@ from tests.predictions.pair_population import (
     check_opinions,
     check_pair,
     read,
+    strata_of,
     weeks,
     with_opinions,
 )
@@ -288,3 +289,11 @@ def test_an_id_that_repeats_in_spark_is_told(spark: "SparkSession", tmp_path: Pa
     paths = _written((old, pa.concat_tables([new, new.slice(3, 2), new.slice(3, 1)])), tmp_path)
     with pytest.raises(PredictionsError, match=r"of .*new.parquet has ids that .* once: 2"):
         read([Scan(path, spark=spark) for path in paths])
+
+
+def test_strata_tell_which_items_each_was_applied_to(tmp_path: Path) -> None:
+    found = read(_scans(_written(weeks(), tmp_path)))
+    assert strata_of(found, 2).groups.names == ("old", "new")
+    assert are_alike(found, "precision") is False
+    same = read(_scans(_written((weeks()[0],) * 2, tmp_path)))
+    assert are_alike(same, "precision") is True
