@@ -191,7 +191,7 @@ class Vocabulary:
             return self.names[number : number + 1]
         return tuple(name for place, name in enumerate(self.names) if number >> place & 1)
 
-    def says(self, said: Ints, number: int) -> Bools:
+    def says(self, said: Ints, number: int | Ints) -> Bools:
         """Whether predicted labels, by number, are a class or contain it."""
         return np.asarray(said >> number & 1 > 0 if self.multilabel else said == number)
 

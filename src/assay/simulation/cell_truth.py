@@ -103,7 +103,7 @@ class LabelledCells(OfClasses):
         Sets also include the outcomes of top-k accuracy, if there are any.
         """
         numbers, every = self._labelled.numbers, np.arange(len(self.classes))
-        if numbers is None or not (self.multilabel or tops):
+        if numbers is None:
             raise InputError("each of these items is of one class")
         kinds = numbers << len(tops)
         for place, top in enumerate(tops):
@@ -111,10 +111,8 @@ class LabelledCells(OfClasses):
         found = np.unique(kinds)
         each = [self._parts_of(kinds == kind, strata) for kind in found.tolist()]
         said, in_top = found >> len(tops), found[:, None] >> np.arange(len(tops)) & 1
-        members = [said[:, None] == every, said == every.size]
-        if self.multilabel:
-            members = [said[:, None] >> every & 1, said == 0]
-        outcomes = np.column_stack([*members, in_top]).astype(np.float64)
+        members = self.vocabulary.says(said[:, None], every)
+        outcomes = np.column_stack([members, ~members.any(axis=1), in_top]).astype(np.float64)
         return SetCounts(said, np.column_stack(each), outcomes)
 
     def _parts_of(self, which: Bools, strata: Strata) -> Floats:

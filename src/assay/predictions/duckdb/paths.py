@@ -79,7 +79,7 @@ def _found(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
     if is_remote(path):
         pattern = f"{path}**" if path.endswith("/") else path
         paths = (path,) if _is_on_the_web(path) else _glob(connection, pattern)
-        return _of_one_kind(path, paths, is_named=paths == (path,))
+        return _of_one_kind(path, paths)
     if not path:
         raise PredictionsError(
             "an empty path is a directory, the working directory",
@@ -96,7 +96,7 @@ def _found(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
                 f"{label!r} is a directory without files to read",
                 details=f"there must be files such as {label}/*.parquet; {_NEEDED}",
             )
-        return _of_one_kind(label, paths, is_named=False)
+        return _of_one_kind(label, paths)
     paths = (label,) if place.exists() else _glob(connection, label)
     for each in paths:
         refuse_no_file(each, error=PredictionsError)
@@ -105,7 +105,7 @@ def _found(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
             f"{label!r} not found",
             details=f"there is no file of that name, seen from {Path.cwd()}",
         )
-    return _of_one_kind(label, paths, is_named=paths == (label,))
+    return _of_one_kind(label, paths)
 
 
 def _is_on_the_web(path: str) -> bool:
@@ -122,12 +122,13 @@ def _is_aside(path: Path) -> bool:
     return any(part.startswith((".", "_")) and "=" not in part for part in path.parts)
 
 
-def _of_one_kind(label: str, paths: tuple[str, ...], *, is_named: bool) -> Files:
-    if not is_named:
+def _of_one_kind(label: str, paths: tuple[str, ...]) -> Files:
+    alone = paths == (label,)
+    if not alone:
         _refuse_part_of_a_table(label, paths)
     for kind, endings in _ENDINGS.items():
         if paths and all(_name(path).lower().endswith(endings) for path in paths):
-            return Files(label, paths, kind, () if is_named else _keys(paths))
+            return Files(label, paths, kind, () if alone else _keys(paths))
     counts = Counter("".join(PurePosixPath(_name(path)).suffixes) for path in paths)
     there = [f"{ending or 'no ending'} ({count:,})" for ending, count in counts.most_common(5)]
     raise PredictionsError(
