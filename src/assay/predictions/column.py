@@ -16,7 +16,7 @@ from assay.core.deck import Id, IdKind
 from assay.core.types import Bools, Ints, Words
 from assay.errors import PredictionsError, did_you_mean
 from assay.lazy import later
-from assay.predictions.faults import NO_ID
+from assay.predictions.faults import NO_ID, no_ids
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -340,11 +340,7 @@ def read_ids(column: Column) -> Ids:
     elif is_text(data.type):
         ids = Ids(pa.concat_arrays(data.cast(pa.large_string()).chunks))
     else:
-        raise PredictionsError(
-            f"the ids in {column} are of type {data.type}",
-            details="an id is a whole number of 64 bits or a string",
-            hint="make them integers if they are whole numbers, or else strings",
-        )
+        raise no_ids(column, data.type)
     _refuse_duplicates(ids, column)
     return ids
 

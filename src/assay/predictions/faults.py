@@ -69,3 +69,20 @@ def no_positive(positive: object, column: object, got: str, hint: str) -> Predic
     return PredictionsError(
         f"positive={positive!r} occurs nowhere in {column}", details=got, hint=hint
     )
+
+
+def no_ids(column: object, kind: object, hint: str = "") -> PredictionsError:
+    """Error: a column of another type cannot be ids."""
+    return PredictionsError(
+        f"the ids in {column} are of type {kind}",
+        details="an id is a whole number of 64 bits or a string",
+        hint=hint or "make them integers if they are whole numbers, or else strings",
+    )
+
+
+def no_label(positive: object) -> PredictionsError:
+    """Error: the positive label is no value of a column."""
+    return PredictionsError(
+        f"positive={positive!r} is of type {type(positive).__name__}",
+        details="it must be one value that can stand in the column: text, a number, a date",
+    )

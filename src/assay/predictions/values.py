@@ -31,6 +31,7 @@ from assay.predictions.faults import (
     NO_LABEL,
     NO_NUMBER,
     NO_SCORE,
+    no_label,
     no_positive,
     unclear_labels,
 )
@@ -235,10 +236,7 @@ def _meaning(column: Column, positive: object) -> Meaning:
         return _ZERO_OR_ONE.get
     scalar = positive.item() if isinstance(positive, np.generic) else positive
     if not isinstance(scalar, _SCALARS):
-        raise PredictionsError(
-            f"positive={positive!r} is of type {type(positive).__name__}",
-            details="it must be one value that can stand in the column: text, a number, a date",
-        )
+        raise no_label(positive)
     if column.untyped:
         if isinstance(scalar, bool):
             return lambda value: str(value).strip().lower() == str(scalar).lower()

@@ -20,6 +20,7 @@ from assay.predictions.databases.database import (
 from assay.predictions.databases.find import find_database
 from assay.predictions.databases.sqlite import Sqlite
 from assay.predictions.engine import Scanner
+from assay.predictions.faults import no_ids
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.sql.cells import counts_codes
@@ -30,8 +31,6 @@ from assay.predictions.sql.query import Query, spelled, statement
 from assay.predictions.sql.rows import family_of, key_sql
 from assay.predictions.sql.table import (
     GIVEN,
-    IS_ID,
-    MAKE_ID,
     IdColumn,
     Table,
     refuse_other_arithmetic,
@@ -140,11 +139,7 @@ class DatabaseTable(Table):
         """Kind of the ids, and the expression of one; raise if they cannot be ids."""
         family = family_of(self.types[column])
         if family not in ("integer", "text"):
-            raise PredictionsError(
-                f"the ids in column {column!r} of {self.source} are of type {self.types[column]}",
-                details=IS_ID,
-                hint=MAKE_ID,
-            )
+            raise no_ids(f"column {column!r} of {self.source}", self.types[column])
         return "integer" if family == "integer" else "string", self.names[column]
 
     def nothing(self) -> PredictionsError:

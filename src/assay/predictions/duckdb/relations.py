@@ -31,6 +31,7 @@ from assay.predictions.duckdb.paths import Named, confine, find_files, in_utf8, 
 from assay.predictions.duckdb.readable import Readable, filtered, identifier, reading
 from assay.predictions.duckdb.table_formats import format_of, live_files, readable_live
 from assay.predictions.engine import polled
+from assay.predictions.faults import no_ids
 from assay.predictions.scan import Scan
 from assay.predictions.sql.checks import condition, nothing_in, repeated_ids
 from assay.predictions.sql.deck import duckdb_digest
@@ -250,11 +251,7 @@ class DuckIds:
         elif family == "text" and relation.is_text:
             self._type = next((kind for kind in _INTEGERS if self._all_are(name, kind)), "VARCHAR")
         elif family != "text":
-            raise PredictionsError(
-                f"the ids in column {column!r} of {relation.label} are of type {type_name}",
-                details="an id is a whole number of 64 bits or a string",
-                hint="make them integers if they are whole numbers, or else strings",
-            )
+            raise no_ids(f"column {column!r} of {relation.label}", type_name)
         self.sql = name if type_name == self._type else f"CAST({name} AS {self._type})"
 
     @property

@@ -12,14 +12,13 @@ import pyarrow as pa
 from assay.core.deck import Id, IdKind
 from assay.core.types import Floats
 from assay.errors import PredictionsError
+from assay.predictions.faults import no_ids
 from assay.predictions.spark.source import SparkRows, column_name, reading_with_spark
 from assay.predictions.sql.items import Items, with_bits
 from assay.predictions.sql.query import First, Group, Query, Select, Spell, spelled
 from assay.predictions.sql.rows import family_of
 from assay.predictions.sql.table import (
     GIVEN,
-    IS_ID,
-    MAKE_ID,
     IdColumn,
     Table,
     refuse_other_arithmetic,
@@ -175,14 +174,11 @@ class SparkTable(Table):
         """Kind of the ids, and the expression of one; raise if they cannot be ids."""
         family = family_of(self.types[column])
         if family not in ("integer", "text"):
-            raise PredictionsError(
-                f"the ids in column {column!r} of {self.source} are of type {self.types[column]}",
-                details=IS_ID,
-                hint="Spark has no unsigned integers: read those of 2^63 and more with engine "
-                "'duckdb'"
-                if family == "decimal"
-                else MAKE_ID,
+            hint = (
+                "Spark has no unsigned integers: read those of 2^63 and more with engine 'duckdb'"
             )
+            hint = hint if family == "decimal" else ""
+            raise no_ids(f"column {column!r} of {self.source}", self.types[column], hint)
         are_integers = self._are_written(column) if self.is_text else family == "integer"
         kind = "BIGINT" if are_integers else "STRING"
         return "integer" if are_integers else "string", f"CAST({self.names[column]} AS {kind})"

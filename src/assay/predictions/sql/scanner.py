@@ -20,6 +20,7 @@ from assay.predictions.column import Ids, refuse_missing_columns
 from assay.predictions.contract import Doubt
 from assay.predictions.doubts import doubts_of
 from assay.predictions.engine import Scanner
+from assay.predictions.faults import no_label
 from assay.predictions.opinions import without_opinions
 from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles
 from assay.predictions.sql.checks import Inspected, refuse_bad_cells, refuse_bad_rows, rows_of
@@ -271,10 +272,7 @@ class _Label:
         Text also matches a value that Python writes the same: the command line has only text.
         """
         if not isinstance(positive, str | bool | int | float | date):
-            raise PredictionsError(
-                f"positive={positive!r} is of type {type(positive).__name__}",
-                details="it must be one value that can stand in the column: text, a number, a date",
-            )
+            raise no_label(positive)
         never = f"{self.name} IS NULL AND NULL"  # false, and NULL without a label
         if self.is_text and isinstance(positive, bool):
             return f"lower(trim({self.name})) = '{str(positive).lower()}'"

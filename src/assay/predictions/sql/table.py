@@ -95,10 +95,6 @@ def _trial(rows: Any) -> Query:
     )
 
 
-IS_ID = "an id is a whole number of 64 bits or a string"
-MAKE_ID = "make them integers if they are whole numbers, or else strings"
-
-
 class Table(ABC):
     """Rows in an engine. Also an `Inspected`: it can be queried for invalid rows."""
 
