@@ -60,6 +60,9 @@ from assay.predictions.values import (
 _SMALL = 64 * 2**20
 
 
+_MANY = 200  # classes; a database compares a row with each of them
+
+
 def engine_of(scan: Scan, id: str | None) -> Engine:
     """Return the requested engine, or else a suitable one.
 
@@ -272,7 +275,8 @@ class _Asked:
         if engine != "database":
             return engine
         beyond = {
-            "more classes than yes and no": any(role.classes for role in self.roles.values()),
+            "probabilities of all classes": any(role.of_class for role in self.roles.values()),
+            "hundreds of classes": any(role.n_classes > _MANY for role in self.roles.values()),
             "second opinions": bool(self.aux),
         }
         asked = [what for what, is_asked in beyond.items() if is_asked]

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 import assay
+from assay.core.vocabulary import Vocabulary
 from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions import read_predictions
 from assay.predictions.databases.postgres import Postgres
@@ -86,18 +87,31 @@ def test_a_copy_of_the_table_is_the_same(request: pytest.FixtureRequest) -> None
 
 
 def test_what_is_not_counted_there_is_copied(request: pytest.FixtureRequest) -> None:
-    """Classes and second opinions: by default the table is copied; if not, it is refused."""
+    """Second opinions: by default the table is copied; if not, it is refused."""
     scan = scan_by(request, "sqlite", TABLE)
-    by_default = replace(scan, engine=None)
-    classes = assay.predictions.find_classes(by_default, predicted="topic")
-    for options in (
-        {"id": "id", "predicted": "topic", "classes": classes},
-        {**ROLES, "aux": ["lang"]},
-    ):
-        expected = read_predictions(TABLE, **options).fingerprint()
-        assert read_predictions(by_default, **options).fingerprint() == expected
-        with pytest.raises(PredictionsError, match="leave out the engine"):
-            read_predictions(scan, **options)
+    options = {**ROLES, "aux": ["lang"]}
+    expected = read_predictions(TABLE, **options).fingerprint()
+    assert read_predictions(replace(scan, engine=None), **options).fingerprint() == expected
+    with pytest.raises(PredictionsError, match="leave out the engine"):
+        read_predictions(scan, **options)
+
+
+@pytest.mark.parametrize("engine", DATABASES)
+def test_predicted_classes_are_numbered_there(engine: str, request: pytest.FixtureRequest) -> None:
+    names = np.array(["a", "B", "it's \\ none"])[RNG.integers(0, 3, SIZE)]
+    table = TABLE.append_column("other", pa.array(names)).append_column("q", TABLE["p"])
+    scan, classes = scan_by(request, engine, table), Vocabulary(("b", "a", "it's \\ none", "c"))
+    other = {"predicted": "other", "score": "q"}
+    both = {"classifiers": {"one": {"predicted": "topic", "score": "p"}, "two": other}}
+    for more in ({"predicted": "topic", "score": "p"}, both):
+        options: dict[str, Any] = {"id": "id", "classes": classes, **more}
+        here, there = read_predictions(table, **options), read_predictions(scan, **options)
+        assert isinstance(there.scanner, CountingScanner)
+        assert there.fingerprint() == here.fingerprint()
+        assert there.cells() == here.cells()
+    bad = classes.names[:3]
+    with pytest.raises(PredictionsError, match="are none of the 3 classes"):
+        read_predictions(scan, id="id", predicted="topic", classes=Vocabulary(bad))
 
 
 def test_tables_and_conditions_that_are_none(scan: Scan) -> None:

@@ -18,9 +18,10 @@ from assay.core.error_model import RANK as MEAN_RANK
 from assay.core.error_model import SAID, Values, columns_at
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
+from assay.core.vocabulary import Vocabulary
 from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
-from assay.predictions.class_values import rows_of_lists
+from assay.predictions.class_values import numbered_words, rows_of_lists
 from assay.predictions.column import Ids
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.engine import Judged as Scored
@@ -43,6 +44,7 @@ from assay.predictions.sql.cells import (
     steps_of,
 )
 from assay.predictions.sql.checks import usable_sql
+from assay.predictions.sql.classes import class_columns
 from assay.predictions.sql.items import Items, bin_sql, impressions_of, with_opinions
 from assay.predictions.sql.rows import (
     LARGEST,
@@ -50,6 +52,7 @@ from assay.predictions.sql.rows import (
     RowSql,
     double_sql,
     family_of,
+    is_value_sql,
     value_sql,
 )
 from assay.predictions.sql.scanner import SqlScanner
@@ -87,6 +90,18 @@ class CountingScanner(SqlScanner):
         self.is_cluster = table.is_cluster
         self._ids = IdColumn(table, str(roles.id)) if ids is None else ids
         self._exponent: int | None = None  # exponent of the factor from weights to impressions
+        number, _ = class_columns(place)
+        if roles.classes is not None and roles.predicted is not None and number not in table.types:
+            self._row = replace(self._row, says=self._numbered(roles.predicted, roles.classes))
+
+    def _numbered(self, column: str, classes: Vocabulary) -> str:
+        """Return the SQL of a row's class number: -1 for no class, NULL if the class is missing."""
+        found = self.counted_values({"value": self._names[column]})["value"].to_pylist()
+        self._refuse_nothing(len(found))
+        kept, numbers = numbered_words(found, classes, column, self.source)
+        words = (is_value_sql(self._names[column], found[row], self.dialect) for row in kept)
+        cases = (f"WHEN {told} THEN {own}" for told, own in zip(words, numbers, strict=True))
+        return f"CASE {' '.join(cases)} WHEN 1 = 0 THEN 0 END"
 
     @property
     def table(self) -> Table:
