@@ -85,6 +85,7 @@ def test_on_the_same_predictions_nothing_changes(storage: str, kind: str, rounds
     after = rebased.estimates().to_dict(), rebased.strata(), rebased.answers(), rebased.done
     assert after == before
     assert rebased.settings.goal == old.settings.goal
+    assert rebased.settings.source.scores == old.settings.source.scores != ()
     assert waiting_in(rebased.desk.current()) == {}
     assert rebased.ask(20) == outstanding
 

@@ -149,3 +149,16 @@ def test_more_cards_are_read_from_both_and_a_file_that_changed_is_refused(
     pq.write_table(_table("2b"), tmp_path / "week-2.parquet")
     with pytest.raises(assay.AssayError, match=r"week-2.parquet is not what campaign"):
         _answer(assay.load_campaign("comparison", storage=storage))
+
+
+def test_nothing_is_kept_of_scores_where_that_takes_another_pass(
+    files: Callable[[str], Path],
+) -> None:
+    scans = [assay.Scan(files(name), engine="duckdb") for name in ("1", "2")]
+    in_place = assay.compare_campaign(*scans, **COLUMNS, budget=50)
+    assert in_place.settings.source.scores == ()
+    held = assay.compare_campaign(_table("1"), _table("2"), **COLUMNS, budget=50)
+    assert held.settings.source.scores == ("p",)
+    asked = in_place.ask(40)
+    assert [item.id for item in asked] == [item.id for item in held.ask(40)]
+    assert {len(item.shown) for item in asked} == {0}

@@ -163,6 +163,14 @@ def test_the_ids_of_a_csv_file_are_what_they_are_written_as(
         kind("7", str(2**63))
 
 
+def test_values_in_a_csv_file(spark: "SparkSession", tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text('id,p,said,text\n1, 0.25,TRUE,"two\nlines, ""quoted"""\n2,1e-3, 0 ,\n')
+    scanner = open_spark(Scan(path, spark=spark), roles(), ["text"])
+    check_cells(scanner, pa.table({"id": [1, 2], "p": [0.25, 1e-3], "said": [True, False]}))
+    assert scanner.show([2, 1]) == [{"text": None}, {"text": 'two\nlines, "quoted"'}]
+
+
 def test_bad_csv_files(spark: "SparkSession", tmp_path: Path) -> None:
     good = "id,p,said\n1,0.5,1\n"
     for place, (files, told) in enumerate(
