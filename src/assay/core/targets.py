@@ -215,23 +215,20 @@ def class_targets(
     each = [_of_class(side.strip(), classifiers, classes, text, of_all) for side in sides]
     for metric, _, _ in each:
         refuse_bad_top(metric, len(classes))
-    if len(each) == 1:
-        metric, label, whose = each[0]
-        labels = [label]
-        if label is None:
-            labels = [""] if metric in of_all or top_of(metric) else list(classes)
-        names = [whose] if whose else list(classifiers)
+    (metric, label, new), *others = each
+    every = [""] if metric in of_all or top_of(metric) else [*classes]
+    labels = every if label is None else [label]
+    if not others:
+        names = [new] if new else list(classifiers)
         return [Target(metric, name, label=of, within=within) for of in labels for name in names]
-    (metric, label, new), (other, its, old) = each
+    ((other, its, old),) = others
     if (metric, label) != (other, its) or not new or not old:
         raise DesignError(
             f"{text!r} cannot be read",
             details="a difference is of one metric of two classifiers: METRIC:NEW - METRIC:OLD, or "
             "METRIC:CLASS:NEW - METRIC:CLASS:OLD",
         )
-    if label is None and metric not in of_all and not top_of(metric):
-        return [Target(metric, new, minus=old, within=within, label=name) for name in classes]
-    return [Target(metric, new, minus=old, within=within, label=label or "")]
+    return [Target(metric, new, minus=old, within=within, label=of) for of in labels]
 
 
 _Read = tuple[str, str | None, str]
