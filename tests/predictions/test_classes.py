@@ -517,3 +517,11 @@ def test_lists_in_json_and_wide_arrays_are_read(tmp_path: Path) -> None:
     for engine in ("memory", "duckdb"):
         with pytest.raises(PredictionsError, match="1 of 40"):
             read_predictions(Scan(path, engine=engine), **columns)
+
+
+def test_yes_and_no_are_read_as_before() -> None:
+    table = {"said": [1, 0, 1], "p": [0.9, 0.1, 0.8]}
+    columns: dict[str, Any] = {"predicted": "said", "score": "p"}
+    with_classes = read_predictions(table, **columns, classes=YES_OR_NO)
+    assert with_classes.fingerprint() == read_predictions(table, **columns).fingerprint()
+    assert with_classes.classes == ("no", "yes")

@@ -200,3 +200,12 @@ def test_another_order_of_operations_is_noticed() -> None:
         MODEL.seed,
     )
     assert values(read(table())) != values(read(table(), model=turned))
+
+
+def test_the_score_may_be_a_column_too(tmp_path: "Path") -> None:
+    pq.write_table(table(), tmp_path / "a.parquet")
+    digests = set()
+    for source in (table(), Scan(tmp_path / "a.parquet", engine="duckdb")):
+        found = read_predictions(source, id="id", score="p", predicted="said", aux=["p", "judge"])
+        digests.add(found.opinions_digest())
+    assert len(digests) == 1
