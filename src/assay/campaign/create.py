@@ -132,8 +132,7 @@ def create_campaign(
         `Campaign.slices`. Reviewers see them only if they are also in `show`.
     sample_weight : str, optional
         Column with the items' weights (traffic, impressions), finite and not negative: the metric
-        is over weighted items, which are drawn in proportion to weight. With `classifiers`, all
-        predictions are read into memory.
+        is over weighted items, which are drawn in proportion to weight.
     aux : sequence of str
         Columns with second opinions: another model's score, a judge's verdict, metadata. Their
         values are numbers, true and false, or categories, and may be missing. The campaign learns
