@@ -22,7 +22,7 @@ from assay.core.double_sampling import of_all_items
 from assay.core.estimate import Moments, estimate, quoted_value, rates, stratum_sd
 from assay.core.forms import Metric, Ratio
 from assay.core.goal import Goal
-from assay.core.intervals import INTERVALS, Evidence
+from assay.core.intervals import INTERVALS, Ends, Evidence
 from assay.core.state import UNLIMITED, Look, State
 from assay.core.stopping import count_streak, hold_back, reasons, settle
 from assay.core.stratified import ValueTests, extra_outcomes, rarer
@@ -51,36 +51,63 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     The first round is not counted towards the streak: Figure 1 of paper 1 checks its criterion
     only from the second draw on.
     """
-    tallies = state.tallies
-    if design.allocation == "explore":
+    tallies, explored = state.tallies, design.allocation == "explore"
+    if explored:
         metric = metric.evened()
-    moments = estimate(tallies, metric, design.estimator, replacement=design.replacement)
-    # The labels bound the metric: x items have the outcome, n - x do not.
-    possible = state.possible or (tallies.x, tallies.N - tallies.n + tallies.x)
-    least, most = metric.extremes(*possible)
+    bounds = _bounds(metric, state)
+    moments, plain = _moments(design, goal, metric, state, bounds)
+    evidence = Evidence(
+        tallies,
+        metric,
+        moments,
+        design.replacement,
+        explored=explored,
+        stop=design.stop,
+        bets=state.bets,
+    )
+    low, high, reach = _interval(design, goal, state, evidence, bounds)
+    few = explored & (state.dealt < np.minimum(_LEAST_EACH, tallies.N)).any(axis=-1)
+    reach = np.where(moments.defined & ~few, reach, np.inf)
+    streak = count_streak(state.streak, reach, goal.within) if state.rounds > 1 else state.streak
+    reason = _reason(design, goal, metric, state, streak=streak, bounds=bounds)
+    return Look(moments, low, high, streak, reason, plain)
+
+
+def _bounds(metric: Metric, state: State) -> Ends:
+    """Least and highest possible value: x items have the outcome, and n - x do not."""
+    tallies = state.tallies
+    least, most = metric.extremes(
+        *(state.possible or (tallies.x, tallies.N - tallies.n + tallies.x))
+    )
     if isinstance(metric, ClassMean):  # what is possible is in its own ends
-        least, most = np.full_like(least, metric.lowest), np.full_like(most, metric.highest)
+        return np.full_like(least, metric.lowest), np.full_like(most, metric.highest)
+    return least, most
+
+
+def _moments(
+    design: Design, goal: Goal, metric: Metric, state: State, bounds: Ends
+) -> tuple[Moments, Floats]:
+    """Return the estimate with its variance, and the value before a correction for stopping."""
+    moments = estimate(state.tallies, metric, design.estimator, replacement=design.replacement)
     plain = value = moments.value
     if design.interval == "stratified":
         value = quoted_value(
-            tallies,
+            state.tallies,
             metric,
             replacement=design.replacement,
             explored=design.allocation == "explore",
             stops=design.stop != "budget" and goal.within is not None,
         )
     if state.possible is not None or not design.replacement:
-        plain, value = np.clip(plain, least, most), np.clip(value, least, most)
-    moments = Moments(value, moments.variance, moments.defined, moments.bounded)
-    evidence = Evidence(
-        tallies,
-        metric,
-        moments,
-        design.replacement,
-        explored=design.allocation == "explore",
-        stop=design.stop,
-        bets=state.bets,
-    )
+        plain, value = np.clip(plain, *bounds), np.clip(value, *bounds)
+    return Moments(value, moments.variance, moments.defined, moments.bounded), plain
+
+
+def _interval(
+    design: Design, goal: Goal, state: State, evidence: Evidence, bounds: Ends
+) -> tuple[Floats, Floats, Floats]:
+    """Return the ends of the interval, and its half-width as the goal counts it."""
+    (least, most), metric, value = bounds, evidence.metric, evidence.moments.value
     low, high = _ends(design, goal, state, evidence)
     before, apart = (high - low) / 2, (low > most) | (high < least)
     if not design.replacement:
@@ -96,20 +123,25 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
         low, high = of_all_items(
             goal.metric,
             metric,
-            tallies,
+            evidence.tallies,
             ends=(low, value, high),
             share=goal.sampled,
             confidence=goal.confidence,
         )
         reach = (high - low) / 2
     if design.stop == "centred":
+        items = evidence.tallies.N
         reach = np.maximum(high - value, value - low)
-        lowest, highest = metric.extremes(0 * tallies.N, tallies.N)  # a difference may be below 0
+        lowest, highest = metric.extremes(0 * items, items)  # a difference may be below 0
         low, high = np.maximum(value - reach, lowest), np.minimum(value + reach, highest)
-    few = (state.dealt < np.minimum(_LEAST_EACH, tallies.N)).any(axis=-1)
-    few = few & (design.allocation == "explore")
-    reach = np.where(moments.defined & ~few, reach, np.inf)
-    streak = count_streak(state.streak, reach, goal.within) if state.rounds > 1 else state.streak
+    return low, high, reach
+
+
+def _reason(
+    design: Design, goal: Goal, metric: Metric, state: State, *, streak: Ints, bounds: Ends
+) -> Ints:
+    """Return why each evaluation stops, if it does."""
+    tallies, (least, most) = state.tallies, bounds
     reason = reasons(
         streak,
         rounds_in_a_row=design.rounds_in_a_row,
@@ -128,10 +160,10 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     if tallies.u.any():
         could_move = movement(tallies, metric)
         reason = hold_back(reason, could_move=could_move, within=goal.within, unsettled=unsettled)
-    return Look(moments, low, high, streak, reason, plain)
+    return reason
 
 
-def _ends(design: Design, goal: Goal, state: State, evidence: Evidence) -> tuple[Floats, Floats]:
+def _ends(design: Design, goal: Goal, state: State, evidence: Evidence) -> Ends:
     """Return the ends of the interval; for one look if a budget alone ends it and is spent."""
     ends, spent = INTERVALS[design.interval].ends, state.spent
     if spent is None or not spent.any() or not ends_with_budget(design, goal):
