@@ -169,7 +169,9 @@ def test_what_is_typed_is_read_as_typer_reads_it_all_of_it() -> None:
         try:
             found = read(context, value)
         except TyperException as error:
-            return "refused", error.format_message()
+            words = error.format_message()  # of a word instead of a number, ours are plainer
+            is_word = "Input should be a valid" in words or "is not a" in words
+            return "refused", "no number" if is_word else words
         return type(found).__name__, repr(found)
 
     compared = 0

@@ -224,6 +224,7 @@ def _processed(parameter: Any, check: Callable[[Any, Any], Any], context: Any, v
     value = _of_percent(parameter, value)
     read = _plainly(parameter, value)
     if read is _UNREAD:
+        _refuse_no_number(parameter, value)
         return check(context, value)
     return read if parameter.callback is None else parameter.callback(context, parameter, read)
 
@@ -234,6 +235,19 @@ def _of_percent(parameter: Any, value: Any) -> Any:
     if is_share and re.fullmatch(f"{_PLAIN[float]} ?%", value):
         return str(float(value.rstrip(" %")) / 100)
     return value
+
+
+def _refuse_no_number(parameter: Any, value: Any) -> None:
+    """Raise for a word in place of a number: typer would say so in pydantic's words."""
+    kind: Any = getattr(getattr(parameter, "type_descriptor", None), "annotation", None)
+    if kind not in _PLAIN or not isinstance(value, str):
+        return
+    try:
+        kind(value)
+    except ValueError:
+        what = "a whole number" if kind is int else "a number"
+        example = "; for example 0.05 or 5%" if parameter.name in _SHARES else ""
+        raise typer.BadParameter(f"{value!r} is not {what}{example}", param=parameter) from None
 
 
 def _plainly(parameter: Any, value: Any) -> Any:
