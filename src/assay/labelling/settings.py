@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from functools import cached_property, partial
 from hashlib import blake2b, sha256
 from numbers import Real
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from assay.core.answers import Answer, answers_to, parse_answer
 from assay.core.cuts import Variable
@@ -25,10 +25,6 @@ from assay.labelling.rounds import Rounds
 from assay.labelling.source import Source
 from assay.options import CliOption
 from assay.storage import CardRow, Session, reading_stored
-
-if TYPE_CHECKING:
-    pass
-
 
 MOST_REVIEWERS = 20  # of one item
 _LONGEST_QUESTION = 10_000

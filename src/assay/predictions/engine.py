@@ -211,7 +211,8 @@ class Scanner(ABC):
 
         The key is the place of a row's cell; `below` is a condition on the id and the weight.
         """
-        raise NotImplementedError(cells, below)
+        wanted = f"of {cells.bin.size:,} cells {below}".rstrip()
+        raise PredictionsError(f"{self.source} does not stream keys {wanted}")
 
 
 # Progress of a pass over the data, for display.

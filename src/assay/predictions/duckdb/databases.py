@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 else:
     pq = later("pyarrow.parquet")
 
-if TYPE_CHECKING:
-    pass
-
 
 def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str | None) -> Readable:
     """Return a table or view of a DuckDB file, opened read-only."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,9 +24,6 @@ from assay.predictions.sql.opinions import plain_sql
 from assay.predictions.sql.query import Query
 from assay.predictions.sql.rows import key_sql
 from assay.predictions.tables import key_parts
-
-if TYPE_CHECKING:
-    pass
 
 # Class names in Spark.
 
