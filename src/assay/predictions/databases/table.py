@@ -25,10 +25,11 @@ from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.sql.cells import counts_codes
 from assay.predictions.sql.checks import nothing_in
-from assay.predictions.sql.counting import CountingScanner, SeveralScanner
+from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items
 from assay.predictions.sql.query import Query, spelled, statement
 from assay.predictions.sql.rows import family_of, key_sql
+from assay.predictions.sql.several import SeveralScanner
 from assay.predictions.sql.table import (
     GIVEN,
     IdColumn,

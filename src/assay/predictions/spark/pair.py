@@ -35,11 +35,12 @@ from assay.predictions.predictions import Predictions
 from assay.predictions.spark.scanner import SparkScanner
 from assay.predictions.spark.table import frame_of, only
 from assay.predictions.sql.cells import ODDS, XORED, count_spans, drawn, grouped, merged_by
-from assay.predictions.sql.counting import WEIGHED, ranks_by_bin
+from assay.predictions.sql.counting import WEIGHED
 from assay.predictions.sql.items import Items, bin_sql, impressions_of, place_of, with_opinions
 from assay.predictions.sql.opinions import either_sql
 from assay.predictions.sql.query import Query
 from assay.predictions.sql.rows import Family, double_sql
+from assay.predictions.sql.several import ranks_by_bin
 from assay.predictions.sql.table import integers, xored
 
 if TYPE_CHECKING:

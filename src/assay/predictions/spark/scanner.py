@@ -18,11 +18,12 @@ from assay.predictions.spark.source import SparkRows, column_name, open_rows, re
 from assay.predictions.spark.table import SparkTable, refuse_untried
 from assay.predictions.sql.cells import counts_codes
 from assay.predictions.sql.classes import class_columns, list_sql
-from assay.predictions.sql.counting import CountingScanner, SeveralScanner
+from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items
 from assay.predictions.sql.opinions import plain_sql
 from assay.predictions.sql.query import Query
 from assay.predictions.sql.rows import key_sql
+from assay.predictions.sql.several import SeveralScanner
 from assay.predictions.tables import key_parts
 
 # Class names in Spark.
