@@ -45,7 +45,7 @@ COMMANDS = {
     "status": Listed(
         "Understand",
         "status:status",
-        "Show a campaign's estimate and progress, or list all campaigns.",
+        "Show a campaign's estimate and progress, or list campaigns.",
     ),
     "errors": Listed(
         "Understand",

@@ -88,7 +88,7 @@ def status(
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a campaign's estimate and progress, or list all campaigns."""
+    """Show a campaign's estimate and progress, or list campaigns."""
     with telling_errors(as_json=as_json):
         if by is None and (metric is not None or simultaneous):
             raise DesignError(

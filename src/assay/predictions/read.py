@@ -351,13 +351,13 @@ def from_arrays(
     y_score : array, shape (N,), optional
         The scores. Of several classes, those of the predicted ones.
     y_pred : array of bool or of 0 and 1, shape (N,), optional
-        The predicted labels. When left out, a score of at least `threshold` says yes. With three or
-        more values, or with `classes`, they are classes: names or numbers.
+        The predicted labels. Default: a score of at least `threshold` says yes. With three or more
+        values, or with `classes`, they are classes: names or numbers.
     y_prob : array, shape (N, K), optional
         In place of both, or beside `y_pred`: the probability of each of K classes, in the order of
         `classes`, or else of 0 to K - 1.
     ids : array of int or str, shape (N,), optional
-        The ids. When left out, the id is the place in the arrays, from 0.
+        The ids. Default: the place in the arrays, from 0.
     threshold : float, optional
         As in `read_predictions`.
     sample_weight : array, shape (N,), optional

@@ -33,18 +33,18 @@ class Scan:
     where : str, optional
         An SQL condition on the rows that make up the population: ``lang = 'en'``.
     engine : {"memory", "duckdb", "spark", "database"}, optional
-        What reads them. When left out: Spark for what is Spark's, memory for tables in memory and
+        What reads them. Default: Spark for what is Spark's, memory for tables in memory and
         for files of up to 64 MB, the database itself for a table of PostgreSQL or ClickHouse,
         DuckDB for everything else. The draw is the same on all four.
     spark : session or str, optional
         The Spark to use: a session, a URL such as ``sc://host:15002`` (Spark Connect) or
-        ``spark://host:7077``. When left out, the active session, or else the one that the
+        ``spark://host:7077``. Default: the active session, or else the one that the
         environment's ``SPARK_REMOTE`` names.
     check_ids : bool
         Look at every id for repetitions. Without it DuckDB and Spark look at those drawn only.
     encoding : str, optional
-        How the text of CSV files is written, such as latin-1 or windows-1252; UTF-8 when left out.
-        Of another one a copy in UTF-8 is made while they are read.
+        Encoding of CSV files, such as latin-1 or windows-1252. Default: UTF-8. While files in
+        another encoding are read, Assay makes a copy of them in UTF-8.
 
     Examples
     --------

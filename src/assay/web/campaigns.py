@@ -24,7 +24,7 @@ from assay.web.auth import needs
 from assay.web.http import render
 from assay.web.queue import Counter
 
-_MOST = 100  # the newest; `assay status` lists all
+_MOST = 100  # the newest; `assay status --all` lists all
 
 
 @dataclass(frozen=True)
