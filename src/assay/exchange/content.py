@@ -19,6 +19,7 @@ from assay.errors import AssayError, InputError, LabelError, refuse_no_file, tex
 
 _PACKED, _GZIP = ".gz", b"\x1f\x8b"
 _MOST_OF_FILE = 1_000_000_000  # bytes; the memory holds them, and their text beside them
+_PIECE = 1_000_000  # bytes
 
 
 class Content:
@@ -65,17 +66,25 @@ class Content:
         most = MOST_BYTES if self.path is None else _MOST_OF_FILE
         try:
             with gzip.GzipFile(fileobj=io.BytesIO(data)) as file:
-                unpacked = file.read(most + 1)
+                # In pieces: what is too much is refused before it is joined to one text.
+                pieces = list(self._pieces(file, most))
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
                 f"{self.name} is packed by gzip, and damaged: {error}",
                 hint="copy or pack it again",
             ) from None
-        if len(unpacked) > most:
-            raise LimitError(
-                f"{self.name} has more than {most:,} bytes when unpacked; nothing was read"
-            )
-        return unpacked
+        return b"".join(pieces)
+
+    def _pieces(self, file: gzip.GzipFile, most: int) -> Iterator[bytes]:
+        """Yield unpacked data; raise when there is more than `most`."""
+        size = 0
+        while piece := file.read(_PIECE):
+            size += len(piece)
+            if size > most:
+                raise LimitError(
+                    f"{self.name} has more than {most:,} bytes when unpacked; nothing was read"
+                )
+            yield piece
 
     def check(self) -> Path:
         """Path of a regular file; raise for anything else."""
