@@ -1,6 +1,7 @@
-"""The reviewer's page, driven by the keyboard."""
+"""The reviewer's page, driven by the keyboard: leases, logging in and out."""
 
-from playwright.sync_api import Page, expect
+import pytest
+from playwright.sync_api import Browser, Page, expect
 
 from assay.web import Options
 from tests.browser.house import Enter, House, OpenHouse, press, shown, wait_until_saved
@@ -217,3 +218,125 @@ def test_the_reviewers_own_goal_for_today(house: House, enter: Enter) -> None:
     page.get_by_label("Your goal for today").fill("")
     page.keyboard.press("Escape")
     expect(page.locator("#today")).to_be_hidden()
+
+
+LEASE = 3.0  # seconds; the page looks again after a third of it
+LONG = 4_500  # ms, in which a lease that nobody renews runs out
+
+FOR_EVER = ("seen > renewed", "true")
+
+
+def given(house: House, who: str) -> set[str]:
+    """Return the items that somebody else is given now."""
+    return {str(item.id) for item in house.campaign().ask(3, reviewer=who, lease=60)}
+
+
+@pytest.fixture
+def lease_house(open_house: OpenHouse) -> House:
+    """A campaign of few items and short leases: what one has, others miss."""
+    return open_house(options=Options(lease=LEASE), items=8, budget=4)
+
+
+def move(page: Page) -> None:
+    for step in range(LONG // 100):
+        page.mouse.move(100 + 5 * step, 100)
+        page.wait_for_timeout(100)
+
+
+def test_a_page_that_somebody_uses_keeps_its_items(lease_house: House, enter: Enter) -> None:
+    page = enter(lease_house).open()
+    first = shown(page)
+    move(page)
+    assert first not in given(lease_house, "bob")
+    assert shown(page) == first
+
+
+@pytest.mark.parametrize("careless", [False, True])
+def test_a_page_that_was_left_open_lets_them_go(
+    lease_house: House, enter: Enter, careless: bool
+) -> None:
+    visit = enter(lease_house)
+    if careless:
+        visit.alter("review.js", FOR_EVER)
+    page = visit.open()
+    first = shown(page)
+    page.wait_for_timeout(LONG)
+    taken = given(lease_house, "bob")
+    assert (first in taken) is not careless
+    if careless:
+        return
+
+    # Whoever comes back is shown something that nobody else has.
+    asked: list[str] = []
+    visit.context.on("request", lambda request: asked.append(request.url))
+    page.wait_for_timeout(600)
+    assert asked == []
+    page.mouse.move(50, 50)
+    expect(page.locator("#item-name")).not_to_have_text(f"Item {first}")
+    assert shown(page) not in taken
+    pressed = press(page, "y")
+    wait_until_saved(page)
+    assert lease_house.said() == [(pressed[0][0], "yes")]
+
+
+def test_an_answer_is_taken_from_whoever_comes_back(lease_house: House, enter: Enter) -> None:
+    page = enter(lease_house).open()
+    page.wait_for_timeout(LONG)
+    pressed = press(page, "n")
+    wait_until_saved(page)
+    assert [(event.item_id, event.answer, event.late) for event in lease_house.events()] == [
+        (pressed[0][0], "no", True)
+    ]
+
+
+def test_a_link_logs_in_and_leaves_no_token_behind(house: House, enter: Enter) -> None:
+    visit = enter(house)
+    visit.context.clear_cookies()
+    token = house.token("max", role="owner")
+    sent: list[str] = []
+    visit.context.on("request", lambda request: sent.append(request.url))
+    page = visit.open(f"/login#{token}")
+    page.wait_for_url("**/owner")
+    assert not any(token in url for url in sent)
+    assert token not in page.evaluate("document.cookie + JSON.stringify(localStorage)")
+    page.go_back()  # to the empty page before: the link is in no history
+    assert page.url == "about:blank"
+    page.goto(f"{house.url}/owner")
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/login")
+    page.goto(f"{house.url}/owner")
+    expect(page.get_by_role("heading", name="Log in")).to_be_visible()
+
+
+def test_a_token_is_typed_by_hand_after_a_wrong_link(house: House, enter: Enter) -> None:
+    visit = enter(house)
+    visit.context.clear_cookies()
+    page = visit.open("/login#an-old-link")
+    expect(page.get_by_role("status")).to_have_text("this token is not valid here, or was revoked")
+    assert page.url == f"{house.url}/login"
+    page.keyboard.type(f" {house.token('ann')} ")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/review")
+    house.close()
+    page = visit.context.new_page()
+    house.open()
+    page.goto(f"{house.url}/login")
+    house.close()
+    page.get_by_label("Token").fill("x")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text("No connection to the server")
+    house.open()
+
+
+def test_forms_are_known_as_ours_where_browsers_trust_no_address(
+    chromium: Browser, open_house: OpenHouse
+) -> None:
+    """By plain http, browsers say less of where a request comes from."""
+    house = open_house(options=Options(hosts=frozenset({"labels.local"})))
+    address = house.url.replace("127.0.0.1", "labels.local")
+    page = chromium.new_page()
+    page.goto(f"{address}/login#{house.token('max', role='owner')}")
+    page.wait_for_url("**/owner")
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url("**/login")
+    page.close()

@@ -1,16 +1,20 @@
 """The loop as people drive it: ask, tell, estimate, done; and what must be refused."""
 
 import math
+import re
 from itertools import pairwise
+from math import sqrt
 from typing import Any
 
 import numpy as np
 import pytest
 
 import assay
-from assay.core.deck import number
+from assay.core.deck import Id, number
 from assay.core.metrics import METRICS
+from assay.core.state import State
 from assay.core.types import Bools, Floats
+from assay.labelling.state import Labelling
 from tests.kinds import finish
 from tests.sklearn_metrics import SKLEARN
 
@@ -195,3 +199,90 @@ def test_before_there_are_labels_nothing_is_claimed() -> None:
     assert "<b>" in estimate._repr_html_()
     estimate = campaign.tell({campaign.ask(1)[0].id: True})
     assert any("too few labels in strata" in note for note in estimate.notes)
+
+
+def labels_until_nothing_is_left_to_ask() -> tuple[int, assay.Campaign, Id]:
+    """Judge all items but one, of the first round; return how many that were, and which it is."""
+    rng = np.random.default_rng(5)
+    score = rng.uniform(0.5, 1.0, 4000)
+    truth = rng.random(4000) < score
+    campaign = assay.create_campaign(
+        {"p": score}, score="p", threshold=0.5, metric="precision", within=0.05, seed=5
+    )
+    (left,) = campaign.ask(1)
+    judged = 0
+    while judged < 2000:
+        batch = [item for item in campaign.ask(21) if item.id != left.id]
+        if not batch:
+            break
+        campaign.tell({item.id: truth[int(item.id)] for item in batch})
+        judged += len(batch)
+    return judged, campaign, left.id
+
+
+def test_a_campaign_that_waits_for_one_answer_deals_no_more_than_it_needs() -> None:
+    judged, campaign, left = labels_until_nothing_is_left_to_ask()
+    assert not campaign.done  # the first round is not complete, and only complete rounds count
+    told = campaign.estimate()
+    assert told.open == 1
+    assert 0.05 < told.half_width < 0.051  # with the one that waits at its worst
+    assert judged < 400
+    campaign.tell({left: True})
+    assert campaign.done
+
+
+def test_dealing_on_regardless_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def regardless(labelling: Labelling, state: State) -> bool:
+        return labelling.evaluation.deals_ahead(state.rounds)
+
+    monkeypatch.setattr(Labelling, "_deals_ahead", regardless)
+    judged, campaign, _ = labels_until_nothing_is_left_to_ask()
+    assert judged >= 2000
+    assert not campaign.done
+
+
+TABLE = {
+    "id": np.arange(3_000),
+    "p": np.random.default_rng(4).random(3_000),
+    "judge": np.random.default_rng(5).random(3_000),
+}
+TRUTH = np.random.default_rng(6).random(3_000) < TABLE["p"]
+
+
+def campaign(**options: Any) -> assay.Campaign:
+    """Return a campaign of accuracy."""
+    given = {"within": 0.04, **options}
+    return assay.create_campaign(
+        TABLE, id="id", score="p", threshold=0.5, metric="accuracy", seed=1, **given
+    )
+
+
+def labelled(made: assay.Campaign) -> assay.Campaign:
+    finish(made, TRUTH, 20)
+    return made
+
+
+def test_the_interval_is_for_all_items() -> None:
+    alone, sampled = labelled(campaign()), labelled(campaign(sample_of=60_000))
+    found = sampled.estimate()
+    assert found.half_width <= 0.04
+    assert found.labels > alone.estimate().labels  # what the part leaves open, labels make up for
+    value = found.value or 0.0
+    first = 1.96 * sqrt(value * (1 - value) * (1 / 3_000 - 1 / 60_000))
+    (note,) = (each for each in found.notes if "random sample of 60,000" in each)
+    (told,) = re.findall("±(0[.][0-9]+) of it is the sample's own", note)
+    assert float(told) == pytest.approx(first, rel=0.05)
+    assert "random sample" not in " ".join(alone.estimate().notes)
+
+
+def test_strata_that_are_cut_anew_and_a_stored_campaign_keep_it(storage: str) -> None:
+    made = labelled(campaign(sample_of=60_000, aux=["judge"], storage=storage, name="part"))
+    again = assay.load_campaign("part", storage=storage)
+    assert again.settings.goal.sample_size == 3_000
+    assert again.estimate().half_width == made.estimate().half_width <= 0.04
+
+
+def test_a_part_that_is_too_small_says_so() -> None:
+    made = campaign(sample_of=10**7, within=0.015)
+    finish(made, TRUTH, 20, most=60)
+    assert "the sample of items alone contributes" in made.outlook().text

@@ -1,14 +1,18 @@
-"""``assay report`` and ``assay status``: on the screen, in files, as JSON."""
+"""`assay report`, `assay status` and `assay curve`: on the screen, in files, as JSON."""
 
+import csv
 import json
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import assay
+from assay.cli import app, status
 
 Fixture = Callable[..., Any]
 
@@ -75,3 +79,82 @@ def test_looking_makes_no_storage(words: str, run: Fixture, folder: Path) -> Non
     assert "there is no storage at sqlite:///assay.db" in result.stderr
     assert set(folder.iterdir()) == before
     assert "problem" in json.loads(run(*words.split(), "--json").stderr)["error"]
+
+
+def test_without_a_name_the_only_campaign_is_meant(create: Fixture, run: Fixture) -> None:
+    create()
+    assert run("label", input="y\nn\n").exit_code == 0
+    assert "2 labels" in run("status").stdout
+    assert json.loads(run("status", "--json").stdout)["campaigns"][0]["campaign"] == "spam"
+    assert "spam" in run("report").stdout
+    create("--name", "other")
+    refused = run("label")
+    assert "campaigns in the storage: 2, such as 'spam', 'other'" in refused.stderr
+    listed = run("status").stdout
+    assert "Campaigns" in listed and "other" in listed
+
+
+@pytest.mark.parametrize(("typed", "within"), [("5%", 0.05), ("2.5 %", 0.025), ("0.04", 0.04)])
+def test_a_share_may_be_typed_in_percent(typed: str, within: float, create: Fixture) -> None:
+    made = create("--confidence", "99%", "--json", goal=("--within", typed))
+    goal = json.loads(made.stdout)["goal"]
+    assert (goal["within"], goal["confidence"]) == (within, 0.99)
+
+
+def test_the_newest_campaigns_are_listed(
+    create: Fixture, run: Fixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("first", "second", "third"):
+        create("--name", name)
+    monkeypatch.setattr(status, "_MOST_LISTED", 2)
+    shown = run("status").stdout
+    assert "third" in shown and "first" not in shown
+    assert "older campaigns: 1, with --all" in shown
+    assert "first" in run("status", "--all").stdout
+
+
+run = CliRunner().invoke
+
+
+@pytest.fixture(scope="module")
+def storage(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("curve")
+    rng = np.random.default_rng(3)
+    score = rng.beta(0.6, 0.8, 3000)
+    truth = rng.random(3000) < score
+    file = folder / "p.csv"
+    file.write_text("p\n" + "\n".join(map(repr, score.tolist())) + "\n")
+    url = f"sqlite:///{folder / 'a.db'}"
+    campaign = assay.create_campaign(
+        file, score="p", threshold=0.5, metric="accuracy", budget=150, name="spam", storage=url
+    )
+    while not campaign.done:
+        campaign.tell({item.id: bool(truth[int(item.id)]) for item in campaign.ask(50)})
+    return url
+
+
+def test_files_are_written_by_how_their_name_ends(storage: str, tmp_path: Path) -> None:
+    for name in ("c.html", "c.csv", "c.png"):
+        saved = run(app, ["curve", "spam", "--storage", storage, "-o", str(tmp_path / name)])
+        assert saved.exit_code == 0, saved.output
+    page = (tmp_path / "c.html").read_text()
+    assert 'type="range"' in page
+    assert "src=" not in page  # it needs nothing else
+    rows = list(csv.DictReader((tmp_path / "c.csv").read_text().splitlines()))
+    assert float(rows[0]["recall"]) == 1.0
+    assert set(rows[0]) >= {"precision_band_low", "specificity_high", "share"}
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+    again = run(app, ["curve", "spam", "--storage", storage, "-o", str(tmp_path / "c.csv")])
+    assert again.exit_code != 0
+    assert run(app, ["curve", "spam", "--storage", storage, "-o", "c.pdf"]).exit_code != 0
+
+
+def test_a_report_has_the_curve_where_it_is_asked_for(storage: str, tmp_path: Path) -> None:
+    file = tmp_path / "r.html"
+    saved = run(app, ["report", "spam", "--storage", storage, "--curve", "-o", str(file)])
+    assert saved.exit_code == 0, saved.output
+    page = file.read_text()
+    assert "Metrics by threshold" in page
+    assert "<script" not in page
+    plain = run(app, ["report", "spam", "--storage", storage])
+    assert "Metrics by threshold" not in plain.output

@@ -9,9 +9,9 @@ import assay
 from tests.torture.campaigns import Book, make_campaign, truth
 from tests.torture.conftest import Database
 from tests.torture.sizes import sized
+from tests.torture.test_backup import told
 from tests.torture.test_rebase import ITEMS as REBASED
 from tests.torture.test_rebase import labelled, said
-from tests.torture.test_upgrades import told
 from tests.torture.verifying import assert_verified
 from tests.torture.workers import back_up, import_file, rebase
 

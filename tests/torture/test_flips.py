@@ -1,8 +1,10 @@
-"""Files with one bit that is another: nothing but an error of Assay's own or a finding comes of it.
+"""Flipped bits and changed values: an error of Assay's own or a finding comes of it.
 
 What SQLite itself calls damaged is called so, and a label that is not what it was breaks the chain.
 """
 
+import json
+import pickle
 import random
 import re
 import sqlite3
@@ -15,9 +17,13 @@ import pytest
 
 import assay
 from assay.errors import AssayError
-from assay.storage import Session
+from assay.storage import Session, open_store
+from tests.audit.zips import members
+from tests.kinds import KINDS, followed, revised, weighted
 from tests.torture.campaigns import make_campaign, truth
-from tests.torture.sizes import report, sized
+from tests.torture.mutants import verify_all
+from tests.torture.processes import begin
+from tests.torture.sizes import FULL, report, sized
 
 FLIPS = sized(10, 1_000)
 FIRST_PAGES = 8192  # bytes: the tables' definitions, and what is fixed of the campaign
@@ -133,3 +139,32 @@ def test_without_the_check_of_the_file_damage_would_be_missed(
     assert (whole, verified(path)) == (False, "damaged")
     monkeypatch.setattr(Session, "damage", lambda _: [])
     assert verified(path) == "clean"
+
+
+MUTANTS = sized(45, 2_000)
+BOMBS = slice(0, sized(2, 1_000))
+
+
+@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
+def test_resealed_bundles_end_with_a_finding_or_an_error(tmp_path: Path) -> None:
+    originals = {}
+    for kind in KINDS if FULL else (followed, revised, weighted):
+        url = f"sqlite:///{tmp_path / kind.__name__}.db"
+        kind(url)
+        with open_store(url).read() as session:
+            *_, name = session.names()
+        assay.load_campaign(name, storage=url).bundle(tmp_path / "audit.zip")
+        originals[kind.__name__] = members(tmp_path / "audit.zip")
+    pickled, told = tmp_path / "originals", tmp_path / "told"
+    pickled.write_bytes(pickle.dumps(originals))
+    process = begin(verify_all, str(pickled), str(told), range(MUTANTS), BOMBS)
+    process.join()
+    every = [json.loads(line) for line in told.read_text().splitlines()]
+    became = Counter(each for _, _, each, _ in every)
+    slowest = max(every, key=lambda each: each[-1])
+    report(f"{len(every):,} sealed bundles: {dict(became)}; the slowest {slowest}")
+    assert process.exitcode == 0
+    assert set(became) <= {"finding", "error"}, [
+        each for each in every if each[2] not in ("finding", "error")
+    ]
+    assert len(every) > 0.9 * MUTANTS
