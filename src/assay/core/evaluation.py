@@ -9,7 +9,6 @@ again already has its answer. A stratum whose items were all drawn deals no more
 all have their answers. The budget is of answers that people give.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import ceil
@@ -17,11 +16,10 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from assay.core.answers import Answer
 from assay.core.design import Design
 from assay.core.goal import Goal
+from assay.core.outcomes import Coding
 from assay.core.procedures import Answered, Procedure, Single, Wanted
-from assay.core.ranking import tops_of
 from assay.core.standing import Standing
 from assay.core.state import JointLook, State
 from assay.core.stopping import Reason
@@ -81,10 +79,9 @@ class Evaluation:
         self._design, self._goal, self._strata = design, goal, strata
         self._parts = parts_of(strata)
         self._items = strata.part_size.astype(np.float64)
-        self._tops = () if goal.single else tops_of(goal.targets, strata.classifiers)
+        self.coding = Coding(strata, goal.targets)
         before = None if prior is None else (np.array(prior.labels), np.array(prior.positives))
         self._does = procedure_of(design, goal, strata, before, seed)
-        self._numbers: dict[Answer, int | None] = {}
         self._looks: dict[_Key, JointLook] = {}
         self._shown: dict[_Key, tuple[Standing, ...]] = {}
 
@@ -96,45 +93,6 @@ class Evaluation:
     def place(self, stratum: int, said: int) -> int:
         """Return the part in which an item's answer is counted, by its code of predicted labels."""
         return self._strata.part_of(stratum, said)
-
-    @property
-    def outcomes(self) -> int:
-        """Number of columns of `State.outcomes`; 0 if yes and no suffice."""
-        return self._parts.classes + 1 + len(self._tops) if self._strata.of_classes else 0
-
-    def number(self, answer: Answer) -> int | None:
-        """Return the number of an answer's class or set of classes; None if it names neither."""
-        if answer not in self._numbers:
-            known = self._strata.vocabulary
-            named = answer.judged and known.numbers.keys() >= set(known.parted(answer))
-            self._numbers[answer] = known.number(answer) if named else None
-        return self._numbers[answer]
-
-    def counted_by(
-        self, number: int, ranked: Callable[[], Sequence[Sequence[int]]]
-    ) -> tuple[int, ...]:
-        """Columns of `State.outcomes` in which an answer of this number is counted.
-
-        `ranked`: returns, for each classifier, the item's classes by descending probability.
-        """
-        if not self.outcomes:
-            return ()
-        named = self._strata.vocabulary.counted_by(number)
-        if not self._tops:
-            return named
-        ranks, first = ranked(), self._parts.classes + 1
-        tops = (place for place, top in enumerate(self._tops, first) if top.holds(ranks, number))
-        return (*named, *tops)
-
-    def is_outcome(self, said: int, number: int) -> bool:
-        """Whether an item of that class has the outcome that is counted.
-
-        The item is positive; or, in strata of several predicted classes, its class or set of
-        classes is the one predicted by the first classifier applied to it.
-        """
-        if self._strata.of_classes:
-            return number == self._strata.first_said(said)
-        return number == bool(said) if self._strata.straddles else number == 1
 
     def by_stratum(self, counts: Floats) -> Floats:
         """Return counts by part as counts by stratum."""
@@ -207,7 +165,7 @@ class Evaluation:
                     now,
                     size,
                     items,
-                    mine.once if self._strata.weighted else None,
+                    mine.once,
                 )
             )
         return tuple(found)
@@ -238,7 +196,7 @@ class Evaluation:
         if state.bets is not None:
             return None
         told = (state.tallies.n, state.tallies.x, state.tallies.u, state.dealt, state.streak)
-        once = vars(state.once).values() if state.once and self._strata.weighted else ()
+        once = vars(state.once).values() if state.once else ()
         climb = () if state.climb is None else (chain.best_up for chain in state.climb.now)
         named: tuple[Floats | Ints, ...] = ()
         if state.outcomes is not None:  # nearly all of it is 0
@@ -256,14 +214,14 @@ class Evaluation:
         If items have weights, strata whose items were all drawn have no room.
         """
         state = state.at_budget(self._budget_now(state))
-        if not self._strata.weighted or state.once is None:
+        if state.once is None:
             return state
         drawn = self.by_stratum(state.once.dealt) >= self._strata.sizes
         return replace(state, room=np.where(drawn, 0.0, state.room))
 
     def _share_of_new(self, state: State) -> float:
         """Return the expected share of draws of items without an answer."""
-        if not self._strata.weighted or state.once is None:
+        if state.once is None:
             return 1.0
         open_ = state.room > 0
         answered = self.by_stratum(state.once.judged_weight + state.once.unjudged_weight)
@@ -285,7 +243,7 @@ class Evaluation:
         budget, every = self._goal.budget, int(self._strata.sizes.sum())
         if budget is not None:
             budget = max(budget - elsewhere, 1)
-        if items is None or not self._strata.weighted:
+        if items is None:
             return budget
         if budget is None:
             return _DRAWS_AN_ITEM * every

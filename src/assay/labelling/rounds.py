@@ -24,19 +24,17 @@ import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from assay.core.answers import Answer
 from assay.core.evaluation import Evaluation
+from assay.core.outcomes import DEALT, OTHER, UNJUDGED, Counted, Outcomes
 from assay.core.standing import Standing, told
 from assay.core.state import State
 from assay.core.stopping import Reason
-from assay.core.tallies import Tallies
-from assay.core.types import Floats, Ints
-from assay.core.weights import DistinctItems
+from assay.core.types import Ints
 from assay.predictions import RANKED
 from assay.results import HistoryPoint
 from assay.storage import CardRow
@@ -44,45 +42,16 @@ from assay.storage import CardRow
 if TYPE_CHECKING:
     from assay.core.thresholds import ThresholdLook, ThresholdRun
 
-# Columns of the counts at a place: cards, then their items, each once.
-_DEALT, _JUDGED, _OUTCOMES, _UNJUDGED = range(4)
-# Behind them are the columns of `State.outcomes`, if any.
-_ITEMS = slice(4, 10)
-_ITEMS_DEALT, _ITEMS_JUDGED, _ITEMS_UNJUDGED = range(4, 7)
-_WEIGHT_JUDGED, _WEIGHT_OUTCOMES, _WEIGHT_UNJUDGED = range(7, 10)
-
 _NO_CARDS: Ints = np.empty(0, dtype=np.int64)
-
-_Table = Floats | dict[int, Floats]  # the counts of every place, or of some
-
-
-@lru_cache(maxsize=1_000)
-def _counts_of(outcome: bool | None, by: int, item: int, weight: int) -> Floats:
-    """Return the counts that an answer adds to its place in a table; arrays are slow to make."""
-    if outcome is None:
-        return np.array((0, 0, 0, by, 0, 0, item, 0, 0, weight), float)
-    return np.array((0, by, by * outcome, 0, 0, item, 0, weight, weight * outcome, 0), float)
 
 
 @dataclass(eq=False)
 class _Round:
-    """Cards of a round in the order of dealing, and the counts of their answers.
-
-    `first` counts the answers as they were first given. Both hold only the places of the round's
-    cards: the memory of a round depends on its cards, not on the number of strata.
-    """
+    """Cards of a round in the order of dealing."""
 
     number: int
     cards: Sequence[CardRow]
-    table: dict[int, Floats]
-    first: dict[int, Floats]
-    missing: int = 0
-
-    def add_to(self, table: Floats, first: Floats) -> None:
-        """Add the round's counts to those of all places."""
-        for whole, mine in ((table, self.table), (first, self.first)):
-            for place, counts in mine.items():
-                whole[place] += counts
+    missing: int = 0  # cards without an answer
 
 
 class Rounds:
@@ -114,8 +83,7 @@ class Rounds:
         self._answers: dict[str, Answer] = {}
         self._first_answers: dict[str, Answer] = {}
         self._rounds: list[_Round] = []
-        self._total = self._empty_table()
-        self._total_first = self._empty_table()
+        self._total, self._total_first = evaluation.coding.start(), evaluation.coding.start()
         self._forget_looks()
 
     @property
@@ -156,11 +124,9 @@ class Rounds:
 
     def state_if(self, answers: Mapping[str, Answer]) -> State:
         """State of the evaluation if waiting cards had these answers."""
-        table = self._total.copy()
-        for item_id, answer in answers.items():
-            for place, _ in enumerate(self._dealt_in[item_id]):
-                self._count(self._waiting[item_id], answer, +1, table, once=place == 0)
-        return self._state(table, self._total_first, len(self._rounds))
+        outcomes = self._total.copy()
+        outcomes.add(self._counted(answers))
+        return self._state(outcomes, self._total_first, len(self._rounds))
 
     @property
     def reason(self) -> Reason:
@@ -186,12 +152,12 @@ class Rounds:
         """
         waiting = self._rounds[self._looked : -1] if self.reason is Reason.GO_ON else []
         chosen = np.linspace(0, len(waiting) - 1, min(looks, len(waiting))).round()
-        table, first = self._seen.copy(), self._seen_first.copy()
+        outcomes, first = self._seen.copy(), self._seen_first.copy()
         points: dict[str, list[HistoryPoint]] = {}
         for place, each in enumerate(waiting):
-            each.add_to(table, first)
+            self._add_round(each, outcomes, first)
             if place in chosen:
-                state = self._state(table, first, self._looked + place + 1)
+                state = self._state(outcomes, first, self._looked + place + 1)
                 for standing in self._shown(state):
                     points.setdefault(standing.name, []).append(HistoryPoint.of(standing))
         return points
@@ -228,33 +194,16 @@ class Rounds:
 
     def deal(self, cards: Sequence[CardRow]) -> None:
         """Add a round's cards; items with an answer are answered at once."""
-        its = _Round(len(self._rounds), list(cards), {}, {})
+        its = _Round(len(self._rounds), list(cards))
         self._rounds.append(its)
-        tables, first = (its.table, self._total), (its.first, self._total_first)
-        # Counted by kind, because adding to arrays card by card is slow.
-        now = {card.item_id: card for card in cards}.values()
-        new = [card for card in now if card.item_id not in self._dealt_in]
-        for column, counted in ((_DEALT, cards), (_ITEMS_DEALT, new)):
-            kinds = Counter([(card.stratum, card.predicted) for card in counted])
-            for kind, times in kinds.items():
-                place = self._evaluation.place(*kind)
-                if place not in its.table:
-                    its.table[place], its.first[place] = np.zeros((2, self._width))
-                for table in (*tables, *first):
-                    table[place][column] += times
         for card in cards:
             item_id = card.item_id
-            dealt_in = self._dealt_in.setdefault(item_id, [])
-            once = not dealt_in
-            dealt_in.append(len(self._rounds) - 1)
+            self._dealt_in.setdefault(item_id, []).append(its.number)
             self._cards[item_id] = card
-            if item_id in self._first_answers:
-                self._count(card, self._first_answers[item_id], +1, *first, once=once)
-            if item_id in self._answers:
-                self._count(card, self._answers[item_id], +1, *tables, once=once)
-            else:
+            if item_id not in self._answers:
                 self._waiting.setdefault(item_id, card)
                 its.missing += 1
+        self._add_round(its, self._total, self._total_first)
 
     def record(self, item_id: str, answer: Answer) -> None:
         """Record an answer; it replaces an earlier one to the same item."""
@@ -262,16 +211,12 @@ class Rounds:
             self.withdraw(item_id)
         if self._former is not None and item_id in self._former:
             self._former.record(item_id, answer)
-        new = item_id not in self._first_answers
-        if new:
+        counted = self._counted({item_id: answer})
+        if item_id not in self._first_answers:
             self._first_answers[item_id] = answer
-        for its, once in self._rounds_of(item_id):
-            if new:
-                self._count(
-                    self._cards[item_id], answer, +1, its.first, self._total_first, once=once
-                )
-            self._count(self._cards[item_id], answer, +1, its.table, self._total, once=once)
-            its.missing -= 1
+            self._total_first.add(counted)
+        self._total.add(counted)
+        self._wait(item_id, -1)
         del self._waiting[item_id]
         self._answers[item_id] = answer
 
@@ -281,23 +226,16 @@ class Rounds:
         if self._former is not None:
             before = {id: each for id, each in answers.items() if id in self._former}
             self._former.record_all({id: before[id] for id in before.keys() - again})
-        same: Counter[tuple[int, int, bool | None, bool, int, tuple[int, ...]]] = Counter()
-        for item_id, answer in answers.items():
-            if item_id in again:
-                self.record(item_id, answer)
-                continue
-            card = self._waiting.pop(item_id)
+        new = {id: answer for id, answer in answers.items() if id not in again}
+        counted = self._counted(new)
+        self._total.add(counted)
+        self._total_first.add(counted)
+        for item_id, answer in new.items():
+            self._wait(item_id, -1)
+            del self._waiting[item_id]
             self._answers[item_id] = self._first_answers[item_id] = answer
-            place, outcome, columns = self._counted(card, answer)
-            for its, once in self._rounds_of(item_id):
-                its.missing -= 1
-                same[its.number, place, outcome, once, card.weight or 1, columns] += 1
-        for (number, place, outcome, once, weight, columns), times in same.items():
-            its = self._rounds[number]
-            rows = times * _counts_of(outcome, 1, int(once), once * weight)
-            of_round: tuple[_Table, ...] = (its.table, its.first)
-            for table in (*of_round, self._total, self._total_first):
-                self._add(table[place], rows, columns, times)
+        for item_id in filter(again.__contains__, answers):
+            self.record(item_id, answers[item_id])
 
     def withdraw(self, item_id: str) -> None:
         """Make an item wait for an answer again.
@@ -307,17 +245,17 @@ class Rounds:
         card, answer = self._cards[item_id], self._answers.pop(item_id)
         if self._former is not None and item_id in self._former:
             self._former.withdraw(item_id)
-        for its, once in self._rounds_of(item_id):
-            self._count(card, answer, -1, its.table, self._total, once=once)
-            its.missing += 1
+        counted = self._counted({item_id: answer})
+        self._total.add({kind: -times for kind, times in counted.items()})
+        self._wait(item_id, 1)
         self._waiting[item_id] = card
         if self._dealt_in[item_id][0] < self._looked:
             self._forget_looks()
 
-    def _rounds_of(self, item_id: str) -> list[tuple[_Round, bool]]:
-        """Round of every time that an item was dealt, and whether it was the first."""
-        numbers = self._dealt_in[item_id]
-        return [(self._rounds[number], place == 0) for place, number in enumerate(numbers)]
+    def _wait(self, item_id: str, more: int) -> None:
+        """Count an item as one that its rounds wait for; with -1, no longer."""
+        for number in self._dealt_in[item_id]:
+            self._rounds[number].missing += more
 
     def _look_at_complete_rounds(self) -> None:
         while self._reason is Reason.GO_ON and self._looked < len(self._rounds):
@@ -325,7 +263,7 @@ class Rounds:
             if latest.missing:
                 break
             self._looked += 1
-            latest.add_to(self._seen, self._seen_first)
+            self._add_round(latest, self._seen, self._seen_first)
             known = self._former is not None and self._looked == 1
             if known:
                 self._complete = self._with_bets_of_former()
@@ -372,38 +310,26 @@ class Rounds:
 
     def _forget_looks(self) -> None:
         self._looked = 0
-        self._seen, self._seen_first = self._empty_table(), self._empty_table()
+        coding = self._evaluation.coding
+        self._seen, self._seen_first = coding.start(), coding.start()
         self._complete = self._evaluation.begin()
         self._reason, self._stood = Reason.GO_ON, None
         self._history: dict[str, list[HistoryPoint]] = {}
 
-    @property
-    def _width(self) -> int:
-        """Number of columns of a table: the counts at every place, and the outcomes, if any."""
-        return _ITEMS.stop + self._evaluation.outcomes
-
-    def _empty_table(self) -> Floats:
-        return np.zeros((len(self._evaluation.sizes), self._width))
-
-    def _state(self, table: Floats, first: Floats, rounds: int) -> State:
-        table, first = (np.ascontiguousarray(each.T) for each in (table, first))
-        dealt = self._evaluation.by_stratum(table[_DEALT])
-        waiting = table[_DEALT] - table[_JUDGED] - table[_UNJUDGED]
+    def _state(self, outcomes: Outcomes, first: Outcomes, rounds: int) -> State:
+        dealt = self._evaluation.by_stratum(outcomes.dealt)
         return replace(
             self._complete,
-            tallies=self._tallies(table),
+            tallies=outcomes.tallies(self._evaluation.sizes),
             dealt=dealt,
             room=self._complete.room + self._complete.dealt - dealt,
             rounds=rounds,
-            first=self._tallies(first),
-            once=DistinctItems(*table[_ITEMS].copy()),
-            open=waiting if waiting.any() else None,
+            first=first.tallies(self._evaluation.sizes),
+            once=outcomes.once,
+            open=outcomes.waiting,
             elsewhere=0 if self._elsewhere is None else self._elsewhere(),
-            outcomes=table[_ITEMS.stop :].T.copy() if self._evaluation.outcomes else None,
+            outcomes=outcomes.named,
         )
-
-    def _tallies(self, table: Floats) -> Tallies:
-        return Tallies(self._evaluation.sizes, *table[[_JUDGED, _OUTCOMES, _UNJUDGED]])
 
     def _kinds(self, complete: _Round, answers: Mapping[str, Answer]) -> Ints:
         """Cards of a round in the form of `fold`, with these answers.
@@ -415,37 +341,36 @@ class Rounds:
         )
 
     def _kind(self, card: CardRow, answer: Answer) -> int:
-        _, outcome, _ = self._counted(card, answer)
-        return -2 - card.stratum if outcome is None else 2 * card.stratum + outcome
+        outcome = self._columns(card, answer)[0]
+        return -2 - card.stratum if outcome == UNJUDGED else 2 * card.stratum + outcome - OTHER
 
-    def _count(
-        self,
-        card: CardRow,
-        answer: Answer,
-        by: int,
-        *tables: _Table,
-        once: bool = True,
-    ) -> None:
-        """Count an answer; with `once`, also its item."""
-        place, outcome, columns = self._counted(card, answer)
-        item = by if once else 0
-        rows = _counts_of(outcome, by, item, item * (card.weight or 1))
-        for table in tables:
-            self._add(table[place], rows, columns, by)
+    def _add_round(self, its: _Round, outcomes: Outcomes, first: Outcomes) -> None:
+        """Add a round's cards to outcomes by the answers now, and to those as first given."""
+        for table, answers in ((outcomes, self._answers), (first, self._first_answers)):
+            kinds, here = Counter[Counted](), set[str]()
+            for card in its.cards:
+                item_id, answer = card.item_id, answers.get(card.item_id)
+                columns = () if answer is None else self._columns(card, answer)
+                once = self._dealt_in[item_id][0] == its.number and item_id not in here
+                kinds[self._of_card(card, (DEALT, *columns), once=once)] += 1
+                here.add(item_id)
+            table.add(kinds)
 
-    def _counted(self, card: CardRow, answer: Answer) -> tuple[int, bool | None, tuple[int, ...]]:
-        """Place of an answer, its outcome, and its columns of `State.outcomes`."""
-        place = self._evaluation.place(card.stratum, card.predicted)
-        number = self._evaluation.number(answer)
-        if number is None:
-            return place, None, ()
-        outcome = self._evaluation.is_outcome(card.predicted, number)
-        columns = self._evaluation.counted_by(number, lambda: json.loads(card.shown)[RANKED])
-        return place, outcome, columns
+    def _counted(self, answers: Mapping[str, Answer]) -> Counter[Counted]:
+        """Return what answers add to the outcomes; an answer counts with every card of its item."""
+        kinds = Counter[Counted]()
+        for item_id, answer in answers.items():
+            card = self._cards[item_id]
+            columns = self._columns(card, answer)
+            for time, _ in enumerate(self._dealt_in[item_id]):
+                kinds[self._of_card(card, columns, once=time == 0)] += 1
+        return kinds
 
-    @staticmethod
-    def _add(at: Floats, rows: Floats, columns: Sequence[int], by: int) -> None:
-        """Add to the counts of a place, and to the outcomes that answers have."""
-        at[: _ITEMS.stop] += rows
-        for column in columns:
-            at[_ITEMS.stop + column] += by
+    def _of_card(self, card: CardRow, columns: tuple[int, ...], *, once: bool) -> Counted:
+        part = self._evaluation.place(card.stratum, card.predicted)
+        return Counted(part, columns, once, card.weight)
+
+    def _columns(self, card: CardRow, answer: Answer) -> tuple[int, ...]:
+        """Return the columns of `Outcomes` in which an answer is counted."""
+        coding = self._evaluation.coding
+        return coding.columns(card.predicted, answer, lambda: json.loads(card.shown)[RANKED])
