@@ -159,7 +159,7 @@ def test_on_another_machine_all_goes_on_but_reading(
     said = str(caught.value)
     assert f"source: {place.path}" in said
     assert "shown: text" in said
-    assert f"assay confirm campaign --storage {place.storage}" in said
+    assert f"assay status campaign --confirm --storage {place.storage}" in said
     assert "are not confirmed" in campaign.desk.labelling.trouble
     agreed = assay.load_campaign(storage=place.storage, confirm=True)
     assert len(agreed.ask(MANY)) > 150

@@ -1,4 +1,4 @@
-"""`assay serve`, `assay token` and `assay confirm`: what they refuse, print and keep."""
+"""`assay serve`, `assay token` and `assay status --confirm`: what they refuse, print and keep."""
 
 import hashlib
 import json
@@ -242,13 +242,13 @@ def elsewhere(create: Create, folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_it_is_shown_and_refused_where_nobody_can_be_asked(run: Run, elsewhere: Path) -> None:
-    for command in ("confirm", "serve"):
-        result = run(command, "spam", input="y\n")
+    for line in (["status", "spam", "--confirm"], ["serve", "spam"]):
+        result = run(*line, input="y\n")
         told = " ".join(result.stderr.split())
         assert result.exit_code == 1
         assert "are not confirmed on this machine" in told
         assert "predictions.csv" in told
-        assert "assay confirm spam --storage sqlite:///assay.db" in told
+        assert "assay status spam --confirm --storage sqlite:///assay.db" in told
     assert (
         "are not confirmed" in json.loads(run("serve", "spam", "--json").stderr)["error"]["problem"]
     )
@@ -258,12 +258,13 @@ def test_it_is_shown_and_refused_where_nobody_can_be_asked(run: Run, elsewhere: 
 
 
 def test_scripts_confirm_with_yes(run: Run, elsewhere: Path) -> None:
-    told = run("confirm", "spam", "--yes").output
+    assert "--yes applies only to --confirm" in run("status", "spam", "--yes").stderr
+    told = run("status", "spam", "--confirm", "--yes").output
     assert "predictions.csv" in told
     assert "is confirmed on this machine" in told
     assert "next: assay serve spam" in told
     assert len(list(elsewhere.iterdir())) == 1
-    again = json.loads(run("confirm", "spam", "--json").output)
+    again = json.loads(run("status", "--confirm", "--json").output)
     assert again["confirmed_before"] is True
     assert "columns: p, said, id" in again["source"]
 
@@ -273,8 +274,8 @@ def test_who_says_no_serves_nothing(
 ) -> None:
     terminal = SimpleNamespace(stdin=SimpleNamespace(isatty=lambda: True))
     monkeypatch.setattr(import_module("assay.cli.confirm"), "sys", terminal)
-    for command in ("serve", "confirm"):
-        result = run(command, "spam", input="n\n")
+    for command in (["serve", "spam"], ["status", "spam", "--confirm"]):
+        result = run(*command, input="n\n")
         assert result.exit_code == 1
         assert "were not confirmed" in result.stderr
         assert "log in" not in result.output

@@ -45,7 +45,7 @@ COMMANDS = {
     "--metric macro_f1 --name topics",
     "create threshold": "create predictions.csv --id id --score p --budget 60 --name floor "
     "--threshold-for 'precision >= 0.6'",
-    "confirm": "confirm spam",
+    "confirm": "status spam --confirm",
     "label": "label spam --reviewer ann",
     "label threshold": "label floor --reviewer ann",
     "export": "export spam",

@@ -320,7 +320,7 @@ def load_campaign(
     confirm : bool
         Allow reading the predictions from their stored location, with your rights, on this machine,
         until the location changes. Whoever created the campaign on this machine has confirmed it.
-        ``assay confirm NAME`` shows the location.
+        ``assay status NAME --confirm`` shows the location.
     """
     store = open_storage(storage)
     with store.read() as session:

@@ -106,11 +106,6 @@ COMMANDS = {
         "Check a backup and restore it; never replaces an existing storage.",
     ),
     "token": Listed("Operate", "serve:tokens", "Manage access tokens."),
-    "confirm": Listed(
-        "Operate",
-        "confirm:confirm",
-        "Show where a campaign reads its predictions, and allow it on this machine.",
-    ),
 }
 
 
@@ -184,6 +179,8 @@ def _quick(command: Any) -> Any:
     """Command that shows at once that it works, and loads no unneeded argument checks."""
     for subcommand in getattr(command, "commands", {}).values():
         _quick(subcommand)
+    if command.help:  # typer keeps the line ends of a docstring
+        command.help = re.sub(r"(?<!\n)\n(?!\n)", " ", command.help)
     if command.callback is not None:
         command.callback = partial(_answered, command.callback)
     vars(command)["get_params"] = partial(_quick_parameters, command.get_params)

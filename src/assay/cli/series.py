@@ -102,8 +102,7 @@ def follow(
 
     Options default to those of the period before. Exit codes: 1 if the metric of the last period is
     below its floor at the confidence (with --fail-on-fall also if it fell since the period before),
-    3 while that is undecided, 2 for errors. Starting a period is undecided only with --fail-on-
-    fall.
+    3 while that is undecided, 2 for errors. Without --fail-on-fall, starting a period ends with 0.
     """
     with telling_errors(as_json=as_json, code=_WRONG):
         if (file is None) != (period is None):

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from assay.campaign import Campaign
 from assay.cli import options
+from assay.cli.confirm import allow_source
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import commitment_line, note_lines, view, view_of
 from assay.cli.taking import Typed, only, takes
@@ -51,6 +52,10 @@ def _about_slices(name: str, text: str, metavar: str | None = None) -> Any:
     return typer.Option(name, help=text, metavar=metavar, rich_help_panel="Slices")
 
 
+def _about_source(name: str, text: str) -> Any:
+    return typer.Option(name, help=text, rich_help_panel="Source of the predictions")
+
+
 def status(
     name: Annotated[
         str | None,
@@ -85,18 +90,37 @@ def status(
     every: Annotated[
         bool, typer.Option("--all", help="List all campaigns, not only the newest 50.")
     ] = False,
+    confirm: Annotated[
+        bool,
+        _about_source(
+            "--confirm", "Show where the campaign reads its predictions, and allow it here."
+        ),
+    ] = False,
+    yes: Annotated[
+        bool, _about_source("--yes", "With --confirm: do not ask for confirmation.")
+    ] = False,
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a campaign's estimate and progress, or list campaigns."""
+    """Show a campaign's estimate and progress, or list campaigns.
+
+    Assay rereads the predictions, with your rights, when the reserve of items runs out. Whoever can
+    write to the storage can change the place, so you confirm it (--confirm) once per machine and
+    again after a change. Creating a campaign confirms it on that machine.
+    """
     with telling_errors(as_json=as_json):
         if by is None and (metric is not None or simultaneous):
             raise DesignError(
                 f"{'--metric' if metric is not None else '--simultaneous'} applies only to slices",
                 hint="name a column: assay status NAME --by COLUMN",
             )
-        if name is None and (by is not None or classes):
+        if yes and not confirm:
+            raise DesignError("--yes applies only to --confirm", hint="add --confirm")
+        if name is None and (by is not None or classes or confirm):
             name = options.named(name, storage)
+        if name is not None and confirm:
+            allow_source(name, storage, yes=yes, as_json=as_json)
+            return
         name = name or _only_or_list(options.existing(storage), every=every, as_json=as_json)
         if name is None:
             return

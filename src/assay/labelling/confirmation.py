@@ -66,7 +66,7 @@ def refuse_unconfirmed(store: Store, settings: Settings) -> None:
     if is_confirmed(store, settings):
         return
     name = settings.name
-    command = shlex.join(["assay", "confirm", name, "--storage", store.name])
+    command = shlex.join(["assay", "status", name, "--confirm", "--storage", store.name])
     raise PredictionsError(
         f"the predictions of campaign {name!r} are not confirmed on this machine",
         details=f"the storage {store.name} names these predictions, to be read with your "
