@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn import metrics as sk
 
 import assay
 from assay import Campaign
@@ -14,6 +13,7 @@ from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, AssayWarning
 from assay.predictions import from_arrays
 from tests.kinds import finish
+from tests.sklearn_metrics import value_of
 
 NAMES = np.array(["bio", "cs", "math", "physics", "zoo"])
 SIZE = 600
@@ -41,17 +41,10 @@ PAIRS = {
     "a class that is new": (table(EVERY[:400], 2, classes=4), WEEK_2),
     "a class that is gone": (WEEK_1, table(EVERY[100:500], 3, classes=4)),
 }
-METRICS = {
-    "accuracy": sk.accuracy_score,
-    "macro_f1": lambda y, p: sk.f1_score(y, p, average="macro", zero_division=0),
-    "macro_precision": lambda y, p: sk.precision_score(y, p, average="macro", zero_division=0),
-    "weighted_f1": lambda y, p: sk.f1_score(y, p, average="weighted", zero_division=0),
-    "cohen_kappa": sk.cohen_kappa_score,
-    "matthews_correlation": sk.matthews_corrcoef,
-    "recall:cs": lambda y, p: sk.recall_score(y == "cs", p == "cs"),
-    "precision:math": lambda y, p: sk.precision_score(y == "math", p == "math"),
-    "f1:physics": lambda y, p: sk.f1_score(y == "physics", p == "physics"),
-}
+METRICS = [
+    *("accuracy", "macro_f1", "macro_precision", "weighted_f1", "cohen_kappa"),
+    *("matthews_correlation", "recall:cs", "precision:math", "f1:physics"),
+]
 
 
 def truth(item: Any, classes: int = 5) -> str:
@@ -67,7 +60,7 @@ def label(campaign: Campaign, size: int = 100, classes: int = 5) -> list[str]:
 def exact(metric: str, pair: tuple[dict[str, Any], dict[str, Any]]) -> tuple[float, float]:
     """Return the later one's metric, and by how much it is above the earlier one's."""
     old, new = (
-        METRICS[metric](np.array([truth(id) for id in each["id"]]), each["topic"]) for each in pair
+        value_of(metric, np.array([truth(id) for id in each["id"]]), each["topic"]) for each in pair
     )
     return float(new), float(new - old)
 

@@ -5,19 +5,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import (
-    accuracy_score,
-    balanced_accuracy_score,
-    f1_score,
-    matthews_corrcoef,
-    precision_score,
-    recall_score,
-)
 
 import assay
 from assay.core.strata import Strata
 from assay.labelling import history_in
 from tests.kinds import finish
+from tests.sklearn_metrics import SKLEARN
 
 RNG = np.random.default_rng(17)
 SIZE = 120
@@ -32,16 +25,6 @@ TABLE = {"id": np.arange(SIZE), "cnn": CNN, "mve": MVE, "views": WEIGHT}
 CLASSIFIERS: dict[str, dict[str, Any]] = {
     "cnn": {"score": "cnn", "threshold": 0.6},
     "mve": {"score": "mve", "threshold": 0.5},
-}
-SCIKIT_LEARN: dict[str, Any] = {
-    "precision": precision_score,
-    "recall": recall_score,
-    "f1": f1_score,
-    "accuracy": accuracy_score,
-    "balanced_accuracy": balanced_accuracy_score,
-    "matthews_correlation": matthews_corrcoef,
-    "false_omission_rate": lambda y, said, **weight: 1 - precision_score(~y, ~said, **weight),
-    "prevalence": lambda y, _said, sample_weight: np.average(y, weights=sample_weight),
 }
 METRICS = [
     *("precision:cnn", "recall:cnn", "f1:mve", "accuracy:mve", "false_omission_rate:cnn"),
@@ -65,7 +48,7 @@ def exact(name: str, weight: Any = WEIGHT) -> float:
     first, *others = name.split(" - ")
     metric, _, whose = first.partition(":")
     predicted = SAYS[whose or "cnn"]
-    value = float(SCIKIT_LEARN[metric](TRUTH, predicted, sample_weight=weight))
+    value = float(SKLEARN[metric](TRUTH, predicted, sample_weight=weight))
     return value - exact(others[0], weight) if others else value
 
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sklearn.metrics import precision_score, recall_score
 
 import assay
 from assay.campaign import begin as follow
@@ -17,6 +16,7 @@ from assay.labelling.settings import Settings, find_campaign
 from assay.results import Estimate
 from assay.storage.store import open_storage
 from tests.kinds import finish
+from tests.sklearn_metrics import SKLEARN
 
 ITEMS = 900
 
@@ -67,7 +67,7 @@ def test_with_all_labels_the_metric_and_its_change_are_scikit_learns(
     world.answer(begin(world, storage, metric=metric, within=0.0001))
     campaign = go_on(world, storage)
     world.answer(campaign)
-    score = {"precision": precision_score, "recall": recall_score}[metric]
+    score = SKLEARN[metric]
     was, now = (
         float(score(world.truth[week], world.score[week] > 0.5)) for week in (FIRST, SECOND)
     )

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from sklearn.metrics import accuracy_score, f1_score, precision_score, recall_score
 
 import assay
 from assay.errors import DesignError, PredictionsError
 from assay.predictions.scan import Engine
 from tests.kinds import finish
+from tests.sklearn_metrics import SKLEARN
 
 RNG = np.random.default_rng(23)
 SIZE = 160
@@ -23,12 +23,7 @@ TRUTH = RNG.random(SIZE) < LATENT
 VIEWS = np.exp(RNG.standard_normal(SIZE)) * np.where(TRUTH, 1, 0.3 + np.arange(SIZE) / 20)
 VIEWS = np.round(VIEWS, 2)
 VIEWS[::19] = 0  # these are not there
-METRICS = {
-    "precision": precision_score,
-    "recall": recall_score,
-    "f1": f1_score,
-    "accuracy": accuracy_score,
-}
+METRICS = ("precision", "recall", "f1", "accuracy")
 COLUMNS: dict[str, Any] = {"id": "url", "score": "p", "threshold": 0.5, "sample_weight": "views"}
 
 
@@ -48,7 +43,7 @@ def judged(rows: dict[str, Any]) -> list[bool]:
 def value(metric: str, rows: dict[str, Any], *, by_weight: bool = True) -> float:
     """Return scikit-learn's value over all items."""
     weight = rows["views"] if by_weight else (rows["views"] > 0).astype(float)
-    found = METRICS[metric](judged(rows), rows["p"] >= 0.5, sample_weight=weight)
+    found = SKLEARN[metric](judged(rows), rows["p"] >= 0.5, sample_weight=weight)
     return float(found)
 
 

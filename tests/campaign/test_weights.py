@@ -1,13 +1,11 @@
 """Campaigns over items that count by weight: what they estimate, and that nothing is lost."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 import sqlalchemy as sa
 from scipy.stats import binom
-from sklearn import metrics as sklearn
 
 import assay
 from assay.core.types import Bools, Floats
@@ -16,6 +14,7 @@ from assay.labelling import history_in
 from assay.predictions import from_arrays
 from assay.storage import Label
 from tests.kinds import finish, shallow
+from tests.sklearn_metrics import SKLEARN
 
 SIZE = 600
 RNG = np.random.default_rng(5)
@@ -35,19 +34,9 @@ def label(campaign: assay.Campaign, truth: Bools = TRUTH, batch: int = 30) -> as
     return campaign.estimate()
 
 
-@pytest.mark.parametrize(
-    ("metric", "score"),
-    [
-        ("precision", sklearn.precision_score),
-        ("recall", sklearn.recall_score),
-        ("f1", sklearn.f1_score),
-        ("accuracy", sklearn.accuracy_score),
-    ],
-)
-def test_all_items_labelled_give_what_scikit_learn_gives(
-    metric: str, score: Callable[..., float]
-) -> None:
-    size = 25
+@pytest.mark.parametrize("metric", ["precision", "recall", "f1", "accuracy"])
+def test_all_items_labelled_give_what_scikit_learn_gives(metric: str) -> None:
+    size, score = 25, SKLEARN[metric]
     weight = 1 + WEIGHT  # so that all of them come soon
     estimate = label(create(size, weight, metric=metric, within=0.0001))
     true, predicted = TRUTH[:size], SCORE[:size] >= 0.5

@@ -1,7 +1,5 @@
 """Means over classes and counts in every class: values, slopes, ends for what was not found."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,14 +12,9 @@ from assay.core.class_means import ClassMean, class_mean
 from assay.core.confusion import MATRIX_METRICS, class_score
 from assay.core.matrix import Matrix
 from assay.core.types import Floats, Ints
+from tests.sklearn_metrics import value_of
 
 MEANS = [name for name, kind in MATRIX_METRICS.items() if kind.mean_of]
-SKLEARN: dict[str, Any] = {
-    "macro_precision": lambda y, p: sk.precision_score(y, p, average="macro", zero_division=0),
-    "macro_recall": lambda y, p: sk.recall_score(y, p, average="macro", zero_division=0),
-    "macro_f1": lambda y, p: sk.f1_score(y, p, average="macro", zero_division=0),
-    "balanced_accuracy": sk.balanced_accuracy_score,
-}
 
 
 def of_parts(metric: str, stratum: Ints, said: Ints, drawn: Floats) -> ClassMean:
@@ -62,7 +55,7 @@ def test_with_every_label_it_is_scikit_learns_and_certain(metric: str) -> None:
         with pytest.warns(UserWarning, match="not in y_true"):
             value = sk.balanced_accuracy_score(truth, said)
     else:
-        value = SKLEARN[metric](truth, said)
+        value = value_of(metric, truth, said)
     assert [float(found.value_at), *map(float, ends)] == pytest.approx([value] * 3, abs=1e-9)
 
 

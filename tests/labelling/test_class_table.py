@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn import metrics as sk
 from sklearn.metrics import precision_recall_fscore_support
 
 import assay
 from assay import Campaign
 from assay.errors import DesignError
 from tests.kinds import finish
+from tests.sklearn_metrics import value_of
 
 Texts = NDArray[np.str_]
 NAMES = ["cat", "dog", "emu"]
@@ -146,18 +146,12 @@ def test_at_full_labelling_they_are_those_of_scikit_learn() -> None:
     metrics = ["macro_f1", "accuracy", "precision:cs", "recall:bio", "f1:physics"]
     campaign = sliced(table, truth, metrics)
     said = table["topic"]
-    right = {
-        None: sk.accuracy_score,
-        "accuracy": sk.accuracy_score,
-        "precision:cs": lambda y, p: sk.precision_score(y == "cs", p == "cs"),
-        "recall:bio": lambda y, p: sk.recall_score(y == "bio", p == "bio"),
-        "f1:physics": lambda y, p: sk.f1_score(y == "physics", p == "physics"),
-    }
-    for name, metric in right.items():
+    for name in (None, *metrics[1:]):
         rows = {row.slice: row.value for row in campaign.slices("lang", metric=name).rows}
         for lang in ("de", "en"):
             its = table["lang"] == lang
-            assert rows[lang] == pytest.approx(metric(truth[its], said[its]), abs=1e-9), name
+            right = value_of(name or "accuracy", truth[its], said[its])
+            assert rows[lang] == pytest.approx(right, abs=1e-9), name
             # The wrong variant: numbers of classes read as yes and no.
             wrong = np.mean((said[its] != "bio") == (truth[its] == "yes"))
             assert rows[lang] != pytest.approx(wrong, abs=1e-3)
