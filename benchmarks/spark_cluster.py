@@ -36,6 +36,7 @@ from assay.core import deck
 from assay.core.deck import Id
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
+from assay.predictions.layout import Layout
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _PIECE = 10_000_000  # rows that numpy takes at once
-_ROLES = Roles(score="p", predicted="said", id="id", threshold=None, positive=None)
+_LAYOUT = Layout({"it": Roles("p", "said", None, None, None)}, "id")
 _STEP, _PRIME = 7_919, 1_000_003
 # A made-up score, by the id: whole numbers, a division and a square, the same everywhere.
 _ROOT = f"(CAST((id * {_STEP}) % {_PRIME} AS DOUBLE) / {_PRIME}e0)"
@@ -101,7 +102,7 @@ def stages(rows: int, folder: Path, *, in_files: bool) -> dict[str, Any]:
         else:
             made = spark.read.parquet(files)
         with group("open"):
-            scanner = open_spark(Scan(made), {"it": _ROLES}, [])
+            scanner = open_spark(Scan(made), _LAYOUT)
         with group("survey"):
             found = Predictions(scanner, threshold=None, seed=7, check_ids=False)
         with group("draw"):

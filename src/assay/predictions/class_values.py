@@ -361,16 +361,6 @@ def _spread(columns: Sequence[Column], classes: Vocabulary, ids: Ids) -> Sequenc
     return columns if len(columns) > 1 else lists_spread(columns[0], classes, ids)
 
 
-@dataclass(frozen=True)
-class Spread:
-    """A column with the scores or the set of all classes, and the names of a column for each."""
-
-    column: str
-    classes: Vocabulary
-    names: tuple[str, ...]
-    of_scores: bool  # or else of sets
-
-
 def no_lists(column: str, kind: object) -> PredictionsError:
     """Error: a column of probabilities has no lists."""
     return PredictionsError(

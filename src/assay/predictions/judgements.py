@@ -10,12 +10,12 @@ import numpy as np
 from assay.core.cuts import rank
 from assay.core.profile import ScoreCells, cells_of, profile_of
 from assay.core.targets import refuse_bad_names
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.class_values import take_classes
 from assay.predictions.column import Ids, Loaded, read_ids
-from assay.predictions.contract import Doubt, several_fingerprint
+from assay.predictions.contract import Doubt
 from assay.predictions.doubts import doubts_of
 from assay.predictions.roles import NO_SCORE, Classifiers, Roles, about
 from assay.predictions.values import (
@@ -140,17 +140,18 @@ class Judgements:
 
     codes: Ints  # bit k is set if the k-th says yes; with classes, `Vocabulary.code`
     ranks: Floats  # the mean rank by their scores
-    cells: tuple[ScoreCells, ...]  # the items by the score of each classifier that has scores
+    cells: tuple[ScoreCells, ...]  # the items by the score of each classifier
     doubts: tuple[Doubt, ...]  # problems with their scores
-    scores: Mapping[str, Floats]  # of each classifier with scores, if kept
-
-    def fingerprint(self, joint: ScoreCells) -> str:
-        """Fingerprint (`assay.predictions.contract`), from the cells of rank and code."""
-        return several_fingerprint(self.cells, joint)
+    scores: Mapping[str, Floats]  # of each classifier with scores, or of the only one, if kept
 
 
 def judge(
-    loaded: Loaded, roles: Mapping[str, Roles], ids: Ids, *, keep_scores: bool = False
+    loaded: Loaded,
+    roles: Mapping[str, Roles],
+    ids: Ids,
+    *,
+    keep_scores: bool = False,
+    digest: Words | None = None,  # of the ids, if the fingerprint of the cells is needed
 ) -> Judgements:
     """Judgements of all classifiers.
 
@@ -164,11 +165,11 @@ def judge(
         with about(name):
             score, predicted = taken(loaded, role, ids)
         codes += predicted.astype(np.int64) * role.n_classes**place
+        if keep_scores and (role.has_score or len(roles) == 1):
+            scores[name] = score
+        cells = cells_of(score, predicted, digest, classes=role.n_classes)
+        counted.append(cells)
         if role.has_score:
-            if keep_scores:
-                scores[name] = score
-            cells = cells_of(score, predicted, classes=role.n_classes)
-            counted.append(cells)
             total += rank(score, profile_of(score, cells.rule))
             doubts += [
                 each.about(name)

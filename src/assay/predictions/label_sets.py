@@ -17,7 +17,6 @@ from assay.core.vocabulary import BETWEEN, MOST_LABELS, NONE_OF_THESE, Vocabular
 from assay.errors import DesignError, PredictionsError, did_you_mean
 from assay.lazy import later
 from assay.predictions.class_values import (
-    Spread,
     class_text,
     columns_of_classes,
     lists_spread,
@@ -29,9 +28,9 @@ from assay.predictions.class_values import (
 )
 from assay.predictions.classes import column_names, length_of_lists, names_by_pattern, read_given
 from assay.predictions.column import Column, Ids, Loaded, examples, first_few
-from assay.predictions.duckdb.loading import load
+from assay.predictions.duckdb.loading import load, load_columns
 from assay.predictions.judgements import as_mappings, role_of, take_ids
-from assay.predictions.memory import of_several
+from assay.predictions.layout import Layout, Spread
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import STAR, Classifiers, Given, Roles, about, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
@@ -43,7 +42,6 @@ else:
     pc = later("pyarrow.compute")
 
 _BY_PATTERN = ("probabilities", "predicted")
-_IN_PLACE = 40  # labels: with the bins of a rank their codes are numbers of 64 bits
 Told = Mapping[str, Mapping[str, Any]]
 """Columns and options of each classifier, by name."""
 
@@ -97,55 +95,39 @@ def are_by_class(told: Told) -> bool:
     return not starred and not of_all and ALONE not in told
 
 
-def read_label_sets(
+def label_layout(
     source: object,
     classifiers: Classifiers,
     classes: Vocabulary,  # the classes
     *,
     id: str | None = None,
     show: Sequence[str] = (),
-) -> Predictions:
-    """Read predictions of items that may have several classes."""
-    loaded, roles, names = load_label_sets(source, classifiers, classes, id=id, show=show)
-    return of_several(loaded, roles, take_ids(loaded, id), names=names, vocabulary=classes)
-
-
-def load_label_sets(
-    source: object,
-    classifiers: Classifiers,
-    classes: Vocabulary,
-    *,
-    id: str | None = None,
-    show: Sequence[str] = (),
-) -> tuple[Loaded, dict[str, Roles], tuple[str, ...]]:
-    """Columns, roles of each class by classifier, and the classifiers' names."""
-    scan = as_scan(source)
-    each = _sources(scan, classifiers, classes, id)
-    used = [] if id is None else [id]
-    used += [column for one in each.values() for column in one.columns]
-    lists = [column for one in each.values() for column in one.lists]
-    loaded = load(scan, list(dict.fromkeys(used)), show, id, lists)
-    ids, columns = take_ids(loaded, None), dict(loaded.columns)
-    for name, one in each.items():
-        with about(name):
-            for spread in one.apart(classes):
-                columns |= _columns_apart(spread, columns[spread.column], ids)
-    return replace(loaded, columns=columns), _roles(each, classes), tuple(each)
-
-
-def label_roles(
-    source: object, classifiers: Classifiers, classes: Vocabulary, *, id: str | None
-) -> tuple[dict[str, Roles], tuple[str, ...], tuple[Spread, ...]] | None:
-    """Roles of each class by classifier, the classifiers' names, and columns of all classes.
-
-    None unless there are few enough classes to count in place.
-    """
+) -> Layout:
+    """Layout of predictions of items that may have several classes."""
     each = _sources(as_scan(source), classifiers, classes, id)
-    if len(each) * len(classes) > _IN_PLACE:
-        return None
-    roles = {name: replace(role, id=id) for name, role in _roles(each, classes).items()}
-    apart = {spread.names: spread for one in each.values() for spread in one.apart(classes)}
-    return roles, tuple(each), tuple(apart.values())
+    spreads = (spread for name, one in each.items() for spread in one.apart(classes, name))
+    return Layout(
+        {
+            label if name == ALONE else f"{label}:{name}": role
+            for name, one in each.items()
+            for label, role in one.roles(classes).items()
+        },
+        id,
+        tuple(show),
+        labels=classes,
+        names=tuple(each),
+        apart=tuple({spread.names: spread for spread in spreads}.values()),
+    )
+
+
+def load_label_sets(source: object, layout: Layout) -> Loaded:
+    """Columns of each class by each classifier, in memory."""
+    loaded = load_columns(source, layout)
+    ids, columns = take_ids(loaded, None), dict(loaded.columns)
+    for spread in layout.apart:
+        with about(spread.classifier):
+            columns |= _columns_apart(spread, columns[spread.column], ids)
+    return replace(loaded, columns=columns)
 
 
 def _sources(
@@ -169,35 +151,17 @@ def _sources(
     return {ALONE: _ByClass({name: given[name] for name in classes.names})}
 
 
-def _roles(each: Mapping[str, "_ByClass | _ByPattern"], classes: Vocabulary) -> dict[str, Roles]:
-    """Roles of each class by each classifier, as of a classifier of yes and no."""
-    return {
-        label if name == ALONE else f"{label}:{name}": role
-        for name, one in each.items()
-        for label, role in one.roles(classes).items()
-    }
-
-
 @dataclass(frozen=True)
 class _ByClass:
     """A classifier with columns for each class, as given."""
 
     given: Mapping[str | None, Mapping[str, Any]]
-    lists: tuple[str, ...] = ()
 
-    @property
-    def columns(self) -> list[str]:
-        return [column for role in self._roles.values() for column in role.columns]
-
-    @property
-    def _roles(self) -> dict[str, Roles]:
-        return {str(name): role_of(str(name), each) for name, each in self.given.items()}
-
-    def apart(self, _: Vocabulary) -> list[Spread]:
+    def apart(self, _: Vocabulary, __: str) -> list[Spread]:
         return []
 
     def roles(self, _: Vocabulary) -> dict[str, Roles]:
-        return self._roles
+        return {str(name): role_of(str(name), each) for name, each in self.given.items()}
 
 
 @dataclass(frozen=True)
@@ -210,19 +174,15 @@ class _ByPattern:
     score: tuple[str, ...]
     predicted: tuple[str, ...]
     options: Mapping[str, Any]
-    lists: tuple[str, ...]
 
-    @property
-    def columns(self) -> list[str]:
-        return [*self.score, *self.predicted]
-
-    def apart(self, classes: Vocabulary) -> list[Spread]:
+    def apart(self, classes: Vocabulary, classifier: str) -> list[Spread]:
         """Single columns of all classes, to be split."""
-        return [
-            Spread(one[0], classes, tuple(_at(one[0], name) for name in classes.names), of_scores)
-            for one, of_scores in ((self.score, True), (self.predicted, False))
-            if len(one) == 1
-        ]
+        found = []
+        for columns, of_scores in ((self.score, True), (self.predicted, False)):
+            if len(columns) == 1:
+                names = tuple(_at(columns[0], name) for name in classes.names)
+                found.append(Spread(columns[0], classes, names, of_scores, classifier))
+        return found
 
     def roles(self, classes: Vocabulary) -> dict[str, Roles]:
         found = {}
@@ -289,8 +249,7 @@ def _of_pattern(
                 hint="name the columns of every class's score, with a threshold: "
                 "probabilities='p_*', threshold=0.5",
             )
-        lists = columns["probabilities"] if len(columns["probabilities"]) == 1 else ()
-    return _ByPattern(columns["probabilities"], columns["predicted"], options, lists)
+    return _ByPattern(columns["probabilities"], columns["predicted"], options)
 
 
 def read_sets(column: Column, classes: Vocabulary, ids: Ids) -> Ints:

@@ -1,7 +1,7 @@
 """Predictions with known truth, of one or several classifiers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,7 +22,8 @@ from assay.predictions.judgements import (
     take_judgements,
     with_top,
 )
-from assay.predictions.label_sets import load_label_sets
+from assay.predictions.label_sets import label_layout, load_label_sets
+from assay.predictions.layout import Layout
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.roles import Classifiers, Roles, about, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import as_scan
@@ -103,13 +104,11 @@ def read_labelled(
     if classifiers is None:
         of_predicted = None if predicted is None else positive
         alone = score, predicted, None, threshold, of_predicted
-        roles = {ALONE: Roles(*alone, aux=tuple(aux))}
+        roles = {ALONE: Roles(*alone)}
     else:
         roles = roles_of(classifiers)
-        if len(roles) == 1:
-            roles = {name: replace(role, aux=tuple(aux)) for name, role in roles.items()}
     refuse_no_column("label", label)
-    loaded = load_columns(source, roles, list(dict.fromkeys([label, *aux])), (), None)
+    loaded = load_columns(source, Layout(roles, aux=tuple(aux)), [label])
     ids = take_ids(loaded, None)
     names = tuple(roles)
     if len(names) > 1:
@@ -122,7 +121,7 @@ def read_labelled(
     with about(names[0]):
         scores, says_yes = take_judgements(loaded, role, ids)
     truth = read_predicted(loaded.columns[label], positive, ids)
-    opinions = take_opinions(loaded, role, says_yes) if role.aux else None
+    opinions = take_opinions(loaded, role.score, aux, says_yes) if aux else None
     codes = says_yes.astype(np.int64)
     return Labelled(loaded.source, names, codes, truth, scores, role.limit, opinions)
 
@@ -146,7 +145,7 @@ def _of_classes(
         return read_labelled(source, label=label, classifiers=classifiers, aux=aux, **told)
     roles = with_class_columns(scan, roles_of(with_top(given, top), known), known, [])
     refuse_no_column("label", label)
-    loaded = load_columns(scan, roles, [label], (), None)
+    loaded = load_columns(scan, Layout(roles), [label])
     ids = take_ids(loaded, None)
     judged = judge(loaded, roles, ids)
     numbers = _numbers(loaded.columns[label], known)
@@ -166,14 +165,15 @@ def _of_classes(
 def _of_sets(source: object, label: str, classifiers: Classifiers, classes: Vocabulary) -> Labelled:
     """Read predictions of items that may have several classes, with the truth."""
     refuse_no_column("label", label)
-    loaded, roles, names = load_label_sets(source, classifiers, classes)
-    judged = judge(loaded, roles, take_ids(loaded, None))
-    truth = {ALONE: {"predicted": label}}
-    told, of_label, _ = load_label_sets(source, truth, classes)
-    numbers = judge(told, of_label, take_ids(told, None)).codes
+    layout = label_layout(source, classifiers, classes)
+    loaded = load_label_sets(source, layout)
+    judged = judge(loaded, layout.judges, take_ids(loaded, None))
+    truth = label_layout(source, {ALONE: {"predicted": label}}, classes)
+    told = load_label_sets(source, truth)
+    numbers = judge(told, truth.judges, take_ids(told, None)).codes
     return Labelled(
         loaded.source,
-        names,
+        layout.classifiers,
         judged.codes,
         numbers == judged.codes % classes.kinds,
         judged.ranks,

@@ -1,9 +1,8 @@
 """Predictions in memory: a scanner of arrays, of one or several classifiers."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cached_property, partial
-from math import prod
 
 import numpy as np
 
@@ -13,10 +12,7 @@ from assay.core.cuts import Variable, confidence
 from assay.core.deck import IdKind
 from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells, cells_of
-from assay.core.strata import UNNAMED
-from assay.core.targets import refuse_bad_names
 from assay.core.types import Bools, Floats, Ints
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.core.weights import impressions
 from assay.predictions.batches import Batch, cells_by_code, count_spans, drawn, rows_of
 from assay.predictions.class_values import probabilities_at, ranked_classes, summed_probabilities
@@ -25,10 +21,11 @@ from assay.predictions.contract import Doubt, by_model
 from assay.predictions.doubts import doubts_of
 from assay.predictions.draw import weight_words
 from assay.predictions.engine import Judged, Part, Rows, Scanner, Span, Survey
-from assay.predictions.judgements import judge, ranks_of, take_ids, taken
+from assay.predictions.judgements import judge, take_ids, taken
+from assay.predictions.layout import Layout
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.predictions import Predictions
-from assay.predictions.roles import Roles, about
+from assay.predictions.roles import about
 from assay.predictions.values import read_slices, read_weights, rows_in_memory
 
 Probabilities = Callable[[Ints], Floats]
@@ -229,24 +226,29 @@ def _of_rows(show: Show, there: Ints) -> Show:
 # Predictions on arrays, from columns in memory.
 
 
-def in_memory(
-    loaded: Loaded,  # the columns
-    roles: Mapping[str, Roles],  # which of them are each classifier's
-    id: str | None,
-    groups: Sequence[str],
-    sample_weight: str | None,
-    *,
-    aux: Sequence[str] = (),  # of classifiers that have names; of one without, its role has them
-) -> Predictions:
+def in_memory(loaded: Loaded, layout: Layout) -> Predictions:
     """Predictions on arrays."""
-    ids = take_ids(loaded, id)
-    weights = None if sample_weight is None else read_weights(loaded.columns[sample_weight], ids)
-    if len(roles) > 1 or groups:
-        return of_several(loaded, roles, ids, weights=weights, groups=groups, aux=aux)
-    ((name, role),) = roles.items()
+    ids, name = take_ids(loaded, layout.id), layout.weight
+    weights = None if name is None else read_weights(loaded.columns[name], ids)
+    scan = _of_codes if layout.is_coded else _of_scores
+    scanner = scan(loaded, layout, ids, weights)
+    found = Predictions(
+        scanner,
+        threshold=None if layout.is_coded else layout.first.limit,
+        classifiers=layout.classifiers,
+        vocabulary=layout.vocabulary,
+        reopen=scanner.placed_by if layout.aux else None,
+    )
+    return found if layout.model is None else found.with_model(layout.model)
+
+
+def _of_scores(loaded: Loaded, layout: Layout, ids: Ids, weights: Floats | None) -> MemoryScanner:
+    """Scanner of one classifier, by its scores and labels."""
+    ((name, role),) = layout.judges.items()
     with about(name):
         score, said = taken(loaded, role, ids)
-    scanner = MemoryScanner(
+    yes = said.astype(np.bool_)
+    return MemoryScanner(
         source=loaded.source,
         ids=ids,
         values=score,
@@ -258,72 +260,37 @@ def in_memory(
         doubts=lambda cells: doubts_of(
             cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
         ),
-        opinions=take_opinions(loaded, role, said.astype(np.bool_)) if role.aux else None,
-        probabilities=_probabilities(loaded, roles, ids),
+        opinions=take_opinions(loaded, role.score, layout.aux, yes) if layout.aux else None,
+        probabilities=_probabilities(loaded, layout, ids),
         sums=lambda: summed_probabilities(loaded, role, said.astype(np.int64), ids),
     )
-    if role.classes is None and (name,) != UNNAMED:
-        refuse_bad_names([name])
-        if aux:
-            return _ranked(scanner, name, take_aux(loaded, aux))
-        return Predictions(scanner, classifiers=(name,))
-    found = Predictions(
-        scanner,
-        threshold=role.limit,
-        classifiers=(name,),
-        vocabulary=vocabulary_of(roles),
-        reopen=scanner.placed_by,
-    )
-    return found if role.model is None else found.with_model(role.model)
 
 
-def of_several(
-    # loaded, roles, ids, weights: the columns, the roles of each classifier, the items' ids and
-    # weights.
-    loaded: Loaded,
-    roles: Mapping[str, Roles],
-    ids: Ids,
-    *,
-    weights: Floats | None = None,
-    groups: Sequence[str] = (),
-    aux: Sequence[str] = (),
-    # names, vocabulary: if not those of the roles, which are then of each class.
-    names: tuple[str, ...] = (),
-    vocabulary: Vocabulary | None = None,
-) -> Predictions:
-    """Predictions with codes: of several classifiers or classes, or with slices."""
-    judged = judge(loaded, roles, ids, keep_scores=bool(aux))
-    codes, held = judged.codes, read_slices(loaded, groups)
-    codes |= held.bits << len(roles)
-    opinions = None
-    if aux:
-        opinions = opinions_of_several(take_aux(loaded, aux), judged.scores, codes, judged.ranks)
-    scanner = MemoryScanner(
+def _of_codes(loaded: Loaded, layout: Layout, ids: Ids, weights: Floats | None) -> MemoryScanner:
+    """Scanner of mean ranks and codes."""
+    digest = ids.digest if layout.is_one else None
+    judged = judge(loaded, layout.judges, ids, keep_scores=bool(layout.aux), digest=digest)
+    slices = read_slices(loaded, layout.groups)
+    codes = judged.codes | slices.bits << len(layout.judges)
+    aux = take_aux(loaded, layout.aux)
+    return MemoryScanner(
         source=loaded.source,
         ids=ids,
         values=judged.ranks,
         said=codes,
         show=loaded.show,
-        n_codes=prod(each.n_classes for each in roles.values()) << len(held.names),
+        n_codes=layout.n_codes(slices.names),
         coded=True,
         weights=weights,
-        slices=held.names,
-        fingerprint=judged.fingerprint,
+        slices=slices.names,
+        fingerprint=lambda cells: layout.fingerprint(judged.cells, cells),
         doubts=lambda _: judged.doubts,
-        opinions=opinions,
-        probabilities=_probabilities(loaded, roles, ids),
-    )
-    return Predictions(
-        scanner,
-        classifiers=names or tuple(roles),
-        vocabulary=vocabulary or vocabulary_of(roles),
-        reopen=scanner.placed_by if aux else None,
+        opinions=opinions_of_several(aux, judged.scores, codes, judged.ranks) if aux else None,
+        probabilities=_probabilities(loaded, layout, ids),
     )
 
 
-def _probabilities(
-    loaded: Loaded, roles: Mapping[str, Roles], ids: Ids
-) -> list[Probabilities | None]:
+def _probabilities(loaded: Loaded, layout: Layout, ids: Ids) -> list[Probabilities | None]:
     """For each classifier, a function from rows to the probabilities of all classes."""
     return [
         None
@@ -331,31 +298,5 @@ def _probabilities(
         else partial(
             probabilities_at, [loaded.columns[name] for name in role.of_class], role.classes, ids
         )
-        for role in roles.values()
+        for role in layout.judges.values()
     ]
-
-
-def vocabulary_of(roles: Mapping[str, Roles]) -> Vocabulary:
-    """Return the classes, the same for all classifiers."""
-    return next(iter(roles.values())).classes or YES_OR_NO
-
-
-def _ranked(scanner: MemoryScanner, name: str, aux: Mapping[str, Values]) -> Predictions:
-    """Predictions of a named classifier, with second opinions.
-
-    Its ranks replace its scores, as with several classifiers.
-    """
-    score, codes = scanner.values, scanner.said.astype(np.int64)
-    ranks, survey = ranks_of(score, scanner.said), scanner.survey(0)
-    ranked = MemoryScanner(
-        source=scanner.source,
-        ids=scanner.ids,
-        values=ranks,
-        said=codes,
-        show=scanner.show_rows,
-        coded=True,
-        fingerprint=lambda _: ScoreCells.fingerprint(survey.cells),
-        doubts=lambda _: tuple(each.about(name) for each in survey.doubts),
-        opinions=opinions_of_several(aux, {name: score}, codes, ranks),
-    )
-    return Predictions(ranked, classifiers=(name,), reopen=ranked.placed_by)

@@ -16,7 +16,7 @@ from assay.core.error_model import RANK, SAID, Model, Values, as_numbers, column
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.errors import PredictionsError
 from assay.predictions.column import Column, Loaded
-from assay.predictions.roles import Roles, score_name
+from assay.predictions.roles import score_name
 
 _MIDDLE = 2**63  # of the numbers: which fold an item is in
 
@@ -156,8 +156,9 @@ def take_aux(loaded: Loaded, aux: Sequence[str]) -> dict[str, Values]:
     return {name: opinion_values(loaded.columns[name]) for name in aux}
 
 
-def take_opinions(loaded: Loaded, roles: Roles, predicted: Bools) -> Opinions:
+def take_opinions(
+    loaded: Loaded, score: str | None, aux: Sequence[str], predicted: Bools
+) -> Opinions:
     """Columns for a model as read, including the score's."""
-    names = [name for name in (*roles.aux, roles.score) if name is not None]
-    values = {name: opinion_values(loaded.columns[name]) for name in names}
-    return Opinions({**values, SAID: predicted}, roles.score, roles.aux)
+    values = take_aux(loaded, [*aux, score] if score is not None else aux)
+    return Opinions({**values, SAID: predicted}, score, tuple(aux))

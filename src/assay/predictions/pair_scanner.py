@@ -29,9 +29,9 @@ from assay.errors import PredictionsError
 from assay.predictions.column import Ids, places_among
 from assay.predictions.contract import by_model, joint_fingerprint, listed
 from assay.predictions.engine import Listed, Rows, Scanner, Survey, note
+from assay.predictions.layout import Steps
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import score_name
-from assay.predictions.sql.cells import Steps
 from assay.predictions.sql.rows import Family, double_sql
 from assay.predictions.values import refuse_bad_total
 

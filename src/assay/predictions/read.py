@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
-from math import inf, prod
+from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,7 @@ from assay.core.strata import UNNAMED
 from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
-from assay.predictions.class_values import (
-    Spread,
-    as_lists,
-    sorted_texts,
-)
+from assay.predictions.class_values import as_lists, sorted_texts
 from assay.predictions.classes import (
     find_classes,
     for_classes,
@@ -35,8 +31,9 @@ from assay.predictions.duckdb.paths import find_files, is_remote
 from assay.predictions.duckdb.table_formats import format_of
 from assay.predictions.engine import Scanner
 from assay.predictions.judgements import roles_of
-from assay.predictions.label_sets import label_roles, read_label_sets
-from assay.predictions.memory import in_memory, vocabulary_of
+from assay.predictions.label_sets import label_layout, load_label_sets
+from assay.predictions.layout import Layout
+from assay.predictions.memory import in_memory
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import (
     MOST_CODES,
@@ -51,16 +48,14 @@ from assay.predictions.roles import (
 )
 from assay.predictions.scan import Engine, Scan, as_scan
 from assay.predictions.tables import read_mapping
-from assay.predictions.values import (
-    distinct_values,
-    slice_columns,
-)
+from assay.predictions.values import distinct_values
 
 # Up to this size, reading files into memory is as fast as any engine, and every id can be checked.
 _SMALL = 64 * 2**20
 
 
 _MANY = 200  # classes; a database compares a row with each of them
+_MANY_LABELS = 40  # of an item: with the bins of a rank their codes are numbers of 64 bits
 
 
 def engine_of(scan: Scan, id: str | None) -> Engine:
@@ -80,27 +75,19 @@ def engine_of(scan: Scan, id: str | None) -> Engine:
     return "duckdb" if find_database(scan.path) is None else "database"
 
 
-def open_scanner(
-    scan: Scan,  # source of the predictions
-    engine: Engine,  # their engine
-    roles: Mapping[str, Roles],  # which columns are each classifier's
-    show: Sequence[str],  # columns shown to reviewers
-    slices: Sequence[str] = (),  # groups of items that targets are of
-    *,
-    apart: Sequence[Spread] = (),  # columns of all classes, which only DuckDB splits
-) -> Scanner:
+def open_scanner(scan: Scan, engine: Engine, layout: Layout) -> Scanner:
     """Open predictions to be read in place."""
     if engine == "spark":
         from assay.predictions.spark.scanner import open_spark
 
-        return open_spark(scan, roles, show, slices)
+        return open_spark(scan, layout)
     if engine == "database":
         from assay.predictions.databases.table import open_table
 
-        return open_table(scan, roles, show, slices)
+        return open_table(scan, layout)
     from assay.predictions.duckdb.several import open_duck
 
-    return open_duck(scan, roles, show, slices, apart)
+    return open_duck(scan, layout)
 
 
 def _bytes(path: str) -> float:
@@ -220,16 +207,15 @@ def read_predictions(
         told = {"predicted": predicted, "probabilities": probabilities, "threshold": threshold}
         told |= {"score": score, "scale": scale}
         each = {ALONE: told} if classifiers is None else classifiers
-        return _read_label_sets(scan, each, classes, id=id, show=show, seed=seed)
+        return _read_label_sets(scan, label_layout(scan, each, classes, id=id, show=show), seed)
     if classes is not None or probabilities is not None:
         own: dict[str, object] = {"score": score, "predicted": predicted, "threshold": threshold}
         own |= {"positive": positive, "score_of": score_of, "scale": scale}
         own |= {"probabilities": probabilities, "top": top}
         shared = {"groups": groups, "sample_weight": sample_weight, "aux": aux, "model": model}
         classifiers, classes = for_classes(scan, classifiers, classes, own, shared)
-    fitted = None if model is None else Model.from_dict(model)
     if classifiers is None:
-        alone = score, predicted, id, threshold, positive, score_of, scale, tuple(aux), fitted
+        alone = score, predicted, None, threshold, positive, score_of, scale
         roles = dict.fromkeys(UNNAMED, Roles(*alone))
     elif isinstance(held, Predictions) and len(classifiers) == 1 and not groups:
         refuse_bad_names(list(classifiers))
@@ -238,46 +224,30 @@ def read_predictions(
         roles = roles_of(classifiers, classes)
         if classes is not None:
             roles = with_class_columns(scan, roles, classes, [id])
-        if id is not None:
-            refuse_no_column("id", id)
+    for argument, name in (("id", id), ("sample_weight", sample_weight)):
+        if name is not None:
+            refuse_no_column(argument, name)
     refuse_bad_show(show)
-    asked = _Asked(roles, id, show, groups, sample_weight, tuple(aux))
-    engine = asked.engine(scan)
-    if sample_weight is not None:
-        refuse_no_column("sample_weight", sample_weight)
-    if engine != "memory" and asked.stays(scan):
-        found = asked.in_place(scan, engine, seed=seed, bind=bind)
-    else:
-        found = asked.in_memory(scan)
-    # Of a classifier without a name, the role has the model.
-    return found if fitted is None or not asked.is_named else found.with_model(fitted)
+    fitted = None if model is None else Model.from_dict(model)
+    layout = Layout(roles, id, tuple(show), tuple(groups), sample_weight, tuple(aux), fitted)
+    engine = _engine_for(scan, layout)
+    if engine == "memory":
+        return in_memory(load_columns(scan, layout), layout)
+    return _in_place(scan, layout, engine, seed=seed, bind=bind)
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """Predictions to read: the columns of each classifier, and others."""
+def _engine_for(scan: Scan, layout: Layout) -> Engine:
+    """Engine that counts predictions: DuckDB, with a copy, if a database cannot.
 
-    roles: Mapping[str, Roles]
-    id: str | None
-    show: Sequence[str]
-    groups: Sequence[str]
-    weight: str | None
-    aux: tuple[str, ...]
-
-    @property
-    def is_named(self) -> bool:
-        """Whether the classifiers have names."""
-        return tuple(self.roles) != UNNAMED
-
-    def engine(self, scan: Scan) -> Engine:
-        """Return the engine that counts them: DuckDB, with a copy, if a database cannot."""
-        engine = engine_of(scan, self.id)
-        if engine != "database":
-            return engine
+    Unless another engine was requested, several classifiers with more codes than an engine counts
+    are read into memory.
+    """
+    engine, each = engine_of(scan, layout.id), layout.judges.values()
+    if engine == "database":
         beyond = {
-            "probabilities of all classes": any(role.of_class for role in self.roles.values()),
-            "hundreds of classes": any(role.n_classes > _MANY for role in self.roles.values()),
-            "second opinions": bool(self.aux),
+            "probabilities of all classes": any(role.of_class for role in each),
+            "hundreds of classes": any(role.n_classes > _MANY for role in each),
+            "second opinions": bool(layout.aux),
         }
         asked = [what for what, is_asked in beyond.items() if is_asked]
         if asked and scan.engine is not None:
@@ -285,52 +255,34 @@ class _Asked:
                 f"engine 'database' does not count predictions with {asked[0]}",
                 hint="leave out the engine: the table is then copied, and DuckDB counts the copy",
             )
-        return "duckdb" if asked else "database"
+        engine = "duckdb" if asked else engine
+    is_asked = scan.engine is not None or scan.is_of_spark
+    of_classes = len(each) > 1 and layout.first.classes is not None
+    many = of_classes and layout.n_codes(()) > MOST_CODES
+    return "memory" if many and not is_asked else engine
 
-    def stays(self, scan: Scan) -> bool:
-        """Whether they can be read in place.
 
-        Otherwise, unless another engine was requested, they are read into memory: several
-        classifiers with more codes than an engine counts.
-        """
-        each = self.roles.values()
-        if len(each) == 1 or not any(role.classes for role in each):
-            return True
-        asked = scan.engine is not None or scan.is_of_spark
-        return asked or prod(role.n_classes for role in each) <= MOST_CODES
+def _in_place(
+    scan: Scan, layout: Layout, engine: Engine, *, seed: int, bind: bool = False
+) -> Predictions:
+    """Predictions that an engine counts."""
 
-    def in_place(self, scan: Scan, engine: Engine, *, seed: int, bind: bool) -> Predictions:
-        """Predictions that an engine counts."""
-        more: dict[str, Any] = {"id": self.id, "weight": self.weight, "aux": self.aux}
-        roles = {name: replace(role, **more) for name, role in self.roles.items()}
-        (name, role), *further = roles.items()
+    def opened(model: Model | None) -> Scanner:
+        return open_scanner(scan, engine, replace(layout, model=model))
 
-        def opened(model: Model | None) -> Scanner:
-            own = roles if model is None else {n: replace(r, model=model) for n, r in roles.items()}
-            return open_scanner(scan, engine, own, self.show, self.groups)
-
-        # With codes, the engine itself names the classifier in an error.
-        with nullcontext() if further or self.groups or self.aux else about(name):
-            return Predictions(
-                opened(None),
-                threshold=None if further or role.model is not None else role.limit,
-                seed=seed,
-                check_ids=scan.check_ids,
-                classifiers=tuple(roles),
-                vocabulary=vocabulary_of(roles),
-                reopen=opened if self.aux else None,
-                bind=bind and bool(self.aux),
-            )
-
-    def in_memory(self, scan: Scan) -> Predictions:
-        """Predictions on arrays."""
-        # Errors name columns in this order.
-        before = [self.id] if self.is_named else self.roles[UNNAMED[0]].columns
-        around = [name for name in (*before, self.weight) if name is not None]
-        aux = self.aux if self.is_named else ()  # of one without a name, its role has them
-        others = [*around, *slice_columns(self.groups), *aux]
-        loaded = load_columns(scan, self.roles, others, self.show, self.id)
-        return in_memory(loaded, self.roles, self.id, self.groups, self.weight, aux=aux)
+    (name, *_) = layout.judges
+    # With codes, the engine itself names the classifier in an error.
+    with nullcontext() if layout.is_coded else about(name):
+        return Predictions(
+            opened(layout.model),
+            threshold=layout.threshold,
+            seed=seed,
+            check_ids=scan.check_ids,
+            classifiers=layout.classifiers,
+            vocabulary=layout.vocabulary,
+            reopen=opened if layout.aux else None,
+            bind=bind and bool(layout.aux),
+        )
 
 
 def from_arrays(
@@ -389,45 +341,29 @@ def from_arrays(
         known = find_classes(columns, predicted=predicted, probabilities=every, classes=classes)
         refuse_beside_classes({"sample_weight": weight})
         roles = Roles(
-            *(score, predicted, id, threshold, None),
+            *(score, predicted, None, threshold, None),
             probabilities=every,
             classes=known,
             of_class=() if every is None else (every,),
             top=top,
         )
-        return in_memory(loaded, {ALONE: roles}, id, (), None)
-    roles = Roles(score, predicted, id, threshold, positive=None)
-    return in_memory(loaded, dict.fromkeys(UNNAMED, roles), id, (), weight)
+        return in_memory(loaded, Layout({ALONE: roles}, id))
+    roles = Roles(score, predicted, None, threshold, positive=None)
+    return in_memory(loaded, Layout(dict.fromkeys(UNNAMED, roles), id, weight=weight))
 
 
-def _read_label_sets(
-    scan: Scan,
-    classifiers: Classifiers,
-    classes: Vocabulary,
-    *,
-    id: str | None,
-    show: Sequence[str],
-    seed: int,
-) -> Predictions:
+def _read_label_sets(scan: Scan, layout: Layout, seed: int) -> Predictions:
     """Read predictions of items that may have several classes: into memory, or in place."""
-    engine = engine_of(scan, id)
-    found = None if engine == "memory" else label_roles(scan, classifiers, classes, id=id)
-    if found is not None:
-        roles, names, apart = found
-        if apart and engine == "database" and scan.engine is None:
+    engine = engine_of(scan, layout.id)
+    if engine != "memory" and len(layout.judges) <= _MANY_LABELS:
+        if layout.apart and engine == "database" and scan.engine is None:
             engine = "duckdb"  # with a copy
-        if not apart or engine == "duckdb":
-            return Predictions(
-                open_scanner(scan, engine, roles, show, apart=apart),
-                seed=seed,
-                check_ids=scan.check_ids,
-                classifiers=names,
-                vocabulary=classes,
-            )
+        if not layout.apart or engine == "duckdb":
+            return _in_place(scan, layout, engine, seed=seed)
     if engine != "memory" and (scan.engine is not None or scan.is_of_spark):
         raise PredictionsError(
             f"engine {engine!r} reads up to 40 classes of an item, each from a column of its own",
             details="DuckDB reads lists and sets, too; more classes are read into memory",
             hint="leave out the engine, or write a column for each class",
         )
-    return read_label_sets(scan, classifiers, classes, id=id, show=show)
+    return in_memory(load_label_sets(scan, layout), layout)

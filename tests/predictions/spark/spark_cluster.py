@@ -34,6 +34,7 @@ from assay.core.deck import Id
 from assay.core.strata import UNNAMED, Strata
 from assay.core.stratify import stratify
 from assay.predictions import Predictions, from_arrays, read_predictions
+from assay.predictions.layout import Layout
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark.scanner import open_spark
@@ -52,7 +53,7 @@ QUICK_JAVA = (
     "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
     "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
-ROLES = Roles(score="p", predicted="said", id="id", threshold=None, positive=None)
+LAYOUT = Layout({"it": Roles("p", "said", None, None, None)}, "id")
 # What is read with a worker killed, beside that.
 FURTHER: dict[str, dict[str, Any]] = {
     "two classifiers with weights": {
@@ -191,7 +192,7 @@ def session(url: str, folder: Path) -> "SparkSession":
 
 def read(spark: "SparkSession", path: str) -> Predictions:
     """Count the predictions."""
-    scanner = open_spark(Scan(path, spark=spark), {"it": ROLES}, [])
+    scanner = open_spark(Scan(path, spark=spark), LAYOUT)
     return Predictions(scanner, threshold=None, seed=SEED, check_ids=False)
 
 
@@ -322,7 +323,7 @@ def measure(rows: int, folder: Path, killed_in: str) -> dict[str, Any]:
         spark = session(url, folder)
         seconds["start"] = round(time.perf_counter() - start, 2)
         with group("open"):  # tries the arithmetic
-            open_spark(Scan(f"{folder}/fifth", spark=url), {"it": ROLES}, [])
+            open_spark(Scan(f"{folder}/fifth", spark=url), LAYOUT)
         with group("survey of a fifth"):
             fifth = read(spark, f"{folder}/fifth")
         with group("draw of a fifth"):

@@ -17,6 +17,7 @@ import pytest
 from assay.core.deck import IdKind, digest, numbers
 from assay.core.profile import ScoreCells, cells_of
 from assay.errors import MissingDependencyError, PredictionsError
+from assay.predictions.layout import Layout
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark import scanner as spark_scanner
@@ -43,11 +44,11 @@ IDS: dict[IdKind, list[Any]] = {
 
 def open_spark(scan: Scan, roles: Roles, show: Sequence[str] = ()) -> CountingScanner:
     """Open predictions of one classifier."""
-    return spark_scanner.open_spark(scan, {"it": roles}, show)
+    return spark_scanner.open_spark(scan, Layout({"it": roles}, "id", tuple(show)))
 
 
 def roles(**changed: Any) -> Roles:
-    named = {"score": "p", "predicted": "said", "id": "id", "threshold": None, "positive": None}
+    named = {"score": "p", "predicted": "said", "id": None, "threshold": None, "positive": None}
     return Roles(**{**named, **changed})
 
 
@@ -276,11 +277,12 @@ def test_a_remote_spark_without_its_client(tmp_path: Path) -> None:
     # In a process of its own, which pyspark takes for a remote one's from then on.
     program = tmp_path / "program.py"
     program.write_text("""
+from assay.predictions.layout import Layout
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark.scanner import open_spark
-roles = {"it": Roles("p", None, "id", 0.5, None)}
-open_spark(Scan("a.parquet", spark="sc://127.0.0.1:1"), roles, ())
+layout = Layout({"it": Roles("p", None, None, 0.5, None)}, "id")
+open_spark(Scan("a.parquet", spark="sc://127.0.0.1:1"), layout)
 """)
     run = subprocess.run(
         [sys.executable, program], capture_output=True, text=True, check=False, timeout=120

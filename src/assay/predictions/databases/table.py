@@ -21,9 +21,8 @@ from assay.predictions.databases.find import find_database
 from assay.predictions.databases.sqlite import Sqlite
 from assay.predictions.engine import Scanner
 from assay.predictions.faults import no_ids
-from assay.predictions.roles import Roles
+from assay.predictions.layout import Layout
 from assay.predictions.scan import Scan
-from assay.predictions.sql.cells import counts_codes
 from assay.predictions.sql.checks import nothing_in
 from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items
@@ -37,7 +36,6 @@ from assay.predictions.sql.table import (
     refuse_other_arithmetic,
 )
 from assay.predictions.tables import key_parts
-from assay.predictions.values import slice_columns
 
 _NAME = re.compile(r"\bc\d+\b")
 
@@ -177,38 +175,31 @@ def _key(database: Counter, name: str, rows: DatabaseRows) -> DatabaseColumn:
     return DatabaseColumn(name, "VARCHAR", own)
 
 
-def open_table(
-    scan: Scan, roles: Mapping[str, Roles], show: Sequence[str], slices: Sequence[str] = ()
-) -> Scanner:
+def open_table(scan: Scan, layout: Layout) -> Scanner:
     """Open a table with predictions of one or several classifiers, counted by its database.
 
     SQLite tables are copied, and DuckDB counts the copy.
-
-    `roles`: columns of each classifier; all use the same id column; `show`: columns shown to
-    reviewers; `slices`: groups of items, which are part of the codes.
     """
     database = find_database(scan.path or "")
     if isinstance(database, Sqlite):
         from assay.predictions.duckdb.several import open_duck
 
-        return open_duck(scan, roles, show, slices)
+        return open_duck(scan, layout)
     if not isinstance(database, Counter):
         raise PredictionsError(
             f"engine 'database' is given for {scan.path or type(scan.source).__name__}",
             details="it is for a table of PostgreSQL, ClickHouse or SQLite",
             hint="leave out the engine",
         )
-    first, *_ = roles.values()
-    needed = [column for role in roles.values() for column in role.columns]
-    wanted = list(dict.fromkeys([*needed, *slice_columns(slices), *show]))
+    wanted = list(dict.fromkeys([*layout.columns, *layout.show]))
     with database.connected():
         rows = find_rows(database, table=scan.table, where=scan.where, wanted=wanted)
         refuse_untried(database)
         keys = [name for name in wanted if key_parts(name, list(rows.types))]
         table = DatabaseTable(rows, database, keys)
-        if counts_codes(roles, slices):
-            return SeveralScanner(table, roles, show, slices)
-        return CountingScanner(table, first, show)
+        if layout.is_coded:
+            return SeveralScanner(table, layout)
+        return CountingScanner(table, layout.first, layout.show)
 
 
 _tried: set[tuple[str, str]] = set()

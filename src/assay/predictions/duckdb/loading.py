@@ -16,7 +16,6 @@ from assay.errors import PredictionsError
 from assay.predictions.class_values import (
     MOST_WORDS,
     Occurring,
-    Spread,
     as_lists,
     class_text,
     no_lists,
@@ -35,6 +34,7 @@ from assay.predictions.duckdb.databases import is_query
 from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.faults import NO_CLASS
+from assay.predictions.layout import Layout, Spread
 from assay.predictions.roles import Roles, about
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.sql.checks import nothing_in
@@ -378,21 +378,19 @@ def load(
     return read_table(held, used, show)
 
 
-def load_columns(
-    source: object,
-    roles: Mapping[str, Roles],  # the columns of each classifier
-    others: list[str],  # columns of no classifier
-    show: Sequence[str],
-    id: str | None,
-) -> Loaded:
-    """Read each column once, even if several classifiers share it."""
-    needed = [column for role in roles.values() for column in role.columns]
-    lists = [role.of_class[0] for role in roles.values() if len(role.of_class) == 1]
+def load_columns(source: object, layout: Layout, others: Sequence[str] = ()) -> Loaded:
+    """Read each column once, even if several classifiers share it.
+
+    `others`: columns that are no part of the predictions.
+    """
+    lists = [role.of_class[0] for role in layout.judges.values() if len(role.of_class) == 1]
+    lists += [spread.column for spread in layout.apart if spread.of_scores]
+    used = list(dict.fromkeys([*others, *layout.columns]))
     try:
-        return load(source, list(dict.fromkeys([*others, *needed])), show, id, lists)
+        return load(source, used, layout.show, layout.id, lists)
     except PredictionsError as error:
         # A reader's error about one column starts with its name.
-        for name, role in roles.items():
+        for name, role in layout.judges.items():
             if any(error.problem.startswith(f"column {column!r} ") for column in role.columns):
                 with about(name):
                     raise

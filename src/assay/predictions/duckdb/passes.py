@@ -32,9 +32,9 @@ from assay.predictions.batches import (
     workers,
 )
 from assay.predictions.draw import weight_words
+from assay.predictions.layout import Steps
 from assay.predictions.opinions import second_fold
 from assay.predictions.roles import NO_SCORE
-from assay.predictions.sql.cells import Steps
 from assay.predictions.sql.opinions import input_sql
 
 DIGEST, LISTED, BITS, GIVEN = "digest", "listed", "bits", "given"

@@ -15,7 +15,6 @@ from assay.core.error_model import RANK, Values
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats
 from assay.predictions.batches import Batch, count_cells, find_cells, places_of
-from assay.predictions.class_values import Spread
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.duckdb.loading import fetch_shown, with_columns_apart
 from assay.predictions.duckdb.passes import (
@@ -32,62 +31,41 @@ from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.duckdb.scanner import DuckScanner, Telling, changed
 from assay.predictions.engine import Survey
-from assay.predictions.roles import Roles, about
+from assay.predictions.layout import Layout, Steps
+from assay.predictions.roles import about
 from assay.predictions.scan import Scan
-from assay.predictions.sql.cells import Several, Steps, counts_codes
 from assay.predictions.sql.checks import refuse_bad_rows
 from assay.predictions.sql.rows import Family, RowSql
 from assay.predictions.sql.scanner import SqlScanner
-from assay.predictions.values import slice_columns
 
 
-def open_duck(
-    scan: Scan,
-    roles: Mapping[str, Roles],
-    show: Sequence[str],
-    slices: Sequence[str] = (),
-    apart: Sequence[Spread] = (),
-) -> DuckScanner:
-    """Open predictions of one or several classifiers that DuckDB can read.
-
-    `roles`: columns of each classifier; all use the same id column; `show`: columns shown to
-    reviewers; `slices`: groups of items, which are part of the codes; `apart`: columns of all
-    classes, from which those of each class are split.
-    """
-    split = {name for spread in apart for name in spread.names}
-    needed = [column for role in roles.values() for column in role.columns if column not in split]
-    needed += [*slice_columns(slices), *(spread.column for spread in apart)]
-    more = partial(with_columns_apart, apart=apart) if apart else None
-    relation = open_relation(scan, list(dict.fromkeys([*needed, *show])), staged=True, more=more)
-    if counts_codes(roles, slices):
-        return DuckSeveral(relation, roles, show, slices)
-    (role,) = roles.values()
-    return DuckScanner(relation, role, show)
+def open_duck(scan: Scan, layout: Layout) -> DuckScanner:
+    """Open predictions of one or several classifiers that DuckDB can read."""
+    more = partial(with_columns_apart, apart=layout.apart) if layout.apart else None
+    wanted = list(dict.fromkeys([*layout.columns, *layout.show]))
+    relation = open_relation(scan, wanted, staged=True, more=more)
+    if layout.is_coded:
+        return DuckSeveral(relation, layout)
+    return DuckScanner(relation, layout.first, layout.show)
 
 
 class DuckSeveral(DuckScanner):
     """A `Scanner` of several classifiers: values are mean ranks, and labels are codes."""
 
-    def __init__(
-        self,
-        relation: Relation,  # the rows
-        roles: Mapping[str, Roles],
-        show: Sequence[str],
-        slices: Sequence[str] = (),
-    ) -> None:
-        first, *_ = roles.values()
-        super().__init__(relation, replace(first, model=None), show, place=None)
-        self._model = first.model
-        self._slices, self._bits = self.find_slices(slices)
-        self._several = Several(roles, self._slices, relation.label)
-        self._each = self._several.alone(
+    def __init__(self, relation: Relation, layout: Layout) -> None:
+        super().__init__(relation, replace(layout.first, model=None), layout.show, place=None)
+        self._layout, self._model = layout, layout.model
+        self._slices, self._bits = self.find_slices(layout.groups)
+        layout.refuse_many_codes(self._slices, relation.label)
+        self._each = layout.alone(
             lambda role, place: DuckScanner(relation, role, (), self._ids, place)
         )
         for one in self._each.values():
             self._sql = one.classes.beside(self._sql)
-        self._own = [(role, self._each[name].row) for name, role in roles.items()]
-        self._scored = [role.has_score for role in roles.values()]
-        self._n_codes = self._several.n_codes
+        judges = layout.judges
+        self._own = [(role, self._each[name].row) for name, role in judges.items()]
+        self._scored = [role.has_score for role in judges.values()]
+        self._n_codes = layout.n_codes(self._slices)
         self._ranked: Ranked | None = None  # by the cells of the first pass
         self._telling = Telling({}, [])
 
@@ -141,10 +119,10 @@ class DuckSeveral(DuckScanner):
 
     def _fingerprint(self, steps: Sequence[Steps], cells: ScoreCells, seed: int) -> str:
         """Fingerprint of everything read; of one classifier that of its cells."""
-        if not self._several.is_one:
-            return self._several.fingerprint(steps, cells)
-        (one,) = self._each.values()
-        return one.survey(seed).cells.fingerprint()
+        each = [step.cells for step in steps]
+        if self._layout.is_one:  # these have no digests
+            each = [one.survey(seed).cells for one in self._each.values()]
+        return self._layout.fingerprint(each, cells)
 
     def _placed_by(self, fingerprint: str) -> Survey:
         """Count all items by a model's log odds and code."""
@@ -196,7 +174,7 @@ class DuckSeveral(DuckScanner):
 
     def _scores(self) -> dict[str, str]:
         """Scores of classifiers that have some, as SQL."""
-        scores = self._several.scores.items()
+        scores = self._layout.scores.items()
         return {name: f"({self._own[place][1].score})" for name, place in scores}
 
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:

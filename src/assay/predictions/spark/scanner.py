@@ -1,6 +1,5 @@
 """Predictions in Spark: counted and filtered in place, on any number of machines."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,11 +11,11 @@ from assay.core.vocabulary import Vocabulary
 from assay.predictions.class_values import MOST_WORDS, Occurring, class_text, numbered_words
 from assay.predictions.column import Ids, refuse_missing_columns
 from assay.predictions.faults import NO_CLASS
+from assay.predictions.layout import Layout
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
 from assay.predictions.spark.table import SparkTable, refuse_untried
-from assay.predictions.sql.cells import counts_codes
 from assay.predictions.sql.classes import class_columns, list_sql
 from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items
@@ -117,33 +116,26 @@ class SparkScanner(CountingScanner):
         return self._ids.of(column)
 
 
-def open_spark(
-    scan: Scan, roles: Mapping[str, Roles], show: Sequence[str], slices: Sequence[str] = ()
-) -> CountingScanner:
+def open_spark(scan: Scan, layout: Layout) -> CountingScanner:
     """Open predictions of one or several classifiers that Spark can read.
 
     Does not change the session's settings, nor create views in it.
-
-    `roles`: columns of each classifier; all use the same id column; `show`: columns shown to
-    reviewers; `slices`: groups of items, which are part of the codes.
     """
-    first, *_ = roles.values()
     rows = open_rows(scan)
     with reading_with_spark(rows.source):
-        rows = _with_key(rows, first.id)
+        rows = _with_key(rows, layout.id)
         refuse_untried(rows.frame.sparkSession)
         scanner: CountingScanner
         columns = rows.frame.columns
-        for place, role in enumerate(roles.values()):
+        for place, role in enumerate(layout.judges.values()):
             if role.classes is not None:
                 refuse_missing_columns(role.columns, columns, rows.source)
                 rows = rows_with_classes(rows, role, place)
-        if counts_codes(roles, slices):
-            scanner = SeveralScanner(SparkTable(rows), roles, show, slices)
+        if layout.is_coded:
+            scanner = SeveralScanner(SparkTable(rows), layout)
         else:
-            scanner = SparkScanner(SparkTable(rows), first, show)
-        needed = [column for role in roles.values() for column in role.columns]
-        _ = rows.frame.select(*map(column_name, needed)).columns  # is each there once?
+            scanner = SparkScanner(SparkTable(rows), layout.first, layout.show)
+        _ = rows.frame.select(*map(column_name, layout.columns)).columns  # is each there once?
         return scanner
 
 

@@ -5,24 +5,16 @@ the bins of every rule. All bins rise with the value, so there are no more group
 rules together. Afterwards the groups are merged by the right rule.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from math import prod
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from assay.core.bins import Rule, scale_of
-from assay.core.cuts import rank
 from assay.core.deck import IdKind
 from assay.core.profile import ScoreCells, evenest
-from assay.core.strata import UNNAMED
-from assay.core.types import Floats, Ints
-from assay.errors import PredictionsError
-from assay.predictions.contract import Doubt, several_fingerprint
+from assay.core.types import Ints
 from assay.predictions.engine import Span
-from assay.predictions.roles import MOST_CODES, Roles, about, score_name
 from assay.predictions.sql.checks import usable_sql
 from assay.predictions.sql.items import Items, bin_sql, place_of
 from assay.predictions.sql.query import Query
@@ -183,133 +175,3 @@ def drawn(
     number = rows.numbered("id", kind, seed)
     rows = rows.with_column(f"{number.number if weighted else number.place} AS own")
     return rows.only(*told, where="own <= weight * highest" if weighted else "own <= highest")
-
-
-# Several classifiers: the mean rank, the code, the fingerprint.
-#
-# Each classifier is first counted alone. Its cells give the rank of every score, and a small table
-# maps each cell to its rank and its contribution to the code. A row finds its cell in the table of
-# every classifier by a key. The mean rank is computed from the same numbers in the same order as in
-# memory, so it is equal to the last bit.
-
-
-RANK, CODE = "assay_rank", "assay_code"
-"""Columns with the mean rank and the code of a row."""
-
-One = TypeVar("One")
-
-
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """Ranks and codes of the cells of one of several classifiers.
-
-    `rank` is the rank of a cell by the score, and `code` its contribution to the code.
-    """
-
-    cells: ScoreCells
-    rank: Floats
-    code: Ints
-
-    @classmethod
-    def of(cls, cells: ScoreCells, place: int) -> "Steps":
-        """Return the steps of the classifier at a place.
-
-        >>> import numpy as np
-        >>> from assay.core.profile import cells_of
-        >>> scores, said = np.array([0.9, 0.1, 0.9, 0.5]), np.array([True, False, True, True])
-        >>> steps = Steps.of(cells_of(scores, said), 2)
-        >>> steps.rank, steps.code
-        (array([0.125, 0.375, 0.75 ]), array([0, 4, 4]))
-        """
-        ranks = rank(cells.low, cells.profile(None))
-        return cls(cells, ranks, cells.said.astype("int64") * cells.classes**place)
-
-
-Judged = Callable[[], tuple[ScoreCells, tuple[Doubt, ...]]]
-"""Returns the items of one classifier by score, and doubts; raises if something is wrong."""
-
-
-def steps_of(each: Mapping[str, Judged]) -> tuple[list[Steps], tuple[Doubt, ...]]:
-    """Count every classifier; return its ranks and codes, and doubts."""
-    doubts: list[Doubt] = []
-    steps: list[Steps] = []
-    for place, (name, one) in enumerate(each.items()):
-        with about(name):
-            cells, found = one()
-        steps.append(Steps.of(cells, place))
-        doubts += [doubt.about(name) for doubt in found]
-    return steps, tuple(doubts)
-
-
-def counts_codes(roles: Mapping[str, Roles], slices: Sequence[str]) -> bool:
-    """Whether codes are counted, and not the scores of the only classifier.
-
-    This includes a named classifier with second opinions: as with several classifiers, a rank
-    replaces its score.
-    """
-    (name, role), *further = roles.items()
-    return bool(further or slices or (role.aux and name not in UNNAMED))
-
-
-@dataclass(frozen=True)
-class Several:
-    """Classifiers whose codes an engine counts, and the slices that are part of codes.
-
-    Raises PredictionsError: if there are more codes than fit into 64 bits beside a bin.
-    """
-
-    roles: Mapping[str, Roles]  # which columns are each classifier's
-    slices: tuple[str, ...]  # the names of the slices
-    source: str  # source of the rows, for users
-
-    def __post_init__(self) -> None:
-        """Reject too many codes."""
-        if self.n_codes > MOST_CODES:
-            raise PredictionsError(
-                f"{len(self.roles)} classifiers with {len(self.slices)} slices of {self.source} "
-                "are more than a code holds",
-                details=f"together they may be {MOST_CODES.bit_length() - 1}",
-                hint="name fewer slices; predictions in memory may have more",
-            )
-
-    @property
-    def n_codes(self) -> int:
-        """Number of possible codes."""
-        return prod(role.n_classes for role in self.roles.values()) << len(self.slices)
-
-    @property
-    def is_one(self) -> bool:
-        """Whether it is a single classifier, whose fingerprint is that of its own cells."""
-        return len(self.roles) == 1 and not self.slices
-
-    @property
-    def scores(self) -> dict[str, int]:
-        """Name of each score that a model may use, and the place of its classifier.
-
-        >>> vote, cnn = Roles(None, "vote", "id", None, None), Roles("p", None, "id", 0.5, None)
-        >>> Several({"vote": vote, "cnn": cnn}, (), "a table").scores
-        {"cnn's score": 1}
-        """
-        return {
-            score_name(name): place
-            for place, (name, role) in enumerate(self.roles.items())
-            if role.has_score or self.is_one
-        }
-
-    def fingerprint(self, steps: Sequence[Steps], cells: ScoreCells) -> str:
-        """Fingerprint; of a single classifier that of its own cells.
-
-        `steps`: ranks and codes of each classifier's cells.
-        """
-        if self.is_one:
-            return steps[0].cells.fingerprint()
-        pairs = zip(self.roles.values(), steps, strict=True)
-        return several_fingerprint([step.cells for role, step in pairs if role.has_score], cells)
-
-    def alone(self, opened: Callable[[Roles, int], One]) -> dict[str, One]:
-        """Open every classifier alone: without weights, and without second opinions."""
-        each = {}
-        for place, (name, role) in enumerate(self.roles.items()):
-            with about(name):
-                each[name] = opened(replace(role, weight=None, aux=(), model=None), place)
-        return each

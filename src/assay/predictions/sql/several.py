@@ -1,8 +1,7 @@
 """Codes of several classifiers counted in place, or of one with slices or second opinions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -13,20 +12,17 @@ from assay.core.error_model import RANK as MEAN_RANK
 from assay.core.error_model import Values, columns_at
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError
-from assay.predictions.contract import by_model
+from assay.predictions.contract import Doubt, by_model
 from assay.predictions.engine import Survey
-from assay.predictions.roles import NO_SCORE, Roles
+from assay.predictions.layout import Layout, Steps
+from assay.predictions.roles import NO_SCORE, about
 from assay.predictions.sql.cells import (
     ODDS,
     SUMMED,
     XORED,
-    Judged,
-    Several,
-    Steps,
     grouped,
     in_pieces,
     merged_by,
-    steps_of,
 )
 from assay.predictions.sql.counting import WEIGHED, CountingScanner
 from assay.predictions.sql.items import Items, bin_sql, with_opinions
@@ -46,23 +42,16 @@ BITS = "bits"
 class SeveralScanner(CountingScanner):
     """A `Scanner` of several classifiers: values are mean ranks, and labels are codes."""
 
-    def __init__(
-        self,
-        table: Table,  # the rows
-        roles: Mapping[str, Roles],  # which columns are each classifier's
-        show: Sequence[str],
-        slices: Sequence[str] = (),  # groups of items, which are part of the codes
-    ) -> None:
-        first, *_ = roles.values()
-        super().__init__(table, replace(first, model=None), show)
-        self._model = first.model
-        self._slices, self._bits = self.find_slices(slices)
-        self._several = Several(roles, self._slices, table.source)
-        self._each = self._several.alone(
+    def __init__(self, table: Table, layout: Layout) -> None:
+        super().__init__(table, replace(layout.first, model=None), layout.show)
+        self._layout, self._model = layout, layout.model
+        self._slices, self._bits = self.find_slices(layout.groups)
+        layout.refuse_many_codes(self._slices, table.source)
+        self._each = layout.alone(
             lambda role, place: CountingScanner(table, role, (), self._ids, place)
         )
         # The predictions of each classifier are checked separately.
-        codes, weight = self._several.n_codes, self._row.weight
+        codes, weight = layout.n_codes(self._slices), self._row.weight
         self._row = RowSql(self._row.id, "0e0", "0", classes=codes, weight=weight)
         self._steps: list[Steps] = []
         self._by_model = False  # whether values are a model's log odds by now
@@ -72,22 +61,22 @@ class SeveralScanner(CountingScanner):
         del seed  # as of one
         with self._table.connected():
             self._by_model, self._exponent = False, None
-            self._steps, doubts = steps_of(self._counted_apart())
+            self._steps, doubts = self._judged_apart()
             sizes = {step.cells.size for step in self._steps}
             if self._row.weight:
                 sizes = {self._weigh()}
-            if self._model is not None and self._several.is_one:
+            if self._model is not None and self._layout.is_one:
                 # Its own cells give the fingerprint.
                 return self._survey_by_model(self._steps[0].cells.fingerprint(), sizes)
             cells, groups = self._counted_by("probability", sizes)
-            fingerprint = self._several.fingerprint(self._steps, cells)
+            fingerprint = self._layout.fingerprint([step.cells for step in self._steps], cells)
             if self._model is not None:
                 return self._survey_by_model(fingerprint, sizes)
             weighted = bool(self._row.weight)
             return Survey(
                 cells,
                 None,
-                doubts,
+                tuple(doubts),
                 fingerprint,
                 weighed=cells if weighted else None,
                 weights_word=xored(groups, "weight_words") if weighted else None,
@@ -126,31 +115,37 @@ class SeveralScanner(CountingScanner):
     def _changed(self) -> PredictionsError:
         return PredictionsError(f"{self.source} has changed while it was read")
 
-    def _counted_apart(self) -> dict[str, Judged]:
+    def _judged_apart(self) -> tuple[list[Steps], list[Doubt]]:
+        """Ranks and codes of each classifier's cells, and doubts about their scores."""
+        steps, doubts = list[Steps](), list[Doubt]()
+        for (name, one), groups in zip(self._each.items(), self._counted_apart(), strict=True):
+            with about(name):
+                cells, found = one.judged_by(groups)
+            steps.append(Steps.of(cells, len(steps)))
+            doubts += [doubt.about(name) for doubt in found]
+        return steps, doubts
+
+    def _counted_apart(self) -> list["pa.Table"]:
         """Count the items by each score: in one pass, if a row can be stacked into several."""
         told = {"id": self._ids.sql} | self._told_of_each
         columns = [
             {"value": f"score_{place}", "says": f"says_{place}"} for place in range(len(self._each))
         ]
         items = self._table.items(told)
-        digests = (XORED,) if self._several.is_one else ()  # its fingerprint comes from the cells
+        digests = (XORED,) if self._layout.is_one else ()  # its fingerprint comes from the cells
         stacked = self._table.stacked(items, columns)
         if stacked is not None:
             stacked = stacked.with_digest(self.id_kind) if digests else stacked
             query = grouped(stacked, self._of_each, by=["classifier"], sums=digests)
             groups = self._table.fetch(query)
             number = integers(groups["classifier"])
-            parts = [groups.filter(pa.array(number == place)) for place in range(len(columns))]
-        else:
-            parts = []
-            for each in columns:
-                one = items.only("id", *(f"{column} AS {name}" for name, column in each.items()))
-                one = one.with_digest(self.id_kind) if digests else one
-                parts.append(self._table.fetch(grouped(one, self._of_each, sums=digests)))
-        return {
-            name: partial(one.judged_by, part)
-            for (name, one), part in zip(self._each.items(), parts, strict=True)
-        }
+            return [groups.filter(pa.array(number == place)) for place in range(len(columns))]
+        parts = []
+        for each in columns:
+            one = items.only("id", *(f"{column} AS {name}" for name, column in each.items()))
+            one = one.with_digest(self.id_kind) if digests else one
+            parts.append(self._table.fetch(grouped(one, self._of_each, sums=digests)))
+        return parts
 
     @property
     def _told_of_each(self) -> dict[str, str]:
@@ -194,7 +189,7 @@ class SeveralScanner(CountingScanner):
         The rank of a bin is looked up in a list that is part of the query.
         """
         query, ranks, codes, bins = items.query, [], [], []
-        pairs = zip(self._several.roles.values(), self._steps, strict=True)
+        pairs = zip(self._layout.judges.values(), self._steps, strict=True)
         for place, (role, step) in enumerate(pairs):
             codes.append(f"says_{place} * {step.cells.classes**place}")
             if role.has_score:
@@ -221,7 +216,7 @@ class SeveralScanner(CountingScanner):
         """Columns that a model may use, by their names among items, and their types."""
         names = {name: f"aux_{place}" for place, name in enumerate(self._roles.aux)}
         types = {name: self._table.types[name] for name in names}
-        names |= {name: f"score_{place}" for name, place in self._several.scores.items()}
+        names |= {name: f"score_{place}" for name, place in self._layout.scores.items()}
         names[MEAN_RANK] = "value"
         return names, {name: types.get(name, "double") for name in names}
 
@@ -245,7 +240,7 @@ class SeveralScanner(CountingScanner):
         if not self._roles.aux:
             return []
         each = list(self._each.values())
-        scores = self._several.scores.values()
+        scores = self._layout.scores.values()
         return [*super()._opined(), *((each[place].row.score, "float") for place in scores)]
 
 
