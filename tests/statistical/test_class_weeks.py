@@ -106,11 +106,9 @@ def _held(*, all_that_was_judged: bool) -> dict[str, int]:
             first = rows[np.argsort(order[rows])[: max(10, size // 8)]]
             np.add.at(told[run], (part[first], TRUTH[first]), 1)
     n = told.sum(axis=-1)
-    tallies = Tallies(start.tallies.N, n, np.zeros_like(n), np.zeros_like(n))
+    tallies = Tallies(start.tallies.N, n, np.zeros_like(n), by_class=told)
     dealt = joint.parts.by_stratum(n)
-    now = replace(
-        start, tallies=tallies, dealt=dealt, room=start.room - dealt, rounds=5, outcomes=told
-    )
+    now = replace(start, tallies=tallies, dealt=dealt, room=start.room - dealt, rounds=5)
     return {
         metric: int(((look.low <= _exact(metric)) & (_exact(metric) <= look.high)).sum())
         for metric, look in zip(METRICS, joint.look(now).looks, strict=True)

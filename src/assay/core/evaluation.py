@@ -199,9 +199,9 @@ class Evaluation:
         once = vars(state.once).values() if state.once else ()
         climb = () if state.climb is None else (chain.best_up for chain in state.climb.now)
         named: tuple[Floats | Ints, ...] = ()
-        if state.outcomes is not None:  # nearly all of it is 0
-            there = np.flatnonzero(state.outcomes)
-            named = (there, state.outcomes.ravel()[there])
+        if (by_class := state.tallies.by_class) is not None:  # nearly all of it is 0
+            there = np.flatnonzero(by_class)
+            named = (there, by_class.ravel()[there])
         cards = () if state.cards is None else (state.cards,)
         every = (*told, *climb, *once, *named, *cards)
         return (state.rounds, state.elsewhere, *(each.tobytes() for each in every))

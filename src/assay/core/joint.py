@@ -65,7 +65,7 @@ class Joint(Procedure):
     # Labels and positives by part, (C,), that the allocation adds to the observed ones. Estimates
     # and intervals do not.
     prior: tuple[Floats, Floats] | None = None
-    # The outcomes of top-k accuracy that the views read: the last columns of `State.outcomes`.
+    # The outcomes of top-k accuracy that the views read: the last columns of `Tallies.by_class`.
     tops: Sequence[InTop] = ()
     sizes: Floats = field(init=False)  # (C,): those of the parts
     # The targets' states at the last look: a look, a plan and a report each need them.
@@ -98,13 +98,13 @@ class Joint(Procedure):
     def begin(self, shape: tuple[int, ...] = ()) -> State:
         """Return the state before the first round; `shape` for parallel evaluations."""
         room = np.broadcast_to(self.parts.strata_sizes, (*shape, self.parts.strata_sizes.size))
-        outcomes = None
+        start, dealt = State.start(self.parts.size, shape), np.zeros_like(room)
         # Two classes may have names of their own.
         if self.parts.vocabulary.kinds > 2 or any(view.reads is not None for view in self.views):
             columns = self.parts.classes + 1 + len(self.tops)
-            outcomes = np.zeros((*shape, self.parts.size.size, columns))
-        start, dealt = State.start(self.parts.size, shape), np.zeros_like(room)
-        return start.changed(dealt=dealt, room=room, outcomes=outcomes)
+            by_class = np.zeros((*shape, self.parts.size.size, columns))
+            start = start.changed(tallies=replace(start.tallies, by_class=by_class))
+        return start.changed(dealt=dealt, room=room)
 
     def look(self, state: State) -> JointLook:
         """Estimate every target, and decide whether all are good enough."""

@@ -76,7 +76,7 @@ class Matrix:
     def linear(self, N: Floats, n: Floats, outcomes: Floats) -> Linear:
         """Return the metric, to first order about the estimated counts.
 
-        `N`, (H,): the items of each stratum; `outcomes`: as in `State.outcomes`.
+        `N`, (H,): the items of each stratum; `outcomes`: as in `Tallies.by_class`.
         """
         by_class = outcomes[..., : self.said_items.size + 1]
         if self.kind.mean_of:
@@ -275,7 +275,7 @@ class MatrixGap:
     def linear(self, N: Floats, n: Floats, outcomes: Floats) -> Linear:
         """Return the difference, to first order about the estimated counts.
 
-        `N`, (V,): the items of each stratum of the view; `outcomes`: as in `State.outcomes`.
+        `N`, (V,): the items of each stratum of the view; `outcomes`: as in `Tallies.by_class`.
         """
         by_class = outcomes[..., : self.first.said_items.size + 1]
         kind = MATRIX_METRICS[self.first.metric]

@@ -2,7 +2,7 @@
 
 A card waits for its answer, could not be judged, has the outcome that the stratum counts, or does
 not have it. If there are more classes than yes and no, its answer also counts in the columns of
-`State.outcomes`: that of each class that it names, or of none, and those of top-k accuracy.
+`Tallies.by_class`: that of each class that it names, or of none, and those of top-k accuracy.
 
 If items have weights, a card may be dealt again. Its answer counts with every card, but its item,
 and the weight of the item, only once.
@@ -69,12 +69,6 @@ class Outcomes:
         return waiting if waiting.any() else None
 
     @property
-    def named(self) -> Floats | None:
-        """The columns of `State.outcomes`, (C, K + 1 + M); None for yes and no."""
-        named = self._counts[:, _CARDS, _CLASSES:]
-        return named.copy() if named.size else None
-
-    @property
     def once(self) -> DistinctItems | None:
         """The items behind the cards, if they have weights."""
         if self._counts.shape[1] == 1:
@@ -89,7 +83,9 @@ class Outcomes:
     def tallies(self, sizes: Floats) -> Tallies:
         """Return the cards as tallies of parts of these sizes."""
         _, unjudged, other, counted = self._of(_CARDS)
-        return Tallies(sizes, other + counted, counted, unjudged)
+        by_class = self._counts[:, _CARDS, _CLASSES:]
+        named = by_class.copy() if by_class.size else None
+        return Tallies(sizes, other + counted, counted, unjudged, by_class=named)
 
     def _of(self, what: int) -> Floats:
         """Return counts by column and part, without the columns of classes."""

@@ -122,8 +122,9 @@ class View:
     # (V,): its items, if these have weights and sizes are impressions.
     items: Floats | None = None
     is_whole: bool = False  # whether its strata are those of the evaluation, each of one part
-    # With more classes than yes and no: the column of `State.outcomes` with the outcome of each of
-    # `parts`; for a difference of top-k accuracies (`core.ranking`), also the one that lowers it.
+    # With more classes than yes and no: the column of `Tallies.by_class` with the outcome of each
+    # of `parts`; for a difference of top-k accuracies (`core.ranking`), also the one that lowers
+    # it.
     reads: Ints | None = None
     against: Ints | None = None
     # For metrics of the whole confusion matrix: computes the metric from labels. `metric` is then
@@ -156,18 +157,18 @@ class View:
         if self.is_whole:
             return state
         known = state.tallies
-        mine = Tallies.trusted(*self.gather(np.stack((known.N, known.n, known.x, known.u))))
-        if self.reads is not None and state.outcomes is not None:
-            x = self._read(state.outcomes, self.reads)
-            mine = Tallies.trusted(mine.N, mine.n, x, mine.u)
+        N, n, x, u = self.gather(np.stack((known.N, known.n, known.x, known.u)))
+        if self.reads is not None:
+            x = self._read(known, self.reads)
+        mine = Tallies.trusted(N, n, x, u)
         dealt = state.dealt[..., self.stratum]
         waiting = None if state.open is None else self.gather(state.open)
         room = mine.N - dealt
         return state.changed(tallies=mine, dealt=dealt, room=room, first=None, open=waiting)
 
-    def _read(self, outcomes: Floats, columns: Ints) -> Floats:
+    def _read(self, tallies: Tallies, columns: Ints) -> Floats:
         """Labels with an outcome, by stratum of the view."""
-        labels = outcomes[..., self.parts, columns]
+        labels = tallies.read(self.parts, columns)
         return np.asarray(np.add.reduceat(labels, self.starts, axis=-1))
 
     def seen(self, state: State) -> tuple[State, Metric]:
@@ -175,12 +176,12 @@ class View:
 
         If items have weights, fully known strata are settled (`weights.settle`).
         """
-        mine, once, outcomes = self.state(state), state.once, state.outcomes
-        if self.matrix is not None and outcomes is not None:
-            n, told = state.tallies.n[..., self.parts], outcomes[..., self.parts, :]
-            return mine, self.matrix.linear(mine.tallies.N, n, told)
-        if self.against is not None and outcomes is not None:
-            tallies, form = gap(mine.tallies, self._read(outcomes, self.against))
+        mine, known, once = self.state(state), state.tallies, state.once
+        if self.matrix is not None and known.by_class is not None:
+            n, by_class = known.n[..., self.parts], known.by_class[..., self.parts, :]
+            return mine, self.matrix.linear(mine.tallies.N, n, by_class)
+        if self.against is not None:
+            tallies, form = gap(mine.tallies, self._read(known, self.against))
             return replace(mine, tallies=tallies), form
         if once is None or self.items is None:
             return mine, self.metric

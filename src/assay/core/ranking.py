@@ -1,7 +1,7 @@
 """Top-k accuracy: the share of items whose class is among the k most probable ones.
 
 A target of it has an outcome of its own: the item's class is among the k. It cannot be derived from
-the class alone, so labels are counted by it beside their class (`State.outcomes`), part by part.
+the class alone, so labels are counted by it beside their class (`Tallies.by_class`), part by part.
 For the rest of the statistics it replaces the outcome "correct" of accuracy.
 
 The difference of two classifiers has two outcomes: only the first has the class among its k, and

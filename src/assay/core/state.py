@@ -49,10 +49,6 @@ class State:
     elsewhere: int = 0
     # Wealth of the bettors on thresholds, if the question is for one (`core.thresholds`)
     climb: Climb | None = None
-    # (..., C, K + 1 + M): with more classes than yes and no: the labels of each part by class, then
-    # those of no class, and last those with each of the M outcomes that targets of top-k accuracy
-    # count (`core.ranking`)
-    outcomes: Floats | None = None
     # The cards of complete rounds as `fold` takes them, if the procedure needs every one.
     cards: Ints | None = None
     spent: Bools | None = None  # (...): whether the budget is spent (`at_budget`). None: no.
@@ -90,7 +86,6 @@ class State:
             and (self.worst_bets[0].take(which), self.worst_bets[1].take(which)),
             first=None if self.first is None else self.first.take(which),
             climb=None if self.climb is None else self.climb.take(which),
-            outcomes=None if self.outcomes is None else self.outcomes[which],
             spent=None if self.spent is None else self.spent[which],
         )
 

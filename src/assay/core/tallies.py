@@ -28,8 +28,20 @@ class Tallies:
     n: Floats  # items with a yes or no
     x: Floats  # of these, items with the outcome
     u: Floats  # items that were looked at and could not be judged; not in `n`
+    # (..., H, K + 1 + M): with more classes than yes and no: of the labels, those of each class, of
+    # no class, and last those with each of the M outcomes that targets of top-k accuracy count
+    # (`core.ranking`)
+    by_class: Floats | None = None
 
-    def __init__(self, N: ArrayLike, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> None:
+    def __init__(
+        self,
+        N: ArrayLike,
+        n: ArrayLike,
+        x: ArrayLike,
+        u: ArrayLike = 0,
+        *,
+        by_class: Floats | None = None,
+    ) -> None:
         given = {"N": N, "n": n, "x": x, "u": u}
         arrays = {name: _counts(name, value) for name, value in given.items()}
         try:
@@ -39,6 +51,7 @@ class Tallies:
             raise InputError(f"tallies of different shapes: {shapes}") from None
         for name, array in zip(arrays, together, strict=True):
             object.__setattr__(self, name, array)
+        object.__setattr__(self, "by_class", by_class)
         if self.N.ndim == 0 or self.N.shape[-1] == 0:
             raise InputError("tallies need at least one stratum")
         if (self.N < 1).any():
@@ -53,13 +66,12 @@ class Tallies:
         return cls(N=N, n=0, x=0)
 
     @classmethod
-    def trusted(cls, N: Floats, n: Floats, x: Floats, u: Floats) -> Self:
-        """Tallies of counts that need no validation: a simulation makes millions of them.
-
-        `N`, `n`, `x`, `u`, (..., H): sizes, labels, outcomes among them, and unjudged items.
-        """
+    def trusted(
+        cls, N: Floats, n: Floats, x: Floats, u: Floats, by_class: Floats | None = None
+    ) -> Self:
+        """Tallies of counts that need no validation: a simulation makes millions of them."""
         new = object.__new__(cls)
-        vars(new).update(N=N, n=n, x=x, u=u)
+        vars(new).update(N=N, n=n, x=x, u=u, by_class=by_class)
         return new
 
     @classmethod
@@ -69,14 +81,21 @@ class Tallies:
             *(join([vars(part)[name] for part in parts]) for name in ("N", "n", "x", "u"))
         )
 
-    def add(self, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0) -> Self:
+    def add(self, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0, by_class: Floats | int = 0) -> Self:
         """Return the tallies after more labels; those are not validated."""
         n, x, u = (np.asarray(counts, dtype=np.float64) for counts in (n, x, u))
-        return self.trusted(self.N, self.n + n, self.x + x, self.u + u)
+        classes = None if self.by_class is None else self.by_class + by_class
+        return self.trusted(self.N, self.n + n, self.x + x, self.u + u, classes)
 
     def take(self, which: Bools) -> Self:
         """Return the tallies of some of the parallel evaluations."""
-        return self.trusted(self.N[which], self.n[which], self.x[which], self.u[which])
+        classes = None if self.by_class is None else self.by_class[which]
+        return self.trusted(self.N[which], self.n[which], self.x[which], self.u[which], classes)
+
+    def read(self, parts: Ints, columns: Ints) -> Floats:
+        """Labels of some parts that have the outcome of a column, one for each part."""
+        by_class = self.x[..., None] if self.by_class is None else self.by_class
+        return np.asarray(by_class[..., parts, columns])
 
     @property
     def answers(self) -> Floats:

@@ -58,7 +58,7 @@ def views_of(
 def _top_view(target: Target, goal: Goal, parts: Parts, columns: Sequence[int]) -> View:
     """Return the view of top-k accuracy: of every stratum, with an outcome of its own.
 
-    `columns`: columns of `State.outcomes` that count its outcomes.
+    `columns`: columns of `Tallies.by_class` that count its outcomes.
     """
     sizes = parts.strata_sizes
     none, items = np.zeros_like(sizes), parts.all_items()

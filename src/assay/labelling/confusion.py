@@ -49,8 +49,8 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
     said_items = parts.every_said(place, among)
     matrix = Matrix("accuracy", parts.stratum[mine], said, parts.size[mine], said_items)
     cells: list[ConfusionCell] = []
-    if state.outcomes is not None:
-        told = state.outcomes[mine, : len(names)]
+    if (by_class := state.tallies.by_class) is not None:
+        told = by_class[mine, : len(names)]
         right = matrix.right(state.tallies.n[mine], told)
         fixed = (settings.design, settings.goal.confidence, state, parts)
         for number in np.unique(said).tolist():
@@ -183,7 +183,8 @@ def _number(names: Sequence[str], name: str) -> int:
 def _labels(state: State, parts: Parts, place: int, number: int) -> int:
     """Return the number of labels of items that are predicted to be of a class, or are of it."""
     said = parts.calls(place, number)
-    named = 0.0 if state.outcomes is None else state.outcomes[~said, number].sum()
+    by_class = state.tallies.by_class
+    named = 0.0 if by_class is None else by_class[~said, number].sum()
     return int(state.tallies.n[said].sum() + named)
 
 

@@ -328,7 +328,6 @@ class Rounds:
             once=outcomes.once,
             open=outcomes.waiting,
             elsewhere=0 if self._elsewhere is None else self._elsewhere(),
-            outcomes=outcomes.named,
         )
 
     def _kinds(self, complete: _Round, answers: Mapping[str, Answer]) -> Ints:

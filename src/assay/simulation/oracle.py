@@ -24,7 +24,7 @@ from assay.core.stratify import parts_of
 from assay.core.tallies import Tallies, at_columns
 from assay.core.types import Bools, Floats, Ints
 
-_Told = tuple[Ints, dict[str, Floats]]
+_Told = tuple[Ints, Floats | int]
 NO_CARDS = np.zeros(0, dtype=np.int64)
 
 
@@ -81,7 +81,7 @@ class SetCounts:
     # (U,): the correct label for each set's items: the number of a class, or of a set of classes.
     numbers: Ints
     counts: Floats  # (C, U): the items of each part that have each set
-    outcomes: Floats  # (U, K + 1 + M): columns that count an item of each: see `State.outcomes`
+    outcomes: Floats  # (U, K + 1 + M): columns that count an item of each: see `Tallies`
 
     @property
     def totals(self) -> Floats:
@@ -113,22 +113,21 @@ class PartsOracle:
         """Return the state after a round, and no cards: no target needs every card."""
         left = state.tallies.N - state.tallies.n
         drawn = _fall(self._parts, left, counts, rng)
-        found, told = self._told(state, drawn, left, running, rng)
-        after = state.deal(counts).changed(tallies=state.tallies.add(drawn, found), **told)
-        return after, NO_CARDS
+        found, named = self._told(state, drawn, left, running, rng)
+        tallies = state.tallies.add(drawn, found, 0, named)
+        return state.deal(counts).changed(tallies=tallies), NO_CARDS
 
     def _told(
         self, state: State, drawn: Ints, left: Floats, running: Ints, rng: np.random.Generator
     ) -> _Told:
-        """Outcomes that are found, and other counts of labels by name."""
+        """Outcomes that are found, and the labels by class if these count."""
         if self._sets is not None:
             return self._told_of_sets(self._sets, state, drawn, running, rng)
-        if state.outcomes is None:
+        if state.tallies.by_class is None:
             good = self._truth - state.tallies.x
-            return _drawn(good, left - good, drawn, rng), {}
-        named = _classes_of(self._truth - state.outcomes, drawn, rng)
-        found = at_columns(named, self._parts.says(0))
-        return found, {"outcomes": state.outcomes + named}
+            return _drawn(good, left - good, drawn, rng), 0
+        named = _classes_of(self._truth - state.tallies.by_class, drawn, rng)
+        return at_columns(named, self._parts.says(0)), named.astype(np.float64)
 
     def _told_of_sets(
         self,
@@ -143,9 +142,8 @@ class PartsOracle:
         none = np.zeros(self._truth.shape)
         before = np.stack([self._drawn.get(run, none) for run in running.tolist()])
         new = _classes_of(self._truth - before, drawn, rng)
-        every = before + new
-        self._drawn = dict(zip(running.tolist(), every, strict=True))
-        return sets.right(new, self._parts.says(0)), {"outcomes": every @ sets.outcomes}
+        self._drawn = dict(zip(running.tolist(), before + new, strict=True))
+        return sets.right(new, self._parts.says(0)), new @ sets.outcomes
 
 
 def of_one(
@@ -189,10 +187,10 @@ def all_labelled(procedure: Procedure, outcomes: Floats | SetCounts) -> tuple[Ta
     """
     told = outcomes.totals if isinstance(outcomes, SetCounts) else outcomes
     start, size = procedure.begin(), procedure.sizes
-    if start.outcomes is None:
+    if start.tallies.by_class is None:
         whole = start.changed(tallies=Tallies(size, size, told))
     else:
-        whole = start.changed(tallies=Tallies(size, size, 0), outcomes=told)
+        whole = start.changed(tallies=Tallies(size, size, 0, by_class=told))
     mine, metric = procedure.views[0].seen(whole)
     return mine.tallies, metric
 
