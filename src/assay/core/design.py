@@ -113,13 +113,11 @@ class Design:
                 set_(name, whole(name, getattr(self, name), 1))
         set_("rounds_in_a_row", whole("rounds_in_a_row", self.rounds_in_a_row, 1))
         if self.assume is not None:
-            between(
-                "assume",
-                self.assume,
-                0.0,
-                1.0,
-                hint="0.9 says that every precision is at least 0.9",
-            )
+            hint = "0.9 says that every precision is at least 0.9"
+            between("assume", self.assume, 0.0, 1.0, hint=hint)
+        self._refuse_contradictions()
+
+    def _refuse_contradictions(self) -> None:
         for name in ("assume", "parent"):
             if getattr(self, name) is not None and not self.recycles:
                 raise DesignError(
@@ -433,24 +431,9 @@ def check_together(design: Design, goal: Goal, n_strata: int) -> None:
             "one",
             hint="leave the design out: Design.ladder() is taken for a threshold",
         )
-    if design.bets and goal.sample_of is not None:
-        raise DesignError(
-            f"sample_of={goal.sample_of} does not go with bets",
-            details="their theorem is about the items that are there, not about those they were "
-            "drawn from",
-            hint="leave the design out, or sample_of=",
-        )
     if design.bets:
-        grid(goal.within, goal.at_least)  # raises where it would be too fine
-        if METRICS[goal.metric].power is not None:
-            asked = "" if goal.at_least is None else f", and at_least={goal.at_least:g} is one"
-            raise DesignError(
-                f"no bet can be made on {goal.metric.replace('_', ' ')}{asked}",
-                details="a bet is fair where each card pays its part of the metric, and this is no "
-                "ratio of two sums over items: what a card is worth depends on all others",
-                hint="use Design() with within=..., or bet on recall and specificity one by one",
-            )
-    if goal.at_least is not None and not design.bets:
+        _check_bets(goal)
+    elif goal.at_least is not None:
         raise DesignError(
             f"at_least={goal.at_least:g} is decided by bets, and this design makes none",
             details=f"its allocation is {design.allocation!r}, its interval {design.interval!r}",
@@ -477,3 +460,23 @@ def check_together(design: Design, goal: Goal, n_strata: int) -> None:
                 details=f"{n_strata} strata with {design.first_per_stratum} labels each: {first}",
                 hint=f"use a budget of at least {first}, fewer bins, or a smaller first round",
             )
+
+
+def _check_bets(goal: Goal) -> None:
+    """Raise if a betting design cannot serve the goal."""
+    if goal.sample_of is not None:
+        raise DesignError(
+            f"sample_of={goal.sample_of} does not go with bets",
+            details="their theorem is about the items that are there, not about those they were "
+            "drawn from",
+            hint="leave the design out, or sample_of=",
+        )
+    grid(goal.within, goal.at_least)  # raises where it would be too fine
+    if METRICS[goal.metric].power is not None:
+        asked = "" if goal.at_least is None else f", and at_least={goal.at_least:g} is one"
+        raise DesignError(
+            f"no bet can be made on {goal.metric.replace('_', ' ')}{asked}",
+            details="a bet is fair where each card pays its part of the metric, and this is no "
+            "ratio of two sums over items: what a card is worth depends on all others",
+            hint="use Design() with within=..., or bet on recall and specificity one by one",
+        )

@@ -137,6 +137,10 @@ class Strata(OfClasses):
                 f"and below {self.vocabulary.kinds}^{number + of_groups} for {number} classifiers"
                 + (f" and {of_groups} groups" if self.groups else ""),
             )
+        self._refuse_bad_parts()
+        self._refuse_bad_counts()
+
+    def _refuse_bad_parts(self) -> None:
         heap_codes = [
             {*heap.codes, EITHER} if heap.codes == _CODES[None] else {*heap.codes}
             for heap in self.heaps
@@ -156,6 +160,8 @@ class Strata(OfClasses):
             )
         if len({part[:2] for part in self.parts}) < len(self.parts):
             raise DesignError("two parts are of the same stratum and code")
+
+    def _refuse_bad_counts(self) -> None:
         weights = self.impressions
         if weights is not None and (
             len(weights) != len(self.parts) or (np.array(weights) < self.part_size).any()

@@ -126,29 +126,8 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
 
     `every`: the items of each code.
     """
-    known = found.vocabulary
-    about = {known.numbers[target.label] for target in goal.targets if target.label}
     by_size = any(target.is_class_mean for target in goal.targets)
-    unit = known.kinds ** len(found.classifiers)
-    whose = [found.groups.within(unit, name, None) for name in found.classifiers]
-    heaped: dict[tuple[int, ...], list[int]] = {}
-    needed = _needed(found, goal, every)
-    largest = max(every[code] for code in needed)
-    for code in needed:
-        items, held = every[code], code // unit
-        said = {known.said(code, j) for j, among in enumerate(whose) if among.holds(code)}
-        own = sorted(said & about)
-        if own:
-            key = (0, held, *own)
-        else:
-            apart = len(said) > 1  # classifiers disagree: one of them is wrong
-            key = (
-                1 + apart,
-                held,
-                int(np.log2(largest / max(items, 1)) / _OCTAVES) if by_size else 0,
-            )
-        heaped.setdefault(key, []).append(code)
-    heaps = list(heaped.values())
+    heaps = _class_heaps(found, goal, every, by_size=by_size)
     profiles = found.profile_heaps(heaps)
     total = sum(sum(every[code] for code in heap) for heap in heaps)
     bins = []
@@ -173,6 +152,27 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
         rest=tuple(item for item in sorted(every.items()) if item[0] not in inside),
         vocabulary=found.vocabulary,
     )
+
+
+def _class_heaps(
+    found: Cells, goal: Goal, every: Mapping[int, int], *, by_size: bool
+) -> list[list[int]]:
+    """Codes that are sampled together; with `by_size`, those of classes of similar frequency."""
+    known = found.vocabulary
+    about = {known.numbers[target.label] for target in goal.targets if target.label}
+    unit = known.kinds ** len(found.classifiers)
+    whose = [found.groups.within(unit, name, None) for name in found.classifiers]
+    heaps: dict[tuple[int, ...], list[int]] = {}
+    needed = _needed(found, goal, every)
+    largest = max(every[code] for code in needed)
+    for code in needed:
+        said = {known.said(code, j) for j, among in enumerate(whose) if among.holds(code)}
+        apart = len(said) > 1  # classifiers disagree: one of them is wrong
+        size = int(np.log2(largest / max(every[code], 1)) / _OCTAVES) if by_size else 0
+        own = sorted(said & about)
+        key = (0, code // unit, *own) if own else (1 + apart, code // unit, size)
+        heaps.setdefault(key, []).append(code)
+    return list(heaps.values())
 
 
 def _needed(found: Cells, goal: Goal, every: Mapping[int, int]) -> list[int]:

@@ -83,14 +83,9 @@ class LabelledCells(OfClasses):
         With more than two classes, the items of each class, and last of none: shape (C, K + 1). In
         a multilabel population an item counts for each of its classes.
         """
-        if self.multilabel:
-            return self.sets(strata).totals
-        if (numbers := self._labelled.numbers) is not None:
-            told = np.zeros((len(strata.parts), len(self.classes) + 1))
-            for number in np.unique(numbers).tolist():
-                told[:, number] = self._parts_of(numbers == number, strata)
-            return told
-        return self._parts_of(self.truth, strata)
+        if self._labelled.numbers is None:
+            return self._parts_of(self.truth, strata)
+        return self.sets(strata).totals
 
     def truth_in(self, strata: Strata, goal: Goal) -> Floats | SetCounts:
         """Return the truth in each part of the strata, as input of `oracle.of_strata`."""
