@@ -31,6 +31,20 @@ def table(rows: slice = slice(None)) -> dict[str, Any]:
     return {name: values[rows] for name, values in columns.items()}
 
 
+TOPICS = np.array(["bio", "cs", "math", "physics"])
+BY_TOPIC: dict[str, Any] = {"id": "id", "predicted": "topic", "score": "p"}
+
+
+def topics(size: int = 400) -> tuple[dict[str, Any], Any]:
+    """Return predictions of items of four classes, in two languages, and what they are."""
+    rng = np.random.default_rng(3)
+    truth = rng.choice(4, size, p=[0.1, 0.2, 0.4, 0.3])
+    score = rng.uniform(0.3, 1, size)
+    said = np.where(rng.random(size) < score, truth, rng.integers(0, 4, size))
+    lang = np.where(rng.random(size) < 0.3, "de", "en")
+    return {"id": np.arange(size), "topic": TOPICS[said], "p": score, "lang": lang}, TOPICS[truth]
+
+
 def create(url: str, rows: slice = slice(None), **more: Any) -> assay.Campaign:
     given: dict[str, Any] = {"id": "id", "budget": 60, "seed": 6, "storage": url, **more}
     if "classifiers" not in given:

@@ -14,8 +14,8 @@ from assay.audit import values as module
 from assay.audit import verify_bundle, verify_campaign
 from assay.errors import StorageError
 from assay.predictions import RANKED
+from tests.kinds import BY_TOPIC, TOPICS, topics
 
-NAMES = np.array(["bio", "cs", "math", "physics"])
 TAGS = ("fraud", "spam", "toxic")
 N = 500
 
@@ -23,8 +23,7 @@ N = 500
 def reviewed(url: str, table: dict[str, Any], truth: Callable[[int], str], **options: Any) -> None:
     """Make a campaign of two reviewers with most of its answers, some of them disputed."""
     campaign = assay.create_campaign(
-        {"id": np.arange(N), **table},
-        id="id",
+        table,
         budget=260,
         storage=url,
         reviewers_per_item=2,
@@ -49,17 +48,11 @@ def reviewed(url: str, table: dict[str, Any], truth: Callable[[int], str], **opt
 @pytest.fixture
 def storage(tmp_path: Path) -> str:
     """A campaign of four classes."""
-    rng = np.random.default_rng(5)
-    truth = rng.choice(4, N, p=[0.1, 0.2, 0.4, 0.3])
-    score = rng.uniform(0.3, 1, N)
-    said = np.where(rng.random(N) < score, truth, rng.integers(0, 4, N))
-    table: dict[str, Any] = {"topic": NAMES[said], "p": score}
+    table, truth = topics(N)
     metrics = ["accuracy", "macro_f1", "recall:bio", "precision:cs", "f1:math"]
-    options: dict[str, Any] = {"metrics": [*metrics, "prevalence:physics"]}
+    options: dict[str, Any] = {**BY_TOPIC, "metrics": [*metrics, "prevalence:physics"]}
     url = f"sqlite:///{tmp_path / 'classes.db'}"
-    reviewed(
-        url, table, lambda item: str(NAMES[truth[item]]), predicted="topic", score="p", **options
-    )
+    reviewed(url, table, lambda item: str(truth[item]), **options)
     return url
 
 
@@ -74,9 +67,10 @@ def tags(tmp_path: Path) -> str:
         own = [name for name, has in zip(TAGS, truth[item], strict=True) if has]
         return "|".join(own) or "none of these"
 
-    options: dict[str, Any] = {"probabilities": "p_*", "threshold": 0.5, "multilabel": True}
-    options["metrics"] = ["precision", "f1:spam", "accuracy:fraud", "prevalence:toxic"]
-    table = {f"p_{name}": score[:, place] for place, name in enumerate(TAGS)}
+    options: dict[str, Any] = {"id": "id", "probabilities": "p_*", "threshold": 0.5}
+    metrics = ["precision", "f1:spam", "accuracy:fraud", "prevalence:toxic"]
+    options |= {"multilabel": True, "metrics": metrics}
+    table = {"id": np.arange(N), **{f"p_{name}": score[:, k] for k, name in enumerate(TAGS)}}
     url = f"sqlite:///{tmp_path / 'tags.db'}"
     reviewed(url, table, written, **options)
     return url
@@ -143,14 +137,14 @@ def ranked(tmp_path: Path) -> str:
         {"id": np.arange(N), "new": p[0], "old": p[1]},
         id="id",
         classifiers={"new": {"probabilities": "new"}, "old": {"probabilities": "old"}},
-        classes=NAMES.tolist(),
+        classes=TOPICS.tolist(),
         metrics=["top_2_accuracy", "top_3_accuracy:new - top_3_accuracy:old", "accuracy"],
         budget=200,
         name="ranked",
         storage=storage,
     )
     while not campaign.done:
-        campaign.tell({item.id: str(NAMES[truth[int(item.id)]]) for item in campaign.ask(50)})
+        campaign.tell({item.id: str(TOPICS[truth[int(item.id)]]) for item in campaign.ask(50)})
     return storage
 
 

@@ -1,30 +1,15 @@
 """Campaigns of more classes than yes and no, from predictions to estimates."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from sklearn import metrics as sk
 
 import assay
 from assay.errors import AssayError
-from tests.kinds import finish
+from tests.kinds import BY_TOPIC, TOPICS, finish, topics
 from tests.sklearn_metrics import value_of
 
-NAMES = np.array(["bio", "cs", "math", "physics"])
 N = 600
-COLUMNS: dict[str, Any] = {"id": "id", "predicted": "topic", "score": "p"}
-
-
-def made(seed: int = 0) -> tuple[dict[str, Any], Any]:
-    """Return predictions of 600 items of four classes, and what they are."""
-    rng = np.random.default_rng(seed)
-    truth = rng.choice(4, N, p=[0.05, 0.15, 0.5, 0.3])
-    score = rng.uniform(0.3, 1, N)
-    said = np.where(rng.random(N) < score, truth, rng.integers(0, 4, N))
-    return {"id": np.arange(N), "topic": NAMES[said], "p": score}, NAMES[truth]
-
-
 METRICS = [
     *("accuracy", "macro_f1", "macro_precision", "macro_recall", "weighted_f1"),
     *("weighted_precision", "weighted_recall", "balanced_accuracy", "cohen_kappa"),
@@ -34,8 +19,8 @@ METRICS = [
 
 
 def test_every_metric_at_full_labelling_is_that_of_scikit_learn() -> None:
-    table, truth = made()
-    campaign = assay.create_campaign(table, **COLUMNS, metrics=METRICS, budget=N)
+    table, truth = topics(N)
+    campaign = assay.create_campaign(table, **BY_TOPIC, metrics=METRICS, budget=N)
     finish(campaign, truth)
     found = campaign.estimates()
     assert list(found) == METRICS
@@ -47,10 +32,10 @@ def test_every_metric_at_full_labelling_is_that_of_scikit_learn() -> None:
 
 
 def test_a_metric_of_every_class_where_none_is_named() -> None:
-    table, _ = made()
-    campaign = assay.create_campaign(table, **COLUMNS, metric="recall", within=0.2)
-    assert [*campaign.estimates()] == [f"recall:{name}" for name in NAMES]
-    plain = assay.create_campaign(table, **COLUMNS, budget=50)
+    table, _ = topics(N)
+    campaign = assay.create_campaign(table, **BY_TOPIC, metric="recall", within=0.2)
+    assert [*campaign.estimates()] == [f"recall:{name}" for name in TOPICS]
+    plain = assay.create_campaign(table, **BY_TOPIC, budget=50)
     assert [*plain.estimates()] == ["accuracy"]
     (item, *_) = plain.ask(1)
     with pytest.raises(AssayError, match="did you mean 'physics'"):
@@ -58,11 +43,11 @@ def test_a_metric_of_every_class_where_none_is_named() -> None:
 
 
 def test_items_of_no_class_and_items_that_nobody_can_judge() -> None:
-    table, truth = made()
+    table, truth = topics(N)
     told = truth.copy().astype(object)
     told[:60] = "none of these"
     told[60:90] = "cannot judge"
-    campaign = assay.create_campaign(table, **COLUMNS, metrics=["accuracy", "macro_f1"], budget=N)
+    campaign = assay.create_campaign(table, **BY_TOPIC, metrics=["accuracy", "macro_f1"], budget=N)
     finish(campaign, told)
     found = campaign.estimates()
     judged = np.arange(N)[(np.arange(N) < 60) | (np.arange(N) >= 90)]
@@ -72,13 +57,13 @@ def test_items_of_no_class_and_items_that_nobody_can_judge() -> None:
 
 
 def test_the_matrix_at_full_labelling_is_that_of_scikit_learn() -> None:
-    table, truth = made()
-    campaign = assay.create_campaign(table, **COLUMNS, budget=N)
+    table, truth = topics(N)
+    campaign = assay.create_campaign(table, **BY_TOPIC, budget=N)
     finish(campaign, truth)
     matrix = campaign.confusion()
-    true = sk.confusion_matrix(truth, table["topic"], labels=NAMES)
-    for said, name in enumerate(NAMES):
-        for is_of, other in enumerate(NAMES):
+    true = sk.confusion_matrix(truth, table["topic"], labels=TOPICS)
+    for said, name in enumerate(TOPICS):
+        for is_of, other in enumerate(TOPICS):
             cell = matrix.cell(name, other)
             items = 0.0 if cell is None else cell.items
             assert items == pytest.approx(true[is_of, said])
@@ -86,6 +71,6 @@ def test_the_matrix_at_full_labelling_is_that_of_scikit_learn() -> None:
                 share = true[is_of, said] / true[:, said].sum()
                 assert cell.low == pytest.approx(share)
                 assert cell.high == pytest.approx(share)
-    assert matrix.said == {name: int((table["topic"] == name).sum()) for name in NAMES}
+    assert matrix.said == {name: int((table["topic"] == name).sum()) for name in TOPICS}
     assert matrix.confused[0].items == max(true[i, j] for i in range(4) for j in range(4) if i != j)
-    assert sorted(matrix.order) == sorted(NAMES)
+    assert sorted(matrix.order) == sorted(TOPICS)

@@ -1,4 +1,4 @@
-"""`assay serve`, `assay token` and `assay status --confirm`: what they refuse, print and keep."""
+"""`assay serve`, `assay token` and `status --confirm`: what they refuse, print and keep."""
 
 import hashlib
 import json

@@ -10,7 +10,7 @@ from sklearn.metrics import precision_recall_fscore_support
 import assay
 from assay import Campaign
 from assay.errors import DesignError
-from tests.kinds import finish
+from tests.kinds import BY_TOPIC, finish, topics
 from tests.sklearn_metrics import value_of
 
 Texts = NDArray[np.str_]
@@ -120,29 +120,16 @@ def test_a_class_that_was_a_target_has_the_targets_interval() -> None:
 
 # Slices of classes.
 
-TOPICS = np.array(["bio", "cs", "math", "physics"])
-N = 400
 
-
-def made() -> tuple[dict[str, Any], Any]:
-    """Return predictions of 400 items of four classes, with a slice each, and what they are."""
-    rng = np.random.default_rng(3)
-    truth = rng.choice(4, N, p=[0.1, 0.2, 0.4, 0.3])
-    score = rng.uniform(0.3, 1, N)
-    said = np.where(rng.random(N) < score, truth, rng.integers(0, 4, N))
-    lang = np.where(rng.random(N) < 0.3, "de", "en")
-    return {"id": np.arange(N), "topic": TOPICS[said], "p": score, "lang": lang}, TOPICS[truth]
-
-
-def sliced(table: dict[str, Any], truth: Any, metrics: list[str], budget: int = N) -> Campaign:
-    columns: dict[str, Any] = {"id": "id", "predicted": "topic", "score": "p", "slices": ["lang"]}
-    campaign = assay.create_campaign(table, **columns, metrics=metrics, budget=budget)
+def sliced(table: dict[str, Any], truth: Any, metrics: list[str], budget: int = 400) -> Campaign:
+    options: dict[str, Any] = {**BY_TOPIC, "slices": ["lang"], "budget": budget}
+    campaign = assay.create_campaign(table, metrics=metrics, **options)
     finish(campaign, truth, 100)
     return campaign
 
 
 def test_at_full_labelling_they_are_those_of_scikit_learn() -> None:
-    table, truth = made()
+    table, truth = topics()
     metrics = ["macro_f1", "accuracy", "precision:cs", "recall:bio", "f1:physics"]
     campaign = sliced(table, truth, metrics)
     said = table["topic"]
@@ -158,7 +145,7 @@ def test_at_full_labelling_they_are_those_of_scikit_learn() -> None:
 
 
 def test_none_of_these_is_wrong_and_what_nobody_can_judge_is_left_out() -> None:
-    table, truth = made()
+    table, truth = topics()
     told = truth.astype(object)
     told[table["lang"] == "de"] = "none of these"
     campaign = sliced(table, told, ["accuracy"])
@@ -171,7 +158,7 @@ def test_none_of_these_is_wrong_and_what_nobody_can_judge_is_left_out() -> None:
 
 
 def test_a_metric_of_all_classes_is_accuracy_in_slices_or_refused() -> None:
-    table, truth = made()
+    table, truth = topics()
     campaign = sliced(table, truth, ["macro_f1"], budget=100)
     assert campaign.slices("lang").metric == "accuracy"
     with pytest.raises(DesignError, match="macro_f1 is of all classes"):
