@@ -10,16 +10,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 import assay
 from assay.core.types import Bools, Floats
 from assay.simulation import Population, Simulation, simulate
 from assay.simulation.planning.result import Planning
+from tests.kinds import finish
 
 N = 40_000
 RUNS = 60
 WITHIN = 0.06
 NEAR = 0.10
+COLUMNS: dict[str, Any] = {"score": "p", "threshold": 0.5}
 
 
 def scores() -> Floats:
@@ -44,11 +47,15 @@ def simulated(truth: Bools, metric: str = "precision") -> dict[str, float]:
     return {row.design: row.labels_mean for row in found.rows}
 
 
+def planned(score: ArrayLike | None = None, **changed: Any) -> Planning:
+    """Return the plan for these scores, or for those above."""
+    given = {**COLUMNS, "within": WITHIN, "replications": RUNS, **changed}
+    return assay.plan({"p": scores() if score is None else score}, **given)
+
+
 @pytest.fixture(scope="module")
 def by_score() -> Planning:
-    return assay.plan(
-        {"p": scores()}, score="p", threshold=0.5, within=WITHIN, budget=300, replications=RUNS
-    )
+    return planned(budget=300)
 
 
 def labels_of(planning: Planning, design: str = "default") -> float:
@@ -73,14 +80,7 @@ def test_a_plan_from_scores_that_are_too_sure_is_not(by_score: Planning) -> None
 def test_labels_from_before_make_up_for_scores_that_are_wrong() -> None:
     truth = truth_of(0.7 * scores())
     drawn = np.random.default_rng(3).choice(N, 1500, replace=False)
-    planning = assay.plan(
-        {"p": scores()},
-        score="p",
-        threshold=0.5,
-        within=WITHIN,
-        labels={int(item): bool(truth[item]) for item in drawn},
-        replications=RUNS,
-    )
+    planning = planned(labels={int(item): bool(truth[item]) for item in drawn})
     assert len(planning.readings) == 1
     assert "1,500 labels drawn at random" in planning.readings[0].name
     # What the labels themselves leave open is about 3% here.
@@ -91,23 +91,14 @@ def test_labels_from_before_make_up_for_scores_that_are_wrong() -> None:
 def earlier() -> assay.Campaign:
     truth = truth_of(0.7 * scores())
     campaign = assay.create_campaign(
-        {"p": scores()},
-        score="p",
-        threshold=0.5,
-        within=WITHIN,
-        name="<b>last week</b>",
-        storage="sqlite://",
+        {"p": scores()}, **COLUMNS, within=WITHIN, name="<b>last week</b>", storage="sqlite://"
     )
-    while not campaign.done:
-        campaign.tell({item.id: bool(truth[int(item.id)]) for item in campaign.ask(100)})
+    finish(campaign, truth, 100)
     return campaign
 
 
 def test_an_earlier_campaign_tells_what_the_next_one_takes(earlier: assay.Campaign) -> None:
-    next_week = np.random.default_rng(9).beta(3, 1, N // 2)
-    planning = assay.plan(
-        {"p": next_week}, score="p", threshold=0.5, within=WITHIN, like=earlier, replications=RUNS
-    )
+    planning = planned(np.random.default_rng(9).beta(3, 1, N // 2), like=earlier)
     assert abs(labels_of(planning) / earlier.estimate().labels - 1) < 2 * NEAR
     assert "<b>" in str(planning)
     assert "<b>last" not in planning._repr_html_()
@@ -115,15 +106,7 @@ def test_an_earlier_campaign_tells_what_the_next_one_takes(earlier: assay.Campai
 
 
 def test_a_side_without_labels_is_taken_from_the_scores(earlier: assay.Campaign) -> None:
-    planning = assay.plan(
-        {"p": scores()},
-        score="p",
-        threshold=0.5,
-        budget=50,
-        like=earlier,
-        metric="recall",
-        replications=5,
-    )
+    planning = planned(within=None, budget=50, like=earlier, metric="recall", replications=5)
     assert any("these tell nothing of items predicted no" in each for each in planning.cautions)
 
 
@@ -145,9 +128,7 @@ def test_nothing_takes_more_than_the_worst_case_and_nothing_more_than_all(
     assert (
         abs(most / assay.Goal("precision", within=WITHIN).worst_case - 1) < 0.15
     )  # in rounds of 20
-    few = assay.plan(
-        {"p": np.linspace(0.5, 1, 90)}, score="p", threshold=0.5, within=0.05, replications=5
-    )
+    few = planned(np.linspace(0.5, 1, 90), within=0.05, replications=5)
     assert few.worst_case is not None
     assert few.worst_case <= 90
 
@@ -156,7 +137,7 @@ def test_it_says_when_stratifying_pays_and_when_not(by_score: Planning) -> None:
     assert "pays" in by_score.advice[0]
     assert "does not pay" not in by_score.advice[0]
     flat = 0.5 + 0.01 * scores()  # hardly tell anything apart
-    planning = assay.plan({"p": flat}, score="p", threshold=0.5, within=0.1, replications=20)
+    planning = planned(flat, within=0.1, replications=20)
     assert "does not pay" in planning.advice[0]
 
 
@@ -180,8 +161,7 @@ def test_it_says_when_stratifying_pays_and_when_not(by_score: Planning) -> None:
 )
 def test_what_cannot_be_planned_is_refused(changed: dict[str, object], problem: str) -> None:
     columns = {"p": [0.9, 0.8, 0.2], "said": [True, True, False]}
-    usual = {"score": "p", "threshold": 0.5, "within": 0.1, "replications": 5}
-    given: dict[str, Any] = {**usual, **changed}
+    given: dict[str, Any] = {**COLUMNS, "within": 0.1, "replications": 5, **changed}
     with pytest.raises(assay.InputError, match=problem):
         assay.plan(columns, **given)
 
@@ -189,7 +169,7 @@ def test_what_cannot_be_planned_is_refused(changed: dict[str, object], problem: 
 def test_no_half_width_is_too_narrow_for_a_plan_in_seconds() -> None:
     score = np.random.default_rng(1).beta(3, 1, 900)
     before = process_time()
-    found = assay.plan({"p": score}, score="p", threshold=0.5, within=1e-5, replications=10)
+    found = planned(score, within=1e-5, replications=10)
     assert process_time() - before < 30  # it would not end, if it were not capped
     labels = {row.design: row.labels for row in found.designs}
     items = int((score >= 0.5).sum())
@@ -200,16 +180,12 @@ def test_no_half_width_is_too_narrow_for_a_plan_in_seconds() -> None:
 
 def test_campaigns_that_tell_nothing_about_one_metric_are_refused(earlier: assay.Campaign) -> None:
     table = {"p": scores()[:200]}
-    goal: dict[str, Any] = {"score": "p", "threshold": 0.5, "budget": 10}
+    goal: dict[str, Any] = {**COLUMNS, "budget": 10}
     several = assay.create_campaign(
-        table,
-        classifiers={name: {"score": "p", "threshold": 0.5} for name in ("cnn", "mve")},
-        metrics=["precision"],
-        budget=10,
+        table, classifiers={"cnn": COLUMNS, "mve": COLUMNS}, metrics=["precision"], budget=10
     )
-    mixed = assay.create_campaign(
-        table, metric="accuracy", design=assay.Design.simple_random(), **goal
-    )
+    random = assay.Design.simple_random()
+    mixed = assay.create_campaign(table, metric="accuracy", design=random, **goal)
     for campaign, problem in (
         (several, "is of 2 classifiers, and a plan is for one"),
         (mixed, "mix both"),
@@ -224,15 +200,7 @@ def test_campaigns_that_tell_nothing_about_one_metric_are_refused(earlier: assay
 
 def test_a_budget_alone_gives_the_interval_for_one_look_and_one_beside_a_width_does_not() -> None:
     def widths(within: float | None) -> dict[str, float]:
-        plan = assay.plan(
-            {"p": scores()},
-            score="p",
-            threshold=0.5,
-            within=within,
-            budget=120,
-            replications=20,
-            seed=1,
-        )
+        plan = planned(within=within, budget=120, replications=20, seed=1)
         return {row.design: row.half_width.mean for row in plan.budgets}
 
     alone, beside = widths(None), widths(0.05)
