@@ -8,7 +8,6 @@ from scipy import stats
 from scipy.special import ndtri
 
 from assay.core.design import Design
-from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.joint import Joint
 from assay.core.joint_allocation import joint_allocation
@@ -18,44 +17,26 @@ from assay.core.stopping import Reason
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
-from assay.simulation import Runs, of_one, of_several, replay
+from assay.simulation import Runs, of_several, replay
 from tests.joint_population import Made, make
+from tests.replays import replayed
 
 SIZES = np.array([3000.0, 2000.0])
 POSITIVES = np.array([2940.0, 1500.0])
 TRUTH = POSITIVES.sum() / SIZES.sum()
 
 
-def run(
-    design: Design,
-    goal: Goal,
-    replications: int,
-    seed: int,
-    *,
-    sizes: Floats = SIZES,
-    positives: Floats = POSITIVES,
-) -> Runs:
-    return replay(
-        *of_one(
-            design,
-            goal,
-            ratio("precision", sizes, np.ones(len(sizes), dtype=bool)),
-            sizes,
-            positives,
-        ),
-        replications=replications,
-        rng=np.random.default_rng(seed),
-    )
-
-
 def test_every_run_ends_for_its_reason() -> None:
-    met = run(Design(), Goal("precision", within=0.03), 200, 3)
+    def run(design: Design, goal: Goal, runs: int) -> Runs:
+        return replayed(design, goal, SIZES, POSITIVES, runs=runs, seed=3)
+
+    met = run(Design(), Goal("precision", within=0.03), 200)
     assert set(met.reason) == {Reason.GOAL_MET}
     assert ((met.high - met.low) / 2 <= 0.03).all()
-    spent = run(Design(), Goal("precision", budget=77), 50, 3)
+    spent = run(Design(), Goal("precision", budget=77), 50)
     assert set(spent.reason) == {Reason.BUDGET_SPENT}
     assert set(spent.labels) == {77}
-    exhausted = run(Design.simple_random(), Goal("precision", budget=10**6), 3, 3)
+    exhausted = run(Design.simple_random(), Goal("precision", budget=10**6), 3)
     assert set(exhausted.reason) == {Reason.EXHAUSTED}
     assert exhausted.value.tolist() == [TRUTH] * 3
     assert exhausted.low.tolist() == exhausted.high.tolist() == [TRUTH] * 3
@@ -74,9 +55,8 @@ def check_coverage(design: Design) -> None:
     ):
         sizes = np.full(4, 250_000.0)
         positives = np.round(sizes * np.array(rates))
-        runs = run(
-            design, Goal("precision", within=delta), 1500, 9, sizes=sizes, positives=positives
-        )
+        goal = Goal("precision", within=delta)
+        runs = replayed(design, goal, sizes, positives, runs=1500, seed=9)
         truth = positives.sum() / sizes.sum()
         assert float(np.mean((runs.low <= truth) & (truth <= runs.high))) >= 0.93
 
@@ -90,37 +70,19 @@ def test_the_default_is_right_when_it_stops() -> None:
 @pytest.mark.parametrize("design", [Design(), Design.simple_random(), Design.guaranteed()])
 def test_items_that_nobody_can_judge_are_counted_apart(design: Design) -> None:
     """Looked at to the last item, every kind is found in full, whatever came first."""
-    sizes, outcomes, unjudged = (
-        np.array([60.0, 90.0]),
-        np.array([40.0, 20.0]),
-        np.array([5.0, 30.0]),
-    )
+    sizes, outcomes, unjudged = map(np.array, ([60.0, 90.0], [40.0, 20.0], [5.0, 30.0]))
     ended: dict[int, State] = {}
 
     def keep(which: Ints, state: State) -> None:
         ended.update(dict.fromkeys(which.tolist(), state))
 
-    runs = replay(
-        *of_one(
-            design,
-            Goal("precision", budget=1000),
-            ratio("precision", sizes, np.ones(2, dtype=bool)),
-            sizes,
-            outcomes,
-            unjudged=unjudged,
-        ),
-        replications=5,
-        rng=np.random.default_rng(3),
-        ended=keep,
-    )
+    goal = Goal("precision", budget=1000)
+    runs = replayed(design, goal, sizes, outcomes, unjudged=unjudged, runs=5, seed=3, ended=keep)
     assert sorted(ended) == [0, 1, 2, 3, 4]
     assert (runs.labels == 150).all()
     tallies = ended[0].tallies
-    for found, there in (
-        (tallies.u, unjudged),
-        (tallies.x, outcomes),
-        (tallies.n, sizes - unjudged),
-    ):
+    kinds = ((tallies.u, unjudged), (tallies.x, outcomes), (tallies.n, sizes - unjudged))
+    for found, there in kinds:
         np.testing.assert_array_equal(found, np.broadcast_to(there, found.shape))
 
 
@@ -137,19 +99,10 @@ def test_cards_that_nobody_can_judge_come_as_often_as_there_are_such_items(
     def keep(_which: Ints, state: State) -> None:
         counts.append(np.stack([state.tallies.u, state.tallies.x, state.tallies.n], axis=-1))
 
-    replay(
-        *of_one(
-            replace(Design.simple_random(), replacement=replacement),
-            Goal("precision", budget=50),
-            ratio("precision", np.array([200.0]), np.ones(1, dtype=bool)),
-            np.array([200.0]),
-            np.array([90.0]),
-            unjudged=np.array([60.0]),
-        ),
-        replications=4000,
-        rng=np.random.default_rng(4),
-        ended=keep,
-    )
+    design = replace(Design.simple_random(), replacement=replacement)
+    sizes, outcomes, hidden = map(np.array, ([200.0], [90.0], [60.0]))
+    goal = Goal("precision", budget=50)
+    replayed(design, goal, sizes, outcomes, unjudged=hidden, runs=4000, seed=4, ended=keep)
     unjudged, found, judged = np.concatenate(counts)[:, 0, :].T
     assert (unjudged + judged == 50).all()
     assert unjudged.mean() / 50 == pytest.approx(0.3, abs=0.0055)
@@ -164,7 +117,7 @@ def test_cards_that_nobody_can_judge_come_as_often_as_there_are_such_items(
 TARGETS = ["precision:a", "f1:b", "accuracy:a - accuracy:c"]
 
 
-def replayed(made: Made, joint: Joint, runs: int, *, seed: int) -> Runs:
+def replayed_joint(made: Made, joint: Joint, runs: int, *, seed: int) -> Runs:
     return replay(
         *of_several(joint, made.outcomes), replications=runs, rng=np.random.default_rng(seed)
     )
@@ -220,7 +173,7 @@ def test_intervals_hold_as_often_as_they_say(heaps: int | None) -> None:
     with less than 0.0075 (0.97 to 0.99 came out). Intervals of half the width are caught.
     """
     made = make(3, size=6000, classifiers=3, heaps=heaps)
-    runs = replayed(made, made.joint(TARGETS, within=0.06), 1000, seed=4)
+    runs = replayed_joint(made, made.joint(TARGETS, within=0.06), 1000, seed=4)
     exact = np.array([made.exact(name) for name in TARGETS])
     assert (runs.reason == Reason.GOAL_MET).all()
     assert ((runs.high - runs.low) / 2 <= 0.06).all()
@@ -264,7 +217,8 @@ def test_labels_lie_between_those_of_who_knows_all_and_of_who_shares_none(
     made, within = make(3, size=6000, classifiers=3, heaps=heaps), 0.03
 
     def labels(targets: list[str], width: float = within) -> Floats:
-        return replayed(made, made.joint(targets, within=width), 100, seed=5).labels.astype(float)
+        joint = made.joint(targets, within=width)
+        return replayed_joint(made, joint, 100, seed=5).labels.astype(float)
 
     alone = [labels([name]) for name in TARGETS]
     every = sum(each.mean() for each in alone)

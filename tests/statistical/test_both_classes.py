@@ -7,7 +7,7 @@ from assay.core.design import Design
 from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.types import Floats
-from assay.simulation import of_one, replay
+from tests.replays import replayed
 
 RUNS = 700
 SIZES = np.array([1500.0, 1500.0, 1500.0, 500.0, 1500.0, 8000.0, 25_000.0])
@@ -30,12 +30,8 @@ def test_the_interval_holds_the_truth_at_the_stop(name: str, rates: Floats, with
     """
     metric, positives = ratio(name, SIZES, SAYS_YES), np.round(SIZES * rates)
     truth = float(metric.value(positives))
-    runs = replay(
-        *of_one(Design(), Goal(name, within=within), metric, SIZES, positives),
-        replications=RUNS,
-        rng=np.random.default_rng(17),
-        asked=20,
-    )
+    goal = Goal(name, within=within)
+    runs = replayed(Design(), goal, SIZES, positives, runs=RUNS, seed=17, says_yes=SAYS_YES)
     middle, half = (runs.low + runs.high) / 2, (runs.high - runs.low) / 2
     assert (half <= within).all()
     assert int((np.abs(middle - truth) <= half).sum()) >= 646

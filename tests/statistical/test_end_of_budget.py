@@ -17,8 +17,9 @@ from assay.core.goal import Goal
 from assay.core.state import State
 from assay.core.types import Bools, Floats, Ints
 from assay.labelling import history_in
-from assay.simulation import of_one, of_several, replay
+from assay.simulation import of_several, replay
 from tests.joint_population import make as population
+from tests.replays import replayed
 
 RUNS = 1_000
 AT_LEAST = 0.95 - 2 * np.sqrt(0.95 * 0.05 / RUNS)
@@ -48,12 +49,7 @@ def test_at_the_end_it_is_right_and_narrower_than_it_was(metric: str) -> None:
         early = look(Design(), goal, form, state.changed(spent=None))
         before[which] = early.high - early.low
 
-    runs = replay(
-        *of_one(Design(), goal, form, sizes, positives),
-        replications=RUNS,
-        rng=np.random.default_rng(5),
-        ended=ended,
-    )
+    runs = replayed(Design(), goal, sizes, positives, runs=RUNS, seed=5, says_yes=yes, ended=ended)
     low, high, truth = runs.low[:, 0], runs.high[:, 0], form.value(positives)
     assert np.mean((low <= truth) & (truth <= high)) >= AT_LEAST
     assert before.mean() > wider * np.mean(high - low)  # the wrong variant

@@ -6,15 +6,14 @@ import numpy as np
 import pytest
 
 from assay.core.design import Design
-from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.state import Look, State
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats
-from assay.simulation import Population, Runs, of_one, replay, simulate
+from assay.simulation import Population, Runs, simulate
+from tests.replays import replayed
 
 SIZES = np.full(4, 250_000.0)
-PRECISION = ratio("precision", SIZES, np.ones(4, dtype=bool))
 SHARP, FLAT = np.array([0.91, 0.98, 0.993, 0.997]), np.full(4, 0.97)
 
 
@@ -26,12 +25,8 @@ def run(
     replications: int = 1500,
     watch: Callable[[State, Look], None] | None = None,
 ) -> Runs:
-    return replay(
-        *of_one(design, goal, PRECISION, SIZES, np.round(SIZES * rates)),
-        replications=replications,
-        rng=np.random.default_rng(9),
-        watch=watch,
-    )
+    positives = np.round(SIZES * rates)
+    return replayed(design, goal, SIZES, positives, runs=replications, seed=9, watch=watch)
 
 
 def truth(rates: Floats) -> float:

@@ -6,15 +6,16 @@ from scipy.special import xlogy
 
 import assay
 from assay.core.design import Design
-from assay.core.forms import Ratio, ratio
+from assay.core.forms import Ratio
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS, Evidence, Interval
 from assay.core.types import Bools, Floats
-from assay.simulation import Runs, of_one, replay
+from assay.simulation import Runs
+from tests.replays import replayed
 
 ITEMS, CALLED, FOUND, MISSED = 469_240, 1100, 880, 120
 SIZES = np.array([float(CALLED), float(ITEMS - CALLED)])
-RECALL = ratio("recall", SIZES, np.array([True, False]))
+YES = np.array([True, False])
 TRUTH = FOUND / (FOUND + MISSED)
 Z2 = 1.959964**2
 
@@ -54,19 +55,11 @@ def test_a_campaign_does_not_stop_because_nothing_has_been_missed_yet() -> None:
             assert told.high - told.low > 0.5
 
 
-def run(replications: int, asked: int, *, every_look: bool = False) -> Runs:
-    return replay(
-        *of_one(
-            Design.simple_random(),
-            Goal("recall", within=0.1),
-            RECALL,
-            SIZES,
-            np.array([FOUND, MISSED]),
-        ),
-        replications=replications,
-        rng=np.random.default_rng(7),
-        asked=asked,
-        watch=(lambda *_: None) if every_look else None,
+def run(runs: int, asked: int, *, every_look: bool = False) -> Runs:
+    design, goal = Design.simple_random(), Goal("recall", within=0.1)
+    outcomes, watch = np.array([FOUND, MISSED]), (lambda *_: None) if every_look else None
+    return replayed(
+        design, goal, SIZES, outcomes, runs=runs, seed=7, says_yes=YES, asked=asked, watch=watch
     )
 
 

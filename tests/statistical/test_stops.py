@@ -14,7 +14,8 @@ from assay.core.forms import Metric, ratio
 from assay.core.goal import Goal
 from assay.core.state import State
 from assay.core.types import Bools, Floats
-from assay.simulation import Runs, of_one, replay
+from assay.simulation import Runs
+from tests.replays import replayed
 
 FOUR, EIGHT = np.full(4, 50_000.0), np.full(8, 20_000.0)
 BOTH = np.array([2000.0, 2000.0, 4000.0, 36_000.0])
@@ -47,11 +48,9 @@ def test_the_value_leans_by_a_tenth_of_the_half_width_at_most(cell: str) -> None
         known = state.tallies
         plain.append(metric.value(known.N * known.x / known.n))
 
-    runs = replay(
-        *of_one(Design(), Goal(name, within=within), metric, sizes, np.round(outcomes)),
-        replications=replications,
-        rng=np.random.default_rng(5),
-        ended=ended,
+    goal, outcomes = Goal(name, within=within), np.round(outcomes)
+    runs = replayed(
+        Design(), goal, sizes, outcomes, runs=replications, seed=5, says_yes=says_yes, ended=ended
     )
     truth = float(metric.value(np.round(outcomes)))
     assert abs(float(runs.value.mean()) - truth) <= 0.1 * within
@@ -64,17 +63,8 @@ def test_a_budget_alone_moves_no_value() -> None:
     20,000 runs: the mean is known to 0.0002, and half an error in 60 would be 0.006.
     """
     sizes = np.array([1e6])
-    runs = replay(
-        *of_one(
-            Design.simple_random(),
-            Goal("precision", budget=60),
-            ratio("precision", sizes, np.array([True])),
-            sizes,
-            0.9 * sizes,
-        ),
-        replications=20_000,
-        rng=np.random.default_rng(6),
-    )
+    goal = Goal("precision", budget=60)
+    runs = replayed(Design.simple_random(), goal, sizes, 0.9 * sizes, runs=20_000, seed=6)
     assert abs(float(runs.value.mean()) - 0.9) < 5 * np.sqrt(0.09 / 60 / 20_000)
 
 
@@ -90,14 +80,10 @@ def coverage(items: int, dirty: float, rate: float, within: float) -> float:
     sizes[0] += items - sizes.sum()
     errors = np.round(sizes * rate)
     errors[0] = np.round(sizes[0] * dirty)
-    metric = ratio("precision", sizes, np.ones(16, dtype=bool))
-    runs = replay(
-        *of_one(Design(), Goal("precision", within=within), metric, sizes, sizes - errors),
-        replications=500,
-        rng=np.random.default_rng(3),
-    )
+    goal = Goal("precision", within=within)
+    runs = replayed(Design(), goal, sizes, sizes - errors, runs=500, seed=3)
     assert 0.8 < float(runs.labels.mean()) / items < 0.95
-    truth = float(metric.value(sizes - errors))
+    truth = 1 - errors.sum() / items
     return float(np.mean((runs.low <= truth + 1e-12) & (truth - 1e-12 <= runs.high)))
 
 
@@ -132,13 +118,9 @@ Skip = Callable[[Design, Goal, Metric, State, Floats], Bools]
 
 
 def runs_of(metric: str, within: float, design: Design, *, every_look: bool = False) -> Runs:
-    return replay(
-        *of_one(design, Goal(metric, within=within), ratio(metric, SIZES, YES), SIZES, OUTCOMES),
-        replications=60 if within > 0.2 else 30,
-        rng=np.random.default_rng(4),
-        asked=20,
-        watch=(lambda *_: None) if every_look else None,
-    )
+    goal, watch = Goal(metric, within=within), (lambda *_: None) if every_look else None
+    runs = 60 if within > 0.2 else 30
+    return replayed(design, goal, SIZES, OUTCOMES, runs=runs, seed=4, says_yes=YES, watch=watch)
 
 
 def check_same(one: Runs, other: Runs) -> None:
