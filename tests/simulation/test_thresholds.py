@@ -38,8 +38,8 @@ def few_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def told_of(runs: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Give intervals to so many runs of each design."""
-    task = functools.partial(ThresholdTask, intervals=runs)
-    monkeypatch.setattr("assay.simulation.threshold_study.ThresholdTask", task)
+    of_frame = functools.partial(ThresholdTask.of_frame, intervals=runs)
+    monkeypatch.setattr(ThresholdTask, "of_frame", of_frame)
 
 
 def population(items: int = 20_000, *, decimals: int = 4, seed: int = 3) -> Population:

@@ -275,15 +275,8 @@ def procedure_of(
         views = [replace(view, items=None) for view in views]
     if joint is not None:
         return joint if views is joint.views else replace(joint, views=views)
-    if goal.question is None:
+    if goal.threshold_for is None:
         return Single(views, parts.size, design, goal, strata.weighted)
     from assay.core.thresholds import ThresholdRun  # takes long to load, and few need it
 
-    return ThresholdRun(
-        goal.question,
-        parts.size,
-        confidence=goal.confidence,
-        budget=goal.budget,
-        gain=goal.gain,
-        views=views,
-    )
+    return ThresholdRun(goal, parts.size, views)

@@ -16,7 +16,7 @@ from assay.core.bins import ScoreBins
 from assay.core.curve import drawn_positives
 from assay.core.estimate import Moments
 from assay.core.forms import ratio
-from assay.core.goal import ThresholdQuestion
+from assay.core.goal import Goal, ThresholdQuestion
 from assay.core.ladder import Ladder
 from assay.core.parts import View
 from assay.core.procedures import Answered, Decided, Procedure, Wanted
@@ -51,25 +51,19 @@ class ThresholdRun(Procedure):
     reads_cards = True
     plans_ended = False
 
-    def __init__(
-        self,
-        question: ThresholdQuestion,
-        sizes: Floats,  # (H,): the strata's items
-        *,
-        confidence: float,  # that all certified statements are true
-        budget: int | None,
-        # It is settled when no threshold can gain this share more of the wanted metric.
-        gain: float,
-        views: Sequence[View] = (),
-    ) -> None:
-        self.views, self.sizes = views, sizes
-        self._question, self._confidence, self._gain = question, confidence, gain
-        self.budget = budget
-        descending, alpha = sizes[::-1].copy(), (1 - confidence) / len(question.floors)
+    def __init__(self, goal: Goal, sizes: Floats, views: Sequence[View] = ()) -> None:
+        self.question = ThresholdQuestion.parse(goal.threshold_for)
+        self.views, self.sizes = views, sizes  # (H,): the strata's items
+        # All certified statements are true with this confidence. It is settled when no threshold
+        # can gain this share more of the wanted metric.
+        self._confidence, self._gain = goal.confidence, goal.gain
+        self.budget = budget = goal.budget
+        every = self.question.floors
+        descending, alpha = sizes[::-1].copy(), (1 - goal.confidence) / len(every)
         pilot = _PILOT
         if budget is not None:
             pilot = int(min(max(_LEAST_PILOT, _PILOT_SHARE * budget), budget / 2))
-        floors = tuple(Rungs(name, floor, descending, alpha) for name, floor in question.floors)
+        floors = tuple(Rungs(name, floor, descending, alpha) for name, floor in every)
         self.ladder = Ladder(descending, floors, pilot)
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
@@ -149,7 +143,7 @@ class ThresholdRun(Procedure):
         shown = self.shown(state)
         last = shown.shape[-1] - 1
         outermost = last - shown[..., ::-1].argmax(axis=-1)
-        chosen = outermost if self._question.most == "recall" else shown.argmax(axis=-1)
+        chosen = outermost if self.question.most == "recall" else shown.argmax(axis=-1)
         return np.where(shown.any(axis=-1), chosen, -1)
 
     def settled(self, state: State) -> Bools:
@@ -157,7 +151,7 @@ class ThresholdRun(Procedure):
         tallies, place = flipped(state.tallies), self.place(state)
         guess, climb = self.ladder.guess(tallies), _climb(state).now
         rungs = self.ladder.floors[0]
-        outward = self._question.most == "recall"
+        outward = self.question.most == "recall"
         worth = self.ladder.worth(
             guess, replace(rungs, metric="precision" if outward else "recall")
         )
@@ -236,7 +230,7 @@ class ThresholdRun(Procedure):
         holds = np.flatnonzero(least >= _SUPPORTED)
         if not holds.size:
             return int(least.argmax())
-        return int(holds[-1] if self._question.most == "recall" else holds[0])
+        return int(holds[-1] if self.question.most == "recall" else holds[0])
 
     def _power(self, state: State, place: int) -> float:
         tallies = flipped(state.tallies)

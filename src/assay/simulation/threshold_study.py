@@ -11,7 +11,7 @@ from assay.errors import DesignError, did_you_mean
 from assay.simulation.named_designs import Designs, designs_by_name
 from assay.simulation.population import Population
 from assay.simulation.rows import Entry, Wanted
-from assay.simulation.thresholds import RandomRun, Thresholds, ThresholdTask
+from assay.simulation.thresholds import RandomRun, ThresholdTask
 
 _DEFAULT, _RANDOM = THRESHOLD_DESIGNS = ("default", "random")
 """For a threshold: a campaign's design, and the same bets on items drawn at random."""
@@ -36,15 +36,8 @@ def of_thresholds(
         against = len(entries)  # random sampling
         for (name, design), frame in zip(chosen.items(), frames, strict=True):
             check_together(design, goal, frame.strata.n_strata)
-            run = (RandomRun if name == _RANDOM else ThresholdRun)(
-                question,
-                frame.sizes,
-                confidence=goal.confidence,
-                budget=goal.budget,
-                gain=goal.gain,
-            )
-            truth = Thresholds(frame.sizes[::-1].copy(), frame.outcomes[::-1].copy())
-            task = ThresholdTask(name, run, question, truth, _needed(goal), batch)
+            kind = RandomRun if name == _RANDOM else ThresholdRun
+            task = ThresholdTask.of_frame(name, frame, goal, _needed(goal), batch, kind=kind)
             entries.append(Entry(name, task, (Wanted(question.most, best or 0.0, goal),), against))
     return {"best": best, "wanted": question.most}, entries
 

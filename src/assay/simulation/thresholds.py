@@ -10,12 +10,13 @@ from typing import Self
 
 import numpy as np
 
-from assay.core.goal import ThresholdQuestion
+from assay.core.goal import Goal, ThresholdQuestion
 from assay.core.rungs import Rungs
 from assay.core.state import State
 from assay.core.tallies import Tallies
 from assay.core.thresholds import ThresholdRun
 from assay.core.types import Bools, Floats, Ints
+from assay.simulation.frames import Frame
 from assay.simulation.oracle import StrataOracle
 from assay.simulation.runs import Runs, replay, stream_of
 
@@ -133,7 +134,6 @@ class ThresholdTask:
 
     name: str  # chooses the random stream, with the budget
     run: ThresholdRun
-    question: ThresholdQuestion
     truth: Thresholds  # at the strata's edges; one, or one for each replication
     # That of the run; without one, the labels after which replications are cut off.
     budget: int
@@ -141,6 +141,22 @@ class ThresholdTask:
     block: int = _BLOCK
     # Replications of each block whose intervals are computed: they take longest.
     intervals: int = _INTERVALS
+
+    @classmethod
+    def of_frame(
+        cls,
+        name: str,
+        frame: Frame,
+        goal: Goal,
+        budget: int,
+        asked: int,
+        *,
+        kind: type[ThresholdRun] = ThresholdRun,
+        intervals: int = _INTERVALS,
+    ) -> Self:
+        """Return a question on the strata of a design."""
+        truth = Thresholds(frame.sizes[::-1].copy(), frame.outcomes[..., ::-1].copy())
+        return cls(name, kind(goal, frame.sizes), truth, budget, asked, intervals=intervals)
 
     def replay(self, replications: int, *, key: Sequence[int]) -> ThresholdRuns:
         """Run the task this many times on the random stream of `key` and its own."""
@@ -161,10 +177,10 @@ class ThresholdTask:
         """Record how some of them ended."""
         runs.counted[which] = state.tallies.answers[:, None]
         truth = self.truth.take(which)
-        runs.wrong[which] = (self.run.shown(state) & ~truth.keep(self.question)).any(axis=-1)
+        runs.wrong[which] = (self.run.shown(state) & ~truth.keep(self.run.question)).any(axis=-1)
         place = runs.place[which] = self.run.place(state)
         runs.certified[which] = place >= 0
-        worth = np.broadcast_to(truth.worth(self.question), (which.size, truth.sizes.size))
+        worth = np.broadcast_to(truth.worth(self.run.question), (which.size, truth.sizes.size))
         runs.worth[which] = np.where(place >= 0, worth[np.arange(which.size), place], 0.0)
         for number, threshold in enumerate(place):
             if threshold < 0 or which[number] >= self.intervals:

@@ -14,7 +14,7 @@ import pytest
 
 import assay
 from assay.core.design import Design
-from assay.core.goal import ThresholdQuestion
+from assay.core.goal import Goal
 from assay.core.profile import Profile
 from assay.core.thresholds import ThresholdRun
 from assay.core.types import Bools, Floats, Ints
@@ -63,8 +63,8 @@ def simulated(truth: Bools, question: str = QUESTION) -> tuple[float, float]:
 @pytest.fixture(autouse=True)
 def no_intervals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing here is about intervals at a threshold, which take most of the time."""
-    task = functools.partial(ThresholdTask, intervals=0)
-    monkeypatch.setattr("assay.simulation.threshold_study.ThresholdTask", task)
+    of_frame = functools.partial(ThresholdTask.of_frame, intervals=0)
+    monkeypatch.setattr(ThresholdTask, "of_frame", of_frame)
 
 
 @pytest.fixture(scope="module")
@@ -172,9 +172,9 @@ def task_of_two_truths() -> ThresholdTask:
     """Return a task whose even replications have a floor that holds everywhere, and odd nowhere."""
     sizes = np.full(20, 500.0)
     positives = np.stack([0.95 * sizes, 0.2 * sizes] * 10)
-    question = ThresholdQuestion.parse("precision >= 0.6")
-    run = ThresholdRun(question, sizes, confidence=0.95, budget=200, gain=0.05)
-    return ThresholdTask("two", run, question, Thresholds(sizes, positives), 200, intervals=4)
+    goal = Goal(None, budget=200, threshold_for="precision >= 0.6")
+    run = ThresholdRun(goal, sizes)
+    return ThresholdTask("two", run, Thresholds(sizes, positives), 200, intervals=4)
 
 
 def test_every_replication_has_its_own_truth() -> None:

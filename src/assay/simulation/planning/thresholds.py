@@ -5,6 +5,7 @@ with several budgets.
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,6 @@ from assay.core.design import Design
 from assay.core.goal import EVERY_SCORE, ThresholdQuestion
 from assay.core.rules import refuse
 from assay.core.stopping import Reason
-from assay.core.thresholds import ThresholdRun
 from assay.core.types import Floats
 from assay.errors import DesignError, InputError
 from assay.predictions import Predictions
@@ -128,21 +128,13 @@ class ThresholdPlanner(LabelPlanner):
         return [*sorted(some | {self.goal.budget})]
 
     def _replay(self, frame: Frame, budget: int | None) -> ThresholdRuns:
-        costs, goal = self.costs, self.goal
-        most = _BUDGETS[-1] if budget is None else budget
-        runs = min(costs.replications, max(_CARDS_IN_ALL // most, _FEWEST))
-        outcomes = frame.outcomes if frame.outcomes.ndim == 1 else frame.outcomes[:runs]
-        truth = Thresholds(frame.sizes[::-1].copy(), outcomes[..., ::-1].copy())
-        run = ThresholdRun(
-            self.question,
-            frame.sizes,
-            confidence=goal.confidence,
-            budget=budget,
-            gain=goal.gain,
-        )
+        most, goal = _BUDGETS[-1] if budget is None else budget, replace(self.goal, budget=budget)
+        runs = min(self.costs.replications, max(_CARDS_IN_ALL // most, _FEWEST))
+        if frame.outcomes.ndim > 1:
+            frame = replace(frame, outcomes=frame.outcomes[:runs])
         asked = max(_ROUND, round(most / _ROUNDS))
-        task = ThresholdTask("plan", run, self.question, truth, most, asked, intervals=0)
-        return task.replay(runs, key=[costs.seed])
+        task = ThresholdTask.of_frame("plan", frame, goal, most, asked, intervals=0)
+        return task.replay(runs, key=[self.costs.seed])
 
     def _advice(self, readings: list[Reading], rows: list[ThresholdRow]) -> list[str]:
         """Advice under each reading of the truth."""
