@@ -1,5 +1,6 @@
-"""What functions of the core refuse: values that nobody can give, unless a caller is wrong."""
+"""What the core refuses: values that nobody can give, options beside others, and odd JSON."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, cast
@@ -14,6 +15,7 @@ from assay.core.cut_methods import canonical_method, cut
 from assay.core.cuts import Cuts
 from assay.core.deck import digest, mix
 from assay.core.forms import ratio
+from assay.core.goal import Asked
 from assay.core.joint_allocation import compromise_allocation, joint_allocation
 from assay.core.profile import Profile, as_scores, cells_of, profile_of, score_range
 from assay.core.recycling.samples import (
@@ -24,11 +26,14 @@ from assay.core.recycling.samples import (
     sample_size,
     uniform_sample,
 )
+from assay.core.rules import RULES, Rule, refuse
 from assay.core.strata import Strata
 from assay.core.stratify import stratify
 from assay.core.tallies import Tallies
-from assay.core.types import Ints, Words
-from assay.errors import AssayError
+from assay.core.types import Ints, Words, read_json
+from assay.errors import AssayError, DesignError
+from assay.options import options_of
+from assay.predictions import Columns
 
 NAN, INF = float("nan"), float("inf")
 ONE, TWO, NONE = np.array([1]), np.array([1, 2]), np.array([])
@@ -211,3 +216,52 @@ def test_it_is_refused(place: int) -> None:
     call, words = GUARDS[place]
     with pytest.raises(AssayError, match=words or None):
         call()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": 1, "b": 2, "a": 1}', '[{"b": [{"x": {}, "a": 1, "a": 2}]}]', '{"a":1,"\\u0061":2}'],
+)
+def test_a_key_that_is_there_twice_is_refused_at_any_depth(text: str) -> None:
+    json.loads(text)  # which takes the last
+    with pytest.raises(ValueError, match="the key 'a' is there twice in one object"):
+        read_json(text)
+
+
+def test_the_same_key_in_two_objects_is_read() -> None:
+    text = '[{"a": 1, "b": {"a": null}}, {"a": "x"}]'
+    assert read_json(text) == json.loads(text)
+
+
+def test_more_values_than_wanted_are_refused_before_they_are_made() -> None:
+    assert read_json("[[], {}, 1]", at_most=5) == [[], {}, 1]
+    with pytest.raises(ValueError, match="more than 4 values"):
+        read_json("[[], {}, 1]", at_most=4)
+
+
+FOLLOWS = {"several", "bet", "bets", "recycled", "cut", "classes"}  # from options and predictions
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.option} beside {rule.beside}")
+def test_every_rule_is_refused_in_words_that_name_the_option(rule: Rule) -> None:
+    given = {rule.option: "x", rule.beside: "y"}
+    with pytest.raises(DesignError) as error:
+        refuse(given)
+    assert "{" not in str(error.value)
+    assert rule.option.partition("_")[0] in str(error.value)
+    assert error.value.hint
+
+
+@pytest.mark.parametrize("nothing", [None, False, (), []])
+def test_what_is_not_given_breaks_no_rule(nothing: object) -> None:
+    for rule in RULES:
+        refuse({rule.option: nothing, rule.beside: "y"})
+        refuse({rule.option: "x", rule.beside: nothing})
+
+
+def test_no_rule_stands_twice_and_all_are_about_options() -> None:
+    pairs = [(rule.option, rule.beside) for rule in RULES]
+    assert len(set(pairs)) == len(pairs)
+    known = {option.keyword for each in (Asked, Columns) for option in options_of(each)}
+    beside = {other for _, other in pairs} - FOLLOWS
+    assert beside <= known | {"labels", "labels_from"}
