@@ -65,8 +65,8 @@ class Speed:
         return f"{told}  CPU {self.cpu:4.1f} ms" if self.cpu else told
 
 
-def make_campaign(rows: Path, storage: str, budget: int, labels: int) -> None:
-    """Make a campaign, and give it so many labels."""
+def make_campaign(rows: Path, storage: str, budget: int, labels: int, lent: int = 0) -> None:
+    """Make a campaign, give it so many labels, and lend so many items to somebody."""
     campaign = assay.create_campaign(
         assay.Scan(rows, engine="duckdb"),
         id="id",
@@ -81,6 +81,8 @@ def make_campaign(rows: Path, storage: str, budget: int, labels: int) -> None:
     while (missing := labels - campaign.estimate().labels) > 0:
         items = campaign.ask(min(missing, AT_ONCE))
         campaign.tell({item.id: _answer(str(item.id)) for item in items})
+    if lent:
+        campaign.ask(lent, reviewer="elsewhere", lease=36_000.0)
 
 
 def _answer(item: str) -> str:
@@ -191,16 +193,19 @@ def measure(kind: str, make: Callable[[str], str], settings: argparse.Namespace)
     few = make_few(settings.folder / "rows_10k.parquet")
     rows = f"{settings.millions:,} million rows"
     budget = settings.late + 2 * ROUNDS * len(REVIEWERS) * (settings.submits + 5 * max(REVIEWERS))
+    lent = settings.lent
     cases = {
-        "10,000 rows, early": (few, EARLY, 9_000),
-        f"{rows}, early": (many, EARLY, budget),
-        f"{rows}, after {settings.late:,} labels": (many, settings.late, budget),
+        "10,000 rows, early": (few, EARLY, 9_000, 0),
+        f"{rows}, early": (many, EARLY, budget, 0),
+        f"{rows}, after {settings.late:,} labels": (many, settings.late, budget, 0),
+        f"{rows}, early, {lent:,} items lent": (many, EARLY, budget + lent, lent),
     }
+    ratios = ((f"{rows} / 10,000 rows", 1, 0), ("late / early", 2, 1), ("lent / early", 3, 1))
     with ExitStack() as stack:
         running: dict[str, tuple[Served, str]] = {}
-        for number, (name, (path, labels, most)) in enumerate(cases.items()):
+        for number, (name, (path, labels, most, lent)) in enumerate(cases.items()):
             storage = make(f"case_{number}")
-            make_campaign(path, storage, most, labels)
+            make_campaign(path, storage, most, labels, lent)
             logs = Path(stack.enter_context(TemporaryDirectory()))
             (served,) = stack.enter_context(serving(storage, logs))
             # Whoever comes first waits until the server has read the labels so far.
@@ -219,7 +224,7 @@ def measure(kind: str, make: Callable[[str], str], settings: argparse.Namespace)
                 middle = sorted(speeds, key=lambda speed: speed.median)[ROUNDS // 2]
                 of_bare = f"{middle.rate / bare.rate:.2f} of the bare rate"
                 print(f"  {people:2d} reviewers, {name:38s} {middle}, {of_bare}")
-            for what, over, under in ((f"{rows} / 10,000 rows", 1, 0), ("late / early", 2, 1)):
+            for what, over, under in ratios:
                 print(f"     {what}: {_ratios(rounds, over, under)}", flush=True)
 
 
@@ -238,6 +243,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--millions", type=int, default=100)
     parser.add_argument("--late", type=int, default=20_000)
+    parser.add_argument("--lent", type=int, default=10_000, help="items that somebody has")
     parser.add_argument("--submits", type=int, default=900, choices=range(1, 901), metavar="N")
     settings = parser.parse_args()
     settings.folder.mkdir(parents=True, exist_ok=True)

@@ -47,8 +47,9 @@ def test_answers_of_reviewers_who_did_not_see_each_others_claims(
     right = Session.live_claims
     mine = ["ann"]
 
-    def own(self: Session, key: int) -> list[Claim]:
-        return [claim for claim in right(self, key) if claim.reviewer in mine]
+    def own(self: Session, key: int, *asked: Any) -> dict[Claim, float]:
+        live = right(self, key, *asked)
+        return {claim: end for claim, end in live.items() if claim.reviewer in mine}
 
     monkeypatch.setattr(Session, "live_claims", own)
     (item,) = campaign.review([], reviewer="ann", want=1).items
@@ -67,7 +68,7 @@ def test_spare_answers_that_take_no_lease_are_not_wrong(
 ) -> None:
     campaign = made(tmp_path)
     (item,) = campaign.review([], reviewer="late", want=1, lease=0.01).items
-    monkeypatch.setattr(Session, "live_claims", lambda *_: [])  # time has passed
+    monkeypatch.setattr(Session, "live_claims", lambda *_: {})  # time has passed
     (same,) = campaign.review([], reviewer="next", want=1).items
     assert item == same
     campaign.review([Label(str(item.id), "no", key="late")], reviewer="late")

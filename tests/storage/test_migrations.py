@@ -63,7 +63,7 @@ def test_what_is_lost_changes_what_is_said(tmp_path: Path, storage: str, loss: s
 def test_a_stored_schema_is_a_fresh_one(storage: str, tmp_path: Path) -> None:
     url, fresh = copied(storage, tmp_path), described(f"sqlite:///{tmp_path / 'new.db'}")
     assert described(url) == fresh
-    assert described(copied(storage, tmp_path, "DROP INDEX claim_of_campaign")) != fresh
+    assert described(copied(storage, tmp_path, "DROP INDEX label_event_of_submit")) != fresh
 
 
 def test_an_older_schema_is_refused_and_left_as_it_is(tmp_path: Path) -> None:

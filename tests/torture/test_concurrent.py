@@ -142,7 +142,7 @@ def test_a_wrong_store_is_found_out(sqlite: Database, monkeypatch: pytest.Monkey
     storage = sqlite.storage()
     campaign = make_campaign(storage, items=ITEMS, reviewers_per_item=2, overlap=OVERLAP)
     ways: list[Callable[..., object]] = [library(storage, name, 600.0) for name in NAMES[:4]]
-    monkeypatch.setattr("assay.storage.claims.Claims.live_claims", lambda *_: [])
+    monkeypatch.setattr("assay.storage.claims.Claims.live_claims", lambda *_: {})
     for way in ways:
         way([], 3)
     book = Book(storage)

@@ -245,6 +245,7 @@ class Desk:
 
     def free(self, session: Session, answered: Set[tuple[str, str]]) -> None:
         """End claims on items that their holders have answered: pairs of item and reviewer."""
-        live = session.live_claims(self.labelling.key)
+        items = list({item_id for item_id, _ in answered})
+        live = session.live_claims(self.labelling.key, items)
         over = [claim for claim in live if (claim.item_id, claim.reviewer) in answered]
         session.give_back(self.labelling.key, over)

@@ -6,7 +6,7 @@ flagged, and count by the same rule as any other (`assay.labelling.review_rule`)
 """
 
 import json
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from assay.core.stopping import Reason
@@ -14,6 +14,7 @@ from assay.errors import AssayError
 from assay.labelling.reserve import ShortReserveError
 from assay.labelling.review_rule import SKIP, WITHDRAWN
 from assay.labelling.state import Labelling
+from assay.labelling.waiting import Claims
 from assay.results import Dispute, Item, Receipt, Turn
 from assay.storage import CardRow, Claim, Label, Session
 
@@ -22,6 +23,8 @@ LEASE_SECONDS = 600.0
 # Minimum number of cards of a round, as with `ask`: with a round for every answer the stopping rule
 # would look after every answer, and the next item's strata would be apparent.
 _ROUND = 20
+
+_AT_ONCE = 50  # items looked at beyond those wanted: others may have some
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,14 @@ class Assignments:
         before.
         """
         with self._labelling.write() as session:
-            claims = _Claims(session, self._labelling.key)
+            sent = [label.item_id for request in requests for label in request.labels]
+            claims = Claims(
+                session,
+                self._labelling.key,
+                reviewers=(request.reviewer for request in requests),
+                most=max((request.want for request in requests), default=0) + len(sent),
+                item_ids=[*sent, *self._labelling.waiting.first(_AT_ONCE)],
+            )
             receipts = self._receive(session, claims, requests)
             served = [self._serve_or_less(session, claims, request) for request in requests]
             claims.write()
@@ -93,7 +103,8 @@ class Assignments:
         while True:
             try:
                 with self._labelling.write() as session:
-                    claims = _Claims(session, self._labelling.key)
+                    who = [] if reviewer is None else [reviewer]
+                    claims = Claims(session, self._labelling.key, reviewers=who, most=n)
                     items = self._serve(session, claims, reviewer, n, lease=lease, least=1)
                     claims.write()
                     return items
@@ -103,7 +114,7 @@ class Assignments:
     def rule(self, ruling: Label) -> Receipt:
         """Decide an item, overriding its reviewers."""
         with self._labelling.write() as session:
-            claims = _Claims(session, self._labelling.key)
+            claims = Claims(session, self._labelling.key)
             request = TurnRequest([ruling], ruling.reviewer, want=0, lease=0.0)
             ((receipt,),) = self._receive(session, claims, [request])
             claims.write()
@@ -134,7 +145,7 @@ class Assignments:
         )
 
     def _receive(
-        self, session: Session, claims: "_Claims", requests: Sequence[TurnRequest]
+        self, session: Session, claims: Claims, requests: Sequence[TurnRequest]
     ) -> list[tuple[Receipt, ...]]:
         """Record the labels sent, in as few statements as possible."""
         new: dict[str, Label] = {}  # by item, to be recorded together
@@ -162,13 +173,14 @@ class Assignments:
                 if label.answer == WITHDRAWN:
                     record()
                     # They will give another answer; meanwhile others may have the item.
-                    if self._is_free(claims, label):
+                    waits = self._labelling.rounds.waits(label.item_id)
+                    if waits and self._may_have(claims, label.item_id, label.reviewer):
                         claims.give(claim, request.lease)
             receipts.append(tuple(its))
         record()
         return receipts
 
-    def _look_at(self, claims: "_Claims", label: Label, *, blind: bool) -> Receipt:
+    def _look_at(self, claims: Claims, label: Label, *, blind: bool) -> Receipt:
         """Check a label, and return its receipt."""
         key = label.key or ""
         if (before := self._labelling.sent.get(key)) is not None:
@@ -198,12 +210,7 @@ class Assignments:
             return False
         return self._labelling.rounds.is_looked_at(label.item_id)
 
-    def _is_free(self, claims: "_Claims", label: Label) -> bool:
-        """Whether an item still waits, and a reviewer may have it again."""
-        waits = self._labelling.rounds.waits(label.item_id)
-        return waits and self._rank(claims, label.item_id, label.reviewer) is not None
-
-    def _comes_late(self, claims: "_Claims", label: Label) -> bool:
+    def _comes_late(self, claims: Claims, label: Label) -> bool:
         """Whether a first answer comes after the lease has expired."""
         if label.answer in (SKIP, WITHDRAWN):
             return False
@@ -212,7 +219,7 @@ class Assignments:
         return label.reviewer not in claims.holders(label.item_id)
 
     def _serve_or_less(
-        self, session: Session, claims: "_Claims", request: TurnRequest
+        self, session: Session, claims: Claims, request: TurnRequest
     ) -> tuple[list[Item], ShortReserveError | None]:
         """Items for a request; if cards are missing, those dealt before."""
         who, want, lease = request.reviewer, request.want, request.lease
@@ -224,7 +231,7 @@ class Assignments:
     def _serve(
         self,
         session: Session,
-        claims: "_Claims",
+        claims: Claims,
         reviewer: str | None,
         n: int,
         *,
@@ -249,92 +256,55 @@ class Assignments:
                 claims.give(Claim(card.item_id, reviewer), lease)
         return [self._item(card) for card in cards]
 
-    def _to_judge(self, claims: "_Claims", reviewer: str | None, n: int) -> list[CardRow]:
-        """Up to `n` cards for a reviewer: first those they have, last those they skipped.
+    def _to_judge(self, claims: Claims, reviewer: str | None, n: int) -> list[CardRow]:
+        """Up to `n` cards for a reviewer: first those they have, last those they skipped."""
+        rounds, waiting = self._labelling.rounds, self._labelling.waiting
+        held = [
+            item_id
+            for item_id in claims.held_by(reviewer)
+            if rounds.waits(item_id) and self._may_have(claims, item_id, reviewer)
+        ]
+        held = sorted(held, key=waiting.place)[:n]
+        chosen = [*held, *self._free(claims, reviewer, n - len(held))]
+        return [card for card in map(rounds.card, chosen) if card is not None]
 
-        The search ends early: a hundred thousand cards may wait for a file of answers.
-        """
-        held = sum(map(self._labelling.rounds.waits, claims.held_by(reviewer)))
-        ranked: dict[int, list[CardRow]] = {-1: [], 0: []}
-        for card in self._labelling.rounds.outstanding:
-            rank = self._rank(claims, card.item_id, reviewer)
-            if rank is not None:
-                ranked.setdefault(rank, []).append(card)
-                if len(ranked[-1]) == held and len(ranked[-1]) + len(ranked[0]) >= n:
-                    break
-        return [card for rank in sorted(ranked) for card in ranked[rank]][:n]
+    def _free(self, claims: Claims, reviewer: str | None, n: int) -> list[str]:
+        """Up to `n` items that a reviewer does not have yet."""
+        waiting = self._labelling.waiting
+        ranked: dict[int, list[str]] = {0: []}  # by the times that the reviewer skipped them
+        left: list[str] = []
+        size = n + _AT_ONCE
+        while len(ranked[0]) < n and (some := waiting.take(size, claims.now)):
+            claims.load(some)
+            for item_id in filter(self._labelling.rounds.waits, some):
+                if not (self._may_have(claims, item_id, None) or claims.is_changed(item_id)):
+                    self._put_aside(claims, item_id)
+                    continue
+                left.append(item_id)
+                is_new = reviewer not in claims.holders(item_id)
+                if is_new and self._may_have(claims, item_id, reviewer):
+                    skips = self._labelling.review(item_id).skips.get(reviewer or "", 0)
+                    ranked.setdefault(skips, []).append(item_id)
+            size *= 2
+        waiting.add(left)
+        return [item_id for skips in sorted(ranked) for item_id in ranked[skips]][:n]
 
-    def _rank(self, claims: "_Claims", item_id: str, reviewer: str | None) -> int | None:
-        """Rank of an item for a reviewer: -1 if they have it, else how often they skipped it.
+    def _put_aside(self, claims: Claims, item_id: str) -> None:
+        """Put aside an item that nobody else may have until a claim ends, or its labels change."""
+        if not self._labelling.review(item_id).complete:
+            self._labelling.waiting.put_aside(item_id, min(claims.holders(item_id).values()))
 
-        None: it is not for them, or not now.
-        """
-        review, held = self._labelling.review(item_id), claims.holders(item_id)
+    def _may_have(self, claims: Claims, item_id: str, reviewer: str | None) -> bool:
+        """Whether an item still wants a label of this reviewer, beside those who hold it."""
+        review = self._labelling.review(item_id)
         if review.complete or reviewer in review.labels:
-            return None
-        others = sum(name != reviewer and name not in review.labels for name in held)
-        if len(review.labels) + others >= review.wanted:
-            return None
-        return -1 if reviewer in held else review.skips.get(reviewer or "", 0)
+            return False
+        others = sum(
+            name != reviewer and name not in review.labels for name in claims.holders(item_id)
+        )
+        return len(review.labels) + others < review.wanted
 
     def _item(self, card: CardRow) -> Item:
         settings, kept = self._labelling.settings, json.loads(card.shown)
         seen = {name: kept[name] for name in settings.source.columns["show"] if name in kept}
         return Item(settings.item_id(card.item_id), seen)
-
-
-_NONE: frozenset[str] = frozenset()
-
-
-class _Claims:
-    """Live claims in a transaction: read once, and changes are written at its end.
-
-    No other process writes meanwhile.
-    """
-
-    def __init__(self, session: Session, campaign: int) -> None:
-        self._session, self._campaign = session, campaign
-        self._by_item: dict[str, set[str]] = {}
-        self._by_reviewer: dict[str, set[str]] = {}
-        self._changed: dict[Claim, float | None] = {}  # the lease; None: given back
-        for claim in session.live_claims(campaign):
-            self._add(claim)
-
-    def _add(self, claim: Claim) -> None:
-        self._by_item.setdefault(claim.item_id, set()).add(claim.reviewer)
-        self._by_reviewer.setdefault(claim.reviewer, set()).add(claim.item_id)
-
-    def holders(self, item_id: str) -> Set[str]:
-        """Reviewers who hold a claim on an item."""
-        return self._by_item.get(item_id, _NONE)
-
-    def held_by(self, reviewer: str | None) -> Set[str]:
-        """Items that a reviewer holds claims on."""
-        return self._by_reviewer.get(reviewer or "", _NONE)
-
-    def was_made(self, claim: Claim) -> bool:
-        """Whether a reviewer was ever given an item."""
-        if claim in self._changed or claim.reviewer in self.holders(claim.item_id):
-            return True
-        return bool(self._session.claimed(self._campaign, claim.reviewer, [claim.item_id]))
-
-    def give(self, claim: Claim, lease: float) -> None:
-        """Give an item to a reviewer for `lease` seconds, or renew the lease."""
-        self._add(claim)
-        self._changed[claim] = lease
-
-    def end(self, claim: Claim) -> None:
-        """End a reviewer's claim on an item, if there is one."""
-        if claim.reviewer in self.holders(claim.item_id):
-            self._by_item[claim.item_id].discard(claim.reviewer)
-            self._by_reviewer[claim.reviewer].discard(claim.item_id)
-            self._changed[claim] = None
-
-    def write(self) -> None:
-        """Store the changes."""
-        by_lease: dict[float | None, list[Claim]] = {}
-        for claim, lease in self._changed.items():
-            by_lease.setdefault(lease, []).append(claim)
-        self._session.give_back(self._campaign, by_lease.pop(None, []))
-        for lease, claims in by_lease.items():
-            self._session.claim(self._campaign, claims, lease or 0.0)

@@ -20,6 +20,7 @@ from assay.errors import AssayError, StorageError
 from assay.labelling.reserve import Reserve, ShortReserveError
 from assay.labelling.review_rule import SKIP, WITHDRAWN, Review, Reviews
 from assay.labelling.settings import Settings, find_campaign
+from assay.labelling.waiting import WaitingItems
 from assay.results import REMEMBERED
 from assay.storage import (
     CardRow,
@@ -92,6 +93,7 @@ class Labelling:
         elsewhere = (lambda: len(self._first)) if recut else None
         self.rounds = self.settings.rounds(self.evaluation, elsewhere)
         self.reviews = Reviews(self.wanted)
+        self.waiting = WaitingItems()
         self.answers_of: Counter[str] = Counter()  # number of items answered by each reviewer
         self.answered = 0  # number of answered items
         self.moments: deque[str] = deque(maxlen=REMEMBERED)  # of recent first answers
@@ -129,6 +131,7 @@ class Labelling:
         except BaseException:
             if self._ahead:
                 self._clear()  # labels added here may not be stored: read again
+            self.waiting.add(card.item_id for card in self.rounds.outstanding)
             raise
         self._ahead = False
 
@@ -217,10 +220,11 @@ class Labelling:
         """
         if not self.evaluation.deals_ahead(state.rounds):
             return False
-        reviews = {card.item_id: self.review(card.item_id) for card in self.rounds.outstanding}
+        waiting = [card.item_id for card in self.rounds.outstanding]
+        begun = {item_id: self.reviews[item_id] for item_id in waiting if item_id in self.reviews}
         first = {
             item_id: next(iter(review.answers.values()))
-            for item_id, review in reviews.items()
+            for item_id, review in begun.items()
             if review.answers
         }
         return self.evaluation.decide(self.rounds.state_if(first)).reason is Reason.GO_ON
@@ -302,6 +306,7 @@ class Labelling:
         review = self.reviews.open(item_id)
         before, any_before = reviewer in review.labels, bool(review.labels)
         review.take(label)
+        self.waiting.add([item_id])
         self.answers_of[reviewer] += (reviewer in review.labels) - before
         self.answered += bool(review.labels) - any_before
         if review.labels and not any_before:
@@ -338,6 +343,7 @@ class Labelling:
     def _take_round(self, cards: Sequence[CardRow]) -> None:
         self.rounds.deal(cards)
         self.items_of_rounds.append(frozenset(card.item_id for card in cards))
+        self.waiting.add(card.item_id for card in cards)
         for card in cards:
             # Answers from before a rebase have waited for this.
             if (first := self._first.pop(card.item_id, None)) is not None:

@@ -26,11 +26,11 @@ class Claim:
 
 
 _claim = schema.claim.c
-_LIVE = (
-    sa.select(_claim.item_id, _claim.reviewer)
-    .where(_claim.campaign_id == sa.bindparam("campaign"))
-    .where(_claim.since <= sa.bindparam("now"), sa.bindparam("now") < _claim.until)
-    .order_by(_claim.since, _claim.item_id, _claim.reviewer)
+_is_live = sa.and_(
+    _claim.campaign_id == sa.bindparam("campaign"),
+    _claim.since <= sa.bindparam("now"),
+    # A difference, because a database would look at all live claims to find those on a few items.
+    _claim.until - sa.bindparam("now") > 0,
 )
 _CLAIMED = (
     sa.select(_claim.item_id)
@@ -39,6 +39,8 @@ _CLAIMED = (
     .where(_claim.item_id.in_(sa.bindparam("which", expanding=True)))
 )
 _SPAN = ("since", "until")
+_AT_ONCE = 1_000  # items that are named in one query
+_TOGETHER = 100  # reviewers in one query: SQLite joins at most 500 parts
 
 
 @cache
@@ -57,6 +59,26 @@ def _claim_in(dialect: str) -> sa.Insert:
     return statement
 
 
+@cache
+def _live_claims(reviewers: int) -> sa.Select[Any] | sa.CompoundSelect[Any]:
+    """Statement for the live claims on some items, and on the first items of so many reviewers."""
+    live = sa.select(_claim.item_id, _claim.reviewer, _claim.until).where(_is_live)
+    named = live.where(_claim.item_id.in_(sa.bindparam("which", expanding=True)))
+    held = [
+        sa.select(_claim.item_id)
+        .where(_is_live, _claim.until > sa.bindparam("now"))
+        .where(_claim.reviewer == sa.bindparam(f"who_{number}"))
+        .order_by(_claim.until, _claim.item_id)
+        .limit(sa.bindparam("most"))
+        .subquery()
+        for number in range(reviewers)
+    ]
+    if not held:
+        return named
+    of_reviewers = live.where(_claim.item_id.in_(sa.union_all(*map(sa.select, held))))
+    return sa.union_all(named, of_reviewers)
+
+
 _END = (
     schema.claim.update()
     .where(_claim.campaign_id == sa.bindparam("campaign"))
@@ -69,10 +91,23 @@ _END = (
 class Claims(Connected):
     """Claims on items."""
 
-    def live_claims(self, campaign: int) -> list[Claim]:
-        """Claims that have not expired."""
-        rows = self._connection.execute(_LIVE, {"campaign": campaign, "now": self.now})
-        return [Claim(*row) for row in rows]
+    def live_claims(
+        self, campaign: int, item_ids: Sequence[str], reviewers: Sequence[str] = (), most: int = 0
+    ) -> dict[Claim, float]:
+        """Claims that have not expired, each with the time of its end.
+
+        They are those on the items, and on up to `most` items that each reviewer has claimed: those
+        whose claims end first.
+        """
+        found: dict[Claim, float] = {}
+        while item_ids or reviewers:
+            some, item_ids = item_ids[:_AT_ONCE], item_ids[_AT_ONCE:]
+            who, reviewers = reviewers[:_TOGETHER], reviewers[_TOGETHER:]
+            names = {f"who_{number}": reviewer for number, reviewer in enumerate(who)}
+            these = {"campaign": campaign, "now": self.now, "which": some, "most": most}
+            rows = self._connection.execute(_live_claims(len(who)), {**these, **names})
+            found |= {Claim(item_id, reviewer): until for item_id, reviewer, until in rows}
+        return found
 
     def claimed(self, campaign: int, reviewer: str, item_ids: Sequence[str]) -> set[str]:
         """Items that a reviewer ever claimed, among these; live or not."""

@@ -210,10 +210,10 @@ def a_transaction_is_all_or_nothing(opened: Opener) -> None:
             session.reserve(key, 1),
             session.rounds(key, 0),
             session.labels(key),
-            session.live_claims(key),
+            session.live_claims(key, ["7"]),
             session.tokens("spam"),
         ]
-    expect("what is left", left, [["spam"], [], [0], [], [], [], []])
+    expect("what is left", left, [["spam"], [], [0], [], [], {}, []])
 
 
 def _write_everything(session: Session, key: int) -> None:
@@ -237,7 +237,17 @@ def claims_are_leases(opened: Opener) -> None:
         session.claim(key, [], 60.0)
     time.sleep(0.06)
     with store.read() as session:
-        expect("live claims", set(session.live_claims(key)), _claims("ann 7", "ann 8", "bob 7"))
+        live = session.live_claims(key, ["7", "8", "9"])
+        expect("live claims", set(live), _claims("ann 7", "ann 8", "bob 7"))
+        expect("their ends", {0 < end - session.now <= 60 for end in live.values()}, {True})
+        expect("of one item", set(session.live_claims(key, ["8"])), _claims("ann 8"))
+        held = session.live_claims(key, [], ["ann", "eve"], 9)
+        expect("of reviewers", set(held), _claims("ann 7", "ann 8", "bob 7"))
+        expect(
+            "up to one", set(session.live_claims(key, [], ["ann"], 1)), _claims("ann 7", "bob 7")
+        )
+        many = [str(number) for number in range(700)]
+        expect("of many", set(session.live_claims(key, many, [*many, "ann"], 9)), set(held))
         expect("once claimed", session.claimed(key, "eve", ["7", "9"]), {"9"})
     with store.write() as session:
         session.give_back(key, _claims("ann 7", "ann never-claimed"))
@@ -245,9 +255,9 @@ def claims_are_leases(opened: Opener) -> None:
         session.claim(key, _claims("eve 9"), 60.0)
     time.sleep(0.06)
     with store.read() as session:
-        live = set(session.live_claims(key))
-        expect("claims, given back and renewed", live, _claims("bob 7", "eve 9"))
-        expect("another campaign's", session.live_claims(other), [Claim("7", "ann")])
+        live = session.live_claims(key, ["7", "8", "9"])
+        expect("claims, given back and renewed", set(live), _claims("bob 7", "eve 9"))
+        expect("another campaign's", set(session.live_claims(other, ["7"])), _claims("ann 7"))
 
 
 def _claims(*texts: str) -> set[Claim]:
@@ -284,7 +294,7 @@ def successors_get_copies(opened: Opener) -> None:
         expect("numbers that grow", numbers, sorted(numbers))
         copied, original = ([replace(each, id=0) for each in session.labels(c)] for c in (new, key))
         expect("copies", copied, original)
-        expect("claims", session.live_claims(new), [Claim("7", "ann")])
+        expect("claims", set(session.live_claims(new, ["7"])), _claims("ann 7"))
 
 
 def tokens_can_be_revoked(opened: Opener) -> None:
@@ -326,7 +336,9 @@ def texts_come_back_as_they_were(opened: Opener) -> None:
         contents = [event.content() for event in session.labels(key)]
         expect("labels", contents, [label.content() for label in labels])
         short = {text[:500] for text in _TEXTS}
-        expect("claims", {claim.item_id for claim in session.live_claims(key)}, short)
+        expect(
+            "claims", {claim.item_id for claim in session.live_claims(key, sorted(short))}, short
+        )
         expect("claimed", session.claimed(key, _TEXTS[8], sorted(short)), short)
 
 

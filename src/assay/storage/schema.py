@@ -100,7 +100,7 @@ claim = Table(
     Column("reviewer", String, primary_key=True),
     Column("since", Double, nullable=False),
     Column("until", Double, nullable=False),
-    Index("claim_of_campaign", "campaign_id", "until"),
+    Index("claim_of_reviewer", "campaign_id", "reviewer", "until"),
 )
 
 # The log of labels: each row is a `StoredLabel`.
@@ -206,9 +206,12 @@ class StoredLabel(Label):
 # Schema of a storage: created in a new database, and checked in an existing one.
 #
 # Schema 5 is the oldest supported. Each later schema adds a migration step, in one transaction with
-# its record.
+# its record. Indexes have no number: the first writer who opens a storage makes those it lacks.
 
 _NEWEST = sa.select(sa.func.max(version.c.version))
+
+
+_FORMER_INDEX = "claim_of_campaign"  # every turn read the claims of all reviewers through it
 
 
 def is_current(connection: sa.Connection, namespace: str | None) -> bool:
@@ -216,6 +219,11 @@ def is_current(connection: sa.Connection, namespace: str | None) -> bool:
     if not sa.inspect(connection).has_table(version.name, schema=namespace):
         return False
     return _version_of(connection) == SCHEMA_VERSION
+
+
+def lacks_index(connection: sa.Connection, namespace: str | None) -> bool:
+    """Whether the storage is from before the present indexes."""
+    return sa.inspect(connection).has_index(claim.name, _FORMER_INDEX, schema=namespace)
 
 
 def prepare(connection: sa.Connection, namespace: str | None, uid: str | None = None) -> None:
@@ -240,6 +248,10 @@ def prepare(connection: sa.Connection, namespace: str | None, uid: str | None = 
             details="nothing was changed",
             hint="create the campaign again, and import the labels that it exported",
         )
+    for index in claim.indexes:
+        connection.execute(CreateIndex(index, if_not_exists=True))
+    place = "" if namespace is None else f"{namespace}."
+    connection.exec_driver_sql(f"DROP INDEX IF EXISTS {place}{_FORMER_INDEX}")
 
 
 def _create_all(connection: sa.Connection) -> None:

@@ -25,7 +25,7 @@ from assay.errors import AssayError, MissingDependencyError, StorageError, insta
 from assay.storage.campaigns import Campaigns, Decks, Rows
 from assay.storage.claims import Claims, Tokens
 from assay.storage.labels import Labels, NewLabel, drop_staged, stage_labels
-from assay.storage.schema import is_current, prepare, refuse_newer
+from assay.storage.schema import is_current, lacks_index, prepare, refuse_newer
 
 # One transaction on the store: its few queries, by subject.
 
@@ -235,10 +235,11 @@ class Store:
         namespace = self._backend.namespace
         # A reader need not wait for a writer.
         with self._transaction(writes=False) as connection:
-            ready = is_current(connection, namespace)
-        if not ready and self._backend.only_read:
+            current = is_current(connection, namespace)
+            slow = current and lacks_index(connection, namespace)
+        if not current and self._backend.only_read:
             raise self._refusal("another version of Assay wrote it")
-        if not ready:
+        if not current or (slow and not self._backend.only_read):
             with self._transaction(writes=True) as connection:
                 if namespace is not None:
                     connection.execute(CreateSchema(namespace, if_not_exists=True))
