@@ -220,13 +220,12 @@ LIARS: dict[str, tuple[object, str, object, str]] = {
 
 @pytest.mark.parametrize("liar", LIARS)
 def test_a_campaign_that_says_something_else_is_found_out(
-    liar: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    liar: str, storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     where, name, wrong, finding = LIARS[liar]
-    url = f"sqlite:///{tmp_path / 'a.db'}"
-    team(url)
+    team(storage)
     monkeypatch.setattr(where, name, wrong)
-    findings = assay.verify_campaign(storage=url).findings
+    findings = assay.verify_campaign(storage=storage).findings
     assert any(finding in each for each in findings), findings
 
 

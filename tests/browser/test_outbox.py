@@ -112,9 +112,8 @@ def test_a_connection_that_drops_neither_loses_nor_doubles(house: House, enter: 
 
 
 @pytest.fixture
-def served(tmp_path: Path) -> Iterator[Served]:
+def served(tmp_path: Path, storage: str) -> Iterator[Served]:
     """A server in a process of its own, which can be killed."""
-    storage = f"sqlite:///{tmp_path / 'served.db'}"
     make_campaign(storage)
     with serving(storage, tmp_path) as (server,):
         yield server

@@ -1,6 +1,5 @@
 """The notebook's widget in a browser, with a stand-in for the notebook's model of it."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,14 +63,13 @@ def show(page: Page, campaign: assay.Campaign) -> Kernel:
 
 
 def test_clicks_and_keys_are_stored_at_once_and_hostile_text_is_text(
-    chromium: Browser, tmp_path: Path
+    chromium: Browser, storage: str
 ) -> None:
     columns = {
         "id": [f"m{number}" for number in range(40)],
         "p": [0.5 + number / 100 for number in range(40)],
         "text": [f"{number}: {HOSTILE}" for number in range(40)],
     }
-    storage = f"sqlite:///{tmp_path / 'widget.db'}"
     campaign = make_campaign(
         storage, predictions=columns, show=["text"], answers=("Spam", "Not spam")
     )

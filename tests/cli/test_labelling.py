@@ -5,7 +5,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from rich.console import Console
@@ -59,8 +58,7 @@ def test_undo_goes_back_as_far_as_the_sitting() -> None:
     assert labelling.judged == 3
 
 
-def test_an_answer_that_somebody_else_gave_meanwhile_is_kept(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'shared.db'}"
+def test_an_answer_that_somebody_else_gave_meanwhile_is_kept(storage: str) -> None:
     mine, theirs = Labelling(campaign_of(5, storage=storage)), load_campaign(storage=storage)
     item = mine.item
     assert item is not None

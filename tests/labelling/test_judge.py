@@ -234,19 +234,18 @@ def test_without_labels_nothing_is_said() -> None:
     assert "–" in str(quality)
 
 
-def test_the_command_tells_it(tmp_path: Path) -> None:
+def test_the_command_tells_it(tmp_path: Path, storage: str) -> None:
     rows = [f"{row},{SCORE[row]},{VERDICT[row]:d},{LANG[row]}" for row in range(SIZE)]
     (tmp_path / "p.csv").write_text("\n".join(["id,p,judge,lang", *rows]))
-    url = f"sqlite:///{tmp_path / 'labels.db'}"
-    campaign = label(create(str(tmp_path / "p.csv"), storage=url, name="spam", slices=["lang"]))
-    words = ["judge", "spam", "--column", "judge", "--storage", url]
+    campaign = label(create(str(tmp_path / "p.csv"), storage=storage, name="spam", slices=["lang"]))
+    words = ["judge", "spam", "--column", "judge", "--storage", storage]
     shown = CliRunner().invoke(app, [*words, "--by", "lang"])
     assert shown.exit_code == 0, shown.output
     assert all(word in shown.output for word in ("sensitivity", "kappa", "de", "note: each"))
     told = json.loads(CliRunner().invoke(app, [*words, "--at", "0.5", "--json"]).output)
     quality = campaign.judge("judge", at=0.5)
     assert told == {"campaign": "spam", **quality.to_dict()}
-    wrong = CliRunner().invoke(app, ["judge", "spam", "--column", "p", "--storage", url])
+    wrong = CliRunner().invoke(app, ["judge", "spam", "--column", "p", "--storage", storage])
     assert wrong.exit_code == 1
     assert "--at 0.5" in wrong.output
 

@@ -181,8 +181,7 @@ def test_json_is_what_to_dict_says_with_stable_keys(report: Report, several: Rep
     assert set(report.to_dict()) == KEYS
 
 
-def test_the_same_state_gives_the_same_bytes(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'labels.db'}"
+def test_the_same_state_gives_the_same_bytes(storage: str) -> None:
     made = make(storage=storage, budget=60)
     made.label(40)
     here = made.campaign.report()

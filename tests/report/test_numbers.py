@@ -3,7 +3,6 @@
 import json
 import re
 from collections import Counter
-from pathlib import Path
 from statistics import NormalDist
 from typing import Any
 
@@ -155,8 +154,7 @@ def test_several_reviewers() -> None:
         assert secret not in campaign.report().json
 
 
-def test_a_rebase_is_told(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'labels.db'}"
+def test_a_rebase_is_told(storage: str) -> None:
     old = make(300, storage=storage, budget=60)
     old.label(40)
     new = {"id": np.arange(200), "p": old.score[:200]}

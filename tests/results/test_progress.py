@@ -70,10 +70,9 @@ def test_the_history_is_what_was_told_on_the_way(goal: dict[str, Any]) -> None:
     assert not same(history_in(campaign.desk.current()), off)
 
 
-def test_it_is_the_same_when_read_from_the_storage(tmp_path: Any) -> None:
-    url = f"sqlite:///{tmp_path / 'labels.db'}"
-    trail = run(make(budget=90, name="kept", storage=url))
-    assert same(history_in(assay.load_campaign("kept", storage=url).desk.current()), trail)
+def test_it_is_the_same_when_read_from_the_storage(storage: str) -> None:
+    trail = run(make(budget=90, name="kept", storage=storage))
+    assert same(history_in(assay.load_campaign("kept", storage=storage).desk.current()), trail)
 
 
 def test_a_revised_answer_changes_the_past() -> None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,16 +140,15 @@ def test_readers_of_many_moments_are_found_out(postgres_url: str) -> None:
         a_reader_sees_one_moment(opening(postgres_url, begin))
 
 
-def test_writers_that_read_before_they_lock_are_found_out(tmp_path: Path) -> None:
+def test_writers_that_read_before_they_lock_are_found_out(storage: str) -> None:
     """With SQLite the second to write what it has read before is refused, and its label lost."""
 
     def begin(connection: sa.Connection, _writes: bool) -> None:
         connection.exec_driver_sql("BEGIN")
 
-    url = f"sqlite:///{tmp_path / 'a.db'}"
-    open_store(url)
+    open_store(storage)
     with pytest.raises(Exception, match=r"locked|labels before"):
-        many_writers_lose_nothing(opening(url, begin))
+        many_writers_lose_nothing(opening(storage, begin))
 
 
 def test_texts_that_change_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:

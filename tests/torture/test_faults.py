@@ -259,9 +259,8 @@ def check_moved_clock(
     assert_verified(storage, tmp_path)
 
 
-def test_clock_moved_by_a_day_under_sqlite(tmp_path: Path) -> None:
+def test_clock_moved_by_a_day_under_sqlite(tmp_path: Path, storage: str) -> None:
     library = faketime()
-    storage = f"sqlite:///{tmp_path / 'labels.db'}"
     make_campaign(storage, items=ITEMS)
     served = Served(storage, tmp_path / "serve.log")
     with clock_in(tmp_path) as (offset, lies):

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from threading import Event
 from typing import Any
 
@@ -241,13 +240,12 @@ def test_on_the_page_reviewers_go_on_beside_an_import(
 
 
 def test_the_reserve_grows_before_it_runs_short(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    storage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assay.labelling.reserve._AT_ONCE", 30)
-    url = f"sqlite:///{tmp_path / 'grows.db'}"
     # In one stratum all but a few, so that the reserve, which is even, ends soon.
     campaign = make_campaign(
-        url,
+        storage,
         predictions={
             "id": [*range(600)],
             "p": [min(0.5 + 0.03 * each, 0.999) for each in range(600)],
@@ -272,7 +270,7 @@ def test_the_reserve_grows_before_it_runs_short(
     assert turns == 300
     assert waited == []
     assert session_sizes(campaign) > held
-    assert assay.verify_campaign("spam", storage=url).clean
+    assert assay.verify_campaign("spam", storage=storage).clean
 
 
 def session_sizes(campaign: Campaign) -> int:

@@ -70,10 +70,9 @@ def test_a_revoked_token_opens_nothing_from_then_on(web: Web) -> None:
     assert log_in(web.client(), web.tokens["reviewer"])[0] == 401
 
 
-def test_a_token_of_another_campaign_opens_nothing(make_web: MakeWeb, tmp_path: Path) -> None:
-    shared = f"sqlite:///{tmp_path / 'shared.db'}"
-    one = make_web(storage=shared)
-    other = make_web(storage=shared, name="other")
+def test_a_token_of_another_campaign_opens_nothing(make_web: MakeWeb, storage: str) -> None:
+    one = make_web(storage=storage)
+    other = make_web(storage=storage, name="other")
     assert one.client("owner").get("/").status_code == 303
     one.tokens, other.tokens = other.tokens, one.tokens
     assert one.client("owner").get("/").status_code == 401

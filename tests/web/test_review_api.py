@@ -101,9 +101,8 @@ def test_after_a_rebase_the_pages_that_are_open_go_on(web: Web) -> None:
     assert told["receipts"][0]["status"] == "saved"
 
 
-def test_no_more_items_is_said_without_a_hint_and_the_owner_hears_why(tmp_path: Path) -> None:
-    url = f"sqlite:///{tmp_path / 'gone.db'}"
-    web = Web(url, make_campaign_without_predictions(url), Options(), ROUTES)
+def test_no_more_items_is_said_without_a_hint_and_the_owner_hears_why(storage: str) -> None:
+    web = Web(storage, make_campaign_without_predictions(storage), Options(), ROUTES)
     client, owner = web.client("reviewer"), web.client("owner")
     before = owner.get("/owner/live")
     assert "no more items" not in before.text

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from threading import Event
 
 import httpx2
@@ -43,8 +42,7 @@ def test_people_are_told_an_address_that_they_can_type() -> None:
 
 
 @pytest.mark.parametrize("proxy", [None, "127.0.0.1", "10.1.2.3"])
-def test_a_proxy_is_believed_only_where_it_is_named(tmp_path: Path, proxy: str | None) -> None:
-    storage = f"sqlite:///{tmp_path / 'web.db'}"
+def test_a_proxy_is_believed_only_where_it_is_named(storage: str, proxy: str | None) -> None:
     campaign = make_campaign(storage)
     token = add_token(storage, "reviewer", "ann")
     options = Options(hosts=allowed_hosts("127.0.0.1", ["Labels.example.org"]))

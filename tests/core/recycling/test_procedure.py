@@ -122,9 +122,8 @@ def test_spark_counts_and_deals_the_same(spark: "SparkSession") -> None:
     assert live.estimate().to_dict() == LABELLED.estimate().to_dict()
 
 
-def test_files_deal_the_same_and_a_reload_changes_nothing(tmp_path: Path) -> None:
+def test_files_deal_the_same_and_a_reload_changes_nothing(tmp_path: Path, storage: str) -> None:
     pq.write_table(TABLE, tmp_path / "said.parquet")
-    storage = f"sqlite:///{tmp_path / 'a.db'}"
     metrics = ["precision:a", "recall:b"]
     first = label(campaign(metrics), 300)
     on_file = campaign(metrics, source=str(tmp_path / "said.parquet"), storage=storage, name="x")

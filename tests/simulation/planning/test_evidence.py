@@ -5,7 +5,6 @@ each, whose mean has a standard error of 3%.
 """
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -89,8 +88,7 @@ def test_strata_count_by_their_items_and_not_by_their_labels() -> None:
     assert abs(precision_of(replace(evidence, sides={True: alike})) - truth) > 0.03
 
 
-def test_labels_of_what_differs_alone_make_no_plan(tmp_path: Path) -> None:
-    storage = f"sqlite:///{tmp_path / 'labels.db'}"
+def test_labels_of_what_differs_alone_make_no_plan(storage: str) -> None:
     compared = assay.compare_campaign(
         week(0, shift=-0.1), week(0), metric="accuracy", budget=60, storage=storage, **COLUMNS
     )
