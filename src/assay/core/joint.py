@@ -99,8 +99,7 @@ class Joint(Procedure):
         """Return the state before the first round; `shape` for parallel evaluations."""
         room = np.broadcast_to(self.parts.strata_sizes, (*shape, self.parts.strata_sizes.size))
         start, dealt = State.start(self.parts.size, shape), np.zeros_like(room)
-        # Two classes may have names of their own.
-        if self.parts.vocabulary.kinds > 2 or any(view.reads is not None for view in self.views):
+        if not self.parts.vocabulary.is_yes_or_no:
             columns = self.parts.classes + 1 + len(self.tops)
             by_class = np.zeros((*shape, self.parts.size.size, columns))
             start = start.changed(tallies=replace(start.tallies, by_class=by_class))

@@ -122,14 +122,6 @@ class View:
     # (V,): its items, if these have weights and sizes are impressions.
     items: Floats | None = None
     is_whole: bool = False  # whether its strata are those of the evaluation, each of one part
-    # With more classes than yes and no: the column of `Tallies.by_class` with the outcome of each
-    # of `parts`; for a difference of top-k accuracies (`core.ranking`), also the one that lowers
-    # it.
-    reads: Ints | None = None
-    against: Ints | None = None
-    # For metrics of the whole confusion matrix: computes the metric from labels. `metric` is then
-    # its value if all labels were correct.
-    matrix: Matrix | MatrixGap | None = None
 
     def gather(self, counts: Floats) -> Floats:
         """Return counts by part (..., C) as counts by stratum of the view (..., V)."""
@@ -156,33 +148,21 @@ class View:
         """
         if self.is_whole:
             return state
-        known = state.tallies
-        N, n, x, u = self.gather(np.stack((known.N, known.n, known.x, known.u)))
-        if self.reads is not None:
-            x = self._read(known, self.reads)
-        mine = Tallies.trusted(N, n, x, u)
+        mine = self._tallies(state.tallies)
         dealt = state.dealt[..., self.stratum]
         waiting = None if state.open is None else self.gather(state.open)
         room = mine.N - dealt
         return state.changed(tallies=mine, dealt=dealt, room=room, first=None, open=waiting)
 
-    def _read(self, tallies: Tallies, columns: Ints) -> Floats:
-        """Labels with an outcome, by stratum of the view."""
-        labels = tallies.read(self.parts, columns)
-        return np.asarray(np.add.reduceat(labels, self.starts, axis=-1))
+    def _tallies(self, known: Tallies) -> Tallies:
+        return Tallies.trusted(*self.gather(np.stack((known.N, known.n, known.x, known.u))))
 
     def seen(self, state: State) -> tuple[State, Metric]:
         """Return the state as this target sees it, and its metric.
 
         If items have weights, fully known strata are settled (`weights.settle`).
         """
-        mine, known, once = self.state(state), state.tallies, state.once
-        if self.matrix is not None and known.by_class is not None:
-            n, by_class = known.n[..., self.parts], known.by_class[..., self.parts, :]
-            return mine, self.matrix.linear(mine.tallies.N, n, by_class)
-        if self.against is not None:
-            tallies, form = gap(mine.tallies, self._read(known, self.against))
-            return replace(mine, tallies=tallies), form
+        mine, once = self.state(state), state.once
         if once is None or self.items is None:
             return mine, self.metric
         once = once if self.is_whole else once.gathered(self.gather)
@@ -195,6 +175,48 @@ class View:
         possible = settled.least, settled.most
         mine = replace(mine, tallies=tallies, first=first, room=room, once=once, possible=possible)
         return mine, settled.metric
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassView(View):
+    """View of a target that counts labels of a class, with more classes than yes and no."""
+
+    columns: Ints | int  # of `Tallies.by_class`, with the outcome of each of the parts
+
+    def _tallies(self, known: Tallies) -> Tallies:
+        mine = super()._tallies(known)
+        return Tallies.trusted(mine.N, mine.n, self._read(known, self.columns), mine.u)
+
+    def _read(self, tallies: Tallies, columns: Ints | int) -> Floats:
+        """Labels with an outcome, by stratum of the view."""
+        labels = tallies.read(self.parts, columns)
+        return np.asarray(np.add.reduceat(labels, self.starts, axis=-1))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TopGapView(ClassView):
+    """View of a difference of top-k accuracies (`core.ranking`)."""
+
+    against: int  # the column of the outcome that lowers it
+
+    def seen(self, state: State) -> tuple[State, Metric]:
+        """Return the state as this target sees it, and its metric by these labels."""
+        mine = self.state(state)
+        tallies, form = gap(mine.tallies, self._read(state.tallies, self.against))
+        return replace(mine, tallies=tallies), form
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MatrixView(ClassView):
+    """View of a metric of the whole confusion matrix; `metric` is that of correct labels alone."""
+
+    matrix: Matrix | MatrixGap
+
+    def seen(self, state: State) -> tuple[State, Metric]:
+        """Return the state as this target sees it, and its metric by these labels."""
+        mine, known = self.state(state), state.tallies
+        by_class = known.read(self.parts, slice(None))
+        return mine, self.matrix.linear(mine.tallies.N, known.n[..., self.parts], by_class)
 
 
 Seen = tuple[State, Metric]

@@ -92,8 +92,8 @@ class Tallies:
         classes = None if self.by_class is None else self.by_class[which]
         return self.trusted(self.N[which], self.n[which], self.x[which], self.u[which], classes)
 
-    def read(self, parts: Ints, columns: Ints) -> Floats:
-        """Labels of some parts that have the outcome of a column, one for each part."""
+    def read(self, parts: Ints, columns: Ints | int | slice) -> Floats:
+        """Labels of some parts with the outcome of a column: of all, or of one for each part."""
         by_class = self.x[..., None] if self.by_class is None else self.by_class
         return np.asarray(by_class[..., parts, columns])
 

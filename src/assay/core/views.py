@@ -1,7 +1,8 @@
 """Views: how each target reads the labels of the parts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.matrix import Matrix, MatrixGap
 from assay.core.metrics import METRICS, sides
-from assay.core.parts import Parts, View
+from assay.core.parts import ClassView, MatrixView, Parts, TopGapView, View
 from assay.core.ranking import tops_of, tops_of_target
 from assay.core.targets import NO_GROUPS, Groups, Target
 from assay.core.types import Bools, Floats, Ints
@@ -48,10 +49,8 @@ def views_of(
             continue
         number = 1 if target.label is None else parts.vocabulary.numbers[target.label]
         readings = _readings(target, classifiers, parts, groups, number)
-        view = _view(target, each, readings, parts)
-        if target.label is not None:
-            view = replace(view, reads=np.full(view.parts.size, number))
-        found.append(view)
+        kind = View if target.label is None else partial(ClassView, columns=number)
+        found.append(_view(kind, target, each, readings, parts))
     return tuple(found)
 
 
@@ -66,9 +65,10 @@ def _top_view(target: Target, goal: Goal, parts: Parts, columns: Sequence[int]) 
     if target.minus is not None:
         metric = Linear(none, np.zeros(()), none + 1 / items, -1.0)
     every, strata = np.arange(parts.size.size), np.arange(sizes.size)
-    view = View(target.name, goal, metric, every, parts.starts, strata, np.ones_like(sizes))
-    reads = [np.full(every.size, column) for column in columns]
-    return replace(view, reads=reads[0], against=reads[1] if target.minus is not None else None)
+    told = (target.name, goal, metric, every, parts.starts, strata, np.ones_like(sizes))
+    if target.minus is None:
+        return ClassView(*told, columns=columns[0])
+    return TopGapView(*told, columns=columns[0], against=columns[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ def _matrix_view(
         starts = np.arange(mine.size)
     stratum = parts.stratum[mine][starts]
     sizes = np.add.reduceat(parts.size[mine], starts)
-    return View(
+    told = (
         target.name,
         goal,
         Ratio(0.0, np.ones_like(sizes), float(calls.items.sum()), np.zeros_like(sizes)),
@@ -116,9 +116,11 @@ def _matrix_view(
         starts,
         stratum,
         sizes / parts.strata_sizes[stratum],
-        reads=calls.said[mine],
-        matrix=None if target.metric == "accuracy" else calls.matrix(target.metric, parts, mine),
     )
+    if target.metric == "accuracy":
+        return ClassView(*told, columns=calls.said[mine])
+    matrix = calls.matrix(target.metric, parts, mine)
+    return MatrixView(*told, columns=calls.said[mine], matrix=matrix)
 
 
 def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: Parts) -> View:
@@ -155,7 +157,7 @@ def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: 
         np.repeat(np.arange(starts.size), np.diff(starts, append=order.size)),
     )
     none = np.zeros_like(sizes)
-    return View(
+    return MatrixView(
         target.name,
         goal,
         Linear(none, np.zeros(()), none + 1 / float(first.items.sum()), -1.0),
@@ -163,7 +165,7 @@ def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: 
         starts,
         stratum,
         sizes / parts.strata_sizes[stratum],
-        reads=gap.reads,
+        columns=gap.reads,
         matrix=gap,
     )
 
@@ -214,7 +216,9 @@ def _readings(
     return found
 
 
-def _view(target: Target, goal: Goal, readings: list[_Reading], parts: Parts) -> View:
+def _view(
+    kind: Callable[..., View], target: Target, goal: Goal, readings: list[_Reading], parts: Parts
+) -> View:
     _refuse_undefined(target, readings)
     counts = np.zeros(parts.size.size, dtype=np.bool_)
     # Parts of a stratum with the same labels by its classifiers are merged; nothing else matters.
@@ -228,9 +232,8 @@ def _view(target: Target, goal: Goal, readings: list[_Reading], parts: Parts) ->
     forms = [each.ratio(target.metric, order[starts], sizes) for each in readings]
     metric = subtract(*forms) if target.minus else forms[0]
     stratum = parts.stratum[order][starts]
-    view = View(
-        target.name, goal, metric, order, starts, stratum, sizes / parts.strata_sizes[stratum]
-    )
+    share = sizes / parts.strata_sizes[stratum]
+    view = kind(target.name, goal, metric, order, starts, stratum, share)
     if parts.count is not None:
         view = replace(view, items=np.add.reduceat(parts.count[order], starts))
     return _without_idle(view)
