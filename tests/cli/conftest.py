@@ -21,6 +21,7 @@ from typer.testing import CliRunner, Result
 from assay.campaign import load_campaign
 from assay.cli import app
 
+Fixture = Callable[..., Any]
 PATIENCE = 40.0  # seconds to wait for a busy machine
 # Only a process's controlling terminal turns Ctrl-C into a signal.
 TAKE_TERMINAL = """

@@ -2,10 +2,9 @@
 
 import json
 import sqlite3
-from collections.abc import Callable
 from csv import DictReader
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pytest
@@ -13,12 +12,12 @@ import pytest
 from assay import load_campaign
 from assay.results import Estimate
 from assay.results.text import difference_words
+from tests.cli.conftest import Fixture
 from tests.cli.test_create import keep_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-Fixture = Callable[..., Any]
 COLUMNS = ["--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam"]
 
 

@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.cli.options import parse_classifiers
-
-Fixture = Callable[..., Any]
+from tests.cli.conftest import Fixture
 
 
 def test_the_next_command_names_the_storage_where_it_was_given(create: Fixture) -> None:

@@ -1,9 +1,6 @@
 """``assay demo`` through a pipe, on a terminal, and for machines."""
 
-from collections.abc import Callable
-from typing import Any
-
-Fixture = Callable[..., Any]
+from tests.cli.conftest import Fixture
 
 
 def test_on_a_terminal_the_interval_is_live(terminal: Fixture) -> None:

@@ -2,15 +2,12 @@
 
 import csv
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Fixture
 from tests.exchange.fake_label_studio import faking
-
-Fixture = Callable[..., Any]
 
 
 def test_a_batch_goes_out_and_comes_back(create: Fixture, run: Fixture, labels: Fixture) -> None:

@@ -1,15 +1,13 @@
 """``assay follow``: periods of a series, the table, the picture, and the exit code."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import assay
+from tests.cli.conftest import Fixture
 
-Fixture = Callable[..., Any]
 COLUMNS = ("--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam")
 
 

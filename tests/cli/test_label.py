@@ -14,9 +14,8 @@ import pytest
 
 from assay.campaign import load_campaign
 from assay.labelling import reviewers_in
-from tests.cli.conftest import Terminal
+from tests.cli.conftest import Fixture, Terminal
 
-Fixture = Callable[..., Any]
 PROMPT = "q quit"
 
 

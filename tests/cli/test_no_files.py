@@ -4,15 +4,13 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 import assay
 from assay.errors import InputError
 from assay.exchange import Content, content
-
-Fixture = Callable[..., Any]
+from tests.cli.conftest import Fixture
 
 
 @pytest.fixture(params=["pipe", "device", "folder"])

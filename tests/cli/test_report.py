@@ -2,10 +2,8 @@
 
 import csv
 import json
-from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,8 +11,7 @@ from typer.testing import CliRunner
 
 import assay
 from assay.cli import app, status
-
-Fixture = Callable[..., Any]
+from tests.cli.conftest import Fixture
 
 
 @pytest.fixture

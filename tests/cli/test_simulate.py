@@ -7,7 +7,6 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -16,8 +15,8 @@ import numpy as np
 import pytest
 
 from assay.simulation import SEVERAL_DESIGNS
+from tests.cli.conftest import Fixture
 
-Fixture = Callable[..., Any]
 COLUMNS = ["--label", "truth", "--score", "p", "--predicted", "said", "--positive", "spam"]
 FILE = "labelled.csv"
 

@@ -54,6 +54,9 @@ class Web:
         return stored(self.storage)
 
 
+MakeWeb = Callable[..., Web]
+
+
 def stored(url: str) -> dict[str, list[tuple[Any, ...]]]:
     """Return all rows of all tables of a storage in SQLite."""
     engine = sa.create_engine(url)
@@ -69,7 +72,7 @@ def stored(url: str) -> dict[str, list[tuple[Any, ...]]]:
 
 
 @pytest.fixture
-def make_web(tmp_path: Path) -> Callable[..., Web]:
+def make_web(tmp_path: Path) -> MakeWeb:
     """Make the page of a campaign that is kept in a file."""
 
     def make(
@@ -85,7 +88,7 @@ def make_web(tmp_path: Path) -> Callable[..., Web]:
 
 
 @pytest.fixture
-def web(make_web: Callable[..., Web]) -> Web:
+def web(make_web: MakeWeb) -> Web:
     """The page of the campaign `spam`."""
     return make_web()
 

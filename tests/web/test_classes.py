@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from html import unescape
 from typing import Any
 
@@ -10,11 +9,9 @@ import pytest
 
 from assay.core.answers import Answer
 from assay.storage import Label
-from tests.web.conftest import Web
+from tests.web.conftest import MakeWeb, Web
 from tests.web.reading import read
 from tests.web.serving import of_classes
-
-MakeWeb = Callable[..., Web]
 
 SIX: dict[str, Any] = {
     "zoology": "Animals.\nNot plants.",

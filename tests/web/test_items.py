@@ -1,7 +1,6 @@
 """How items are shown, and from where images of them come."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import quote
 
@@ -10,7 +9,7 @@ import pytest
 from assay.web import Options
 from assay.web.images import image_address
 from assay.web.items import kind_of
-from tests.web.conftest import Web
+from tests.web.conftest import MakeWeb
 
 TURNS = [{"role": "user", "content": "Hi"}, {"role": "assistant", "content": "*Hello*"}]
 DEEP = "[" * 100_000
@@ -50,8 +49,6 @@ def test_what_the_owner_says_comes_first() -> None:
     assert kind("markdown", "# Hi") == "markdown"
     assert kind("markdown", "x" * 200_001) == "text"
 
-
-MakeWeb = Callable[..., Web]
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"rest"
 DATA = "data:image/png;base64,iVBORw0KGgo="

@@ -13,10 +13,8 @@ from starlette.testclient import TestClient
 
 from assay.storage import open_store
 from assay.web import Options, is_same, new_token
-from tests.web.conftest import ADDRESS, Web, revoke
+from tests.web.conftest import ADDRESS, MakeWeb, Web, revoke
 from tests.web.serving import PATIENCE, add_token, in_thread
-
-MakeWeb = Callable[..., Web]
 
 
 def log_in(client: TestClient, token: object, **headers: str) -> tuple[int, str]:

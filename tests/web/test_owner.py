@@ -23,11 +23,9 @@ from assay.storage import Label
 from assay.web import Options
 from assay.web import owner as owner_module
 from assay.web.serve import ROUTES
-from tests.web.conftest import Web
+from tests.web.conftest import MakeWeb, Web
 from tests.web.reading import Read, read
 from tests.web.serving import make_campaign
-
-MakeWeb = Callable[..., Web]
 
 KEYS = (f"key {number}" for number in count())
 WITHIN: dict[str, Any] = {"items": 600, "budget": None, "within": 0.1}

@@ -16,7 +16,7 @@ from assay.campaign.exchange import write_labels
 from assay.exchange import FORMATS
 from assay.web import Options
 from assay.web.invite import qr_of
-from tests.web.conftest import Web
+from tests.web.conftest import MakeWeb, Web
 from tests.web.reading import read
 from tests.web.serving import make_campaign
 from tests.web.test_owner import review, truth
@@ -186,9 +186,6 @@ def test_a_campaigns_name_cannot_break_out_of_the_header(make_web: Callable[...,
     client.headers["authorization"] = f"Bearer {'t' * 40}"
     answer = client.get("/owner/export?format=csv")
     assert answer.headers["content-disposition"] == 'attachment; filename="a-x-labels.csv"'
-
-
-MakeWeb = Callable[..., Web]
 
 
 def test_a_link_lets_a_reviewer_in_and_is_stored_nowhere(web: Web) -> None:

@@ -19,10 +19,8 @@ from assay.storage import Label
 from assay.web import Options
 from assay.web.auth import role_needed
 from assay.web.serve import ROUTES
-from tests.web.conftest import Web
+from tests.web.conftest import MakeWeb, Web
 from tests.web.serving import add_token, make_campaign_without_predictions
-
-MakeWeb = Callable[..., Web]
 
 
 def turn(client: TestClient, *submits: tuple[str, str, str], want: int = 3, **more: Any) -> Any:

@@ -1,7 +1,7 @@
 """Every route, as the router has it: who may use it, what it answers, what must not happen."""
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -17,9 +17,7 @@ from assay.web import Options
 from assay.web.auth import needs, role_needed
 from assay.web.middleware import content_policy
 from assay.web.serve import PUBLIC, ROUTES
-from tests.web.conftest import Web, revoke
-
-MakeWeb = Callable[..., Web]
+from tests.web.conftest import MakeWeb, Web, revoke
 
 EVERY = [
     (method, route.path, role_needed(route.endpoint))
