@@ -184,11 +184,14 @@ def test_what_the_database_itself_refuses_would_be_found(original: Path) -> None
 def test_a_clock_that_went_back_is_only_worth_a_note(original: Path) -> None:
     with open_store(f"sqlite:///{original}").read() as session:
         books = bookkeeping.read_books(session, *find_campaign(session, "campaign"))
-    first, *others = books.events
-    late = {**first, "told_at": "2999-01-01T00:00:00.000+00:00"}
-    found = check_events(replace(books, events=[late, *others]))
+    first, second, *others = books.events
+    late = {**first, "told_at": "2999-01-01T00:00:00.000+00:00", "key": "a"}
+    found = check_events(replace(books, events=[late, {**second, "key": "b"}, *others]))
     assert found.findings == ()
-    assert found.notes == ("the clock was set back 1 times between labels",)
+    assert found.notes == ("the clock was set back between labels",)
+    # The labels of a file have the time at which it was read: others were stored meanwhile.
+    of_file = {**late, "key": None}
+    assert not check_events(replace(books, events=[of_file, second, *others])).notes
 
 
 def last_word(review: Review) -> Answer | None:

@@ -40,6 +40,12 @@ def test_what_can_be_written(text: str, name: str, within: float | None) -> None
     assert parsed(name) == [(name, None)]  # a target's name is a way to write it
 
 
+def test_the_narrowest_interval() -> None:
+    assert Goal("precision", within=1e-9).worst_case > 10**17
+    with pytest.raises(DesignError, match="within=1e-300 is less than one item in a billion"):
+        Goal("precision", within=1e-300)  # its square is 0
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_a_metric_without_a_name_is_of_every_classifier(metric: str) -> None:
     every = [metric] if metric == "prevalence" else [f"{metric}:{name}" for name in NAMES]

@@ -10,6 +10,7 @@ from assay.campaign.campaign import Campaign
 from assay.campaign.periods import Member, members
 from assay.core.intervals import of_difference
 from assay.core.metrics import metric_word
+from assay.core.types import percent
 from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling import Series
 from assay.report import Mark, draw_trend
@@ -205,7 +206,7 @@ class Trend(Shown):
 
     @property
     def _caption(self) -> str:
-        return clipped(f"{self.metric} of {self.series}, at {100 * self.confidence:g}%")
+        return clipped(f"{self.metric} of {self.series}, at {percent(self.confidence)}")
 
     def document(self) -> Document:
         """Chart and table of the periods, with the verdict on each."""

@@ -26,6 +26,7 @@ from assay.cli.render import view
 from assay.cli.taking import Typed, all_except, only, takes
 from assay.core.goal import EVERY_SCORE, Asked, Goal
 from assay.core.rules import refuse
+from assay.core.types import percent
 from assay.errors import DesignError
 from assay.predictions import Columns, read_labelled
 from assay.results import Pairs, metric_name, printable
@@ -279,7 +280,7 @@ def _about(file: str, question: Question, result: Simulation) -> Pairs:
 def _facts_of_one(file: str, question: Question, result: Simulation, goal: Goal) -> _Facts:
     population = result.population
     yes, positive = population["predicted_positives"], population["positives"]
-    conditions = f"at {100 * goal.confidence:.4g}% confidence"
+    conditions = f"at {percent(goal.confidence)} confidence"
     if question.budgets is not None:
         conditions = f"after {_numbers(question.budgets)} labels, intervals {conditions}"
     if goal.within is not None:
@@ -307,7 +308,7 @@ def _facts_of_threshold(file: str, question: Question, result: Simulation) -> _F
     best = "no threshold reaches it"
     if population["best"] is not None:
         best = f"the best threshold has {population['wanted']} {population['best']:.4f}"
-    conditions = f"after {_numbers(question.budgets or ())} labels, at {100 * goal.confidence:.4g}%"
+    conditions = f"after {_numbers(question.budgets or ())} labels, at {percent(goal.confidence)}"
     return [
         ("read", f"{file}: {population['rows']:,} items, {population['positives']:,} are yes"),
         ("goal", f"{goal.threshold_for} {conditions} confidence"),
@@ -321,7 +322,7 @@ def _facts_of_several(file: str, question: Question, result: Simulation, goal: G
     yes = ", ".join(
         f"{name} {items:,}" for name, items in population["predicted_positives"].items()
     )
-    confidence = f"{100 * goal.confidence:.4g}% confidence"
+    confidence = f"{percent(goal.confidence)} confidence"
     confidence = (
         f"{confidence} in all metrics at once"
         if goal.simultaneous
@@ -352,7 +353,7 @@ def _metric_of(population: Population) -> str:
 
 def _facts_of_classes(file: str, question: Question, result: Simulation) -> _Facts:
     population = result.population
-    confidence = f"{100 * result.goal.confidence:.4g}% confidence in each metric"
+    confidence = f"{percent(result.goal.confidence)} confidence in each metric"
     if question.budgets is not None:
         confidence = f"{confidence}, with at most {_numbers(question.budgets)} labels"
     classes = f"{len(population['classes']):,} classes"

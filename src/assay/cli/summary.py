@@ -17,6 +17,7 @@ from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
+from assay.core.types import percent
 from assay.labelling import Settings, Source
 from assay.results import (
     Block,
@@ -301,12 +302,12 @@ def _strata_text(settings: Settings) -> str:
 def _goal_text(goal: Goal) -> str:
     parts = []
     if goal.within is not None:
-        parts.append(f"within ±{goal.within:g} at {100 * goal.confidence:.4g}% confidence")
+        parts.append(f"within ±{goal.within:g} at {percent(goal.confidence)} confidence")
     if goal.at_least is not None:
-        confidence = f"{100 * goal.confidence:.4g}% confidence"
+        confidence = f"{percent(goal.confidence)} confidence"
         parts.append(f"at least {goal.at_least:g}: yes or no, at {confidence}")
     if goal.threshold_for is not None:
-        confidence = f"{100 * goal.confidence:.4g}% confidence"
+        confidence = f"{percent(goal.confidence)} confidence"
         parts.append(f"a threshold with {goal.threshold_for}, at {confidence}")
     if goal.budget is not None:
         parts.append(f"at most {goal.budget:,} labels")

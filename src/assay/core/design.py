@@ -13,7 +13,7 @@ from assay.core.estimate import ESTIMATORS, Estimator
 from assay.core.goal import Goal
 from assay.core.intervals import INTERVALS
 from assay.core.metrics import METRICS
-from assay.core.types import between, known_names, one_of, parse, whole
+from assay.core.types import between, known_names, one_of, parse, percent, whole
 from assay.errors import DesignError
 
 Allocation = Literal[
@@ -402,7 +402,7 @@ def holds(design: Design, goal: Goal, *, spent: bool) -> str:
     """
     if not ends_with_budget(design, goal):
         return design.holds
-    sure, budget = f"{100 * goal.confidence:.4g}%", f"at the budget of {goal.budget:,}"
+    sure, budget = percent(goal.confidence), f"at the budget of {goal.budget:,}"
     return f"{sure} {budget}" if spent else f"{sure} if you stop now; {budget} it is narrower"
 
 

@@ -31,6 +31,7 @@ _MINUS = re.compile(r"\s+[-−]\s+")
 
 _SLICE = re.compile(r"\[\s*([^\[\]]*?)\s*\]")
 
+_NARROWEST = 1e-9  # half-width
 _WITHIN = re.compile(r"^(?P<what>.*\S)\s+within\s+(?P<within>\S+)$")
 
 
@@ -74,6 +75,11 @@ class Target:
         if self.within is not None:
             hint = "0.02 means ±2 percentage points"
             set_("within", between("within", self.within, 0.0, 0.5, hint=hint))
+            if self.within < _NARROWEST:
+                raise DesignError(
+                    f"within={self.within:g} is less than one item in a billion",
+                    hint="0.001 is ±0.1 percentage points",
+                )
 
     @property
     def name(self) -> str:

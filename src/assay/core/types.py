@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any
 
@@ -32,6 +33,20 @@ def amounts(name: str, value: ArrayLike) -> Floats:
     if not (np.isfinite(array) & (array >= 0)).all():
         raise InputError(f"{name} must hold finite numbers of at least 0, got {value!r}")
     return array
+
+
+def percent(share: float) -> str:
+    """Share in percent, with all digits if fewer would say 100%.
+
+    >>> percent(0.95), percent(1 - 0.05 / 3), percent(0.999999999)
+    ('95%', '98.33%', '99.9999999%')
+    """
+    text = f"{100 * share:.4g}"
+    return (
+        f"{(100 * Decimal(repr(share))).normalize():f}%"
+        if text == "100" and share < 1
+        else f"{text}%"
+    )
 
 
 # Validation of the fields of designs and goals: each returns the stored field, or raises.

@@ -29,7 +29,7 @@ from assay.core.subgroups import (
     share_of,
 )
 from assay.core.targets import Target
-from assay.core.types import Bools, Ints
+from assay.core.types import Bools, Ints, percent
 from assay.errors import InputError, LabelError, PredictionsError
 from assay.labelling.slice_items import (
     SliceAnswers,
@@ -406,4 +406,4 @@ def _notes(labelling: Labelling, whole: _Part) -> Iterator[str]:
         yield f"{unjudged:,} items that people could not judge are left out"
     if waits := int(answered.open.sum()):
         yield f"{waits:,} drawn items have no label yet and count as the worst case"
-    yield f"each interval is at {100 * whole.confidence:g}% on its own"
+    yield f"each interval is at {percent(whole.confidence)} on its own"

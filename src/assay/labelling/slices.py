@@ -17,7 +17,7 @@ from assay.core.standing import Standing
 from assay.core.strata import Strata
 from assay.core.subgroups import Domain, Doubt, as_metric, doubts, kinds, share_of
 from assay.core.targets import Target, Within
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import Bools, Floats, Ints, percent
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling.settings import Settings
@@ -315,7 +315,7 @@ def _notes(slices: int, confidence: float, *, others: int, simultaneous: bool) -
             f"{slices - 1 + others:,} slices: the {_MOST} with most labels are listed, the "
             "others are merged"
         )
-    sure = f"{100 * confidence:g}%"
+    sure = percent(confidence)
     if simultaneous:
         notes.append(f"the {sure} confidence applies to all intervals together")
     elif slices > 1:

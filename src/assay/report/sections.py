@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import Any
 
 from assay.core.metrics import METRICS
+from assay.core.types import percent
 from assay.report.charts import draw_curve, draw_reliability, figure_of
 from assay.report.facts import Facts, MetricFacts
 from assay.report.threshold_chart import curve_figures
@@ -234,7 +235,7 @@ def _strata(facts: Facts) -> Document:
         for each in facts.strata
     )
     confidence = facts.how.goal["confidence"]
-    words = f"Intervals at {100 * confidence:.4g}%: {facts.strata_interval}."
+    words = f"Intervals at {percent(confidence)}: {facts.strata_interval}."
     return Document("Strata", (Table("Labels by stratum", headings, rows, words),))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from assay.core.types import percent
 from assay.core.vocabulary import NONE_OF_THESE
 from assay.errors import printable
 from assay.results.document import (
@@ -139,7 +140,7 @@ class ConfusionMatrix(Result):
         words = (
             "Rows are predicted classes, columns true classes, in percent of the row. A dot "
             "means no label. Classes that are often confused are next to each other. Intervals "
-            f"are at {100 * self.confidence:.4g}%, each on its own."
+            f"are at {percent(self.confidence)}, each on its own."
         )
         if len(order) < len(self.classes):
             of_all = f"{len(order)} classes of {len(self.classes):,}"
@@ -249,7 +250,7 @@ class ClassTable(Result):
     @property
     def remarks(self) -> tuple[str, ...]:
         """Remarks on the table."""
-        level = f"{100 * self.confidence:.4g}%"
+        level = percent(self.confidence)
         lines = [f"intervals are at {level}, each on its own; labels were allocated for the goal"]
         if self.left_out:
             lines.append(f"{self.left_out:,} classes with fewer labels are not shown")

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from itertools import pairwise
 from typing import Any
 
+from assay.core.types import percent
 from assay.errors import InputError
 from assay.results.document import Document, Headline, Lines, Notes, Pairs, Table, headed
 from assay.results.estimate import metric_name
@@ -133,7 +134,7 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
     @property
     def headline(self) -> str:
         """One-line description of the curve."""
-        sure = f"at {100 * self.confidence:g}%"
+        sure = f"at {percent(self.confidence)}"
         return f"metrics by threshold, {sure}, from {self.labels:,} labels of {self.items:,} items"
 
     @property
@@ -264,7 +265,7 @@ class ThresholdAnswer(Shown):
         predicted = f"{self.yes:,} of {self.items:,} items predicted yes"
         metrics = ", ".join(map(str, self.metrics))
         if self.certified:
-            sure = f"{100 * self.confidence:.4g}% confidence"
+            sure = f"{percent(self.confidence)} confidence"
             rest = (
                 f"; no other threshold can be better by {100 * self.gain:.3g}%"
                 if self.settled

@@ -6,6 +6,7 @@ from typing import Any
 
 from assay.core.deck import Id
 from assay.core.targets import is_difference
+from assay.core.types import percent
 from assay.results.document import (
     Document,
     Headline,
@@ -171,7 +172,7 @@ class Estimate(Shown):
             unjudged.append(f"{self.cannot_judge:,} could not be judged: {self.unjudged_words}")
         headline = Headline(
             f"{self.name} {value_text(self)} [{low}, {high}]",
-            f"at {100 * self.confidence:g}%, {self.labels:,} labels{waiting}{state}",
+            f"at {percent(self.confidence)}, {self.labels:,} labels{waiting}{state}",
         )
         drawn = self.drawn(scale_of(self.reach))
         return Document.of(self.name, headline, drawn, Lines(tuple(unjudged)), Notes(self.notes))
@@ -202,7 +203,7 @@ class Estimate(Shown):
         if self.bound is None or self.verdict is None:
             return ""
         side = "at least" if self.verdict else "below"
-        sure = f"{100 * self.confidence:g}%"
+        sure = percent(self.confidence)
         return (
             f"decided by the one-sided bound: {side} {self.bound:.3f} at {sure} (the interval "
             "shown is two-sided)"

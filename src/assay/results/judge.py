@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from assay.core.metrics import METRICS
+from assay.core.types import percent
 from assay.results.document import (
     Block,
     Cell,
@@ -141,7 +142,7 @@ class JudgeQuality(Result):
         cut = "" if self.at is None else f", yes from {self.at:g} on,"
         return (
             f"{self.column}{cut} against people's labels of {self.with_verdict:,} items, at "
-            f"{100 * self.confidence:g}%"
+            f"{percent(self.confidence)}"
         )
 
     @property

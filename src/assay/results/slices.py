@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, ClassVar
 
 from assay.core.metrics import METRICS
+from assay.core.types import percent
 from assay.results.document import (
     Cell,
     Column,
@@ -118,7 +119,7 @@ class Slices(Result, Mapping[str, SliceRow]):
     @property
     def headline(self) -> str:
         """Caption of the table."""
-        sure = f"at {100 * self.confidence:g}%{' together' if self.simultaneous else ''}"
+        sure = f"at {percent(self.confidence)}{' together' if self.simultaneous else ''}"
         return f"{metric_name(self.metric)} by {self.column}, {sure}"
 
     def to_dict(self) -> dict[str, Any]:

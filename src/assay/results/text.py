@@ -14,6 +14,7 @@ from assay.core.metrics import METRICS
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.targets import without_slices
+from assay.core.types import percent
 from assay.results.document import Tone
 from assay.results.estimate import Estimate, StratumRow, ends_text, value_text
 
@@ -55,7 +56,7 @@ def goal_words(goal: Goal) -> str:
     >>> goal_words(Goal(targets=both, budget=500, simultaneous=True))
     '95% confidence for all metrics together, at most 500 labels'
     """
-    sure = f"{100 * goal.confidence:.4g}% confidence"
+    sure = f"{percent(goal.confidence)} confidence"
     if not goal.single:
         sure += " for all metrics together" if goal.simultaneous else " for each metric"
         return sure if goal.budget is None else f"{sure}, at most {goal.budget:,} labels"
@@ -197,7 +198,7 @@ def _plain_sentence(estimate: Estimate) -> str:
     if estimate.value is None:
         return f"No estimate of {estimate.name} yet."
     (low, high), value = ends_text(estimate), value_text(estimate)
-    level = f"{100 * estimate.confidence:.4g}% confidence"
+    level = f"{percent(estimate.confidence)} confidence"
     if estimate.low == estimate.high:
         return f"{name} is {value}."
     sentence = f"{name} is between {low} and {high} ({level}); best estimate {value}."

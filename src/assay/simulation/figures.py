@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from assay.core.goal import Goal
+from assay.core.types import percent
 from assay.errors import MissingDependencyError, install
 from assay.simulation.named_designs import SEVERAL_DESIGNS
 from assay.simulation.rows import Simulation
@@ -159,7 +160,7 @@ def _half_width(question: Question, paths: Mapping[str, Trajectory]) -> "Figure"
         axes.axhline(question.within, color=_DARK, lw=1, ls=":", label=f"±{question.within:g}")
     axes.set_title("Half-width by labels: mean and 90% of runs", loc="left")
     axes.set_xlabel("labels")
-    axes.set_ylabel(f"half-width at {100 * question.confidence:g}%")
+    axes.set_ylabel(f"half-width at {percent(question.confidence)}")
     axes.set_xlim(left=0)
     axes.set_ylim(0, 2.5 * max(path.mean[-1] for path in paths.values()))
     _count_axis(axes, "x")

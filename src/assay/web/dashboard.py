@@ -9,6 +9,7 @@ from typing import Self
 
 from assay.campaign import Campaign
 from assay.core.answers import Agreement
+from assay.core.types import percent
 from assay.errors import DesignError
 from assay.labelling import history_in, reviewers_in, whose_classes
 from assay.report import blocks_of, curve_of, figure_of
@@ -230,7 +231,7 @@ def _strata(campaign: Campaign) -> Document:
     words = (
         f"Where labels went, and the share of {counted}"
         f"{' predictions' if counted == 'correct' else ''} among those that could be judged. The "
-        f"line on a bar is the share's {100 * campaign.settings.goal.confidence:g}% interval "
+        f"line on a bar is the share's {percent(campaign.settings.goal.confidence)} interval "
         "(Wilson), for each stratum by itself, as if the number of its labels had been fixed "
         "before."
     )

@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from assay.core.limits import LabelLimit
+from assay.core.types import percent
 from assay.results import (
     Column,
     Document,
@@ -249,7 +250,7 @@ class Planning(Shown):
     def headline(self) -> tuple[str, str]:
         """The headline: the most important words, and the details that belong to them."""
         name = metric_name(self.metric)
-        sure = f"at {100 * self.confidence:.4g}%"
+        sure = f"at {percent(self.confidence)}"
         if self.threshold_for is not None:
             return self._headline_of_threshold(f"a threshold with {self.threshold_for} {sure}")
         if self.labels is not None and self.within is not None:
