@@ -16,13 +16,9 @@ SIZES = np.array([500.0, 300.0, 200.0])
 def test_shares_by_hand() -> None:
     assert proportional(SIZES, 10).tolist() == [5.0, 3.0, 2.0]
     assert equal(SIZES, 9).tolist() == [3.0, 3.0, 3.0]
-    spread = np.array([0.1, 0.0, 0.5])
-    np.testing.assert_allclose(neyman(SIZES, spread, 30), [10.0, 0.0, 20.0])
-
-
-def test_shares_of_many_evaluations_at_once() -> None:
     spread = np.array([[0.1, 0.0, 0.5], [0.0, 0.0, 0.0]])
-    counts = neyman(SIZES, spread, np.array([30.0, 10.0]))
+    np.testing.assert_allclose(neyman(SIZES, spread[0], 30), [10.0, 0.0, 20.0])
+    counts = neyman(SIZES, spread, np.array([30.0, 10.0]))  # many evaluations at once
     np.testing.assert_allclose(counts, [[10.0, 0.0, 20.0], [5.0, 3.0, 2.0]])
 
 

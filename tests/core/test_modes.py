@@ -26,21 +26,6 @@ def make(**more: object) -> assay.Campaign:
     return assay.create_campaign(COLUMNS, **values)
 
 
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ({"interval": "betting"}, "'betting' does not go with allocation 'explore'"),
-        ({"allocation": "chance"}, "'stratified' does not go with allocation 'chance'"),
-        ({"interval": "betting", "allocation": "chance", "replacement": True}, "cards that are"),
-        ({"interval": "betting", "allocation": "chance", "stop": "budget"}, "cards that are left"),
-        ({"stop": "lucky"}, "unknown stop 'lucky'"),
-    ],
-)
-def test_what_would_break_a_promise_is_refused(values: dict[str, object], message: str) -> None:
-    with pytest.raises(assay.DesignError, match=message):
-        assay.Design.from_dict(values)
-
-
 def test_the_centred_interval_is_the_estimate_and_as_much_either_way() -> None:
     sizes = np.full(2, 5000.0)
     metric = ratio("precision", sizes, np.ones(2, dtype=bool))
@@ -223,9 +208,15 @@ def test_numpy_numbers_become_plain_ones() -> None:
         ({"round_size": -1}, "got -1"),
         ({"rounds_in_a_row": 0}, "got 0"),
         ({"colour": "red"}, "unknown field 'colour'"),
+        ({"stop": "lucky"}, "unknown stop 'lucky'"),
+        # What would break a promise
+        ({"interval": "betting"}, "'betting' does not go with allocation 'explore'"),
+        ({"allocation": "chance"}, "'stratified' does not go with allocation 'chance'"),
+        ({"interval": "betting", "allocation": "chance", "replacement": True}, "cards that are"),
+        ({"interval": "betting", "allocation": "chance", "stop": "budget"}, "cards that are left"),
     ],
 )
-def test_what_does_not_exist_is_refused(values: dict[str, object], message: str) -> None:
+def test_designs_that_cannot_be_are_refused(values: dict[str, object], message: str) -> None:
     with pytest.raises(DesignError, match=message):
         Design.from_dict(values)
 
