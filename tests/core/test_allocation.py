@@ -22,6 +22,20 @@ def test_shares_by_hand() -> None:
     np.testing.assert_allclose(counts, [[10.0, 0.0, 20.0], [5.0, 3.0, 2.0]])
 
 
+def test_no_allocation_has_less_variance_than_neymans() -> None:
+    """The variance sum W^2 S^2 / n of paper 2, over all ways to give out 60 labels."""
+    sizes, rates, n = np.array([400.0, 50.0, 1550.0]), np.array([0.5, 0.1, 0.95]), 60
+    s2 = rates * (1 - rates) * sizes / (sizes - 1)
+
+    def variance(counts: Floats) -> float:
+        return float(((sizes / sizes.sum()) ** 2 * s2 / counts).sum())
+
+    ways = [(a, b, n - a - b) for a in range(1, n - 1) for b in range(1, n - a)]
+    least = min(variance(np.array(way, dtype=float)) for way in ways)
+    assert 0.99 * least < variance(neyman(sizes, np.sqrt(s2), n)) <= least
+    assert variance(proportional(sizes, n)) > 1.1 * least
+
+
 def rounded_one_by_one(shares: list[float], total: int, room: list[int]) -> list[int]:
     """Give out one label at a time to the stratum furthest below its share: the slow way."""
     counts = [0] * len(shares)

@@ -1,18 +1,16 @@
-"""The estimators, over all samples of a tiny population and by simulation; their variances."""
+"""The estimators, over all samples of a tiny population and against simulation."""
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
 
-from assay.core import allocation as allocate
 from assay.core.estimate import Estimator, estimate, m_estimate, rates, stratum_sd
 from assay.core.forms import Ratio, ratio
 from assay.core.metrics import METRICS
 from assay.core.tallies import Tallies
 from assay.core.types import Floats
-from tests.variances import equal, of_rate, optimal, proportional, stratum_variance
 
 OUTCOMES = ([1, 1, 0, 1], [0, 0, 1, 0, 0])
 DRAWN = (2, 3)
@@ -163,67 +161,3 @@ def test_without_any_label_nothing_is_defined() -> None:
     moments = estimate(tallies, recall, "unbiased", replacement=False)
     assert not moments.defined
     assert float(moments.variance) == 0.25
-
-
-STRATA, RATES = np.array([400.0, 50.0, 1550.0]), np.array([0.5, 0.1, 0.95])
-
-
-def stratified(sizes: Floats, s2: Floats, n: Floats) -> float:
-    """Eq. 5: sum W^2 S^2 / n."""
-    return float(((sizes / sizes.sum()) ** 2 * s2 / n).sum())
-
-
-def test_lemma_1_is_the_variance_with_divisor_n_minus_1() -> None:
-    outcomes = np.array([1.0] * 3 + [0.0] * 7)
-    s2 = stratum_variance(np.array(10.0), np.array(0.3))
-    assert float(s2) == pytest.approx(outcomes.var(ddof=1))
-
-
-@pytest.mark.parametrize("replacement", [True, False])
-def test_the_exact_variance_is_that_of_all_samples(replacement: bool) -> None:
-    outcomes, n = [1, 1, 0, 0, 0], 3
-    samples: Iterable[tuple[int, ...]] = (
-        itertools.product(outcomes, repeat=n)
-        if replacement
-        else itertools.combinations(outcomes, n)
-    )
-    means = [np.mean(sample) for sample in samples]
-    exact = of_rate(np.array(5.0), np.array(0.4), np.array(3.0), replacement=replacement)
-    assert float(exact) == pytest.approx(np.var(means), rel=1e-12)
-    # Eq. 2 as printed (S^2/n) is neither of the two; the check above would catch it.
-    printed = float(stratum_variance(np.array(5.0), np.array(0.4))) / n
-    assert printed != pytest.approx(np.var(means), rel=1e-3)
-
-
-def test_equations_7_8_and_10_are_equation_5_at_their_allocations() -> None:
-    s2, n = stratum_variance(STRATA, RATES), 100.0
-    by = {
-        proportional: allocate.proportional(STRATA, n),
-        equal: allocate.equal(STRATA, n),
-        optimal: allocate.neyman(STRATA, np.sqrt(s2), n),
-    }
-    for closed_form, counts in by.items():
-        assert float(closed_form(STRATA, s2, n)) == pytest.approx(stratified(STRATA, s2, counts))
-
-
-def test_equations_12_and_13_are_the_differences_between_the_allocations() -> None:
-    s2 = RATES * (1 - RATES)  # 1/N_k negligible, as in section 3.4.1
-    weights, n = STRATA / STRATA.sum(), 100.0
-    mean = float((weights * RATES).sum())
-    random = mean * (1 - mean) / n
-    by_size, best = proportional(STRATA, s2, n), optimal(STRATA, s2, n)
-    gain = float((weights * (RATES - mean) ** 2).sum()) / n
-    assert random - float(by_size) == pytest.approx(gain)
-    spread = np.sqrt(s2) - (weights * np.sqrt(s2)).sum()
-    assert float(by_size - best) == pytest.approx(float((weights * spread**2).sum()) / n)
-
-
-def test_no_allocation_beats_the_optimal_one() -> None:
-    s2, n = stratum_variance(STRATA, RATES), 60
-    best = float(optimal(STRATA, s2, n))
-    every = (
-        stratified(STRATA, s2, np.array([a, b, n - a - b], dtype=float))
-        for a in range(1, n - 1)
-        for b in range(1, n - a)
-    )
-    assert best <= min(every)
