@@ -317,12 +317,12 @@ class Agreement:
         if self.raw is None:
             return "no item was judged by two reviewers yet"
         items = "1 item" if self.items == 1 else f"{self.items:,} items"
-        told = f"{self.reviewers} reviewers, {items} judged by two or more"
-        told += f": two of them agree on {self.raw:.1%}"
+        text = f"{self.reviewers} reviewers, {items} judged by two or more"
+        text += f": two of them agree on {self.raw:.1%}"
         if self.interval is not None:
-            told += f" [{self.interval[0]:.1%}, {self.interval[1]:.1%}]"
+            text += f" [{self.interval[0]:.1%}, {self.interval[1]:.1%}]"
         beyond = "not defined" if self.kappa is None else f"{self.kappa:.2f}"
-        return f"{told}, {self.kind}'s kappa {beyond}".replace("Fleiss's", "Fleiss'")
+        return f"{text}, {self.kind}'s kappa {beyond}".replace("Fleiss's", "Fleiss'")
 
 
 def agreement_of(ratings: Sequence[Mapping[str, str]]) -> Agreement:

@@ -231,7 +231,7 @@ class ScoreBins:
         return bool((self.labels == self.items).all())
 
     @cached_property
-    def told(self) -> Bools:
+    def covered(self) -> Bools:
         """Whether strata cover all bins from each one on, shape (M,)."""
         return np.logical_and.accumulate((self.stratum >= 0)[::-1])[::-1]
 
@@ -241,7 +241,7 @@ class ScoreBins:
         yes = float(self.positives.sum())
         no = float(self.labels.sum()) - yes
         needed = {"recall": yes, "f1": yes, "specificity": no}
-        every = bool(self.told[0])
+        every = bool(self.covered[0])
         return tuple(name for name in CURVES if name not in needed or (every and needed[name] > 0))
 
     @cached_property
@@ -250,4 +250,4 @@ class ScoreBins:
 
         Each has a score that no earlier bin has.
         """
-        return np.flatnonzero((np.diff(self.score, prepend=-np.inf) > 0) & self.told)
+        return np.flatnonzero((np.diff(self.score, prepend=-np.inf) > 0) & self.covered)

@@ -138,8 +138,8 @@ def drawn_positives(
 ) -> tuple[Floats, Floats]:
     """Return the number of positives from each of `starts` on: expected, (G,), and drawn.
 
-    >>> told, none = np.array([10.0, 10.0]), np.zeros(2, dtype=int)
-    >>> bins = ScoreBins(np.arange(2.0), 10 * told, told, told / 2, np.arange(2), none, none > 0)
+    >>> n, none = np.array([10.0, 10.0]), np.zeros(2, dtype=int)
+    >>> bins = ScoreBins(np.arange(2.0), 10 * n, n, n / 2, np.arange(2), none, none > 0)
     >>> expected, drawn = drawn_positives(bins, rng=np.random.default_rng(0), draws=100)
     >>> expected.round(), drawn.shape
     (array([100.,  50.]), (100, 2))

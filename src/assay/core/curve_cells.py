@@ -97,13 +97,13 @@ class Unseen:
     @classmethod
     def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
         """Uncertainty left by the labels, at thresholds given by their bins."""
-        told = bins.stratum >= 0
-        place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right")[told]
+        known = bins.stratum >= 0
+        place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right")[known]
         shape = (int(bins.stratum.max()) + 1, thresholds.size + 1)
 
         def table(counts: Floats) -> Floats:
             found = np.zeros(shape)
-            np.add.at(found, (bins.stratum[told], place), counts[told])
+            np.add.at(found, (bins.stratum[known], place), counts[known])
             return found
 
         open_, labels = table(bins.items - bins.labels), table(bins.labels).sum(axis=1)
@@ -196,11 +196,11 @@ class Cells:
         number = thresholds.size
         place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right") - 1
         reached = place >= 0  # by some threshold; where all is told, by the lowest
-        told = reached & (cell >= 0)
+        known = reached & (cell >= 0)
         open_ = bins.items - bins.labels
 
         def by_cell(counts: Floats) -> Floats:
-            return np.bincount(cell[told], counts[told], gap.size).astype(np.float64)
+            return np.bincount(cell[known], counts[known], gap.size).astype(np.float64)
 
         def from_each(counts: Floats) -> Floats:
             each = np.bincount(place[reached], counts[reached], number)
@@ -208,7 +208,9 @@ class Cells:
 
         left = by_cell(open_)
         share = np.zeros((gap.size, number))
-        np.add.at(share, (cell[told], place[told]), open_[told] / np.maximum(left[cell[told]], 1.0))
+        np.add.at(
+            share, (cell[known], place[known]), open_[known] / np.maximum(left[cell[known]], 1.0)
+        )
         scores = np.bincount(place[bins.starts], minlength=number)
         mixed = np.bincount(place[reached], ~bins.tied[reached], number)
         return cls(
@@ -271,8 +273,8 @@ def _cut(bins: ScoreBins) -> tuple[Ints, Floats, Ints]:
         gap += [(before + each) / 2 if same else np.inf, *[each] * (number - 1)]
         before, chain = each, bins.chain[run[0]]
         stratum += [int(bins.stratum[run[0]])] * number
-    told = cell >= 0
-    size = np.bincount(cell[told], bins.items[told], len(gap)).astype(np.float64)
+    known = cell >= 0
+    size = np.bincount(cell[known], bins.items[known], len(gap)).astype(np.float64)
     return cell, _mixed(np.array(gap), size), np.array(stratum)
 
 

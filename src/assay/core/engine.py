@@ -311,8 +311,8 @@ def fold(
         rises = metric.rises(old.N)
 
         def at_worst(bets: Bets, outcome: Bools) -> Bets:
-            told, now = as_labels(old, old.u, outcome), as_labels(new, new.u, outcome)
-            return folded(bets, told, now, cards_judged(kinds, outcome))
+            early, late = (as_labels(each, each.u, outcome) for each in (old, new))
+            return folded(bets, early, late, cards_judged(kinds, outcome))
 
         worst = at_worst(worst[0], ~rises), at_worst(worst[1], rises)
     return replace(after, bets=bets, worst_bets=worst)
@@ -382,8 +382,8 @@ def _certain(room: Floats, size: Floats) -> Floats:
 
 def _chances(metric: Ratio, state: State, size: Floats) -> Floats:
     """Probability of each stratum in a round of `size`, among strata with that many cards."""
-    tallies = state.tallies if state.first is None else state.first
-    weights = np.where(state.room >= size[..., None], betting.chances(tallies, metric), 0.0)
+    chances = betting.chances(state.first_given, metric)
+    weights = np.where(state.room >= size[..., None], chances, 0.0)
     return allocate.normalised(weights)
 
 

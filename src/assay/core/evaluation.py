@@ -195,7 +195,7 @@ class Evaluation:
         """Everything that a look depends on; None if that is too much to compare."""
         if state.bets is not None:
             return None
-        told = (state.tallies.n, state.tallies.x, state.tallies.u, state.dealt, state.streak)
+        counts = (state.tallies.n, state.tallies.x, state.tallies.u, state.dealt, state.streak)
         once = vars(state.once).values() if state.once else ()
         climb = () if state.climb is None else (chain.best_up for chain in state.climb.now)
         named: tuple[Floats | Ints, ...] = ()
@@ -203,7 +203,7 @@ class Evaluation:
             there = np.flatnonzero(by_class)
             named = (there, by_class.ravel()[there])
         cards = () if state.cards is None else (state.cards,)
-        every = (*told, *climb, *once, *named, *cards)
+        every = (*counts, *climb, *once, *named, *cards)
         return (state.rounds, state.elsewhere, *(each.tobytes() for each in every))
 
     # Where items have weights.
@@ -231,9 +231,9 @@ class Evaluation:
 
     def _budget_now(self, state: State) -> int | None:
         """Return the budget in draws, by those that have their answers."""
-        told, once = state.tallies, state.once
+        tallies, once = state.tallies, state.once
         answered = None if once is None else once.judged + once.unjudged
-        return self._in_draws(told.n + told.u, answered, state.elsewhere)
+        return self._in_draws(tallies.n + tallies.u, answered, state.elsewhere)
 
     def _in_draws(self, draws: Floats, items: Floats | None, elsewhere: int) -> int | None:
         """Return the budget in draws: repeated draws cost nothing; answers elsewhere do.

@@ -288,9 +288,9 @@ class MatrixGap:
             own[..., np.arange(each.said.size), each.said] = by_d[..., each.said]
             values.append(value)
             z[..., at, :] += sign * (own + ends[..., None, :])
-        told = by_class + self._one_more(by_class)
-        total, mean, square = (self._sum(told * power) for power in (1.0, z, z * z))
-        outcome = at_columns(told, self.reads)[..., None]
+        smoothed = by_class + self._one_more(by_class)
+        total, mean, square = (self._sum(smoothed * power) for power in (1.0, z, z * z))
+        outcome = at_columns(smoothed, self.reads)[..., None]
         right_z = at_columns(z, self.reads)[..., None]
         p, both = self._sum(outcome) / total, self._sum(outcome * right_z) / total
         mean, square = mean / total, square / total

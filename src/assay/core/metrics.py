@@ -316,9 +316,9 @@ def refuse_bad_top(metric: str, classes: int) -> None:
     """
     k = top_of(metric)
     if k is not None and not 1 <= k < classes:
-        told = "has no class" if k < 1 else "is 1 whatever the labels say"
+        problem = "has no class" if k < 1 else "is 1 whatever the labels say"
         raise DesignError(
-            f"{metric} of {classes:,} classes {told}",
+            f"{metric} of {classes:,} classes {problem}",
             details="k is at least 1 and less than the number of classes",
             hint=f"say top_{min(max(k, 1), classes - 1)}_accuracy",
         )

@@ -214,8 +214,8 @@ class Single(Procedure):
         if self.weighted:
             old, new, known = mine.tallies, after.tallies, mine.room <= 0
             counts = ((old.n, new.n), (old.x, new.x), (old.u, new.u))
-            told = (np.where(known, one, other) for one, other in counts)
-            end = replace(after, tallies=Tallies.trusted(old.N, *told))
+            settled_counts = (np.where(known, one, other) for one, other in counts)
+            end = replace(after, tallies=Tallies.trusted(old.N, *settled_counts))
         form = cast(Ratio, metric)
         settled = fold(self.design, self.goal, form, before=mine, after=end, kinds=round.kinds)
         return replace(after, bets=settled.bets, worst_bets=settled.worst_bets)

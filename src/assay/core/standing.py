@@ -40,8 +40,8 @@ def ends_at_worst(
     # One look at all of them takes half as long as two.
     ends = look(design, goal, metric, _counted(state, worst, best))
     lows, highs = ends.low[: len(worst.N)], ends.high[len(worst.N) :]
-    told = state.tallies
-    least, most = swing(Tallies.trusted(told.N, told.n, told.x, doubtful), metric)
+    tallies = state.tallies
+    least, most = swing(Tallies.trusted(tallies.N, tallies.n, tallies.x, doubtful), metric)
     low = np.minimum(np.minimum(now.low, least), lows.min(axis=0))
     return low, np.maximum(np.maximum(now.high, most), highs.max(axis=0))
 
@@ -161,9 +161,9 @@ class Standing:
         """Half-width due to the sampling of the items themselves; 0 if they are all."""
         if self.goal.sampled is None or not isinstance(self.metric, Ratio):
             return 0.0
-        told = self.tallies
-        T = plain_totals(told.N, told.n, told.x)
-        variance = part_variance(self.goal.metric, self.metric, told.N, T, self.goal.sampled)
+        tallies = self.tallies
+        T = plain_totals(tallies.N, tallies.n, tallies.x)
+        variance = part_variance(self.goal.metric, self.metric, tallies.N, T, self.goal.sampled)
         return float(z_of(self.goal.confidence) * np.sqrt(variance))
 
     @property
@@ -211,10 +211,10 @@ class Standing:
 # Why an evaluation is over, as text, with the remedy if unjudged items are the reason.
 
 
-def told(reason: Reason, standings: Sequence[Standing]) -> str:
+def reason_in_words(reason: Reason, standings: Sequence[Standing]) -> str:
     """Why an evaluation is over, by its targets' final standings."""
     if reason is not Reason.UNJUDGED:
-        return reason.told(standings[0].goal.at_least)
+        return reason.in_words(standings[0].goal.at_least)
     each = max(standings, key=_excess)
     allowed, could_move = _allowed(each), _could_move(each)
     settling = least_to_settle(each.unjudged, could_move, allowed)

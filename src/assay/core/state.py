@@ -63,6 +63,11 @@ class State:
         streak = np.zeros(tallies.N.shape[:-1], dtype=np.int64)
         return cls(tallies, np.zeros_like(tallies.N), room, 0, streak)
 
+    @property
+    def first_given(self) -> Tallies:
+        """The answers as first given."""
+        return self.first or self.tallies
+
     def changed(self, **fields: Any) -> Self:
         """Return the state with some fields changed: `replace`, in a fifth of the time.
 
@@ -153,8 +158,8 @@ class Look:
     def of(self, row: int) -> "Look":
         """Return the look at one of the parallel evaluations."""
         its = {name: np.asarray(value[row]) for name, value in vars(self.moments).items()}
-        told = (self.low, self.high, self.streak, self.reason, self.plain)
-        return Look(Moments(**its), *(np.asarray(each[row]) for each in told))
+        values = (self.low, self.high, self.streak, self.reason, self.plain)
+        return Look(Moments(**its), *(np.asarray(each[row]) for each in values))
 
     @property
     def half_width(self) -> Floats:

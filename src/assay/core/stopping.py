@@ -19,10 +19,10 @@ class Reason(IntEnum):
     UNJUDGED = 6
     SAMPLED = 7
 
-    def told(self, at_least: float | None = None) -> str:
+    def in_words(self, at_least: float | None = None) -> str:
         """Return the reason in words; `at_least` is the limit of the question, if any.
 
-        >>> Reason.BELOW.told(0.95), Reason.BUDGET_SPENT.told(0.95)
+        >>> Reason.BELOW.in_words(0.95), Reason.BUDGET_SPENT.in_words(0.95)
         ('no: below 0.95', 'the budget is used up; whether it is at least 0.95 is undecided')
         """
         words = {

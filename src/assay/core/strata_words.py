@@ -90,8 +90,8 @@ class NamedWords(SideWords):
             answer: [names[k] for k in asked if code >> k & 1 == bit]
             for answer, bit in (("yes", 1), ("no", 0))
         }
-        told = [f"{_listed(names)} {answer}" for answer, names in answers.items() if names]
-        return "; ".join([", ".join(told), *where])
+        parts = [f"{_listed(names)} {answer}" for answer, names in answers.items() if names]
+        return "; ".join([", ".join(parts), *where])
 
     def _yes(self, code: int) -> int:
         """Return the number of classifiers that predict yes."""

@@ -101,7 +101,7 @@ class ThresholdRun(Procedure):
 
     def _chances(self, state: State, size: Floats) -> Floats:
         """Probabilities of the strata in a round of this size, (..., H)."""
-        tallies = flipped(state.tallies if state.first is None else state.first)
+        tallies = flipped(state.first_given)
         chains = self.ladder.started(_climb(state).first, tallies)
         room = np.where(state.room >= size[..., None], state.room, 0.0)[..., ::-1]
         horizon = self._horizon(float(tallies.answers.max(initial=0.0)))
@@ -113,12 +113,12 @@ class ThresholdRun(Procedure):
         climb, size = _climb(before), (after.dealt - before.dealt).sum(axis=-1)
         chances = self._chances(before, size)[..., ::-1]
         horizon = self._horizon(float(before.tallies.answers.max(initial=0.0)))
-        early, late = before.first or before.tallies, after.first or after.tallies
+        early, late = before.first_given, after.first_given
 
         def folded(
-            chains: tuple[Chain, ...], told: Tallies, now: Tallies, cards: Ints
+            chains: tuple[Chain, ...], old: Tallies, new: Tallies, cards: Ints
         ) -> tuple[Chain, ...]:
-            known, cards = engine.without_certain(before.room, size, told, now, cards)
+            known, cards = engine.without_certain(before.room, size, old, new, cards)
             begun = self.ladder.started(chains, flipped(early))
             last = self.ladder.sizes.size - 1
             judged = np.where(cards >= 0, 2 * (last - cards // 2) + cards % 2, cards)
@@ -195,8 +195,8 @@ class ThresholdRun(Procedure):
             power = self._power(state, supported)
         value, low, high, variance = 0.5, 0.0, 1.0, 0.0
         if chosen is not None:
-            told = self._certificate(state, chosen, certified=place >= 0)
-            value, low, high, variance = told
+            certificate = self._certificate(state, chosen, certified=place >= 0)
+            value, low, high, variance = certificate
         last = self.ladder.sizes.size - 1
         moments = Moments(
             np.asarray(value),
@@ -249,12 +249,12 @@ class ThresholdRun(Procedure):
         few labels: most labels are at the frontier, and recall depends on items far below it.
         Unjudged items are at their worst. The theorem does not cover this.
         """
-        told, number = state.tallies, np.arange(state.tallies.N.size)
+        tallies, number = state.tallies, np.arange(state.tallies.N.size)
         bins = ScoreBins(
             number.astype(np.float64),
-            told.N - told.u,
-            told.n,
-            told.x,
+            tallies.N - tallies.u,
+            tallies.n,
+            tallies.x,
             stratum=number,
             chain=np.zeros_like(number),
             tied=np.zeros(number.size, dtype=np.bool_),
@@ -263,7 +263,7 @@ class ThresholdRun(Procedure):
         expected, drawn = drawn_positives(bins, rng=np.random.default_rng(0), draws=_DRAWS)
         first = number.size - 1 - place
         sizes, unjudged = (
-            np.array([each[first:].sum(), each[:first].sum()]) for each in (told.N, told.u)
+            np.array([each[first:].sum(), each[:first].sum()]) for each in (tallies.N, tallies.u)
         )
         tails = [(1 - self._confidence) / 2, (1 + self._confidence) / 2]
         found = []

@@ -109,8 +109,8 @@ def cards_judged(kinds: Ints, outcome: Bools) -> Ints:
     array([ 1,  3, -1])
     """
     stratum = np.maximum(-2 - kinds, 0)
-    told = 2 * stratum + np.take_along_axis(outcome, stratum, axis=-1)
-    return np.where(kinds < -1, told, kinds)
+    judged = 2 * stratum + np.take_along_axis(outcome, stratum, axis=-1)
+    return np.where(kinds < -1, judged, kinds)
 
 
 def verdict_at_worst(

@@ -65,10 +65,10 @@ def _top_view(target: Target, goal: Goal, parts: Parts, columns: Sequence[int]) 
     if target.minus is not None:
         metric = Linear(none, np.zeros(()), none + 1 / items, -1.0)
     every, strata = np.arange(parts.size.size), np.arange(sizes.size)
-    told = (target.name, goal, metric, every, parts.starts, strata, np.ones_like(sizes))
+    common = (target.name, goal, metric, every, parts.starts, strata, np.ones_like(sizes))
     if target.minus is None:
-        return ClassView(*told, columns=columns[0])
-    return TopGapView(*told, columns=columns[0], against=columns[1])
+        return ClassView(*common, columns=columns[0])
+    return TopGapView(*common, columns=columns[0], against=columns[1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ def _matrix_view(
         starts = np.arange(mine.size)
     stratum = parts.stratum[mine][starts]
     sizes = np.add.reduceat(parts.size[mine], starts)
-    told = (
+    common = (
         target.name,
         goal,
         Ratio(0.0, np.ones_like(sizes), float(calls.items.sum()), np.zeros_like(sizes)),
@@ -118,9 +118,9 @@ def _matrix_view(
         sizes / parts.strata_sizes[stratum],
     )
     if target.metric == "accuracy":
-        return ClassView(*told, columns=calls.said[mine])
+        return ClassView(*common, columns=calls.said[mine])
     matrix = calls.matrix(target.metric, parts, mine)
-    return MatrixView(*told, columns=calls.said[mine], matrix=matrix)
+    return MatrixView(*common, columns=calls.said[mine], matrix=matrix)
 
 
 def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: Parts) -> View:

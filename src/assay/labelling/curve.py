@@ -41,7 +41,7 @@ def threshold_curve(labelling: Labelling, *, predictions: object = None) -> Thre
     yes = answered.predicted & 1 > 0
     scores = _scores(labelling, items, roles, yes, predictions)
     bins = _bins(settings, found, scores, yes, answered.positive)
-    if not bins.told[-1]:
+    if not bins.covered[-1]:
         raise DesignError(
             f"the labels of campaign {settings.name!r} cannot tell the curve of its score",
             details="no item with a high score is drawn: its metric is about items predicted no",
@@ -289,7 +289,7 @@ def _value(band: Band, at: int) -> CurveValue:
 def _notes(labelling: Labelling, bins: ScoreBins, known: CurveBands) -> Iterator[str]:
     """Yield the metrics that are not available with the reason, and other cautions."""
     missing = [metric_name(name) for name in CURVES if name not in known.bands]
-    if not bins.told[0]:
+    if not bins.covered[0]:
         low = float(known.threshold[0])
         yield (
             f"precision is told from {low:.6g} on, and {', '.join(missing)}, average precision and "

@@ -31,7 +31,7 @@ import numpy as np
 from assay.core.answers import Answer
 from assay.core.evaluation import Evaluation
 from assay.core.outcomes import DEALT, OTHER, UNJUDGED, Counted, Outcomes
-from assay.core.standing import Standing, told
+from assay.core.standing import Standing, reason_in_words
 from assay.core.state import State
 from assay.core.stopping import Reason
 from assay.core.types import Ints
@@ -120,7 +120,7 @@ class Rounds:
         reason = self.reason
         if reason is Reason.GO_ON:
             return None
-        return told(reason, self._at_last_look())
+        return reason_in_words(reason, self._at_last_look())
 
     def state_if(self, answers: Mapping[str, Answer]) -> State:
         """State of the evaluation if waiting cards had these answers."""

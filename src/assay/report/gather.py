@@ -91,7 +91,7 @@ def _with_first_answers(labelling: Labelling) -> dict[str, float | None]:
     state = replace(labelling.rounds.state, open=None)  # only the values are needed
     if labelling.settings.strata.weighted:
         return dict.fromkeys((each.name for each in labelling.evaluation.standings(state)), None)
-    standings = labelling.evaluation.standings(replace(state, tallies=state.first or state.tallies))
+    standings = labelling.evaluation.standings(replace(state, tallies=state.first_given))
     return {each.name: HistoryPoint.of(each).value for each in standings}
 
 

@@ -186,7 +186,7 @@ def done_words(estimates: Iterable[Estimate]) -> str:
     """
     every = [*estimates]
     stopped = every[0].stopped or ""
-    if stopped != Reason.GOAL_MET.told():
+    if stopped != Reason.GOAL_MET.in_words():
         return stopped
     if len(every) > 1 or every[0].within is None:
         return "every target has the requested width"

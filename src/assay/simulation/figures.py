@@ -178,12 +178,12 @@ def second_opinion_figure(question: Question, result: Simulation) -> "Figure":
     bars = axes.barh(names, labels, xerr=error, color=colours, height=0.6)
     for bar, name in zip(bars, names, strict=True):
         bar.set_alpha(1.0 if AUX in name or name == "random" else 0.5)
-    told = [f"{each:,.0f}" for each in labels]
+    texts = [f"{each:,.0f}" for each in labels]
     for place, name in enumerate(names):
         if AUX in name:
             change = labels[place] / labels[names.index(name.removesuffix(AUX))] - 1
-            told[place] += f" ({change:+.0%})"
-    axes.bar_label(bars, told, padding=6)
+            texts[place] += f" ({change:+.0%})"
+    axes.bar_label(bars, texts, padding=6)
     axes.set_xlim(0, 1.2 * float((labels + error).max()))
     axes.invert_yaxis()
     axes.set_axisbelow(True)
@@ -226,8 +226,8 @@ def _share_of_limit(question: Question, shares: Mapping[str, float]) -> "Figure"
     gained = np.maximum(percent, 0)
     colours = [_line(question, name)["color"] for name in shares]
     # The number stands beside the name, where neither a bar nor the limit can cover it.
-    told = [f"{share:.0f}%" if share >= 0 else "worse than random" for share in percent]
-    names = [f"{name}: {text}" for name, text in zip(shares, told, strict=True)]
+    words = [f"{share:.0f}%" if share >= 0 else "worse than random" for share in percent]
+    names = [f"{name}: {text}" for name, text in zip(shares, words, strict=True)]
     axes.barh(names, gained, color=colours, height=0.6)
     axes.axvline(100, color=_DARK, lw=1, ls="--", zorder=0)
     axes.invert_yaxis()

@@ -185,12 +185,12 @@ def all_labelled(procedure: Procedure, outcomes: Floats | SetCounts) -> tuple[Ta
 
     `outcomes`: as in `StrataOracle` or `PartsOracle`.
     """
-    told = outcomes.totals if isinstance(outcomes, SetCounts) else outcomes
+    labels = outcomes.totals if isinstance(outcomes, SetCounts) else outcomes
     start, size = procedure.begin(), procedure.sizes
     if start.tallies.by_class is None:
-        whole = start.changed(tallies=Tallies(size, size, told))
+        whole = start.changed(tallies=Tallies(size, size, labels))
     else:
-        whole = start.changed(tallies=Tallies(size, size, 0, by_class=told))
+        whole = start.changed(tallies=Tallies(size, size, 0, by_class=labels))
     mine, metric = procedure.views[0].seen(whole)
     return mine.tallies, metric
 
@@ -255,6 +255,6 @@ def shuffled_kinds(counts: Ints, judged: Ints, found: Ints, rng: np.random.Gener
     stratum = np.where(dealt, stratum, 0)
     rank = place - np.take_along_axis(ends - counts, stratum, axis=-1)
     outcome = rank < np.take_along_axis(found, stratum, axis=-1)
-    told = rank < np.take_along_axis(judged, stratum, axis=-1)
-    kinds = np.where(told, 2 * stratum + outcome, -2 - stratum)
+    is_judged = rank < np.take_along_axis(judged, stratum, axis=-1)
+    kinds = np.where(is_judged, 2 * stratum + outcome, -2 - stratum)
     return rng.permuted(np.where(dealt, kinds, -1), axis=-1)

@@ -312,8 +312,8 @@ class Population(LabelledCells):
         profile = profile_of(score, cells_of(score, np.ones(score.size, dtype=np.bool_)).rule)
         cell = np.searchsorted(profile.low, score, side="right") - 1
         found = np.bincount(cell, self.truth, minlength=profile.low.size)
-        told = Truth(profile, np.asarray(found, dtype=np.float64))
-        return frame_of({True: told}, design, "precision")
+        truth = Truth(profile, np.asarray(found, dtype=np.float64))
+        return frame_of({True: truth}, design, "precision")
 
     def thresholds(self) -> Thresholds:
         """Return the true metrics at every distinct score."""

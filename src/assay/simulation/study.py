@@ -361,8 +361,8 @@ def _of_cells(
                 oracle = StrataOracle(population.outcomes(cut), reads_cards=True)
                 yield Entry(name, RecycleTask(name, recycled, oracle, batch), wanted, against)
                 continue
-            told = (design, goal, cut, population.truth_in(cut, goal))
-            task = Task.of_strata(name, *told, asked=batch, block=_BLOCK_OF_SEVERAL)
+            inputs = (design, goal, cut, population.truth_in(cut, goal))
+            task = Task.of_strata(name, *inputs, asked=batch, block=_BLOCK_OF_SEVERAL)
             yield Entry(name, task, wanted, against)
             if opined is not None:
                 recut = RecutTask(name + AUX, opined, design, goal, batch)

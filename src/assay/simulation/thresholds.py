@@ -76,10 +76,10 @@ class Thresholds:
 
         Of one truth.
 
-        >>> told = Thresholds(np.array([10.0, 10.0, 80.0]), np.array([9.0, 8.0, 3.0]))
-        >>> told.best(ThresholdQuestion.parse("precision >= 0.85"))
+        >>> truth = Thresholds(np.array([10.0, 10.0, 80.0]), np.array([9.0, 8.0, 3.0]))
+        >>> truth.best(ThresholdQuestion.parse("precision >= 0.85"))
         0.85
-        >>> told.best(ThresholdQuestion.parse("recall >= 0.8"))
+        >>> truth.best(ThresholdQuestion.parse("recall >= 0.8"))
         0.85
         """
         keep = self.keep(question)
@@ -189,8 +189,8 @@ class ThresholdTask:
             intervals = self.run.intervals(one, TOLD, int(threshold))
             for t, (metric, interval) in enumerate(zip(TOLD, intervals, strict=True)):
                 places = (runs.value, runs.low, runs.high, runs.variance)
-                for values, told in zip(places, interval, strict=True):
-                    values[at, t] = told
+                for values, each in zip(places, interval, strict=True):
+                    values[at, t] = each
                 known = np.atleast_2d(getattr(truth, metric))
                 runs.truth[at, t] = known[min(number, len(known) - 1), threshold]
 

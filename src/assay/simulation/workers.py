@@ -64,8 +64,8 @@ class Task:
     @classmethod
     def of_one(cls, name: str, frame: Frame, design: Design, goal: Goal, asked: int = 20) -> Self:
         """One design for one metric."""
-        told = (design, goal, frame.metric, frame.sizes, frame.outcomes)
-        return cls(name, *of_one(*told), (goal.budget or 0,), asked)
+        inputs = (design, goal, frame.metric, frame.sizes, frame.outcomes)
+        return cls(name, *of_one(*inputs), (goal.budget or 0,), asked)
 
     @classmethod
     def of_strata(

@@ -227,8 +227,8 @@ class Recycle(Procedure):
             moved = movement(mine.tallies, form)
             reason = hold_back(reason, could_move=moved, within=goal.within, unsettled=None)
         shape, bounded = state.streak.shape, np.zeros(mine.tallies.N.shape, dtype=np.bool_)
-        told = (np.full(shape, each) for each in (value, min(variance, 1e9), defined, low, high))
-        centre, spread, is_defined, from_, to = told
+        figures = (value, min(variance, 1e9), defined, low, high)
+        centre, spread, is_defined, from_, to = (np.full(shape, each) for each in figures)
         moments = Moments(centre, spread, is_defined, bounded)
         return Look(moments, from_, to, state.streak, reason, centre)
 
@@ -282,9 +282,9 @@ def _by_card(cells: Ints, kinds: Ints) -> Floats:
 
 def _share(answer: Floats, draws: Ints) -> tuple[float, int]:
     """Share of yes among judgeable draws, and their number."""
-    told = answer[draws]
-    told = told[~np.isnan(told)]
-    return (float(told.mean()), told.size) if told.size else (0.0, 0)
+    judged = answer[draws]
+    judged = judged[~np.isnan(judged)]
+    return (float(judged.mean()), judged.size) if judged.size else (0.0, 0)
 
 
 def _hits(recycled: Recycle, state: State, spread: Floats) -> Floats:
@@ -300,8 +300,8 @@ def _hits(recycled: Recycle, state: State, spread: Floats) -> Floats:
     known, cells = state.tallies, recycled.cells
     rates = ((known.x + 0.5) / (known.n + 1.0)).ravel()
     names = tuple(recycled.route.names[k] for k in taken)
-    told = replace(cells, positives=rates * cells.sizes)
-    shared = covariance_of_hits(told, "recycle", names, recycled.n[taken].astype(np.float64))
+    estimated = replace(cells, positives=rates * cells.sizes)
+    shared = covariance_of_hits(estimated, "recycle", names, recycled.n[taken].astype(np.float64))
     sd = np.sqrt(np.diag(shared))
     twice = recycled.design.allocation == "recycle-sample"
     scale = spread[taken] * np.where(twice & (taken > 0), np.sqrt(2.0), 1.0)

@@ -199,8 +199,8 @@ class Supposed(Assumed):
         >>> {side: rate.round(2) for side, rate in supposed.calibrated().rates.items()}
         {True: array([0.88]), False: array([0.12])}
         """
-        told = {side: self.likely(profile.mean) for side, profile in self.profiles.items()}
-        return self.with_rates(told)
+        rates = {side: self.likely(profile.mean) for side, profile in self.profiles.items()}
+        return self.with_rates(rates)
 
     def doubted(self) -> Self:
         """Return the population if one item in ten were independent of its score.

@@ -249,9 +249,9 @@ def supposed_classes(found: Predictions, scale: ScoreScale | None, seed: int) ->
             f"the predictions of {found.source} are not those of one classifier, as they were read",
             hint="name the file or table, and the columns of one classifier",
         )
-    told = scores.cells.score_range
-    _refuse_no_scores(told, found.size, _NO_CLASS_SCORES)
-    scale_now = _scale(told, found.source, scale)
+    score_range = scores.cells.score_range
+    _refuse_no_scores(score_range, found.size, _NO_CLASS_SCORES)
+    scale_now = _scale(score_range, found.source, scale)
     return SupposedClasses(found.source, scale_now, found, scores, seed)
 
 

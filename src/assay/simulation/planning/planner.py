@@ -459,9 +459,9 @@ class ClassPlanner(Planner[SupposedClasses]):
 
     def completed(self, planning: Planning) -> Planning:
         """Return the plan with the classes, and cautions."""
-        told = [self.scores_alone()]
+        cautions = [self.scores_alone()]
         if not self.population.by_probabilities and not self.has_worst_case:
-            told.append(
+            cautions.append(
                 "which class an error is of is not known from the score of the predicted class "
                 f"alone, and {metric_name(planning.metric)} depends on it: each error is taken to "
                 "be of the other classes as often as these are predicted. The probabilities of "
@@ -470,7 +470,7 @@ class ClassPlanner(Planner[SupposedClasses]):
         return replace(
             planning,
             classes=self.population.found.classes,
-            cautions=(*told, *planning.cautions),
+            cautions=(*cautions, *planning.cautions),
         )
 
     def in_words(self) -> tuple[str, str]:

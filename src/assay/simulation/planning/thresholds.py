@@ -81,16 +81,16 @@ class ThresholdPlanner(LabelPlanner):
     def planning(self) -> Planning:
         """Return the plan."""
         population, suppositions = self.population, self.suppositions()
-        told, rows = [], list[ThresholdRow]()
+        readings, rows = [], list[ThresholdRow]()
         for name, words, supposed in suppositions:
             best, found = self._best(supposed), self._rows(name, supposed, len(suppositions))
             rows += found
             until = next((row.labels for row in found if row.budget is None), None)
-            told.append(Reading(name, words, best, until, None))
+            readings.append(Reading(name, words, best, until, None))
         return self.planned(
-            told,
+            readings,
             predicted_yes=population.size,
-            advice=tuple(self._advice(told, rows)),
+            advice=tuple(self._advice(readings, rows)),
             cautions=tuple(self.cautions((True, False))),
             threshold_for=self.goal.threshold_for,
             wanted=self.question.most,
@@ -146,15 +146,15 @@ class ThresholdPlanner(LabelPlanner):
                 lines.append(f"{supposing}no threshold keeps {floors}, whatever the labels")
                 continue
             asked = next((row for row in own if row.budget == self.goal.budget), own[-1])
-            told = f"the best threshold has a {wanted} of {reading.metric.mean:.2f}"
+            line = f"the best threshold has a {wanted} of {reading.metric.mean:.2f}"
             if asked.value is not None:
-                told += f"; {_labels_of(asked)} are expected to find one with {asked.value:.2f}"
+                line += f"; {_labels_of(asked)} are expected to find one with {asked.value:.2f}"
             enough = [row for row in own if row.certified >= _LIKELY]
             if not enough:
-                told += ". None of these budgets certifies one in nine campaigns of ten"
+                line += ". None of these budgets certifies one in nine campaigns of ten"
             elif (few := enough[0]).budget is not None:
-                told += f". {few.budget:,} labels certify some threshold in {few.certified:.0%}"
-            lines.append(supposing + told)
+                line += f". {few.budget:,} labels certify some threshold in {few.certified:.0%}"
+            lines.append(supposing + line)
         return lines
 
 
