@@ -89,13 +89,24 @@ class Postgres:
 
     def kill(self) -> None:
         """End the server and every process of it as a failing machine would."""
+        _signal(self._processes(), signal.SIGKILL)
+        self.stop()
+
+    @contextmanager
+    def silence(self) -> Iterator[None]:
+        """Stop all its processes for a while: it accepts connections, and answers nothing."""
+        processes = self._processes()
+        _signal(processes, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            _signal(processes, signal.SIGCONT)
+
+    def _processes(self) -> list[int]:
         with self.connect() as connection:
             pids = [pid for (pid,) in connection.execute("SELECT pid FROM pg_stat_activity")]
         first, *_ = (self.data / "postmaster.pid").read_text().splitlines()
-        for pid in (int(first), *pids):
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.stop()
+        return [int(first), *pids]
 
     def stop(self) -> None:
         """End it, if it runs."""
@@ -119,6 +130,12 @@ class Postgres:
             check=True,
             timeout=120,
         )
+
+
+def _signal(processes: Sequence[int], sent: signal.Signals) -> None:
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, sent)
 
 
 def postgres_programs() -> Path | None:

@@ -7,7 +7,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -359,6 +359,34 @@ def test_postgresql_ends_connections(postgres: Postgres, tmp_path: Path) -> None
                 assert sender.exitcode == 0
         assert page.take([submit], 1).receipts == {"2": "saved"}
     assert keys_in(storage) == ["1", "2"]
+
+
+def test_a_silent_postgresql_is_reported_soon(postgres: Postgres, tmp_path: Path) -> None:
+    """Its processes are stopped: connections are accepted, and nothing is answered."""
+    storage = postgres.database("silent")
+    make_campaign(storage, items=ITEMS)
+    with serving(storage, tmp_path) as (served,), page_of(served, storage) as page:
+        (item,) = page.take([], 1).items
+        submit = Label(item, truth(item), key="silent")
+        with postgres.silence():
+            for _ in range(3):
+                began = time.monotonic()
+                with pytest.raises(UnsureError) as trouble:
+                    page.take([submit], 1)
+                assert trouble.value.status == 503
+                assert time.monotonic() - began < 10
+        deadline = time.monotonic() + 60
+        while (receipts := _sent_again(page, submit)) is None:
+            assert time.monotonic() < deadline
+    assert receipts in ({"silent": "saved"}, {"silent": "again"})
+    assert keys_in(storage) == ["silent"]
+
+
+def _sent_again(page: Page, submit: Label) -> dict[str | None, str] | None:
+    """Receipts, or None if the server is not ready yet."""
+    with suppress(UnsureError):
+        return page.take([submit], 1).receipts
+    return None
 
 
 def send_once(port: int, token: str, submit: Label) -> None:

@@ -66,7 +66,14 @@ _SETTINGS_AND_LOCK = _SETTINGS.add_columns(sa.func.pg_advisory_xact_lock(_LOCK))
 # nobody else writes until the lock is free again. A reader sees one moment, as in SQLite.
 _WRITING = {"isolation_level": "READ COMMITTED", "postgresql_readonly": False}
 _READING = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
-_PATIENCE = {"connect_timeout": "10", "tcp_user_timeout": "60000"}  # s and ms, unless the URL says
+# Seconds, and milliseconds, until a server that has vanished is given up, unless the URL says.
+_PATIENCE = {
+    "connect_timeout": "5",
+    "tcp_user_timeout": "10000",
+    "keepalives_idle": "5",
+    "keepalives_interval": "2",
+    "keepalives_count": "2",
+}
 _DISCREET: dict[str, Any] = {"hide_parameters": True}  # no error quotes what an item says
 
 

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, Generic, TypeVar, cast
 
 from assay.campaign import Campaign, Desk
-from assay.errors import AssayError
+from assay.errors import AssayError, StorageError
 from assay.labelling import ReplacedError, TurnReply, TurnRequest, find_campaign
 from assay.results import Turn
 from assay.storage import Store, TokenRow
@@ -25,6 +25,7 @@ T = TypeVar("T")
 
 _MOST = 100  # turns in a transaction: other programs wait for it, too
 _SOON = 1.0  # seconds; a later failure has waited for the storage, and would do so again
+_PATIENCE = 8.0  # seconds until people learn that the storage does not answer; pages send again
 
 
 class Together(Generic[A, B]):
@@ -40,11 +41,19 @@ class Together(Generic[A, B]):
         self._waiting: deque[tuple[A, Future[B]]] = deque()
 
     async def call(self, given: A) -> B:
-        """Return the result of a call, once the worker has processed it."""
+        """Return the result of a call, once the worker has processed it; raise if it waits long."""
         future: Future[B] = Future()
         self._waiting.append((given, future))
         self.worker.submit(self._take)
-        return await asyncio.wrap_future(future)
+        try:
+            async with asyncio.timeout(_PATIENCE):
+                return await asyncio.wrap_future(future)
+        except TimeoutError:
+            raise StorageError(
+                f"the storage has not answered for {_PATIENCE:.0f} seconds",
+                details="what was saved before is safe; what was sent now may be stored yet",
+                hint="try again in a moment: nothing is stored twice",
+            ) from None
 
     def _take(self) -> None:
         calls: list[tuple[A, Future[B]]] = []

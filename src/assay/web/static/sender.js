@@ -1,7 +1,7 @@
 // Takes answers from the outbox to the server, again and again until it has acknowledged them, and
 // brings back what to show next.
 
-const PAUSES = [1, 2, 4, 8, 15, 30]; // seconds between attempts
+const PAUSES = [1, 2, 4, 8]; // seconds between attempts
 const TOGETHER = 20; // answers in one request
 const PATIENCE = 20_000; // ms; an answer that did arrive is known by its key when it is sent again
 
