@@ -103,7 +103,7 @@ def test_an_answer_that_is_no_class_is_damage(storage: str) -> None:
     with sqlite3.connect(storage.removeprefix("sqlite:///")) as database:
         database.execute("UPDATE label_event SET answer = 'yes' WHERE id = 3")
     database.close()
-    with pytest.raises(StorageError, match="label 3 says 'yes', which is no answer"):
+    with pytest.raises(StorageError, match="label 3 has 'yes', which is not an answer"):
         assay.load_campaign(storage=storage).estimate()
 
 
@@ -112,7 +112,7 @@ def test_a_set_that_is_not_written_in_the_one_way_is_damage(tags: str) -> None:
         changed = "UPDATE label_event SET answer = 'spam|fraud' WHERE answer = 'fraud|spam'"
         assert database.execute(changed).rowcount
     database.close()
-    with pytest.raises(StorageError, match=r"says 'spam\|fraud', which is no answer"):
+    with pytest.raises(StorageError, match=r"has 'spam\|fraud', which is not an answer"):
         assay.load_campaign(storage=tags).estimates()
 
 

@@ -92,7 +92,7 @@ WRITTEN: dict[str, tuple[Tamper, str]] = {
     "a word": (replaced("events.jsonl", "false", "0"), "late: 0 is written, and False follows"),
     "a key of a label twice": (
         replaced("events.jsonl", '"answer": "yes"', '"answer": "no", "answer": "yes"'),
-        r"events\.jsonl cannot be read: the key 'answer' is there twice",
+        r"events\.jsonl cannot be read: the key 'answer' occurs twice",
     ),
     "a count": (
         replaced("strata.csv", r"\d+,(\d+)\n", r"99,\1\n"),
@@ -151,7 +151,7 @@ STORED: dict[str, tuple[Tamper, str]] = {
         r"item 'more' lies at place 900 of stratum 0, of which \d+ were dealt",
     ),
     "no seed": (settings('"seed": 6', '"seed": -1'), "not follow from the campaign's settings"),
-    "a key twice": (settings('"seed": 6', '"seed": 7, "seed": 6'), "'seed' is there twice"),
+    "a key twice": (settings('"seed": 6', '"seed": 7, "seed": 6'), "'seed' occurs twice"),
     "a stratum's number": (settings('"owner": [0', '"owner": [10000000000'), "owners of the"),
     "the metric": (settings("precision", "accuracies"), "settings in campaign.db cannot be read"),
     "spaces": (

@@ -179,11 +179,11 @@ def test_a_stored_campaign_that_outruns_its_reserve_says_how_to_go_on(storage: s
     values: dict[str, Any] = {"score": "p", "predicted": "yes", "within": 0.2, "design": design}
     assay.create_campaign(columns, storage=storage, **values)
     campaign = assay.load_campaign(storage=storage)
-    with pytest.raises(assay.PredictionsError, match="predictions are not at hand"):
+    with pytest.raises(assay.PredictionsError, match="predictions are not available"):
         campaign.ask(1500)
     labelled = campaign.ask(50)
     campaign.tell({item.id: truth[int(item.id)] for item in labelled})
-    with pytest.raises(assay.PredictionsError, match="not what campaign"):
+    with pytest.raises(assay.PredictionsError, match="differs from the predictions of campaign"):
         other, _ = population(4000, seed=9)
         assay.load_campaign(storage=storage, predictions=other)
     campaign = assay.load_campaign(storage=storage, predictions=columns)

@@ -87,7 +87,7 @@ def test_at_full_labelling_differences_are_those_of_scikit_learn(kind: str, metr
 def test_labels_where_two_versions_differ_tell_no_matrix() -> None:
     campaign = assay.compare_campaign(*PAIRS["versions"], **COLUMNS, budget=50)
     label(campaign)
-    with pytest.raises(AssayError, match="what new takes for what is not known here"):
+    with pytest.raises(AssayError, match="the confusion matrix of new is not known here"):
         campaign.confusion("new")
     with pytest.raises(AssayError, match="level_within"):
         campaign.by_class("new")

@@ -191,7 +191,7 @@ def test_all_parts_may_be_given_from_elsewhere_and_each_is_checked(storage: str)
     with pytest.raises(assay.PredictionsError, match=r"from 1 place\(s\), and those of .* from 2"):
         assay.load_campaign(storage=storage, predictions=parts[0])
     changed = [table(MONDAY), table(TUESDAY, 1 - SCORE)]
-    with pytest.raises(assay.PredictionsError, match="1,200 rows is not what") as caught:
+    with pytest.raises(assay.PredictionsError, match="1,200 rows differs from") as caught:
         assay.load_campaign(storage=storage, predictions=changed)
     assert "assay rebase --name campaign" in caught.value.hint
 

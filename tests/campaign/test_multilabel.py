@@ -86,7 +86,7 @@ def test_a_name_that_is_no_class_is_refused_with_the_nearest() -> None:
     table, _, _ = made()
     campaign = begun(table, budget=20)
     (item, *_) = campaign.ask(1)
-    with pytest.raises(LabelError, match="'fruad' is no class") as told:
+    with pytest.raises(LabelError, match="'fruad' is not a class") as told:
         campaign.tell({item.id: ["spam", "fruad"]})
     assert "did you mean 'fraud'" in str(told.value)
     assert not campaign.answers()
@@ -178,7 +178,7 @@ def test_columns_lists_and_sets_of_classes_stay_where_they_are(tmp_path: Path) -
         assert there.fingerprint() == here.fingerprint()
         assert there.cells() == here.cells()
         assert there.scanner.stays
-    with pytest.raises(PredictionsError, match=r"values that are no class: '0', '1', '10'"):
+    with pytest.raises(PredictionsError, match=r"values that are not classes: '0', '1', '10'"):
         read(classifiers={ALONE: {"predicted": "id"}})
     with pytest.raises(PredictionsError, match="a column of lists has one number"):
         read(classifiers={"m": {"probabilities": "bars", "threshold": 0.5}})

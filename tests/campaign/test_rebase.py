@@ -201,7 +201,7 @@ def test_the_campaign_as_it_was_is_kept_under_another_name(storage: str) -> None
     assert kept.name == former[0]
     assert kept.estimate() == estimate
     for write in (lambda: kept.ask(20), lambda: kept.tell({next(iter(kept.answers())): True})):
-        with pytest.raises(assay.StorageError, match="is over: 'campaign' has its labels"):
+        with pytest.raises(assay.StorageError, match="has ended: 'campaign' continues with its labels"):
             write()
 
 
@@ -212,7 +212,7 @@ def test_who_still_has_the_campaign_as_it_was_loses_no_label_silently(storage: s
     for write in (lambda: old.tell(told(batch)), lambda: old.ask(20)):
         with pytest.raises(assay.StorageError, match="rebased or extended meanwhile") as caught:
             write()
-        assert "load_campaign('campaign')" in caught.value.hint
+        assert "load campaign 'campaign' again" in caught.value.hint
     assert old.events() == []
 
 

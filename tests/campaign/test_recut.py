@@ -330,7 +330,7 @@ def test_predictions_that_have_changed_do_not_cut_the_strata(
     judged = pa.array([0.5, *table["judge"].to_pylist()[1:]])
     changed = table.set_column(table.column_names.index("judge"), "judge", judged)
     for other, why in (
-        (table.slice(0, 2_900), "is not what campaign"),
+        (table.slice(0, 2_900), "differs from the predictions of campaign"),
         (changed, "columns judge of .* have changed"),
     ):
         pq.write_table(other, file)
@@ -342,7 +342,7 @@ def test_predictions_that_have_changed_do_not_cut_the_strata(
         campaign.tell({item.id: truth[item.id] for item in batch})
     pq.write_table(table, file)
     assert assay.load_campaign(storage=storage).desk.recut()
-    with pytest.raises(PredictionsError, match="is not what campaign"):
+    with pytest.raises(PredictionsError, match="differs from the predictions of campaign"):
         assay.load_campaign(storage=storage, predictions=changed)
 
 

@@ -196,7 +196,7 @@ def test_two_who_begin_a_period_at_once_do_not_fork_the_series(
         return go_on_truly(*given, **named)
 
     monkeypatch.setattr(follow, "start_beside", slowly)
-    with pytest.raises(assay.StorageError, match="begun period 'w2b'"):
+    with pytest.raises(assay.StorageError, match="started period 'w2b'"):
         go_on(world, storage)
     assert [row.period for row in assay.trend("spam", storage=storage).rows] == ["w1", "w2b"]
 

@@ -147,7 +147,7 @@ def test_where_items_run_out_nothing_is_told_of_the_predictions(tmp_path: Path) 
         if "error" in reply:
             break
         labeller.reply(_answer(reply["items"][0], "yes", f"k{number}"))
-    assert reply["error"] == "there are no more items just now; campaign.ask() says why"
+    assert reply["error"] == "there are no more items now; campaign.ask() says why"
     assert campaign.desk.labelling.trouble
 
 

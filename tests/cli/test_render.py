@@ -231,12 +231,12 @@ def test_no_error_says_an_argument() -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("say scale='margin'", "say --scale margin"),
+        ("pass scale='margin'", "pass --scale margin"),
         (
             "neither predicted= nor threshold= is given",
             "neither --predicted nor --threshold is given",
         ),
-        ("where=\"id='a'\" is no text", "--where \"id='a'\" is no text"),
+        ("where=\"id='a'\" is not text", "--where \"id='a'\" is not text"),
         ("leave out labels=, or sample_weight=", "leave out --labels, or --sample-weight"),
         ("no item has lang=de", "no item has lang=de"),
         ("assay follow FILE --id url", "assay follow FILE --id url"),

@@ -71,7 +71,7 @@ REFUSED = {
     "prevalence:mew": ("unknown classifier 'mew' in 'prevalence:mew'", "did you mean 'new'"),
     "precision:": ("'precision:': of which", "say METRIC:new"),
     "f1 - f1": ("'f1 - f1': of which", "say METRIC:new"),
-    "precision:new - recall:new": ("of two different metrics", "compares like with like"),
+    "precision:new - recall:new": ("of two different metrics", "same metric on both sides"),
     "f1:new - f1:vote_3 - f1:old-2.1": ("is not the difference of two metrics", ""),
     "f1:new - vote_3": ("'f1:new - vote_3' cannot be read", "say METRIC:vote_3"),
     "f1:new-f1:vote_3": ("'f1:new-f1:vote_3' cannot be read", "a space on either side"),

@@ -244,7 +244,7 @@ def test_f1_can_be_compared_only_where_both_say_yes_equally_often() -> None:
 
 def test_what_has_no_difference_is_told() -> None:
     sizes, yes, no = np.array([5.0, 5.0]), np.array([True, False]), np.array([False, False])
-    with pytest.raises(DesignError, match=r"no label tells the two metrics apart: .* is 0"):
+    with pytest.raises(DesignError, match=r"no label can distinguish the two metrics: .* is 0"):
         difference(ratio("accuracy", sizes, yes), ratio("accuracy", sizes, yes))
     with pytest.raises(DesignError, match="a metric over no items"):
         difference(ratio("precision", sizes, yes), ratio("precision", sizes, no))

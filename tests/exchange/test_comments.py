@@ -145,7 +145,7 @@ def test_rows_whose_comments_cannot_be_taken_are_named() -> None:
     assert "line 4: 'b' has another comment here than in line 3" in caught.value.details
     with pytest.raises(LabelError) as caught:
         import_labels(campaign, b'{"id": "a", "label": "yes", "comment": 5}')
-    assert "comment 5 is no text" in caught.value.details
+    assert "comment 5 is not text" in caught.value.details
     assert campaign.events() == []
     import_labels(campaign, b"id,label,comment\na,yes,one\n")
     with pytest.raises(LabelConflictError) as conflict:

@@ -18,7 +18,7 @@ from assay.errors import AssayError, InputError, LabelConflictError, LabelError,
 from assay.exchange import Sheet
 from tests.exchange.campaigns import campaign_of
 
-# Half a surrogate pair is no text, and no id; an id with a NUL is refused, as a test below says.
+# Half a surrogate pair is not text, and no id; an id with a NUL is refused, as a test below says.
 texts = st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\0"), max_size=6)
 awkward = st.sampled_from(["007", "NA", "", "-5", "'x", "''", "=1+1", "@a", "\t", "\r\n", '"', ","])
 string_ids = st.lists(st.one_of(texts, awkward), min_size=1, max_size=12, unique=True)

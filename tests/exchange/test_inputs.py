@@ -156,7 +156,7 @@ def test_who_gave_a_label_is_not_asked_here(tmp_path: Path) -> None:
     assert len(_read(csv).rows) == 1
     rows = list(parquet_rows(Content(file), Columns(), Limits()))
     assert [row.problem for row in rows] == [
-        "reviewer 5 is no text",
+        "reviewer 5 is not text",
         "ruling 'not guilty' is neither true nor false",
     ]
 

@@ -45,12 +45,10 @@ def test_classes_without_an_estimate_have_a_reason() -> None:
     campaign = labelled(truth, said, classes=[*NAMES, "fox"])
     table = campaign.by_class()
     assert table["dog"].precision == 0
-    assert table["dog"].doubt == (
-        "no label shows an item of it yet, so that nothing is known of its recall"
-    )
-    assert table["emu"].doubt == "no item is called so, so that it has no precision"
-    assert table["fox"].doubt == "no label is of it yet"
-    assert "fox: no label is of it yet" in str(table)
+    assert table["dog"].doubt == ("no label names this class yet, so its recall is unknown")
+    assert table["emu"].doubt == "no item is predicted as this class, so it has no precision"
+    assert table["fox"].doubt == "no label names this class yet"
+    assert "fox: no label names this class yet" in str(table)
     assert [row.name for row in campaign.by_class(classes=["emu"])] == ["emu"]
     with pytest.raises(DesignError, match="did you mean 'emu'"):
         campaign.by_class(classes=["emus"])

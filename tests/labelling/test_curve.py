@@ -63,7 +63,7 @@ def test_several_metrics_of_one_classifier_have_the_curve_too(tmp_path: Path) ->
     expected = sk.average_precision_score(truth, score)
     assert curve.areas["average_precision"].value == pytest.approx(expected, abs=1e-12)
     in_memory = labelled({"p": score}, truth, metrics=["precision", "recall"], budget=60)
-    with pytest.raises(PredictionsError, match="not at hand"):
+    with pytest.raises(PredictionsError, match="not available"):
         in_memory.curve()
     assert in_memory.curve(predictions={"p": score}).metrics[0] == "precision"
 
@@ -157,7 +157,7 @@ def test_a_campaign_for_precision_tells_precision_from_its_threshold_on() -> Non
     assert curve.metrics == ("precision",)
     assert not curve.areas
     assert curve[0].threshold >= 0.5
-    assert "not drawn" in curve.notes[0]
+    assert "does not draw" in curve.notes[0]
     yes = score >= curve[0].threshold
     value = curve[0].metrics["precision"]
     assert value.band_low < truth[yes].mean() < value.band_high
@@ -167,7 +167,7 @@ def test_what_labels_cannot_tell_is_said() -> None:
     score, truth = population(500)
     columns = {"p": score, "w": np.ones(500), "said": score > 0.5, "q": score}
     omission = labelled(columns, truth, metric="false_omission_rate", budget=20)
-    with pytest.raises(DesignError, match="cannot tell the curve"):
+    with pytest.raises(DesignError, match="do not give the curve"):
         omission.curve()
     weighted = labelled(columns, truth, sample_weight="w", metric="accuracy", budget=20)
     with pytest.raises(DesignError, match="have weights"):

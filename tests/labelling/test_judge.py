@@ -151,9 +151,9 @@ def test_verdicts_may_be_written_in_many_ways(as_what: Any, half_way: assay.Camp
 
 
 def test_what_is_no_verdict_is_refused(half_way: assay.Campaign) -> None:
-    with pytest.raises(InputError, match=r"no verdict: 0\.\d+, (.|\n)*at=0.5"):
+    with pytest.raises(InputError, match=r"not verdicts: 0\.\d+, (.|\n)*at=0.5"):
         half_way.judge("p")
-    with pytest.raises(InputError, match=r"no verdict: '(de|en)'"):
+    with pytest.raises(InputError, match=r"not verdicts: '(de|en)'"):
         half_way.judge("lang", at=0.5)
     no_number: Any = "half"
     with pytest.raises(InputError, match="at must be a number, got 'half'"):

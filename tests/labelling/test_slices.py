@@ -152,7 +152,7 @@ def test_what_is_not_kept_is_looked_up_or_refused(half_way: assay.Campaign) -> N
         half_way.slices("site")
     with pytest.raises(PredictionsError, match="did you mean 'lang'"):
         half_way.slices("langu")
-    with pytest.raises(PredictionsError, match="is not what campaign"):
+    with pytest.raises(PredictionsError, match="differs from the predictions of campaign"):
         half_way.slices("site", predictions={**TABLE, "p": SCORE[::-1]})
     read = assay.from_arrays(y_score=SCORE, y_pred=SCORE >= 0.5)
     with pytest.raises(PredictionsError, match="cannot be asked for the column 'site'"):

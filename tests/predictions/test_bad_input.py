@@ -165,7 +165,7 @@ def test_options(options: Mapping[str, object], words: str) -> None:
             "1 of 2 scores | write 1234.5 in place of '1,234.5', without separators",
         ),
         ("a,0.9,yes\nb,0.2,no\n", "column 'id' not found | the first line seems to be a row"),
-        ("<!DOCTYPE html>\n<html>Sign in</html>\n", "is a web page, and no table | export"),
+        ("<!DOCTYPE html>\n<html>Sign in</html>\n", "is a web page, not a table | export"),
     ],
 )
 def test_csv_files(text: str, words: str, tmp_path: Path) -> None:

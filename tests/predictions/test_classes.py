@@ -330,7 +330,7 @@ def test_too_many_and_too_few_classes_are_refused() -> None:
 
 def test_columns_of_probabilities_must_be_those_of_the_classes() -> None:
     table = {"p_math": [0.5], "p_physic": [0.5], "p_top": [0.5]}
-    with pytest.raises(PredictionsError, match="'physic' is no class") as error:
+    with pytest.raises(PredictionsError, match="'physic' is not a class") as error:
         read_predictions(table, probabilities="p_*", classes=Vocabulary(("math", "physics")))
     assert error.value.hint == "did you mean 'physics'?"
     with pytest.raises(PredictionsError, match="no column of probabilities for 1 of 2 classes"):

@@ -80,7 +80,7 @@ def test_ids_of_more_than_64_bits(ids: list[int], which: str, tmp_path: Path) ->
     told, text = _told(_in_duckdb(tmp_path, ids))
     assert told == f"{which} in column 'key' of table t of PATH do not fit in 64 bits"
     assert f"they run from {min(ids)} to {max(ids)}" in text
-    assert "make them strings" in text
+    assert "convert them to strings" in text
 
 
 @pytest.mark.parametrize("ids", [[5, -(2**63), 2**63 - 1], [5, 0, 2**64 - 1]])

@@ -54,19 +54,19 @@ def _read(table: "pa.Table", engine: Engine, folder: Path, **options: Any) -> Pr
         (
             CONFIDENCE,
             {},
-            "where the prediction is no | the predicted class, say score_of='predicted'",
+            "where the prediction is no | the predicted class, pass score_of='predicted'",
         ),
-        (1 - P, {}, "are higher where | of the negative class, say score_of='negative'"),
+        (1 - P, {}, "are higher where | of the negative class, pass score_of='negative'"),
         (
             100 * P,
             {"threshold": 0.5, "predicted": None},
             "threshold=0.5 is given for scores | scale='percent' with threshold=50",
         ),
-        (100 * P, {}, "look like percentages | say scale='percent'"),
+        (100 * P, {}, "look like percentages | pass scale='percent'"),
         (
             _outlying(),
             {},
-            "1 of 3,000 scores in column 'p' of | if the scores are no probabilities, say scale=",
+            "1 of 3,000 scores in column 'p' of | if the scores are not probabilities, pass scale=",
         ),
         (
             _outlying(),
@@ -130,7 +130,7 @@ def test_the_order_is_the_area_under_the_curve() -> None:
 
 def test_a_campaign_is_warned_of_and_keeps_the_note(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path}/assay.db"
-    with pytest.warns(AssayWarning, match="(?s)median .* say score_of='predicted'"):
+    with pytest.warns(AssayWarning, match="(?s)median .* pass score_of='predicted'"):
         create_campaign(_table(CONFIDENCE), **COLUMNS, budget=50, storage=storage)
     [note] = load_campaign(storage=storage).settings.notes
     assert "where the prediction is no" in note

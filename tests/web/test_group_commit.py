@@ -212,7 +212,7 @@ def test_who_waits_for_predictions_hears_that_they_are_gone(
         raise ShortReserveError([1])
 
     def gone(*_: object) -> None:
-        raise PredictionsError("the predictions are not at hand")
+        raise PredictionsError("the predictions are not available")
 
     monkeypatch.setattr(Labelling, "deal", short)
     monkeypatch.setattr(Labelling, "grow", gone)

@@ -111,7 +111,7 @@ def test_no_more_items_is_said_without_a_hint_and_the_owner_hears_why(storage: s
         assert [each["status"] for each in told["receipts"]] == ["saved"] * len(submits)
         given += len(submits)
     assert (answer.status_code, given) == (503, 40)
-    assert answer.json()["error"].startswith("there are no more items just now")
+    assert answer.json()["error"].startswith("there are no more items now")
     assert hints(web, answer.text) == []
     # A wrong page that passes on what the library says is noticed.
     assert "predict" in hints(web, web.campaign.desk.labelling.trouble)

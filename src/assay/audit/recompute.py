@@ -312,7 +312,7 @@ def left_of(size: float, labels: float) -> float:
 
 
 def main(folder: Path) -> int:
-    """Print the value from the tables and the one that was told; return 1 where they differ."""
+    """Print the value from the tables and the one that was stored; return 1 where they differ."""
     [(metric, told)] = json.loads((folder / "estimate.json").read_text()).items()
     settings = json.loads((folder / "settings.json").read_text())
     if settings["goal"].get("threshold_for"):
@@ -338,7 +338,7 @@ def main(folder: Path) -> int:
     )
     values = _values(form, sizes, yes, no, settings)
     value = min(values, key=lambda one: abs(one - (told["value"] or 0.0)))
-    sys.stdout.write(f"{metric}: {value!r} from the tables, {told['value']!r} as told\n")
+    sys.stdout.write(f"{metric}: {value!r} from the tables, {told['value']!r} as stored\n")
     return 0 if told["value"] is None or abs(value - told["value"]) < 1e-12 else 1
 
 

@@ -59,7 +59,7 @@ def check_report(
     notes = [f"{since:,} labels came after the report was made"] if since else []
     if not settings.goal.single and saved.pop("saved", ""):
         del again["saved"]
-        notes.append("what second opinions saved is not checked: ranks among all items tell it")
+        notes.append("savings by second opinions are not checked: they need the ranks of all items")
     findings = differences("report.json", _json(saved), _json(again))
     return checked("the report follows from the log", len(again), findings, notes)
 

@@ -63,7 +63,9 @@ class Campaign(Findings):
             if name not in _FORMER:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             now, value = _FORMER[name]
-            warn(f"Campaign.{name} is now {now}; the old name goes away", DeprecationWarning, 2)
+            warn(
+                f"Campaign.{name} is now {now}; the old name will be removed", DeprecationWarning, 2
+            )
             return value(self)
 
     def ask(
@@ -94,7 +96,7 @@ class Campaign(Findings):
             reviewer = reviewer_of(reviewer)
         elif self.settings.reviewing.per_item > 1:
             raise InputError(
-                f"campaign {self.name!r} gives some items to several reviewers, and no "
+                f"campaign {self.name!r} gives some items to several reviewers, but no "
                 "reviewer is named",
                 hint="ask(..., reviewer='ann') and tell(..., reviewer='ann')",
             )

@@ -194,8 +194,8 @@ def _with_budget_beyond(settings: Settings, free: int) -> Settings:
 def _warn_of_labels_before(events: Iterable[StoredLabel]) -> None:
     if any(event.reviewer == FROM_BEFORE for event in events):
         warn(
-            "labels that were there before the campaign count only as their items are drawn: they "
-            "are no sample of the predictions as they are now",
+            "earlier labels count only as their items are drawn, because they are not a sample of "
+            "the current predictions",
             AssayWarning,
             stacklevel=4,
         )

@@ -149,16 +149,16 @@ def refuse_of_weeks(metrics: Sequence[str], before: Sequence[Vocabulary] = ()) -
     """Raise if a metric is requested that cannot compare two weeks or follow a series."""
     if asks_for_top(metrics):
         raise DesignError(
-            "top-k accuracy is not compared between weeks, nor followed",
+            "top-k accuracy cannot be compared between weeks or followed in a series",
             details="the ranks of all classes are known only for items of one week",
-            hint="of two classifiers of the same items: create_campaign(classifiers={...}); or "
-            "compare accuracy",
+            hint="compare accuracy; or make a campaign of two classifiers of the same items with "
+            "classifiers={...}",
         )
     if any(each.multilabel for each in before):
         raise DesignError(
-            "items with several classes cannot be compared between weeks, nor followed",
+            "items with several classes cannot be compared between weeks or followed in a series",
             details="earlier labels are sets of classes",
-            hint="make a campaign of each week: create_campaign(multilabel=True)",
+            hint="make a campaign of each week with multilabel=True",
         )
 
 

@@ -257,9 +257,7 @@ def _two_names(names: object) -> tuple[str, str]:
         one, other = names
         if one != other:
             return one, other
-    raise InputError(
-        f"names={names!r}", details="two names: of the earlier and of the later, not the same"
-    )
+    raise InputError(f"names={names!r}", details="give two different names, the earlier first")
 
 
 def _formers(store: Store, names: Sequence[str]) -> list[Settings]:
@@ -274,8 +272,8 @@ def _seed_of(before: Sequence[Settings], seed: int | None) -> int:
             seed = settings.seed
         elif settings.seed != seed:
             raise DesignError(
-                f"campaign {settings.name!r} has seed {settings.seed}, and {seed} is wanted",
-                details="with another seed other items are drawn, and few labels are used again",
+                f"campaign {settings.name!r} has seed {settings.seed}, not {seed}",
+                details="another seed draws other items, so few labels would be reused",
                 hint="leave out the seed; of campaigns with different seeds, name one only",
             )
     return 0 if seed is None else seed
@@ -310,8 +308,8 @@ def refuse_names_of_classes(names: Sequence[str], classes: Vocabulary) -> None:
         if name in classes.names:
             raise InputError(
                 f"{name!r} is the name of a class, and of one of the two",
-                details=f"precision:{name} would be of either",
-                hint="call the two, or the period, something else",
+                details=f"precision:{name} is ambiguous",
+                hint="choose other names for the two, or for the period",
             )
 
 
@@ -325,7 +323,7 @@ def refuse_other_questions(before: Sequence[Settings], settings: Settings) -> No
             )
             raise DesignError(
                 f"campaign {each.name!r} is {theirs}, and this one is {ours}",
-                details="its labels say something else",
+                details="its labels do not answer this question",
                 hint="use none of its labels",
             )
         if each.question != settings.question:

@@ -215,11 +215,11 @@ def create_campaign(
     precision 0.667 [0.667, 0.667] at 95%, 3 labels: every item has been reviewed
     """
     if not isinstance(name, str) or not name.strip():
-        raise DesignError(f"a campaign's name must be a word or more, got {name!r}")
+        raise DesignError(f"the name of a campaign must not be empty, got {name!r}")
     if len(name) > _LONGEST_NAME or not is_storable(name):
         raise DesignError(
             f"a campaign cannot be called {printable(name[:40])!r}, with {len(name):,} characters",
-            details=f"a name has at most {_LONGEST_NAME}, all of which a database can keep",
+            details=f"a name has at most {_LONGEST_NAME}, which every database can store",
         )
     if isinstance(seed, Integral) and not isinstance(seed, bool):
         seed = int(seed)  # numpy's integers too; an invalid seed is refused below
@@ -258,7 +258,7 @@ def _lessons(storage: str | None, name: str, columns: Mapping[str, Any]) -> Less
     if not columns.get("aux"):
         raise DesignError(
             f"learned_from={name!r} is given without aux=",
-            details="what it has learned is what second opinions tell",
+            details="it learned from second opinions, so their columns are needed",
             hint="name the columns: aux=[...]",
         )
     lessons, missing = lessons_from(open_store(storage), name, columns)
@@ -271,7 +271,7 @@ def _lessons(storage: str | None, name: str, columns: Mapping[str, Any]) -> Less
         )
     if lessons is None:
         warn(
-            f"campaign {name!r} has learned nothing that the score does not tell: the first strata "
+            f"campaign {name!r} learned nothing beyond the score: the first strata "
             "are by the score",
             AssayWarning,
             stacklevel=3,

@@ -79,7 +79,7 @@ def extend_campaign(
     if old.source.columns["id"] is None and not isinstance(predictions, Predictions):
         raise PredictionsError(
             f"the items of campaign {name!r} have no ids but the numbers of their rows",
-            details="new rows would have the same numbers again",
+            details="new rows would get the same numbers",
             hint="make a campaign with id=..., a column of ids that stay",
         )
     scans = scans_of(predictions, old.source)
@@ -122,13 +122,13 @@ def _refuse_if_fixed(settings: Settings) -> None:
         raise DesignError(
             f"the items of campaign {settings.name!r} are a random sample of "
             f"{settings.goal.sample_of:,}, and it cannot be extended",
-            details="items that come later are not of the same draw",
+            details="later items are not part of that sample",
             hint=_rebase_hint(settings),
         )
     if settings.strata.weighted:
         raise DesignError(
             f"the items of campaign {settings.name!r} have weights, and it cannot be extended",
-            details="new items change what every other one's weight is a share of",
+            details="new items change the share of every weight",
             hint=_rebase_hint(settings),
         )
 
@@ -345,7 +345,7 @@ def _where_they_were(store: Store, settings: Settings) -> list[Scan]:
         raise PredictionsError(
             error.problem,
             details=f"campaign {settings.name!r} cannot read them again by itself",
-            hint=f"rebase_campaign({settings.name!r}, predictions=...), or assay rebase FILE",
+            hint=f"rebase_campaign({settings.name!r}, predictions=...)",
         ) from None
 
 

@@ -123,7 +123,8 @@ class Findings:
         if answer is None:
             raise DesignError(
                 f"campaign {self.name!r} was not made for a threshold",
-                hint="make one with threshold_for='precision >= 0.95', or see Campaign.curve()",
+                hint="make one with threshold_for='precision >= 0.95'; `assay curve` shows all "
+                "thresholds. In Python: Campaign.curve()",
             )
         return answer
 

@@ -38,7 +38,7 @@ def refuse_if_begun(session: Session, *, series: Series) -> None:
     there = [member.series.period for member in members(session, series.name)]
     if len(there) > series.number:
         raise StorageError(
-            f"another process has begun period {there[-1]!r} of series {series.name!r} meanwhile",
+            f"another process has started period {there[-1]!r} of series {series.name!r} meanwhile",
             hint="look at it with `assay follow`, and begin the one after it",
         )
 
@@ -73,14 +73,14 @@ def refuse_change(
             f"series {last.series.name!r} {there}, and {list(aux)!r} is asked for",
             details="with second opinions each period has labels of its own, without them labels "
             "count again: a series is of one kind",
-            hint="leave it out, or begin another series",
+            hint="leave it out, or start another series",
         )
     if sample_weight is not None and not last.settings.strata.weighted:
         raise DesignError(
             f"series {last.series.name!r} has no sample_weight=, and {sample_weight!r} is asked "
             "for",
-            details="in earlier periods every item counts once",
-            hint="leave it out, or begin another series",
+            details="in earlier periods every item counts the same",
+            hint="leave it out, or start another series",
         )
     classes = None if last.settings.is_binary else last.settings.classes
     asked = ", ".join(following(last.series, metrics, classes).metrics) if metrics else None
@@ -92,7 +92,7 @@ def refuse_change(
             raise DesignError(
                 f"series {last.series.name!r} has {what} {is_now!r}, and {requested!r} is asked "
                 "for",
-                hint=f"leave it out, or begin another series with {what} {requested!r}",
+                hint=f"leave it out, or start another series with {what} {requested!r}",
             )
 
 
@@ -117,7 +117,7 @@ def _followed(metric: str) -> str:
     if not METRICS[name].is_of_classifier:
         raise DesignError(
             f"{name} cannot be followed: it does not depend on the classifier",
-            hint=f"make a campaign of each period: create_campaign(metric={name!r})",
+            hint=f"make a campaign of each period with metric={name!r}",
         )
     return name
 
@@ -125,7 +125,7 @@ def _followed(metric: str) -> str:
 def _written(target: Target) -> str:
     if target.minus is not None:
         raise DesignError(
-            f"{target.name} is a difference, and a series shows the changes of its metrics anyway",
+            f"{target.name} is a difference, but a series shows the changes of its metrics anyway",
             hint="name the metric alone: accuracy, macro_f1, recall:CLASS",
         )
     return f"{target.metric}:{target.label}" if target.label else target.metric

@@ -79,8 +79,8 @@ class PriorLabels:
             return ""
         chance = f"p = {self.chance:.1g}" if self.chance > _NEVER else f"p < {_NEVER:g}"
         return (
-            "the labelled items do not look drawn at random: their scores are spread unlike "
-            f"everyone's (chi-square test, {chance}); if somebody chose them, the interval is wrong"
+            "the labelled items do not look drawn at random: the distribution of their scores "
+            f"differs (chi-square test, {chance}); if they were chosen, the interval is wrong"
         )
 
 

@@ -230,8 +230,8 @@ def _strata(
                 f"no label that counts is of an item predicted {word}, so there is no interval "
                 f"for {metric.replace('_', ' ')}",
                 details=f"{len(judged):,} labels count; {profile.total:,} are predicted {word}",
-                hint="continue from these labels in a campaign, which asks for the "
-                "others: create_campaign(..., labels=...), assay create --labels",
+                hint="continue from these labels in a campaign, which asks for the others: "
+                "assay create --labels FILE. In Python: create_campaign(..., labels=...)",
             )
         cut = stratify(
             {side: profile}, variable=_ONE_LOOK.variable, method="perc", bins=bins_for(labels)

@@ -367,7 +367,7 @@ def _columns_of_several(
     elif given := [name for name, value in own.items() if value is not None]:
         raise DesignError(
             f"{given[0]}={own[given[0]]!r} is given beside classifiers=",
-            hint=f"say whose it is: classifiers={{'cnn': {{{given[0]!r}: ...}}, ...}}",
+            hint=f"name the classifier: classifiers={{'cnn': {{{given[0]!r}: ...}}, ...}}",
         )
     if isinstance(classifiers, Mapping):
         classifiers = as_mappings(classifiers) if top is None else with_top(classifiers, top)

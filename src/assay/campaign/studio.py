@@ -415,7 +415,7 @@ class Connection:
         except GoneError:
             raise InputError(
                 f"Label Studio has no project {number}, or the token may not see it",
-                hint="leave --project out, and Assay makes one",
+                hint="leave out --project to make a new one",
             ) from None
         description = _description(project)
         if self.mark in description:
@@ -423,14 +423,14 @@ class Connection:
         if _MARK.partition("{}")[0] in description:
             raise InputError(
                 f"project {number} of Label Studio belongs to another campaign",
-                hint="leave --project out, and Assay makes one",
+                hint="leave out --project to make a new one",
             )
         total, _ = self._studio.changed(number, {})
         if total:
             raise InputError(
                 f"project {number} of Label Studio has {total:,} tasks that are not this "
                 "campaign's",
-                hint="name an empty one, or leave --project out, and Assay makes one",
+                hint="name an empty one, or leave out --project to make a new one",
             )
         self._studio.change_project(number, self._settings(description))
         return number

@@ -376,7 +376,7 @@ def _no_change(level: Estimate, series: Series) -> Estimate | None:
         high=0.0,
         standard_error=0.0,
         worst_case=None,
-        interval="none: all that counts is as it was in the period before",
+        interval="nothing has changed since the period before",
         notes=(),
         within=None,
         open=0,
@@ -391,7 +391,8 @@ def _no_such_series(session: Session, series: str) -> StorageError:
     return StorageError(
         f"no series {series!r}",
         details=f"series: {', '.join(names) or 'none'}",
-        hint=did_you_mean(series, names) or "begin one with follow_campaign, or assay follow FILE",
+        hint=did_you_mean(series, names)
+        or "start one: assay follow FILE. In Python: follow_campaign",
     )
 
 

@@ -34,10 +34,10 @@ def unjudged_in(labelling: Labelling, n: int, column: str | None) -> list[Item]:
         raise InputError(f"ask for a whole number of items, at least 1; got {n!r}")
     if settings.strata.weighted:
         raise DesignError(
-            f"the items of campaign {settings.name!r} have weights: a judge's verdicts save no "
-            "labels there",
+            f"the items of campaign {settings.name!r} have weights: a judge's verdicts would save "
+            "no labels",
             details="second opinions need items that count alike",
-            hint="make a campaign without weights for it",
+            hint="make a campaign without weights for the judge",
         )
     column = _column(settings.source.aux, column)
     predictions = labelling.predictions()

@@ -19,7 +19,7 @@ from assay.storage import Label
 
 _HELD = 3  # items held by the page, so that the next appears at once
 _MOST = 500  # answers in one message
-_NO_MORE_ITEMS = "there are no more items just now; campaign.ask() says why"
+_NO_MORE_ITEMS = "there are no more items now; campaign.ask() says why"
 
 
 class Labeller:

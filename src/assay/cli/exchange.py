@@ -361,7 +361,7 @@ def _check(what: str, *, reviewer: str | None, hold: str | None, column: str | N
         raise InputError("--column applies only to items for a judge", hint="add --what judge")
     if hold is not None and reviewer is None:
         raise InputError(
-            "--hold reserves a batch, and no reviewer is given", hint="add --reviewer WHO"
+            "--hold reserves a batch, but no reviewer is given", hint="add --reviewer WHO"
         )
 
 

@@ -219,7 +219,7 @@ def label(
         campaign = _rebased(name, storage, screen) if rebase else open_campaign(name, storage)
         if reviewer is None and campaign.settings.reviewing.per_item > 1:
             raise InputError(
-                f"campaign {name!r} gives some items to several reviewers, and no reviewer "
+                f"campaign {name!r} gives some items to several reviewers, but no reviewer "
                 "is named",
                 hint=f"{follow_up('label', name, storage)} --reviewer WHO",
             )

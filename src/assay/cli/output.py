@@ -205,6 +205,20 @@ _VALUE = rf"{_TEXT}|\[[^\]]*\]|\{{.*?\}}\}}|\{{[^}}]*\}}|\([^)]*\)|\.\.\.|-?[\w.
 # Values that are not written as in Python, except texts.
 _OF_THEIR_OWN = {"--classifier": "NAME=SCORE,PREDICTED", "--classes": "FILE"}
 _QUOTES = "'\""
+# What the command line has in place of a call.
+_CALLS = {
+    "Campaign.curve()": "assay curve",
+    "Campaign.estimates()": "assay status",
+    "Campaign.slices()": "assay status --by COLUMN",
+    "Campaign.threshold": "assay status",
+    "Campaign.bundle": "assay report --bundle FILE",
+    "Design()": "the default design",
+    "Design.ladder()": "the ladder",
+    "Design.recycle()": "--design recycle",
+    **{f"Design.{mode}()": f"--mode {mode}" for mode in ("centred", "guaranteed", "fixed")},
+}
+_CALL = re.compile("|".join(re.escape(call) for call in sorted(_CALLS, key=len, reverse=True)))
+_IN_PYTHON = ". In Python: "  # what follows is not for the command line
 _ARGUMENT = re.compile(rf"(?<![\w.\-'\"/`=])({'|'.join(_OPTIONS)})=({_VALUE})?")
 _QUOTED = re.compile(rf"`({'|'.join(_OPTIONS)})`")
 _REBASE = re.compile(rf"rebase_campaign\(({_TEXT}), predictions=\.\.\.\)")
@@ -221,7 +235,11 @@ def in_options(text: str) -> str:
     '--threshold 0.5 is given without --score'
     >>> in_options("give all classes: classes=['...', '...']; or probabilities='p_*'")
     "give all classes: --classes FILE; or --probabilities 'p_*'"
+    >>> in_options("use Design.guaranteed(), or start one: assay follow. In Python: follow(...)")
+    'use --mode guaranteed, or start one: assay follow'
     """
+    text = text.partition(_IN_PYTHON)[0]
+    text = _CALL.sub(lambda match: _CALLS[match[0]], text)
     text = _QUOTED.sub(lambda match: f"`{_OPTIONS[match[1]]}`", text)
     text = _REBASE.sub(lambda match: f"assay rebase FILE --name {_shell(match[1])}", text)
     text = text.replace("predictions=[", "FILE for each of [").replace("predictions=", "FILE ")

@@ -227,13 +227,13 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
         unknown = _not_a_class(value, classes)
         details, near = classes.unknown(unknown)
         if unknown is not value:
-            details = f"{unknown!r} is no class; {details}"
+            details = f"{unknown!r} is not a class; {details}"
         details += "; or 'none of these', 'cannot judge', 'broken'"
     raise LabelError(
         f"{value!r} is not an answer",
         details=details,
         hint=near
-        or "leave out items without an answer yet; say 'cannot judge' where there can be none",
+        or "leave out items without an answer yet; give 'cannot judge' where there can be none",
     )
 
 
@@ -254,7 +254,7 @@ def parse_verdict(value: object, at: float | None = None) -> bool | None:
             return float(value) >= at
         except (ValueError, OverflowError):
             pass
-    raise LabelError(f"{value!r} is no number, and at={at:g} is for numbers")
+    raise LabelError(f"{value!r} is not a number, but at={at:g} is for numbers")
 
 
 def parse_answers(

@@ -399,7 +399,7 @@ def _check(
     if (drawn.any(axis=-1, keepdims=True) & counts & (chances <= 0) & (room > 0)).any():
         raise InputError(
             "a stratum with cards left had no chance to be drawn",
-            hint="nothing can be learnt about it: give every stratum with cards a chance",
+            hint="give every stratum with cards a chance",
         )
 
 

@@ -443,7 +443,7 @@ def check_together(design: Design, goal: Goal, n_strata: int) -> None:
         raise DesignError(
             f"a fixed design looks once, at the end of its budget; within={goal.within:g} would "
             "have it look again and again",
-            details="its interval is then right too seldom",
+            details="its interval then covers too rarely",
             hint=f"give budget={goal.worst_case} instead, which is enough for ±{goal.within:g} "
             "at any rate, or use Design()",
         )

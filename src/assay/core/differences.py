@@ -155,7 +155,7 @@ def difference(first: Ratio, second: Ratio) -> Ratio:
     both = Ratio(one.a0 - other.a0, one.a - other.a, one.b0, one.b)
     if not both.a.any():
         raise DesignError(
-            f"no label tells the two metrics apart: their difference is {both.a0:g}",
+            f"no label can distinguish the two metrics: their difference is {both.a0:g}",
             details="the classifiers say the same in every stratum that counts",
         )
     return both

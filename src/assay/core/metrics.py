@@ -320,5 +320,5 @@ def refuse_bad_top(metric: str, classes: int) -> None:
         raise DesignError(
             f"{metric} of {classes:,} classes {problem}",
             details="k is at least 1 and less than the number of classes",
-            hint=f"say top_{min(max(k, 1), classes - 1)}_accuracy",
+            hint=f"use top_{min(max(k, 1), classes - 1)}_accuracy",
         )

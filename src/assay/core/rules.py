@@ -45,9 +45,9 @@ def _threshold(*options: str) -> Iterator[Rule]:
 
 def _classes(*options: str) -> Iterator[Rule]:
     words = "{option} is given where items are of more classes than yes and no"
-    hint = "leave out {name}=; or ask of one class: say positive= its name"
+    hint = "leave out {name}=; or evaluate one class: positive= its name"
     for option in options:
-        yield Rule(option, "classes", words, "it is there for campaigns of yes and no", hint)
+        yield Rule(option, "classes", words, "it is available for two-class campaigns", hint)
 
 
 RULES: tuple[Rule, ...] = (
@@ -81,27 +81,27 @@ RULES: tuple[Rule, ...] = (
         "sample_of",
         "sample_weight",
         "{option} is given beside sample_weight=",
-        "what a sample of weighted items says of all is not worked out here",
+        "the interval for all items of a weighted sample is not implemented",
     ),
     Rule(
         "labels",
         "sample_weight",
-        "labels from before are given for items that have weights",
+        "earlier labels are given for items with weights",
         "with weights, items are drawn in proportion to weight; labels of items that were drawn in "
-        "another way would bend the estimate",
+        "another way would bias the estimate",
         "leave out labels=, or sample_weight=",
     ),
     Rule(
         "labels",
         "bets",
-        "a guaranteed campaign cannot go on from labels that were there before",
+        "a guaranteed campaign cannot continue from earlier labels",
         "its theorem is about bets that are placed before each card is drawn",
-        "leave out the labels, or go on from them with another design",
+        "leave out the labels, or use another design",
     ),
     Rule(
         "labels",
         "recycled",
-        "recycled samples cannot go on from labels that were there before",
+        "recycled samples cannot continue from earlier labels",
         "their sizes are fixed, and so is what is drawn for each of them",
         "leave out labels=, or the design",
     ),
@@ -109,8 +109,8 @@ RULES: tuple[Rule, ...] = (
         "aux",
         "sample_weight",
         "{option} is given for items that have weights",
-        "where items arrive by weight, an item may be drawn several times, and answers from before "
-        "strata were cut anew would count too often",
+        "an item drawn by weight may be drawn several times, and answers from before the strata "
+        "were recut would count too often",
         "leave out aux=, or sample_weight=",
     ),
     Rule(
@@ -137,7 +137,7 @@ RULES: tuple[Rule, ...] = (
         "learned_from",
         "labels",
         "{option} is given beside labels=",
-        "labels from before are put into strata by the score",
+        "earlier labels are put into strata by the score",
     ),
     Rule(
         "change_within",

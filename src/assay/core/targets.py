@@ -68,7 +68,7 @@ class Target:
                 raise DesignError(f"{self.metric} is the same whatever the classifier says")
         elif self.classifier == "":
             raise DesignError(
-                f"{self.metric} of which classifier?", details="only prevalence is nobody's"
+                f"{self.metric} needs a classifier", details="only prevalence needs no classifier"
             )
         if self.minus == self.classifier and self.minus is not None:
             raise DesignError(f"{self.name} is 0: both are of one classifier")
@@ -212,7 +212,7 @@ def class_targets(
     if "[" in text and text.partition(":")[2] not in classes and text.endswith("]"):
         raise DesignError(
             f"{text!r} asks for a slice, and there are more classes than yes and no",
-            hint="leave out the slice; Campaign.slices() tells accuracy by slice afterwards",
+            hint="leave out the slice; Campaign.slices() shows accuracy by slice afterwards",
         )
     sides = [text]
     if not _reads(text, classifiers, classes) and _MINUS.search(text):
@@ -344,7 +344,8 @@ def _target(
     metrics = [canonical_metric(metric) for metric, _, _ in parts]
     if len(set(metrics)) > 1:
         raise DesignError(
-            f"{text!r} is of two different metrics", details="a difference compares like with like"
+            f"{text!r} is of two different metrics",
+            details="a difference needs the same metric on both sides",
         )
     names = [
         _classifier(name.strip(), classifiers, text)
@@ -475,7 +476,7 @@ def refuse_bad_names(names: Sequence[str]) -> None:
     >>> refuse_bad_names(["cnn", "our cnn"])
     Traceback (most recent call last):
     assay.errors.InputError: a classifier cannot be called 'our cnn'
-    a name is of letters, digits, _ . and -, at most 200 of them
+    a name has at most 200 letters, digits, _ . and -
     """
     if not 1 <= len(names) <= MOST_CLASSIFIERS:
         raise InputError(
@@ -486,7 +487,7 @@ def refuse_bad_names(names: Sequence[str]) -> None:
         if not (isinstance(name, str) and re.fullmatch(r"[\w.-]{1,200}", name)):
             raise InputError(
                 f"a classifier cannot be called {repr(name)[:202]}",
-                details="a name is of letters, digits, _ . and -, at most 200 of them",
+                details="a name has at most 200 letters, digits, _ . and -",
             )
     for place, name in enumerate(names):
         if name in names[:place]:

@@ -114,7 +114,7 @@ def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise ValueError(f"the key {twice[:80]!r} is there twice in one object")
+        raise ValueError(f"the key {twice[:80]!r} occurs twice in one object")
     return found
 
 

@@ -83,14 +83,14 @@ class Vocabulary:
             if _folded(name) in seen:
                 raise DesignError(
                     f"two classes are called {seen[_folded(name)]!r} and {name!r}",
-                    details="names are told apart by more than case and spaces",
+                    details="names must differ by more than case and spaces",
                 )
             seen[_folded(name)] = name
         for alias, name in self.aliases.items():
             _refuse_bad_name(alias)
             if name not in self.numbers:
                 raise DesignError(
-                    f"the alias {alias!r} stands for {name!r}, which is no class",
+                    f"the alias {alias!r} stands for {name!r}, which is not a class",
                     hint=did_you_mean(name, self.names),
                 )
             if seen.setdefault(_folded(alias), name) != name:
@@ -101,7 +101,7 @@ class Vocabulary:
         for name in self.guidelines:
             if name not in self.numbers:
                 raise DesignError(
-                    f"a guideline is for {name!r}, which is no class",
+                    f"a guideline is for {name!r}, which is not a class",
                     hint=did_you_mean(name, self.names),
                 )
 
@@ -232,7 +232,7 @@ class Vocabulary:
         raise LabelError(f"{value!r} is not a class", details=details, hint=near)
 
     def unknown(self, value: object) -> tuple[str, str]:
-        """Error details for a value that is no class: the classes, and the nearest one if any."""
+        """Error details for a value that is not a class: all classes, and the nearest one."""
         few = ", ".join(self.names[:8]) + (", …" if len(self.names) > 8 else "")
         near = self.nearest(value)
         return f"{len(self):,} classes: {few}", f"did you mean {near!r}?" if near else ""
@@ -327,7 +327,7 @@ def _refuse_bad_name(name: object) -> None:
         raise DesignError(
             f"a class cannot be called {name!r}",
             details=f"words that mean something else: {', '.join(RESERVED)}",
-            hint="call it otherwise in the column of predicted classes",
+            hint="use another name in the column of predicted classes",
         )
 
 
@@ -337,7 +337,7 @@ def _refuse_between(words: Iterable[object]) -> None:
             raise DesignError(
                 f"a class cannot be called {word!r} where an item may have several",
                 details=f"{BETWEEN!r} stands between the classes of an item",
-                hint="call it otherwise",
+                hint="use another name",
             )
 
 

@@ -80,7 +80,7 @@ def read(content: Content, _columns: Columns, limits: Limits) -> Iterator[Row]:
             if isinstance(comment, str):
                 yield replace(row, comment=comment)
             else:
-                yield replace(row, problem=row.problem or f"comment {comment!r} is no text")
+                yield replace(row, problem=row.problem or f"comment {comment!r} is not text")
 
 
 def _row(where: str, record: dict[str, Any], response: _Response, *, alone: bool) -> Row:

@@ -160,7 +160,7 @@ def _scorer(content: Content, scorer: str | None, names: Sequence[str]) -> str:
         raise InputError(
             f"{content.name} {has}",
             details=f"scorers: {', '.join(names)}",
-            hint=did_you_mean(scorer or "", names) or f"say which: scorer={names[0]!r}",
+            hint=did_you_mean(scorer or "", names) or f"name one: scorer={names[0]!r}",
         )
     return scorer
 

@@ -102,13 +102,13 @@ def row_of(
     >>> row.label, row.reviewer, row.ruling
     (None, 'ann', True)
     >>> row_of("line 3", id="7", label="yes", reviewer=5, ruling=None).problem
-    'reviewer 5 is no text'
+    'reviewer 5 is not text'
     """
     if isinstance(label, str) and not label.strip():
         label = None
     for name, text in (("reviewer", reviewer), ("comment", comment)):
         if text is not None and not isinstance(text, str):
-            return Row(where, problem=f"{name} {text!r} is no text")
+            return Row(where, problem=f"{name} {text!r} is not text")
     flag = "" if ruling is None else str(ruling).strip().lower()
     if flag not in _FLAGS:
         return Row(where, problem=f"ruling {ruling!r} is neither true nor false")

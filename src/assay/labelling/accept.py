@@ -44,7 +44,7 @@ def check_text(text: str, what: str, *, empty: bool = False) -> str:
             details=f"a text of 1 to {LONGEST_TEXT} characters",
         )
     if not is_storable(text):
-        raise InputError(f"{what} {text!r} has characters that no database keeps")
+        raise InputError(f"{what} {text!r} has characters that a database cannot store")
     return text
 
 
@@ -55,13 +55,13 @@ def comment_of(text: str) -> str:
     'a parody'
     """
     if not isinstance(text, str):
-        raise LabelError(f"comment {str(text)[:40]!r} is no text")
+        raise LabelError(f"comment {str(text)[:40]!r} is not text")
     if len(text) > LONGEST_COMMENT:
         raise LabelError(
             f"a comment has {len(text):,} characters", details=f"at most {LONGEST_COMMENT:,}"
         )
     if not is_storable(text):
-        raise LabelError(f"comment {text[:40]!r} has characters that no database keeps")
+        raise LabelError(f"comment {text[:40]!r} has characters that a database cannot store")
     return text.strip()
 
 
@@ -235,7 +235,7 @@ def now_words(before: Label, now: Label) -> str:
 def _refusal(problem: str, changed: Sequence[str]) -> LabelConflictError:
     return LabelConflictError(
         f"{problem}; {len(changed)} such items, nothing was recorded",
-        hint="tell(..., revise=True) replaces the answer; the log keeps the old one",
+        hint="revise=True replaces the answer; the log keeps the old one",
         ids=changed,
     )
 

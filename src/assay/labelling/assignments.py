@@ -186,7 +186,7 @@ class Assignments:
         if (before := self._labelling.sent.get(key)) is not None:
             if before.content() == replace(label, late=before.late).content():
                 return Receipt(key, "again", before.late)
-            told = "something else was sent under this key before, and stands"
+            told = "another answer was already sent under this key, and is kept"
             return Receipt(key, "conflict", message=told)
         # Claimed, but not drawn: the campaign may have been rebased since.
         drawn = self._labelling.rounds.card(label.item_id) is not None

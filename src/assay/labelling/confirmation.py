@@ -71,8 +71,8 @@ def refuse_unconfirmed(store: Store, settings: Settings) -> None:
         f"the predictions of campaign {name!r} are not confirmed on this machine",
         details=f"the storage {store.name} names these predictions, to be read with your "
         f"rights:\n{source_text(settings.source)}",
-        hint=f"if you want that: {command}, or load_campaign({name!r}, confirm=True) in Python; "
-        f"otherwise give them yourself: load_campaign({name!r}, predictions=...)",
+        hint=f"to allow it: {command}. In Python: load_campaign({name!r}, confirm=True), or "
+        f"load_campaign({name!r}, predictions=...) to give them yourself",
     )
 
 

@@ -29,15 +29,15 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
     if settings.classes.is_yes_or_no:
         raise DesignError(
             f"campaign {settings.name!r} has yes and no, not classes",
-            hint="its precision and recall say what a matrix of two classes would",
+            hint="its precision and recall have the same information",
         )
     if settings.classes.multilabel:
         raise DesignError(
             f"items of campaign {settings.name!r} may have several classes",
-            details="a class that is missed is not taken for another one: there is no matrix of "
-            "what is called what",
-            hint="precision:CLASS and recall:CLASS tell how often a class is said wrongly, and "
-            "missed",
+            details="a missed class is not predicted as another one, so there is no confusion "
+            "matrix",
+            hint="precision:CLASS and recall:CLASS show how often a class is predicted wrongly, "
+            "and missed",
         )
     place = place_of(settings.strata.classifiers, classifier)
     state, parts = labelling.rounds.state, parts_of(settings.strata)
@@ -102,9 +102,9 @@ def refuse_untold(strata: Strata, classifier: str) -> None:
     """Raise if labels are only of items on which two classifiers disagree."""
     if classifier not in whose_classes(strata):
         raise DesignError(
-            f"what {classifier} takes for what is not known here",
+            f"the confusion matrix of {classifier} is not known here",
             details="labels are of items that count in a difference, not of all",
-            hint="want its own metric, too: level_within=..., or metrics=['accuracy:...']",
+            hint="add its own metric: level_within=..., or metrics=['accuracy:...']",
         )
 
 
@@ -114,7 +114,7 @@ def place_of(classifiers: tuple[str, ...], wanted: str | None) -> int:
         return 0
     if wanted not in classifiers:
         raise DesignError(
-            "the matrix of which classifier?" if wanted is None else f"unknown {wanted!r}",
+            "the matrix needs a classifier" if wanted is None else f"unknown {wanted!r}",
             details=f"classifiers: {', '.join(classifiers)}",
             hint=f"say classifier={classifiers[0]!r}"
             if wanted is None
@@ -145,7 +145,7 @@ def class_table_of(
     if vocabulary.is_yes_or_no:
         raise DesignError(
             f"campaign {settings.name!r} has yes and no, not classes",
-            hint="Campaign.estimates() tells its metrics",
+            hint="Campaign.estimates() has its metrics",
         )
     state, parts = labelling.rounds.state, parts_of(settings.strata)
     names, place = vocabulary.names, place_of(settings.strata.classifiers, classifier)
@@ -218,11 +218,11 @@ def _with_doubt(row: ClassRow) -> ClassRow:
     """Row with the reason why an estimate is missing."""
     if row.labels == 0:  # an upper limit is not an estimate
         nothing = replace(row, precision=None, recall=None, f1=None, items=None)
-        return replace(nothing, doubt="no label is of it yet")
+        return replace(nothing, doubt="no label names this class yet")
     if row.said == 0:
-        return replace(row, doubt="no item is called so, so that it has no precision")
+        return replace(row, doubt="no item is predicted as this class, so it has no precision")
     if row.recall is None:
-        why = "no label shows an item of it yet, so that nothing is known of its recall"
+        why = "no label names this class yet, so its recall is unknown"
         return replace(row, doubt=why)
     return row
 

@@ -43,7 +43,7 @@ def threshold_curve(labelling: Labelling, *, predictions: object = None) -> Thre
     bins = _bins(settings, found, scores, yes, answered.positive)
     if not bins.covered[-1]:
         raise DesignError(
-            f"the labels of campaign {settings.name!r} cannot tell the curve of its score",
+            f"the labels of campaign {settings.name!r} do not give the curve of its score",
             details="no item with a high score is drawn: its metric is about items predicted no",
             hint="a campaign for accuracy, recall or F1 draws items of all scores",
         )
@@ -95,7 +95,7 @@ def _refuse(settings: Settings) -> Roles:
     (roles,) = source.roles
     if roles is None:
         raise DesignError(
-            f"campaign {settings.name!r} has no score, so there is no threshold to move",
+            f"campaign {settings.name!r} has no score, so it has no threshold",
             hint="make a campaign with the column of the scores, for accuracy or F1",
         )
     if strata.weighted:
@@ -133,7 +133,7 @@ def _scored(labelling: Labelling, predictions: object) -> Predictions:
         )
     except AssayError as error:
         raise PredictionsError(
-            f"the scores of all items are not at hand: {error.problem}",
+            f"the scores of all items are not available: {error.problem}",
             details=error.details,
             hint=error.hint or "give the predictions again: predictions=...",
         ) from error
@@ -292,23 +292,21 @@ def _notes(labelling: Labelling, bins: ScoreBins, known: CurveBands) -> Iterator
     if not bins.covered[0]:
         low = float(known.threshold[0])
         yield (
-            f"precision is told from {low:.6g} on, and {', '.join(missing)}, average precision and "
-            "the area under the ROC curve are not: some items are not drawn in this campaign; a "
-            "campaign for accuracy, recall or F1 draws items of all scores"
+            f"only precision is given, from {low:.6g} on, because this campaign does not draw some "
+            "items; a campaign for accuracy, recall or F1 draws items of all scores"
         )
     elif missing:
         word = "yes" if "recall" not in known.bands else "no"
-        yield f"no label is {word}, so {', '.join(missing)} cannot be told yet"
+        yield f"no label is {word}, so {', '.join(missing)} cannot be estimated yet"
     area = known.areas.get("roc_auc")
     if area is not None and area[2] < 0.5:
-        yield "items that are no have higher scores than items that are yes: is the score theirs?"
+        yield "items labelled no have higher scores than those labelled yes: is the score right?"
     empty = np.setdiff1d(bins.stratum[bins.stratum >= 0], bins.stratum[bins.labels > 0]).size
     if empty:
-        yield f"{empty} of the strata have no label yet, and lean on their neighbours"
+        yield f"{empty} of the strata have no label yet and rely on their neighbours"
     unjudged = sum(not answer.judged for answer in labelling.rounds.answers.values())
     if unjudged:
-        told = f"{unjudged:,} items could not be judged"
-        yield f"{told}, and are taken to be as others of their score"
+        yield f"{unjudged:,} items could not be judged; assumed to be like others of their score"
     if waiting := len(labelling.rounds.outstanding):
         yield f"{waiting:,} drawn items have no answer yet, and are left out"
     if not bins.complete:

@@ -170,7 +170,7 @@ class Reserve:
         if not cards:
             raise PredictionsError(
                 f"there are no more cards in {self._settings.source.description}",
-                details="the strata are said to hold more items than were found",
+                details="the strata should have more items than were found",
             )
         for start in range(0, len(cards), _AT_ONCE):
             with store.write() as session:
@@ -191,9 +191,9 @@ class Reserve:
                 found = read_again(whereabouts(store, self._settings), self._settings)
             except AssayError as error:
                 raise PredictionsError(
-                    "the cards in reserve are used up, and the predictions are not at hand",
+                    "the reserve of items is used up, and the predictions are not available",
                     details=str(error),
-                    hint=f"give them from where they are now: {remedy}; all labels are safe",
+                    hint=f"give their present location: {remedy}; all labels are safe",
                 ) from error
             self._predictions = found
         return self._predictions
@@ -342,14 +342,20 @@ def check_same(settings: Settings, predictions: "Predictions") -> None:
         if now.fingerprint() == part.fingerprint:
             continue
         raise PredictionsError(
-            f"{now.source} is not what campaign {settings.name!r} was made from",
+            f"{now.source} differs from the predictions of campaign {settings.name!r}",
             details=f"then {part.rows:,} rows, now {now.size:,}; "
             "some id, score or predicted label differs",
-            hint="go on with the original predictions; or "
-            f"{shlex.join(['assay', 'rebase', '--name', settings.name])}, "
-            f"rebase_campaign({settings.name!r}, ...) in Python: "
-            "it keeps all labels, and draws again from the predictions as they are now",
+            hint=_original_or_rebase(settings.name),
         )
+
+
+def _original_or_rebase(name: str) -> str:
+    """Hint for predictions that have changed."""
+    command = shlex.join(["assay", "rebase", "--name", name])
+    return (
+        "continue with the original predictions; or draw again from the current ones, keeping all "
+        f"labels: {command}. In Python: rebase_campaign({name!r}, ...)"
+    )
 
 
 def _places(source: Source) -> str:
@@ -439,8 +445,7 @@ def refuse_other_shown(
             f"{source} does not show items as it did when campaign {settings.name!r} was made",
             details=f"{len(items):,} of {len(then):,} items that were drawn differ; first: item "
             f"{id!r}, column {column!r}",
-            hint="go on with the predictions as they were; or rebase the campaign, which keeps all "
-            f"labels: rebase_campaign({settings.name!r}, ...)",
+            hint=_original_or_rebase(settings.name),
         )
 
 

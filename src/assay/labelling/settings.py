@@ -84,10 +84,10 @@ class Reviewing:
     def __post_init__(self) -> None:
         """Raise if a setting is invalid."""
         if self.question is not None and not str(self.question).strip():
-            raise DesignError(f"a question must be a word or more, got {self.question!r}")
+            raise DesignError(f"the question must not be empty, got {self.question!r}")
         if self.question is not None and len(str(self.question)) > _LONGEST_QUESTION:
             raise DesignError(
-                f"a question of {len(str(self.question)):,} characters, which nobody reads",
+                f"the question has {len(str(self.question)):,} characters",
                 details=f"at most {_LONGEST_QUESTION:,}; more fits into guidelines",
             )
         whole = isinstance(self.per_item, int) and not isinstance(self.per_item, bool)

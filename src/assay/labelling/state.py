@@ -272,7 +272,7 @@ class Labelling:
         for label in labels:
             item_id = label.item_id
             if label.answer not in words:
-                raise ValueError(f"label {label.id} says {label.answer!r}, which is no answer")
+                raise ValueError(f"label {label.id} has {label.answer!r}, which is not an answer")
             known = item_id in first or item_id in self.reviews
             if known or label.ruling or label.answer in aside:
                 self._take_first(first)
@@ -356,14 +356,14 @@ class Labelling:
         successor = re.match(r"(.*) until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", name)
         if successor and successor[1] in session.names():
             raise ReplacedError(
-                f"campaign {name!r} is over: {successor[1]!r} has its labels and goes on",
-                hint=f"go on with load_campaign({successor[1]!r})",
+                f"campaign {name!r} has ended: {successor[1]!r} continues with its labels",
+                hint=f"continue with campaign {successor[1]!r}",
             )
         if now != name:
             raise ReplacedError(
                 f"campaign {name!r} was rebased or extended meanwhile; nothing was recorded",
-                details=f"labels from before are kept; what it was is called {now!r} now",
-                hint=f"go on with load_campaign({name!r})",
+                details=f"labels from before are kept; the earlier campaign is now called {now!r}",
+                hint=f"load campaign {name!r} again",
             )
 
 

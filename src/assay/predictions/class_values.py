@@ -122,18 +122,20 @@ def unknown_class(
 
 
 def near_class(value: object, classes: Vocabulary) -> str:
-    """Hint for a value that is no class: the nearest class, or what to do."""
+    """Hint for a value that is not a class: the nearest class, or what to do."""
     near = did_you_mean(class_text(value), [*classes.names, *classes.aliases])
-    return near or "give it as a class, or as an alias of one; or mend these rows"
+    return near or "give it as a class, or as an alias of one; or fix these rows"
 
 
 def no_such_class(
     column: str, unknown: Sequence[object], classes: Vocabulary, some: str = ""
 ) -> PredictionsError:
-    """Error: a column has values that are no classes; `some` are rows with the first."""
-    many = "a value that is" if len(unknown) == 1 else f"{len(unknown):,} values that are"
+    """Error: a column has values that are not classes; `some` are rows with the first."""
+    many = "a value that is not a class"
+    if len(unknown) > 1:
+        many = f"{len(unknown):,} values that are not classes"
     return PredictionsError(
-        f"{column} has {many} no class: {', '.join(map(repr, unknown[:3]))}",
+        f"{column} has {many}: {', '.join(map(repr, unknown[:3]))}",
         details=f"{some}classes: {some_of(classes.names)}",
         hint=near_class(unknown[0], classes),
     )
@@ -419,7 +421,7 @@ def numbered_words(
         raise PredictionsError(
             f"column {column!r} of {source} has more than {MOST_WORDS:,} values: too many for "
             "classes",
-            hint="is another column meant?",
+            hint="is this the right column?",
         )
     number_of = number_in(classes)
     kept = [place for place, word in enumerate(words) if class_text(word)]

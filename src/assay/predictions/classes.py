@@ -73,7 +73,7 @@ def read_given(given: Given) -> Vocabulary:
     if not isinstance(given, list | tuple):
         raise InputError(
             f"classes are of type {type(given).__name__}",
-            details="they are a list of names, a mapping of names to guidelines, or a path",
+            details="expected a list of names, a mapping of names to guidelines, or a path",
         )
     return Vocabulary(tuple(map(class_text, given)))
 
@@ -86,8 +86,8 @@ def _from_mapping(given: Mapping[Any, object]) -> Vocabulary:
         told = {"guideline": value} if isinstance(value, str | None) else value
         if not isinstance(told, Mapping):
             raise InputError(
-                f"class {name!r} is told of by {told!r}, of type {type(told).__name__}",
-                details=f"it is a guideline, or a mapping of some of {', '.join(_OPTIONS)}",
+                f"class {name!r} has the description {told!r}, of type {type(told).__name__}",
+                details=f"expected a guideline, or a mapping of some of {', '.join(_OPTIONS)}",
             )
         for option in told:
             if option not in _OPTIONS:
@@ -125,7 +125,7 @@ def _from_file(path: Path) -> Vocabulary:
         found = read_json(text)
     except ValueError as error:
         raise InputError(
-            f"{path} is no JSON",
+            f"{path} is not JSON",
             details=str(error),
             hint="a list of names, or an object of names with guidelines; tables end in .csv",
         ) from error
@@ -172,7 +172,7 @@ def find_classes(
     ('math', 'physics')
     >>> find_classes(table, predicted="topic", classes=["math", "fysics"])
     Traceback (most recent call last):
-    assay.errors.PredictionsError: column 'topic' of dict has a value that is no class: 'physics'
+    assay.errors.PredictionsError: column 'topic' of dict has a value that is not a class: 'physics'
     first, counting rows from 0: row 1; classes: math, fysics
     hint: did you mean 'fysics'?
     """
@@ -267,7 +267,7 @@ def for_classes(
     if pattern is not None and len(every) != 1:
         raise PredictionsError(
             f"probabilities={pattern!r} is given beside {len(every)} classifiers",
-            hint="say whose they are: classifiers={'cnn': {'probabilities': 'cnn_*'}, ...}",
+            hint="name the classifier: classifiers={'cnn': {'probabilities': 'cnn_*'}, ...}",
         )
     if pattern is not None:
         every = {name: {**told, "probabilities": pattern} for name, told in every.items()}
@@ -402,7 +402,7 @@ def length_of_lists(scan: Scan, column: str) -> int:
         first = len(value) if isinstance(value, list) else 0
     if not isinstance(first, int) or first < 2:
         raise PredictionsError(
-            f"the first value of column {column!r} is no list of probabilities",
+            f"the first value of column {column!r} is not a list of probabilities",
             details="a column of lists has one number for each class, at least two",
             hint="where each class has a column of its own, put a star for its name: 'p_*'",
         )
@@ -436,7 +436,7 @@ def _vocabulary(names: Sequence[str], where: str) -> Vocabulary:
         raise PredictionsError(
             f"{where} has more than {MOST_CLASSES:,} values: too many for classes",
             details=f"such as {some_of(names)}",
-            hint="is another column meant?",
+            hint="is this the right column?",
         )
     if len(names) < 2:
         raise PredictionsError(
@@ -450,7 +450,7 @@ def _vocabulary(names: Sequence[str], where: str) -> Vocabulary:
         raise PredictionsError(
             f"{where} names no classes: {error.problem}",
             details=error.details,
-            hint="mend the column, or give the classes, with aliases: classes={...}",
+            hint="fix the column, or give the classes, with aliases: classes={...}",
         ) from error
 
 

@@ -123,17 +123,17 @@ def not_numbers(value: object, what: str) -> str:
     """Hint for text that should be a number.
 
     >>> not_numbers("95%", "score")
-    "write 95 in place of '95%', and say scale='percent'"
+    "write 95 in place of '95%', and pass scale='percent'"
     """
     text = str(value).strip()
     if re.fullmatch(r"[\d.,]+\s*%", text):
-        more = ", and say scale='percent'" if what == "score" else ""
+        more = ", and pass scale='percent'" if what == "score" else ""
         return f"write {text.rstrip('% ').replace(',', '.')} in place of {value!r}{more}"
     if re.fullmatch(r"-?\d{1,3}(,\d{3})+\.\d+|-?\d{1,3}(,\d{3}){2,}", text):
         return f"write {text.replace(',', '')} in place of {value!r}, without separators"
     if re.fullmatch(r"-?\d*,\d+", text):
         return f"write {text.replace(',', '.')} in place of {value!r}: a point, not a comma"
-    return "is another column meant? If not, mend or drop these rows"
+    return "is this the right column? If so, fix or drop these rows"
 
 
 def is_text(kind: pa.DataType) -> bool:
@@ -193,7 +193,7 @@ def refuse_missing_columns(wanted: Sequence[str], known: Sequence[str], source: 
 def _no_names(known: Sequence[str]) -> str:
     """Hint if the column names look like values."""
     if any(re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", name.strip()) for name in known):
-        return "the first line seems to be a row: put the columns' names above it"
+        return "the first line looks like a row: add a line with the column names above it"
     return ""
 
 
@@ -309,7 +309,7 @@ def _of_one_type(parts: Sequence[Ints | Words]) -> Sequence[Ints | Words]:
         return [part.astype(np.uint64) for part in parts]
     if any((part >= 2**63).any() for part in parts if part.dtype == np.uint64):
         raise PredictionsError(
-            "some ids are below 0, and others 2^63 or more",
+            "some ids are below 0, others are 2^63 or more",
             details="64 bits do not hold both",
             hint="write the ids as strings",
         )
@@ -376,7 +376,7 @@ def _refuse_duplicates(ids: Ids, column: Column) -> None:
         raise PredictionsError(
             f"{column} has ids that occur more than once: {len(duplicates):,}",
             details=f"first, counting rows from 0: {', '.join(some[:3])}",
-            hint="an item is one row with an id of its own; drop the repetitions",
+            hint="each item needs one row and its own id; drop the duplicates",
         )
 
 

@@ -56,7 +56,7 @@ def _off_scale(cells: ScoreCells, roles: Roles, source: str, outside: Outside) -
             f"{number:,} of {cells.size:,} scores in column {roles.score!r} of {source} "
             f"{'is' if number == 1 else 'are'} outside of 0 to 1",
             f"all others lie inside, as probabilities do; {rows}",
-            "mend or drop these rows; if the scores are no probabilities, say scale='margin'",
+            "fix or drop these rows; if the scores are not probabilities, pass scale='margin'",
             fatal=True,
         )
     return _percentages(cells, roles, source)
@@ -67,9 +67,9 @@ def _outside_of_scale(
 ) -> Doubt | None:
     number, rows = outside(0.0, 1.0)
     if roles.scale is None:
-        hint = f"say what the scores are, too: scale='margin', with score_of={roles.score_of!r}"
+        hint = f"pass their scale, too: scale='margin', with score_of={roles.score_of!r}"
     else:
-        hint = "mend or drop these rows, or say another scale: scale='margin' takes any number"
+        hint = "fix or drop these rows, or pass another scale: scale='margin' takes any number"
     what, most = ("percentages", "100") if roles.scale == "percent" else ("probabilities", "1")
     return Doubt(
         f"{number:,} of {cells.size:,} scores in column {roles.score!r} of {source} are no {what}",
@@ -89,7 +89,7 @@ def _percentages(cells: ScoreCells, roles: Roles, source: str) -> Doubt | None:
         return Doubt(
             f"scores of {source} look like percentages",
             f"they run from {low:g} to {high:g}, and are taken for margins",
-            "if they are percentages, say scale='percent'; if not, scale='margin'",
+            "if they are percentages, pass scale='percent'; if not, scale='margin'",
         )
     if not 0.0 < threshold < 1.0:
         return None  # any threshold among the scores is valid
@@ -98,7 +98,7 @@ def _percentages(cells: ScoreCells, roles: Roles, source: str) -> Doubt | None:
         f"{high:g}",
         f"{cells.positives:,} of {cells.size:,} items would be predicted yes; the scores look like "
         "percentages",
-        f"if they are, say scale='percent' with threshold={PERCENT * threshold:g}; if not, "
+        f"if they are, pass scale='percent' with threshold={PERCENT * threshold:g}; if not, "
         "scale='margin'",
         fatal=True,
     )
@@ -129,12 +129,12 @@ def _whose(cells: ScoreCells, roles: Roles, pairs: float) -> str:
         return f"is score_of={roles.score_of!r} right? Without it scores are taken as they stand"
     probable = scale_of(*cells.score_range) == "probability"
     more = "" if probable else ", scale='margin'"
-    predicted = f"if they are those of the predicted class, say score_of='predicted'{more}"
+    predicted = f"if they are those of the predicted class, pass score_of='predicted'{more}"
     negative = f"if they are those of the negative class, score_of='negative'{more}"
     # The predicted class of two has a probability of at least a half, and a margin above 0.
     flipped = cells.score_range[0] < (_HALF if probable else 0.0) and pairs < 1 - _ORDERED
     if flipped:
-        return f"{negative.replace(', score_of', ', say score_of', 1)}; {predicted}"
+        return f"{negative.replace(', score_of', ', pass score_of', 1)}; {predicted}"
     return f"{predicted}; {negative}"
 
 

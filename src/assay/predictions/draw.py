@@ -227,7 +227,7 @@ def refuse_repeated(ids: Ids, source: str, size: int) -> None:
         f"{len(ids):,} rows that were looked at",
         details=f"first: {some}; by that about {rows / len(ids):.2g} of all {size:,} rows "
         "share their id with another",
-        hint="an item is one row with an id of its own; drop the repetitions",
+        hint="each item needs one row and its own id; drop the duplicates",
     )
 
 

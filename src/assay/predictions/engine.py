@@ -202,7 +202,7 @@ class Scanner(ABC):
     def pieces(self) -> Iterator[Judged]:
         """Id, score, label and weight of every row, piece by piece."""
         raise PredictionsError(
-            f"{self.source} cannot be joined with other predictions where it lies",
+            f"{self.source} cannot be joined with other predictions in place",
             hint="write ids, scores and labels to a Parquet file and give that",
         )
 

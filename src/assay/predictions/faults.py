@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from assay.errors import PredictionsError
 
-_MEND = "mend or drop these rows"
+_MEND = "fix or drop these rows"
 _NO_WEIGHT = f"a weight is a finite number, at least 0, which leaves an item out; {_MEND}"
 
 

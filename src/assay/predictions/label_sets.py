@@ -393,7 +393,7 @@ def _refuse_other_names(classes: Vocabulary, given: Sequence[str]) -> None:
     for name, label in found.items():
         if label is None:
             raise PredictionsError(
-                f"classifiers tell of {name!r}, which is no class",
+                f"classifiers tell of {name!r}, which is not a class",
                 details=f"classes: {some_of(classes.names)}",
                 hint=near_class(name, classes),
             )

@@ -160,7 +160,7 @@ def _refuse_unlike(old: Predictions, new: Predictions) -> None:
         raise PredictionsError(
             f"the ids in {old.source} are {old.id_kind}s, and those in {new.source} are "
             f"{new.id_kind}s",
-            details="an item is told by its id: 7 and '7' are two",
+            details="items are identified by id: 7 and '7' differ",
             hint="write them alike in both",
         )
     if old.multilabel or new.multilabel:

@@ -299,14 +299,14 @@ def refuse_improbable(score_range: tuple[float, float], source: str) -> None:
     Traceback (most recent call last):
     assay.errors.PredictionsError: scores of preds.parquet run from -2.0 to 3.0
     probabilities lie between 0 and 1
-    hint: say scale='margin'
+    hint: pass scale='margin'
     """
     low, high = score_range
     if not 0.0 <= low <= high <= 1.0:
         raise PredictionsError(
             f"scores of {source} run from {low} to {high}",
             details="probabilities lie between 0 and 1",
-            hint="say scale='margin'",
+            hint="pass scale='margin'",
         )
 
 

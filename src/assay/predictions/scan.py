@@ -95,7 +95,7 @@ class Scan:
         for name in ("table", "where"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, str) or not value.strip()):
-                raise PredictionsError(f"{name}={value!r} is no text")
+                raise PredictionsError(f"{name}={value!r} is not text")
 
     @property
     def path(self) -> str | None:

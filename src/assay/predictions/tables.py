@@ -224,7 +224,7 @@ def read_table(source: object, used: Sequence[str], show: Sequence[str]) -> Load
         frame: Any = nw.from_native(native)
     except TypeError as error:
         raise PredictionsError(
-            f"predictions cannot be read from what is of type {type(source).__name__}",
+            f"predictions cannot be read from an object of type {type(source).__name__}",
             details="they are read from a pandas, polars or pyarrow table, a mapping of column "
             "names to arrays, or the path of a .parquet or .csv file",
         ) from error

@@ -76,7 +76,7 @@ def read_numbers(column: Column, ids: Ids, what: str) -> Floats:
         raise PredictionsError(
             f"the {what}s in {column} are of type {kind}",
             details=f"a {what} is a number",
-            hint="is another column meant? Text that holds numbers must be converted first",
+            hint="is this the right column? Text that holds numbers must be converted first",
         )
     if data.null_count or not is_plain(data.type):
         data = data.cast(pa.float64(), safe=False)
@@ -158,7 +158,7 @@ def refuse_bad_total(total: float, column: str) -> None:
             details="an item counts as much as its weight: at least one must be above 0"
             if total == 0
             else "together they are more than float64 can hold",
-            hint="is another column meant? Leave out sample_weight to count every item once"
+            hint="is this the right column? Leave out sample_weight to count every item once"
             if total == 0
             else "divide them all by the same number: only their proportions matter",
         )
@@ -396,5 +396,5 @@ def _refuse_unknown_slices(
         if set(value) & set("[]"):
             raise PredictionsError(
                 f"{column}={value} cannot be named in a metric: it has brackets",
-                hint=f"slices={[column]!r} tells the metric of every value from the same labels",
+                hint=f"slices={[column]!r} shows the metric of every value from the same labels",
             )

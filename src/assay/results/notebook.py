@@ -131,7 +131,7 @@ def interval_bar(interval: blocks.Interval) -> str:
         goal = ((low + high) / 2 - within, (low + high) / 2 + within)
         marks = "".join(f"M{at(side)} 1V{_HEIGHT - 1}" for side in goal)
         drawn.append(f'<path d="{marks}" stroke-width="1" stroke-dasharray="2 2"/>')
-        description += f"; a half-width of {within:g} is wanted"
+        description += f"; goal: half-width {within:g}"
     if value is not None:
         drawn.append(f'<circle cx="{at(value)}" cy="{middle}" r="3.5" fill="currentColor"/>')
     for x, anchor, number in ((_MARGIN - 8, "end", start), (_WIDTH - _MARGIN + 8, "start", end)):

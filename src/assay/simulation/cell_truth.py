@@ -125,6 +125,6 @@ class LabelledCells(OfClasses):
             raise InputError(
                 "top-k accuracy is asked for, and the population was read without it",
                 details="it takes the probabilities of all classes",
-                hint="Population.read(..., probabilities='p_*', metrics=['top_5_accuracy'])",
+                hint="read it with probabilities='p_*' and metrics=['top_5_accuracy']",
             )
         return self._labelled.places

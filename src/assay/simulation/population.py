@@ -378,5 +378,5 @@ class Ensemble(Population):
     """`Population`, under its former name for several classifiers."""
 
     def __init__(self, *given: Any, **more: Any) -> None:
-        warn("Ensemble is now Population; the old name goes away", DeprecationWarning, 2)
+        warn("Ensemble is now Population; the old name will be removed", DeprecationWarning, 2)
         super().__init__(*given, **more)

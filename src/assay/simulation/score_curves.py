@@ -108,7 +108,7 @@ class _Truth:
         strata = population.frame(design, metric).strata
         if set(strata.sides) != {True, False}:
             raise DesignError(
-                f"a campaign for {metric} cannot tell the curve: it does not draw items of all "
+                f"a campaign for {metric} does not give the curve: it does not draw items of all "
                 "scores",
                 hint="--metric accuracy, recall or f1 does",
             )

@@ -186,7 +186,7 @@ def simulate(
 
 def simulate_several(population: Population, **asked: Any) -> Simulation:
     """Run `simulate` in this process alone: its former name for several classifiers."""
-    warn("simulate_several is now simulate; the old name goes away", DeprecationWarning, 2)
+    warn("simulate_several is now simulate; the old name will be removed", DeprecationWarning, 2)
     return simulate(population, **{"workers": 1, **asked})
 
 

@@ -114,7 +114,8 @@ class Campaigns(Connected):
         except IntegrityError:
             raise StorageError(
                 f"a campaign named {name!r} already exists",
-                hint=f"choose another name, or open that one with load_campaign({name!r})",
+                hint="choose another name, or continue that campaign. "
+                f"In Python: load_campaign({name!r})",
             ) from None
         key = result.inserted_primary_key
         return int(key[0]) if key else 0

@@ -119,7 +119,7 @@ def labels_in(document: Mapping[str, Any], settings: Settings) -> list[Label]:
 
 
 def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 # Pages: templates with every value escaped.

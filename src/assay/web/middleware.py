@@ -177,7 +177,7 @@ class BodyLimit:
             await _refuse(scope, receive, send, 431, reason)
         elif "content-length" in headers and "transfer-encoding" in headers:
             # A proxy may have used the other header, and taken another's request for the rest.
-            reason = "the request gives its length twice: by Content-Length and in chunks"
+            reason = "the request has two lengths: Content-Length and chunks"
             await _refuse(scope, receive, send, 400, reason)
         elif _is_over(headers.get("content-length", "0"), at_most):
             await respond(Request(scope), 413, problem)(scope, receive, send)

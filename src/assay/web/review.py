@@ -90,7 +90,7 @@ _NONE = Choice(
 )
 _CHOSEN = "it has this class, perhaps beside others"
 _CANNOT = Choice(
-    "c", "Cannot judge", Answer.CANNOT_JUDGE, "you have read it, and nobody could tell", False
+    "c", "Cannot judge", Answer.CANNOT_JUDGE, "you have read it, but the answer is unclear", False
 )
 BROKEN = Choice("b", "Broken item", Answer.BROKEN, "it cannot be seen", False)
 
@@ -148,7 +148,7 @@ def _first_line(text: str) -> str:
 
 
 _MOST_ITEMS = 20
-_NO_MORE_ITEMS = "there are no more items just now; the owner has been notified"
+_NO_MORE_ITEMS = "there are no more items now; the owner has been notified"
 
 
 @needs("reviewer")

@@ -201,7 +201,7 @@ def test_a_budget_ends_it_before_its_samples_are_complete() -> None:
         ({"classifiers": None, "predicted": "a", "metric": "precision"}, "without a name"),
         ({"within": None, "budget": 100}, "`within` asks for"),
         ({"design": Design.recycle(parent="d")}, "parent"),
-        ({"labels": pa.table({"id": [1], "label": [1]})}, "cannot go on from labels"),
+        ({"labels": pa.table({"id": [1], "label": [1]})}, "cannot continue from earlier labels"),
         ({"metric": ["precision:a[c=1]"]}, "slices"),
         ({"sample_weight": "id"}, "weights"),
     ],

@@ -140,7 +140,7 @@ def test_files_in_spark(spark: "SparkSession", tmp_path: Path) -> None:
         check_cells(scanner, table("string"))
         shown = [{"text": "item back\\slash"}, {"text": "item "}]
         assert scanner.show(["back\\slash", ""]) == shown
-        elsewhere: list[int | str] = ["no", "\ud800"]  # the second is no text in UTF-8
+        elsewhere: list[int | str] = ["no", "\ud800"]  # the second is not text in UTF-8
         assert len(scanner.find(elsewhere, variable="score", scale="margin").ids) == 0
 
 

@@ -163,7 +163,9 @@ def test_what_databricks_is_asked_is_right_in_spark(spark: "SparkSession") -> No
 
     tried(databricks)
     shifted = {**databricks.functions, "right_by": lambda a, n: f"shiftright({a}, {n} - 1)"}
-    with pytest.raises(PredictionsError, match="Databricks computes otherwise than numpy: digest"):
+    with pytest.raises(
+        PredictionsError, match="Databricks computes differently from numpy: digest"
+    ):
         tried(replace(databricks, dialect="spark", functions=shifted))
 
 

@@ -119,7 +119,7 @@ def test_few_items_are_judged_all() -> None:
 def test_it_says_where_a_judge_is_not_worth_its_money() -> None:
     dear = judged(150, 160, 1_000_000, judge_cost=1.0, rho=0.7)
     [line] = about_judge(dear)
-    assert line.startswith("judge with rho 0.7 is not worth its money: 150 labels without it")
+    assert line.startswith("judge with rho 0.7 does not pay: 150 labels without it")
     [good] = about_judge(judged(600, 800, 1_000_000, rho=0.9))
     assert "random items judged, and make the campaign of these alone, as a sample of" in good
     [none] = about_judge(judged(400, 400, 400))

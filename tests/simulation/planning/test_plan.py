@@ -107,7 +107,7 @@ def test_an_earlier_campaign_tells_what_the_next_one_takes(earlier: assay.Campai
 
 def test_a_side_without_labels_is_taken_from_the_scores(earlier: assay.Campaign) -> None:
     planning = planned(within=None, budget=50, like=earlier, metric="recall", replications=5)
-    assert any("these tell nothing of items predicted no" in each for each in planning.cautions)
+    assert any("these say nothing about items predicted no" in each for each in planning.cautions)
 
 
 def test_a_budget_of_random_labels_gives_what_the_formula_says(by_score: Planning) -> None:

@@ -231,7 +231,7 @@ def find_table(wanted: str | None, tables: Iterable[DatabaseTable], label: str) 
         raise PredictionsError(
             f"no table of {label} is named",
             details=told,
-            hint=f"say which: table={next(iter(called))!r}" if called else "",
+            hint=f"name one: table={next(iter(called))!r}" if called else "",
         )
     found = called.get(wanted) or qualified.get(wanted)
     if found is None:

@@ -140,7 +140,7 @@ class Postgres(Counter):
         if self.connection.info.server_version < _OLDEST * 10_000:
             raise PredictionsError(
                 f"{self.address} is of {self.version()}",
-                details=f"tables are counted where they lie from {self.name} {_OLDEST} on",
+                details=f"tables are counted in place from {self.name} {_OLDEST} on",
                 hint="have the table copied: engine 'duckdb'",
             )
 

@@ -76,7 +76,7 @@ class Sqlite(Database):
         if not path.exists():
             raise PredictionsError(
                 f"{str(path)!r} not found",
-                details=f"there is no file of that name, seen from {Path.cwd()}",
+                details=f"no such file (current folder: {Path.cwd()})",
             )
         refuse_no_file(path, error=PredictionsError)
         uri = f"file:{quote(str(path.absolute()))}?mode=ro"

@@ -28,7 +28,7 @@ def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str 
     if not is_remote(path) and not Path(path).exists():
         raise PredictionsError(
             f"{path!r} not found",
-            details=f"there is no file of that name, seen from {Path.cwd()}",
+            details=f"no such file (current folder: {Path.cwd()})",
         )
     if not is_remote(path):
         refuse_no_file(path, error=PredictionsError)

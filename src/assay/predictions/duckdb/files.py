@@ -183,9 +183,9 @@ def _csv(connection: duckdb.DuckDBPyConnection, files: Files, wanted: Sequence[s
     first = next(iter(schemas))
     if first[0][0].lower().startswith(("<!doctype", "<html", "<?xml", "<table")):
         raise PredictionsError(
-            f"{files.label} is a web page, and no table",
+            f"{files.label} is a web page, not a table",
             details=f"it begins with {first[0][0]!r}",
-            hint="export the table as CSV; what a link leads to may be a page to log in on",
+            hint="export the table as CSV; a link may have led to a login page",
         )
     if len(first) == 1 and first[0][0] not in wanted:
         raise PredictionsError(

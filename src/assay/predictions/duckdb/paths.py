@@ -84,7 +84,7 @@ def _found(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
         raise PredictionsError(
             "an empty path is a directory, the working directory",
             details="a file, a pattern or a folder is needed",
-            hint="say '.' if that is meant",
+            hint="give '.' for the current folder",
         )
     place = Path(path)
     label = str(place)
@@ -103,7 +103,7 @@ def _found(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
     if not paths:
         raise PredictionsError(
             f"{label!r} not found",
-            details=f"there is no file of that name, seen from {Path.cwd()}",
+            details=f"no such file (current folder: {Path.cwd()})",
         )
     return _of_one_kind(label, paths)
 
@@ -212,7 +212,7 @@ def in_utf8(files: Files, encoding: str, folder: Path) -> Files:
             raise PredictionsError(
                 f"{path} is not {encoding} text",
                 details=str(error),
-                hint="say another encoding, or write the file as UTF-8",
+                hint="pass another encoding, or write the file as UTF-8",
             ) from None
         copies.append(str(copy))
     return replace(files, paths=tuple(copies), keys=())

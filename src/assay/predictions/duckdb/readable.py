@@ -68,7 +68,7 @@ def reading(label: str) -> Iterator[None]:
         # DuckDB tries a missing file as a folder.
         folder = unnamed and unnamed[1].partition("/**/")
         if folder and folder[1] and not Path(folder[0]).exists():
-            gone = f"there is no file {folder[0]!r}, seen from {Path.cwd()}"
+            gone = f"there is no file {folder[0]!r} (current folder: {Path.cwd()})"
             raise PredictionsError(f"{label} cannot be read", details=gone) from error
         if unnamed:
             raise PredictionsError(
@@ -110,7 +110,7 @@ def filtered(
 
 _FILE = re.compile(r"^\s*file = (.+)$", re.MULTILINE)
 _TOO_LONG = re.compile(r"Maximum line size of (\d+) bytes exceeded. Actual Size:\s*(\d+) bytes")
-_AROUND = 12  # bytes on both sides of one that is no text
+_AROUND = 12  # bytes on both sides of one that is not text
 
 
 def refuse_bad_text(error: Exception, label: str) -> None:
@@ -146,7 +146,7 @@ def refuse_bad_text(error: Exception, label: str) -> None:
     raise PredictionsError(
         f"{where} of {path} is not UTF-8 text",
         details=found,
-        hint="if that reads well, say encoding='windows-1252'; or write the file as UTF-8",
+        hint="if that is right, pass encoding='windows-1252'; or write the file as UTF-8",
     ) from error
 
 

@@ -327,7 +327,7 @@ class DuckIds:
                 f"{which} in column {self._column!r} of {self._relation.label} do not fit in 64 "
                 "bits",
                 details=f"they run from {least} to {most}",
-                hint="make them strings",
+                hint="convert them to strings",
             )
         return "UBIGINT" if most is not None and most >= 2**63 else "BIGINT"
 
@@ -363,9 +363,9 @@ def joined_with(scan: Scan | None, *, id: str | None, file: Path, column: str) -
         raise PredictionsError(
             f"the verdicts cannot be joined to the predictions: {problem}",
             details=f"the verdicts are in {file}, in the columns id and score",
-            hint="join them yourself, where the predictions are made, and go on with these: "
-            f"'assay rebase' with FILE and aux={column!r}, or "
-            f"rebase_campaign(..., predictions=..., aux=[{column!r}]) in Python",
+            hint="join them yourself, where the predictions are made, and rebase the campaign onto "
+            f"the result: assay rebase FILE with aux={column!r}. "
+            f"In Python: rebase_campaign(..., predictions=..., aux=[{column!r}])",
         )
     told = str(scan.to_dict()["source"])
     source = f"(\n{told.strip().rstrip(';')}\n)" if is_query(told) else quoted(told, "duckdb")

@@ -265,5 +265,5 @@ def repeated_ids(column: str, count: int, first: Sequence[tuple[Id, int]]) -> Pr
     return PredictionsError(
         f"{column} has ids that occur more than once: {count:,}",
         details=f"first: {some}",
-        hint="an item is one row with an id of its own; drop the repetitions",
+        hint="each item needs one row and its own id; drop the duplicates",
     )

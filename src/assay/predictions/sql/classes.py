@@ -113,7 +113,7 @@ def list_sql(
             raise PredictionsError(
                 f"the probabilities in column {column!r} of {source} are of type {types[column]}",
                 details="a probability is a number",
-                hint="is another column meant? Text that holds numbers must be converted first",
+                hint="is this the right column? Text that holds numbers must be converted first",
             )
         entries.append(entry)
     return words.list.format(", ".join(entries))

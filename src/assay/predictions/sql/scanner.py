@@ -213,8 +213,8 @@ def row_sql(
     """
     if roles.id is None:
         raise PredictionsError(
-            f"{source} is read where it lies, and for that its rows need ids",
-            details="the order of rows in many files is no name that lasts",
+            f"{source} is read in place, so its rows need ids",
+            details="row numbers of several files are not stable",
             hint="name the column of ids, or read it all into memory: engine 'memory'",
         )
 
@@ -224,7 +224,7 @@ def row_sql(
             raise PredictionsError(
                 f"the {what}s in column {name!r} of {source} are of type {types[name]}",
                 details=f"a {what} is a number",
-                hint="is another column meant? Text that holds numbers must be converted first",
+                hint="is this the right column? Text that holds numbers must be converted first",
             )
         return written
 

@@ -59,8 +59,8 @@ def refuse_other_arithmetic(
     ]
     if wrong:
         raise PredictionsError(
-            f"{name} computes otherwise than numpy: {', '.join(wrong)}",
-            details=f"{version}; it would draw other items than other engines do",
+            f"{name} computes differently from numpy: {', '.join(wrong)}",
+            details=f"{version}; it would draw different items from the other engines",
             hint=remedy,
         )
 

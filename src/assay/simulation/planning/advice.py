@@ -122,7 +122,7 @@ def about_misses(
     rate = missed / said_no
     found = f"1 label in {1 / rate:,.0f} finds one" if rate > 0 else "no label would find one"
     lines = [
-        f"why {_name(goal.metric)} costs what it does: it depends on what the classifier misses. "
+        f"{_name(goal.metric)} depends on what the classifier misses. "
         f"Of the {said_no:,} items that it calls no, {_percent(rate)} are expected to be positive: "
         f"{missed:,.0f} items, {share:.0%} of all positives. Drawn at random among them, {found}; "
         f"simple random sampling would take about {random_labels:,.0f} labels"
@@ -298,8 +298,8 @@ def prices_of(
     if within is None:
         raise InputError(
             f"judge_cost={judge_cost!r} is given without within=",
-            details="what a judge saves is told by the labels that a half-width takes",
-            hint="say within=0.02, or another half-width that is wanted",
+            details="the savings of a judge are labels to a half-width",
+            hint="give within=0.02, or another half-width",
         )
     _check_price("judge_cost", judge_cost)
     _check_price("label_cost", label_cost)
@@ -324,7 +324,7 @@ def _refuse_half(aux: Sequence[str], given: dict[str, float | None]) -> None:
             f"{(known or [f'aux={names!r}'])[0]} is given without "
             f"{' and '.join(f'{name}=' for name in missing)}",
             details="whether a judge pays depends on what a judgement and a label cost",
-            hint="say both, such as judge_cost=0.02 and label_cost=1.5; 'assay simulate' with "
+            hint="give both, such as judge_cost=0.02 and label_cost=1.5; 'assay simulate' with "
             "aux= tells what a column saves where the truth is known",
         )
 
@@ -334,7 +334,7 @@ def _check_price(name: str, value: object) -> None:
         raise InputError(
             f"{name}={value!r} is no price",
             details="a price is a number above 0; judgements and labels in the same currency",
-            hint="of a judge that costs nothing judge all items: no plan is needed",
+            hint="a judge that costs nothing needs no plan: have all items judged",
         )
 
 
@@ -353,7 +353,7 @@ def about_judge(judging: Judging) -> list[str]:
         start = f"{judging.name} with rho {rho:g}"
         if saved < _WORTH_IT:
             lines.append(
-                f"{start} is not worth its money: {none.labels:,} labels without it cost "
+                f"{start} does not pay: {none.labels:,} labels without it cost "
                 f"{_money(none.cost)}, and with it at least {_money(_least(judging, rho))}"
             )
             continue

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 _STEPS = 16  # replays, at most
 _NO_CLASS_SCORES = (
     "name the column of the predicted classes' scores, or those of all classes' probabilities; "
-    "or have assay simulate tell what it takes, on items whose class is known"
+    "or run assay simulate on items whose class is known"
 )
 
 
@@ -275,7 +275,7 @@ def _refuse_no_scores(score_range: tuple[float, float], size: int, hint: str) ->
     low, high = score_range
     if low == high:
         raise InputError(
-            "there are no scores, or all are alike, so nothing can be supposed about the truth",
+            "there are no scores, or all are alike, so nothing can be assumed about the truth",
             details=f"the score of all {size:,} items is {low:g}",
             hint=hint,
         )

@@ -383,8 +383,8 @@ class LabelPlanner(Planner[Supposed]):
             *self.evidence.doubts,
             f"the truth is assumed from {name}: {words}",
             *(
-                f"these tell nothing of items predicted {said[side]}; there the scores are taken "
-                "to be calibrated, which real ones seldom are"
+                f"these say nothing about items predicted {said[side]}; there the scores are taken "
+                "to be calibrated, which real ones rarely are"
                 for side in sides
                 if side in self.population.profiles and not self.evidence.knows(side)
             ),

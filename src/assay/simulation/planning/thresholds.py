@@ -63,7 +63,7 @@ def reading_threshold(like: "Campaign | None") -> float:
     if settings.strata.is_named or threshold is None:
         raise InputError(
             f"the strata of campaign {like.name!r} are not by score alone, so its labels do not "
-            "tell how often items at a score are positive",
+            "show how often items at a score are positive",
             hint="take a campaign that was made with threshold= or threshold_for=, or give labels= "
             "of items that were drawn at random",
         )
