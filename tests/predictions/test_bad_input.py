@@ -1,4 +1,4 @@
-"""What cannot be used is refused with what is wrong, where, how often, and how to mend it."""
+"""What cannot be used is refused with what is wrong, where, how often, and how to fix it."""
 
 import json
 import re
@@ -164,7 +164,7 @@ def test_options(options: Mapping[str, object], words: str) -> None:
             'id,score,said\na,"1,234.5",yes\nb,0.2,no\n',
             "1 of 2 scores | write 1234.5 in place of '1,234.5', without separators",
         ),
-        ("a,0.9,yes\nb,0.2,no\n", "column 'id' not found | the first line seems to be a row"),
+        ("a,0.9,yes\nb,0.2,no\n", "column 'id' not found | the first line looks like a row"),
         ("<!DOCTYPE html>\n<html>Sign in</html>\n", "is a web page, not a table | export"),
     ],
 )
@@ -208,7 +208,7 @@ def test_damaged_parquet_files_are_read_or_refused(tmp_path: Path) -> None:
 
 
 def test_paths(tmp_path: Path) -> None:
-    _refused(tmp_path / "none.csv", "none.csv' not found | no file of that name")
+    _refused(tmp_path / "none.csv", "none.csv' not found | no such file")
     _refused(str(tmp_path / "none-*.parquet"), "none-*.parquet' not found")
     _refused("", "is a directory")
     _refused("\0.csv", "not found")

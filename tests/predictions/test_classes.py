@@ -256,7 +256,7 @@ def test_tables_of_classes_are_read(tmp_path: Path) -> None:
         (["a"], "there are 1 classes"),
         (["a", "A"], "two classes are called"),
         ({"a": {"alias": ["b"]}, "c": ""}, "unknown option 'alias'"),
-        ({"a": 3, "b": ""}, "told of by 3"),
+        ({"a": 3, "b": ""}, "has the description 3"),
         ({"a": {"aliases": ["x"]}, "b": {"aliases": ["x"]}}, "'x' is an alias of 'a' and of 'b'"),
         ("nowhere.json", "cannot be read"),
     ],
@@ -268,7 +268,7 @@ def test_bad_classes_are_refused(given: Any, told: str) -> None:
 
 def test_bad_files_of_classes_are_refused(tmp_path: Path) -> None:
     for name, text, told in (
-        ("a.json", "{", "no JSON"),
+        ("a.json", "{", "not JSON"),
         ("b.json", "3", "neither a list"),
         ("c.csv", "names\na\n", "column 'name' not found"),
         ("d.csv", "name\na\na\n", "twice"),
@@ -294,7 +294,7 @@ def test_what_is_no_class_is_named_with_its_row(kind: str, tmp_path: Path) -> No
     wrong = source("math", "pysics", "physics")
     with pytest.raises(PredictionsError) as error:
         find_classes(wrong, predicted="said", classes=known)
-    assert "no class: 'pysics'" in error.value.problem
+    assert "not a class: 'pysics'" in error.value.problem
     assert "row 1" in error.value.details
     assert error.value.hint == "did you mean 'physics'?"
     with pytest.raises(PredictionsError) as error:
@@ -510,7 +510,7 @@ def test_lists_in_json_and_wide_arrays_are_read(tmp_path: Path) -> None:
     for source in (path, Scan(path, engine="duckdb"), wide):
         assert find_classes(source, probabilities="p") == known
         assert read_predictions(source, **columns).fingerprint() == expected
-    with pytest.raises(PredictionsError, match="no list of probabilities"):
+    with pytest.raises(PredictionsError, match="not a list of probabilities"):
         find_classes(path, probabilities="said")
     rows[3]["p"] = "none"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))

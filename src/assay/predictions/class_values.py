@@ -225,8 +225,8 @@ def columns_of_classes(
         number = number_of(text)
         if number < 0:
             raise PredictionsError(
-                f"column {column!r} of {source} fits {argument}={pattern!r}, and {text!r} is no "
-                "class",
+                f"column {column!r} of {source} fits {argument}={pattern!r}, and {text!r} is "
+                "not a class",
                 details=f"classes: {some_of(classes.names)}",
                 hint=near_class(text, classes),
             )

@@ -168,7 +168,7 @@ def test_a_database_that_computes_otherwise_is_refused(
     monkeypatch.setattr(Toy, "functions", {**Toy.functions, **WRONG[what]})
     if what == HALVES:
         monkeypatch.setattr(trial, "rounded_sql", lambda value: f"CAST(floor({value}) AS BIGINT)")
-    with pytest.raises(PredictionsError, match=f"otherwise than numpy: .*{what}(?s:.*)'duckdb'"):
+    with pytest.raises(PredictionsError, match=f"differently from numpy: .*{what}(?s:.*)'duckdb'"):
         refuse_untried(Toy(f"toy:///{what}"))
 
 

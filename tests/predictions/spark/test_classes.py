@@ -27,7 +27,7 @@ def test_spark_finds_the_classes(spark: "SparkSession", tmp_path: Path) -> None:
     scan = Scan(path, spark=spark)
     with pytest.raises(PredictionsError, match="1 of 3 predicted classes"):
         find_classes(scan, predicted="said")
-    with pytest.raises(PredictionsError, match="no class: 'math'"):
+    with pytest.raises(PredictionsError, match="not a class: 'math'"):
         find_classes(frame, predicted="topic", classes=["maths", "physics", "q-bio"])
 
 
