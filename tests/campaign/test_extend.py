@@ -166,7 +166,7 @@ def test_the_old_file_may_go_and_parts_are_read_together_when_the_reserve_is_use
         label(assay.load_campaign(storage=storage), rounds=3)
     campaign = assay.load_campaign(storage=storage)
     check_decks(campaign, ids(reserve(campaign)), np.arange(SIZE))
-    with pytest.raises(assay.PredictionsError, match="not at hand") as caught:
+    with pytest.raises(assay.PredictionsError, match="not available") as caught:
         campaign.ask(2500)
     assert "monday.csv" in caught.value.details
     assert "predictions=[..., ..., ...]" in caught.value.hint

@@ -224,7 +224,7 @@ def test_it_is_refused(place: int) -> None:
 )
 def test_a_key_that_is_there_twice_is_refused_at_any_depth(text: str) -> None:
     json.loads(text)  # which takes the last
-    with pytest.raises(ValueError, match="the key 'a' is there twice in one object"):
+    with pytest.raises(ValueError, match="the key 'a' occurs twice in one object"):
         read_json(text)
 
 
