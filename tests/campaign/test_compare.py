@@ -158,7 +158,7 @@ def test_who_loads_a_comparison_goes_on_from_both_files_unless_they_have_changed
     compare(files(*WEEKS), budget=SIZE, storage=storage)
     finish(assay.load_campaign("comparison", storage=storage), said, 5, most=5)
     files(*WEEKS[::-1])
-    with pytest.raises(assay.PredictionsError, match="differs from the predictions of campaign 'comparison'"):
+    with pytest.raises(assay.PredictionsError, match="differs from the predictions of"):
         label(assay.load_campaign("comparison", storage=storage))
     files(*WEEKS)
     campaign = assay.load_campaign("comparison", storage=storage)

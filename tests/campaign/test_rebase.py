@@ -201,7 +201,7 @@ def test_the_campaign_as_it_was_is_kept_under_another_name(storage: str) -> None
     assert kept.name == former[0]
     assert kept.estimate() == estimate
     for write in (lambda: kept.ask(20), lambda: kept.tell({next(iter(kept.answers())): True})):
-        with pytest.raises(assay.StorageError, match="has ended: 'campaign' continues with its labels"):
+        with pytest.raises(assay.StorageError, match="'campaign' continues with its labels"):
             write()
 
 

@@ -147,7 +147,7 @@ def test_more_cards_are_read_from_both_and_a_file_that_changed_is_refused(
     again = assay.load_campaign("comparison", storage=storage)
     assert len(_answer(again, 300)) >= 300  # the reserve had five of each stratum
     pq.write_table(_table("2b"), tmp_path / "week-2.parquet")
-    with pytest.raises(assay.AssayError, match=r"week-2.parquet differs from the predictions of campaign"):
+    with pytest.raises(assay.AssayError, match=r"week-2.parquet differs from the predictions"):
         _answer(assay.load_campaign("comparison", storage=storage))
 
 

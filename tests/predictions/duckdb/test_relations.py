@@ -498,7 +498,9 @@ def test_bad_tables_of_a_duckdb_file(database: Path) -> None:
     _refused(database, "no table of | a.db is named | tables: few, preds, old.preds | table='few'")
     _refused(Scan(database, table="perds"), "table 'perds' not found in | did you mean 'preds'")
     _refused(Scan(database, table="preds; DROP TABLE preds"), "not found in")
-    _refused(Scan(database.parent / "b.duckdb", table="preds"), "b.duckdb' not found | current folder")
+    _refused(
+        Scan(database.parent / "b.duckdb", table="preds"), "b.duckdb' not found | no such file"
+    )
     (database.parent / "c.db").write_bytes(b"no database" + bytes(5_000))
     _refused(Scan(database.parent / "c.db", table="preds"), "c.db cannot be read | not a valid")
     (database.parent / "d.db").write_bytes(b"SQLite format 3\0" + bytes(5_000))
