@@ -64,57 +64,57 @@ class Cells(Protocol):
         """Return the number of items in each part of the strata that the heaps are cut into."""
 
 
-def cell_strata(found: Cells, goal: Goal, design: Design, *, by_model: bool = False) -> Strata:
+def cell_strata(source: Cells, goal: Goal, design: Design, *, by_model: bool = False) -> Strata:
     """Cut the items that some target needs labels of.
 
     Cells that are too small or too many are merged (`core.cells`). The number of strata of a heap,
     by mean rank, follows its largest share of any target's items, and is at most ``design.bins``.
     With one classifier there are at most two cells, which are cut as for a single metric.
     """
-    every = found.cells()
+    every = source.cells()
     if design.recycles:  # samples are of cells, for any rank
         return replace(
-            _uncut(found, [[code] for code in sorted(every)]), yes_items=_yes_items(found)
+            _uncut(source, [[code] for code in sorted(every)]), yes_items=_yes_items(source)
         )
-    known = found.vocabulary
+    known = source.vocabulary
     if known.has_matrix:
-        return _class_strata(found, goal, design, every)
-    share = _shares(every, goal, found)
+        return _class_strata(source, goal, design, every)
+    share = _shares(every, goal, source)
     heaps = merge_cells({code: part for code, part in share.items() if part > 0})
     cut_by = _cut_by_model if by_model else _cut_by_rank
-    heaped = cut_by(found, goal, design, heaps, every)
+    heaped = cut_by(source, goal, design, heaps, every)
     return Strata(
-        found.classifiers,
+        source.classifiers,
         tuple(heaped),
-        found.count_parts(heaped),
+        source.count_parts(heaped),
         items=sum(every.values()),
-        yes_items=_yes_items(found),
-        groups=found.groups,
+        yes_items=_yes_items(source),
+        groups=source.groups,
         rest=tuple(item for item in every.items() if not share[item[0]])
-        if found.groups or not known.is_yes_or_no
+        if source.groups or not known.is_yes_or_no
         else (),
         vocabulary=known,
     )
 
 
-def _bits(found: Cells) -> int:
+def _bits(source: Cells) -> int:
     """Return the number of yes-or-no bits of a code: one per classifier, or one per class of each.
 
     In a multilabel campaign each class is a yes-or-no question.
     """
-    return len(found.classifiers) * found.vocabulary.bits
+    return len(source.classifiers) * source.vocabulary.bits
 
 
-def _yes_items(found: Cells) -> tuple[int, ...]:
+def _yes_items(source: Cells) -> tuple[int, ...]:
     """Return the number of items that each classifier predicts yes, or predicts each class for."""
-    every = found.cells()
+    every = source.cells()
     return tuple(
         sum(items for code, items in every.items() if code >> bit & 1)
-        for bit in range(_bits(found))
+        for bit in range(_bits(source))
     )
 
 
-def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, int]) -> Strata:
+def _class_strata(source: Cells, goal: Goal, design: Design, every: Mapping[int, int]) -> Strata:
     """Cut items of more than two classes by predicted class and by rank.
 
     A class that a target is about is sampled on its own. The others are grouped with classes of
@@ -127,8 +127,8 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     `every`: the items of each code.
     """
     by_size = any(target.is_class_mean for target in goal.targets)
-    heaps = _class_heaps(found, goal, every, by_size=by_size)
-    profiles = found.profile_heaps(heaps)
+    heaps = _class_heaps(source, goal, every, by_size=by_size)
+    profiles = source.profile_heaps(heaps)
     total = sum(sum(every[code] for code in heap) for heap in heaps)
     bins = []
     for heap, profile in zip(heaps, profiles, strict=True):
@@ -144,26 +144,26 @@ def _class_strata(found: Cells, goal: Goal, design: Design, every: Mapping[int, 
     cut_up = cut_heaps(profiles, heaps, bins, method=method, facing=facing)
     inside = {code for heap in heaps for code in heap}
     return Strata(
-        found.classifiers,
+        source.classifiers,
         tuple(cut_up),
-        found.count_parts(cut_up),
+        source.count_parts(cut_up),
         items=sum(every.values()),
-        groups=found.groups,
+        groups=source.groups,
         rest=tuple(item for item in sorted(every.items()) if item[0] not in inside),
-        vocabulary=found.vocabulary,
+        vocabulary=source.vocabulary,
     )
 
 
 def _class_heaps(
-    found: Cells, goal: Goal, every: Mapping[int, int], *, by_size: bool
+    source: Cells, goal: Goal, every: Mapping[int, int], *, by_size: bool
 ) -> list[list[int]]:
     """Codes that are sampled together; with `by_size`, those of classes of similar frequency."""
-    known = found.vocabulary
+    known = source.vocabulary
     about = {known.numbers[target.label] for target in goal.targets if target.label}
-    unit = known.kinds ** len(found.classifiers)
-    whose = [found.groups.within(unit, name, None) for name in found.classifiers]
+    unit = known.kinds ** len(source.classifiers)
+    whose = [source.groups.within(unit, name, None) for name in source.classifiers]
     heaps: dict[tuple[int, ...], list[int]] = {}
-    needed = _needed(found, goal, every)
+    needed = _needed(source, goal, every)
     largest = max(every[code] for code in needed)
     for code in needed:
         said = {known.said(code, j) for j, among in enumerate(whose) if among.holds(code)}
@@ -175,54 +175,54 @@ def _class_heaps(
     return list(heaps.values())
 
 
-def _needed(found: Cells, goal: Goal, every: Mapping[int, int]) -> list[int]:
+def _needed(source: Cells, goal: Goal, every: Mapping[int, int]) -> list[int]:
     """Codes of items that some target needs labels of, ascending."""
     codes = np.array(sorted(every))
     sizes = np.array([every[code] for code in codes.tolist()], dtype=np.float64)
-    parts = Parts(np.arange(codes.size), codes, sizes, vocabulary=found.vocabulary)
-    views = views_of(goal, found.classifiers, parts, found.groups)
+    parts = Parts(np.arange(codes.size), codes, sizes, vocabulary=source.vocabulary)
+    views = views_of(goal, source.classifiers, parts, source.groups)
     needed = np.unique(np.concatenate([view.parts for view in views]))
     return [int(code) for code in codes[needed]]
 
 
-def random_strata(found: Cells) -> Strata:
+def random_strata(source: Cells) -> Strata:
     """Return a single stratum of all items, for any predicted label: a random sample."""
-    return _uncut(found, [sorted(found.cells())])
+    return _uncut(source, [sorted(source.cells())])
 
 
-def _uncut(found: Cells, heaps: Sequence[Sequence[int]]) -> Strata:
+def _uncut(source: Cells, heaps: Sequence[Sequence[int]]) -> Strata:
     """Strata of whole heaps, each with these codes."""
-    every, whole = found.cells(), Cuts(method="perc", points=(), owner=(0,))
+    every, whole = source.cells(), Cuts(method="perc", points=(), owner=(0,))
     return Strata(
-        found.classifiers,
+        source.classifiers,
         tuple(Heap(tuple(codes), whole) for codes in heaps),
         tuple((h, code, every[code]) for h, codes in enumerate(heaps) for code in codes),
         items=sum(every.values()),
-        groups=found.groups,
-        vocabulary=found.vocabulary,
+        groups=source.groups,
+        vocabulary=source.vocabulary,
     )
 
 
 def _cut_by_rank(
-    found: Cells,
+    source: Cells,
     goal: Goal,
     design: Design,
     heaps: Sequence[Sequence[int]],  # the codes of each
     every: Mapping[int, int],  # the items of each code
 ) -> list[Heap]:
     """Cut heaps by the mean rank."""
-    profiles, share = found.profile_heaps(heaps), _shares(every, goal, found)
+    profiles, share = source.profile_heaps(heaps), _shares(every, goal, source)
     finest = [_bins(sum(share[code] for code in heap)) for heap in heaps]
-    if found.groups.among:
+    if source.groups.among:
         finest = [_BINS_OF_TWO] * len(heaps)
-    elif _bits(found) == 1 and not found.groups:
+    elif _bits(source) == 1 and not source.groups:
         finest = [design.bins if len(heaps) == 1 else max(design.bins // 2, 1)] * len(heaps)
     bins = [
         # If no classifier has a score, all ranks are equal.
         min(design.bins, profile.count.size, each)
         for profile, each in zip(profiles, finest, strict=True)
     ]
-    facing = _facing_heaps(heaps, every, _bits(found))
+    facing = _facing_heaps(heaps, every, _bits(source))
     method = "depth" if design.strata == "auto" else design.strata
     bins = [
         # Nearly all missed positives may lie in a thin layer of the items that all predict no.
@@ -235,7 +235,7 @@ def _cut_by_rank(
 
 
 def _cut_by_model(
-    found: Cells,
+    source: Cells,
     goal: Goal,
     design: Design,
     heaps: Sequence[Sequence[int]],
@@ -245,13 +245,13 @@ def _cut_by_model(
 
     A target alone would have ``design.bins``, allocated by the total of sqrt(q (1 - q)).
     """
-    profiles = found.profile_heaps(heaps)
+    profiles = source.profile_heaps(heaps)
     spread = {
         code: float(spread_of(profile).sum()) * every[code] / profile.total
         for profile, heap in zip(profiles, heaps, strict=True)
         for code in heap
     }
-    share = _shares(every, goal, found, spread)
+    share = _shares(every, goal, source, spread)
     bins = [
         min(max(round(design.bins * sum(share[code] for code in heap)), 1), profile.count.size)
         for profile, heap in zip(profiles, heaps, strict=True)
@@ -291,7 +291,7 @@ def parts_of(strata: Strata) -> Parts:
 def _shares(
     cells: Mapping[int, int],  # the items of each code
     goal: Goal,
-    found: Cells,
+    source: Cells,
     # Weights of the shares, for both predicted labels together; default: numbers of items.
     spread: Mapping[int, float] | None = None,
 ) -> dict[int, float]:
@@ -301,9 +301,9 @@ def _shares(
     weight = sizes
     if spread is not None:
         weight = np.array([spread.get(code, 0.0) for code in codes.tolist()])
-    parts = Parts(np.arange(codes.size), codes, sizes, vocabulary=found.vocabulary)
+    parts = Parts(np.arange(codes.size), codes, sizes, vocabulary=source.vocabulary)
     share = np.zeros(codes.size)
-    for view in views_of(goal, found.classifiers, parts, found.groups):
+    for view in views_of(goal, source.classifiers, parts, source.groups):
         rises = view.metric.rises(view.gather(sizes) / 2)
         for side in (rises, ~rises) if spread is None else (np.ones_like(rises),):
             which = view.parts[side]
@@ -320,12 +320,12 @@ def _facing_heaps(
     """
     said = (1 << classifiers) - 1
     total = sum(cells.values())
-    found: list[Facing | None] = []
+    facing: list[Facing | None] = []
     for heap in heaps:
         codes = {code & said for code in heap}
         others = max(total - sum(cells[code] for code in heap), 1)
-        found.append(Facing(codes == {0}, others) if codes in ({0}, {said}) else None)
-    return found
+        facing.append(Facing(codes == {0}, others) if codes in ({0}, {said}) else None)
+    return facing
 
 
 def _of_sum(sizes: Floats) -> Floats:

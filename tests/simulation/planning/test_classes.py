@@ -136,7 +136,10 @@ def test_every_item_of_every_part_is_of_some_class_as_often_as_supposed(doubt: f
     made = supposed(doubt=doubt)
     goal = Goal(
         targets=parse_targets(
-            ["macro_f1"], made.found.classifiers, within=0.05, classes=Vocabulary(tuple(NAMES))
+            ["macro_f1"],
+            made.predictions.classifiers,
+            within=0.05,
+            classes=Vocabulary(tuple(NAMES)),
         )
     )
     for design in (assay.Design(), assay.Design(bins=1)):
@@ -168,7 +171,10 @@ def test_of_one_class_and_of_accuracy_the_others_are_counted_together(doubt: flo
     for metric, value in values.items():
         goal = Goal(
             targets=parse_targets(
-                [metric], made.found.classifiers, within=0.05, classes=Vocabulary(tuple(NAMES))
+                [metric],
+                made.predictions.classifiers,
+                within=0.05,
+                classes=Vocabulary(tuple(NAMES)),
             )
         )
         for design in (assay.Design(), assay.Design(bins=1)):

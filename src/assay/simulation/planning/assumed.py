@@ -133,8 +133,8 @@ class Supposed(Assumed):
     """Profiles of the scores, and the assumed share of positives at each.
 
     >>> from assay.predictions import from_arrays
-    >>> found = from_arrays(y_score=[0.9, 0.8, 0.2], threshold=0.5)
-    >>> supposed = Supposed.of(found, "probability")
+    >>> predictions = from_arrays(y_score=[0.9, 0.8, 0.2], threshold=0.5)
+    >>> supposed = Supposed.of(predictions, "probability")
     >>> supposed = supposed.with_rates({True: np.array([1.0, 1.0]), False: np.array([0.0])})
     >>> supposed.frame(Design(bins=1), "precision").outcomes
     array([2.])
@@ -146,14 +146,14 @@ class Supposed(Assumed):
     rates: Mapping[bool, Floats]
 
     @classmethod
-    def of(cls, found: Predictions, scale: Scale) -> Self:
+    def of(cls, predictions: Predictions, scale: Scale) -> Self:
         """Profile predictions, without any assumption yet."""
-        there = {True: found.positives > 0, False: found.positives < found.size}
+        there = {True: predictions.positives > 0, False: predictions.positives < predictions.size}
         sides: list[Side] = [side for side, any_ in there.items() if any_]
-        profiles = found.profile("score", scale, sides)
+        profiles = predictions.profile("score", scale, sides)
         known = {side: profile for side, profile in profiles.items() if side is not None}
         none = {side: np.zeros(profile.count.size) for side, profile in known.items()}
-        return cls(found.source, scale, known, none)
+        return cls(predictions.source, scale, known, none)
 
     def with_rates(self, rates: Mapping[bool, Floats]) -> Self:
         """Return the same population with another assumed truth."""
@@ -212,8 +212,8 @@ class Supposed(Assumed):
         take several times the labels.
 
         >>> from assay.predictions import from_arrays
-        >>> found = from_arrays(y_score=[0.9, 0.1], threshold=0.5)
-        >>> doubted = Supposed.of(found, "probability").calibrated().doubted()
+        >>> predictions = from_arrays(y_score=[0.9, 0.1], threshold=0.5)
+        >>> doubted = Supposed.of(predictions, "probability").calibrated().doubted()
         >>> {side: rate.round(2) for side, rate in doubted.rates.items()}
         {True: array([0.86]), False: array([0.14])}
         """
@@ -311,15 +311,16 @@ class SupposedClasses(Assumed):
     """Predictions of several classes, and the assumed classes of items.
 
     >>> from assay.predictions import from_arrays
-    >>> found = from_arrays(y_pred=list("aaab" * 50 + "c"), y_score=[0.9, 0.9, 0.9, 0.5] * 50 + [1])
-    >>> supposed = SupposedClasses("", "probability", found, found.class_scores())
+    >>> score = [0.9, 0.9, 0.9, 0.5] * 50 + [1]
+    >>> predictions = from_arrays(y_pred=list("aaab" * 50 + "c"), y_score=score)
+    >>> supposed = SupposedClasses("", "probability", predictions, predictions.class_scores())
     >>> supposed.expected.round(1)
     array([[135. ,  14.7,   0.3],
            [ 24.8,  25. ,   0.2],
            [  0. ,   0. ,   1. ]])
     """
 
-    found: Predictions  # of one classifier
+    predictions: Predictions  # of one classifier
     scores: ClassScores  # its scores
     seed: int = 0  # fixes which class each error is of
     # Share of items that have the overall class frequencies, for any predicted label.
@@ -328,7 +329,7 @@ class SupposedClasses(Assumed):
     @property
     def size(self) -> int:
         """The number of items."""
-        return self.found.size
+        return self.predictions.size
 
     def doubted(self) -> Self:
         """Return the population if one item in ten were independent of its predicted label.
@@ -345,19 +346,19 @@ class SupposedClasses(Assumed):
     @cached_property
     def called(self) -> Floats:
         """Number of items predicted as each class, (K,)."""
-        return _sums(self._said, self._cells.count, len(self.found.classes))
+        return _sums(self._said, self._cells.count, len(self.predictions.classes))
 
     @cached_property
     def shares(self) -> Floats:
         """Class shares of errors, by predicted class, (K, K): rows sum to 1, except for a 0."""
         others = np.broadcast_to(self.called, (self.called.size, self.called.size))
         known = self.scores.probabilities if self.by_probabilities else None
-        found = np.zeros(others.shape) if known is None else known.copy()
-        np.fill_diagonal(found, 0.0)
-        nothing = found.sum(axis=1, keepdims=True) <= 0  # if all predictions are certain
-        found = np.where(nothing & ~np.eye(len(found), dtype=np.bool_), others, found)
-        total = found.sum(axis=1, keepdims=True)
-        return np.round(found / np.where(total > 0, total, 1.0), _DIGITS)
+        errors = np.zeros(others.shape) if known is None else known.copy()
+        np.fill_diagonal(errors, 0.0)
+        nothing = errors.sum(axis=1, keepdims=True) <= 0  # if all predictions are certain
+        errors = np.where(nothing & ~np.eye(len(errors), dtype=np.bool_), others, errors)
+        total = errors.sum(axis=1, keepdims=True)
+        return np.round(errors / np.where(total > 0, total, 1.0), _DIGITS)
 
     @cached_property
     def expected(self) -> Floats:
@@ -380,7 +381,11 @@ class SupposedClasses(Assumed):
         classes take no longer than two.
         """
         alone = design.bins == RANDOM_DESIGN.bins
-        strata = random_strata(self.found) if alone else cell_strata(self.found, goal, design)
+        strata = (
+            random_strata(self.predictions)
+            if alone
+            else cell_strata(self.predictions, goal, design)
+        )
         target = goal.targets[0]
         if target.label or target.metric == "accuracy":
             return self._of_two(strata, goal)
@@ -396,7 +401,7 @@ class SupposedClasses(Assumed):
         whole = np.where(total > 0, whole, size)  # there is no other class
         wrong[total == 0, 0], total[total == 0] = 1.0, 1.0
         rng = np.random.default_rng([self.seed, _TRUTH])
-        outcomes = np.zeros((own.size, len(self.found.classes) + 1))
+        outcomes = np.zeros((own.size, len(self.predictions.classes) + 1))
         errors = (size - whole).astype(np.int64)
         outcomes[:, :-1] = rng.multinomial(errors, wrong / total[:, None])
         outcomes[place, own] += whole
@@ -413,7 +418,7 @@ class SupposedClasses(Assumed):
         others = np.zeros_like(own)
         names, number, asked = ("right", "wrong"), own, right
         if target.label:
-            only = self.found.classes.index(target.label)
+            only = self.predictions.classes.index(target.label)
             names, number = (target.label, f"not {target.label}"), np.full_like(own, only)
             others = (own != only).astype(np.int64)
             asked = np.where(others, (size - right) * self.shares[own, only], right)
@@ -459,8 +464,8 @@ class SupposedClasses(Assumed):
         ranks = rank(self._cells.low, self._cells.profile(None))
         stratum = assign_strata(ranks, self._said, strata.heaps)
         inside = stratum >= 0
-        key = stratum[inside] * len(self.found.classes) + self._said[inside]
-        parts = strata.part_stratum * len(self.found.classes) + strata.part_code
+        key = stratum[inside] * len(self.predictions.classes) + self._said[inside]
+        parts = strata.part_stratum * len(self.predictions.classes) + strata.part_code
         return _sums(np.searchsorted(parts, key), amount[inside], parts.size)
 
 

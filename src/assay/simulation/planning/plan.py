@@ -171,27 +171,27 @@ def plan(
         )
     id = key_name(id)
     columns = picked(Columns, locals())
-    found = read_of_any(
+    population = read_of_any(
         predictions, classes=classes, metrics=[metric or ""], id=id, top=1, **columns.of_one
     )
-    for doubt in found.doubts:
+    for doubt in population.doubts:
         doubt.refuse()
-    _refuse_weights(found)
-    _refuse_sets(found)
-    if found.of_classes:
+    _refuse_weights(population)
+    _refuse_sets(population)
+    if population.of_classes:
         given = {"threshold_for": threshold_for, "labels": labels, "aux": aux or None, "rho": rho}
         given |= {"judge_cost": judge_cost, "label_cost": label_cost}
         refuse({**given, "like": None if like is None else like.name}, {"classes": True})
-        goal = goal_of_classes(found, metric, within, budget, confidence)
-        planning = ClassPlanner(goal, costs, supposed_classes(found, scale, seed)).planning()
+        goal = goal_of_classes(population, metric, within, budget, confidence)
+        planning = ClassPlanner(goal, costs, supposed_classes(population, scale, seed)).planning()
     else:
         if threshold_for is None:
             goal = Goal(metric or "precision", within, budget, confidence)
-        supposed = Supposed.of(found, _scale(found.score_range, found.source, scale))
-        evidence = _evidence(found, supposed, labels, like, id)
+        supposed = Supposed.of(population, _scale(population.score_range, population.source, scale))
+        evidence = _evidence(population, supposed, labels, like, id)
         planner = LabelPlanner if threshold_for is None else ThresholdPlanner
         planning = planner(goal, costs, supposed, evidence, prices).planning()
-    doubts = tuple(doubt.warning for doubt in found.doubts)
+    doubts = tuple(doubt.warning for doubt in population.doubts)
     return replace(planning, cautions=(*doubts, *planning.cautions))
 
 
@@ -214,7 +214,7 @@ def _refuse_unknown(metric: str | None) -> None:
 
 
 def goal_of_classes(
-    found: Predictions,  # of one classifier of several classes
+    population: Predictions,  # of one classifier of several classes
     metric: str | None,
     within: float | None,
     budget: int | None,
@@ -222,14 +222,16 @@ def goal_of_classes(
 ) -> Goal:
     """Return the goal of a plan: one metric; default: accuracy."""
     named = metric or "accuracy"
-    targets = parse_targets([named], found.classifiers, within=within, classes=found.vocabulary)
+    targets = parse_targets(
+        [named], population.classifiers, within=within, classes=population.vocabulary
+    )
     if len(targets) > 1:
         raise DesignError(
-            f"{named!r} is one metric for each of {len(found.classes):,} classes",
+            f"{named!r} is one metric for each of {len(population.classes):,} classes",
             details="a plan is for one",
-            hint=f"name a class, {named}:{found.classes[0]}; or ask for macro_{named}"
+            hint=f"name a class, {named}:{population.classes[0]}; or ask for macro_{named}"
             if f"macro_{named}" in ("macro_precision", "macro_recall", "macro_f1")
-            else f"name a class: {named}:{found.classes[0]}",
+            else f"name a class: {named}:{population.classes[0]}",
         )
     if targets[0].k:
         raise DesignError(
@@ -241,29 +243,36 @@ def goal_of_classes(
     return Goal(targets=targets, budget=budget, confidence=confidence)
 
 
-def supposed_classes(found: Predictions, scale: ScoreScale | None, seed: int) -> SupposedClasses:
+def supposed_classes(
+    population: Predictions, scale: ScoreScale | None, seed: int
+) -> SupposedClasses:
     """Return the population in which the class of every item is assumed from its score."""
-    scores = found.class_scores()
+    scores = population.class_scores()
     if scores is None:
         raise InputError(
-            f"the predictions of {found.source} are not those of one classifier, as they were read",
+            f"the predictions of {population.source} are not those of one classifier, as they were "
+            "read",
             hint="name the file or table, and the columns of one classifier",
         )
     score_range = scores.cells.score_range
-    _refuse_no_scores(score_range, found.size, _NO_CLASS_SCORES)
-    scale_now = _scale(score_range, found.source, scale)
-    return SupposedClasses(found.source, scale_now, found, scores, seed)
+    _refuse_no_scores(score_range, population.size, _NO_CLASS_SCORES)
+    scale_now = _scale(score_range, population.source, scale)
+    return SupposedClasses(population.source, scale_now, population, scores, seed)
 
 
 def _evidence(
-    found: Predictions, supposed: Supposed, labels: object, like: "Campaign | None", id: str | None
+    population: Predictions,
+    supposed: Supposed,
+    labels: object,
+    like: "Campaign | None",
+    id: str | None,
 ) -> Evidence | RankEvidence | None:
     """Evidence from earlier labels; None if there are only scores."""
     if labels is not None:
-        return Evidence.from_labels(labels, found, supposed, id_column=id)
+        return Evidence.from_labels(labels, population, supposed, id_column=id)
     if like is None:
         hint = "name the column of scores, or give labels of items that were drawn at random"
-        _refuse_no_scores(found.score_range, found.size, hint)
+        _refuse_no_scores(population.score_range, population.size, hint)
         return None
     strata = like.settings.strata
     if strata.is_named:
@@ -281,16 +290,16 @@ def _refuse_no_scores(score_range: tuple[float, float], size: int, hint: str) ->
         )
 
 
-def _refuse_sets(found: Predictions) -> None:
-    if found.multilabel:
+def _refuse_sets(population: Predictions) -> None:
+    if population.multilabel:
         raise InputError(
             "items may have several classes, and a plan is for items that are of one",
             hint="plan for each class as yes and no, with its own score and threshold",
         )
 
 
-def _refuse_weights(found: Predictions) -> None:
-    if found.weighted:
+def _refuse_weights(population: Predictions) -> None:
+    if population.weighted:
         raise InputError(
             "the predictions have weights, and a plan is for items that count alike",
             hint="plan without sample_weight",

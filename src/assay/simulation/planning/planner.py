@@ -173,7 +173,7 @@ class Planner(ABC, Generic[A]):
         said += advice.about_budget(goal, budgets)
         return self.completed(replace(planning, advice=tuple(said)))
 
-    def planned(self, readings: Sequence[Reading], **found: Any) -> Planning:
+    def planned(self, readings: Sequence[Reading], **fields: Any) -> Planning:
         """Return the plan with these readings of the truth and other fields."""
         return Planning(
             metric=self.target.name,
@@ -185,7 +185,7 @@ class Planner(ABC, Generic[A]):
             readings=tuple(readings),
             replications=self.costs.replications,
             seed=self.costs.seed,
-            **found,
+            **fields,
         )
 
     def _designs(self, supposed: A) -> tuple[tuple[DesignRow, ...], tuple[str, ...]]:
@@ -193,17 +193,17 @@ class Planner(ABC, Generic[A]):
         within = self.goal.within
         if within is None:
             return (), ()
-        goal, found, left_out = self.only(within), {}, []
+        goal, by_design, left_out = self.only(within), {}, []
         for name, (design, _) in self.DESIGNS.items():
             try:
                 check_together(design, goal, 2 * design.bins)
-                found[name] = self.costs.labels(supposed, design, goal)
+                by_design[name] = self.costs.labels(supposed, design, goal)
             except DesignError as error:
                 left_out.append(f"{name} is left out: {error.problem}")
-        random = found[RANDOM].mean
+        random = by_design[RANDOM].mean
         rows = (
             DesignRow(name, labels, labels.mean / random - 1, self.DESIGNS[name][1])
-            for name, labels in found.items()
+            for name, labels in by_design.items()
         )
         return tuple(rows), tuple(left_out)
 
@@ -243,16 +243,16 @@ class Planner(ABC, Generic[A]):
         self, suppositions: Sequence[Supposition[A]], designs: Sequence[DesignRow]
     ) -> tuple[Reading, ...]:
         known = {row.design: row.labels for row in designs}
-        found = list[Reading]()
+        readings = list[Reading]()
         for name, words, supposed in suppositions:
             ours, random = known.get("default"), known.get(RANDOM)
-            if found and self.goal.within is not None:
+            if readings and self.goal.within is not None:
                 goal = self.only(self.goal.within)
                 ours = self.costs.labels(supposed, self.DESIGNS["default"][0], goal)
                 random = self.costs.labels(supposed, self.DESIGNS[RANDOM][0], goal)
             value = cost_of(supposed.trial(Design(), self.goal).value)
-            found.append(Reading(name, words, value, ours, random))
-        return tuple(found)
+            readings.append(Reading(name, words, value, ours, random))
+        return tuple(readings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,10 +297,10 @@ class LabelPlanner(Planner[Supposed]):
         """Raise if no item of the class that the metric requires is expected."""
         supposed, said = self.supposed, np.array([True, False])
         items = np.array([float(supposed.said(each)) for each in (True, False)])
-        found = np.array([supposed.positives(each) for each in (True, False)])
-        counts = by_place(items, found, said)
+        positives = np.array([supposed.positives(each) for each in (True, False)])
+        counts = by_place(items, positives, said)
         if what := METRICS[self.goal.metric].lacks(counts):
-            expected = float(found.sum() if what == "positive" else (items - found).sum())
+            expected = float(positives.sum() if what == "positive" else (items - positives).sum())
             raise InputError(
                 f"no item is expected to be {what}, so there is no {self.goal.metric} to plan for",
                 details=f"{expected:.2g} {what}s are expected among {supposed.size:,} items",
@@ -415,11 +415,13 @@ class ClassPlanner(Planner[SupposedClasses]):
         target, known = self.target, self.population.expected
         if not target.label:
             return
-        number = self.population.found.classes.index(target.label)
+        number = self.population.predictions.classes.index(target.label)
         called, of_class = known[number].sum(), known[:, number].sum()
         items = np.array([called, known.sum() - called])
-        found = np.array([known[number, number], of_class - known[number, number]])
-        if what := METRICS[target.metric].lacks(by_place(items, found, np.array([True, False]))):
+        positives = np.array([known[number, number], of_class - known[number, number]])
+        if what := METRICS[target.metric].lacks(
+            by_place(items, positives, np.array([True, False]))
+        ):
             there = "" if what == "positive" else "not "
             raise InputError(
                 f"no item is expected to be {there}of class {target.label!r}, so there is no "
@@ -431,7 +433,7 @@ class ClassPlanner(Planner[SupposedClasses]):
 
     def _refuse_long_replays(self) -> None:
         """Raise if very many classes are counted by predicted class."""
-        classes, runs = len(self.population.found.classes), self.costs.replications
+        classes, runs = len(self.population.predictions.classes), self.costs.replications
         of_all = not self.target.label and self.target.metric != "accuracy"
         if of_all and Design().bins * classes**2 * runs > _COUNTERS:
             raise InputError(
@@ -469,7 +471,7 @@ class ClassPlanner(Planner[SupposedClasses]):
             )
         return replace(
             planning,
-            classes=self.population.found.classes,
+            classes=self.population.predictions.classes,
             cautions=(*cautions, *planning.cautions),
         )
 
