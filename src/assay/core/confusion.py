@@ -8,6 +8,7 @@ totals of strata (`Linear`).
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -51,27 +52,21 @@ def _each(name: str, m: Counts) -> Slopes:
     return value, over(2 + none, m.P + m.T), -over(value, m.P + m.T)
 
 
-def _macro(name: str) -> Callable[[Counts], Slopes]:
-    def metric(m: Counts) -> Slopes:
-        return _mean(*_each(name, m), among=(m.P > 0) | (m.T > 0))
-
-    return metric
+def _macro(name: str, m: Counts) -> Slopes:
+    return _mean(*_each(name, m), among=(m.P > 0) | (m.T > 0))
 
 
 def _balanced(m: Counts) -> Slopes:
     return _mean(*_each("recall", m), among=m.T > 0)
 
 
-def _weighted(name: str) -> Callable[[Counts], Slopes]:
-    def metric(m: Counts) -> Slopes:
-        value, by_d, by_T = _each(name, m)
-        total = m.T.sum(axis=-1, keepdims=True)
-        share = over(m.T, np.broadcast_to(total, m.T.shape))
-        whole = (share * value).sum(axis=-1)
-        own = over(value - whole[..., None], np.broadcast_to(total, m.T.shape))
-        return whole, share * by_d, share * by_T + own
-
-    return metric
+def _weighted(name: str, m: Counts) -> Slopes:
+    value, by_d, by_T = _each(name, m)
+    total = m.T.sum(axis=-1, keepdims=True)
+    share = over(m.T, np.broadcast_to(total, m.T.shape))
+    whole = (share * value).sum(axis=-1)
+    own = over(value - whole[..., None], np.broadcast_to(total, m.T.shape))
+    return whole, share * by_d, share * by_T + own
 
 
 def _accuracy(m: Counts) -> Slopes:
@@ -143,20 +138,22 @@ class MatrixKind:
     only_true: bool = False
 
 
+_OF_EACH = {"precision": "precisions", "recall": "recalls", "f1": "F1 scores"}
+
 MATRIX_METRICS: dict[str, MatrixKind] = {
     "accuracy": MatrixKind(_accuracy, "share of correct predictions"),
-    "macro_precision": MatrixKind(
-        _macro("precision"), "mean of the classes' precisions", mean_of="precision"
-    ),
-    "macro_recall": MatrixKind(_macro("recall"), "mean of the classes' recalls", mean_of="recall"),
-    "macro_f1": MatrixKind(_macro("f1"), "mean of the classes' F1 scores", mean_of="f1"),
-    "weighted_precision": MatrixKind(
-        _weighted("precision"), "mean of the classes' precisions, weighted by size"
-    ),
-    "weighted_recall": MatrixKind(
-        _weighted("recall"), "mean of the classes' recalls, weighted by size"
-    ),
-    "weighted_f1": MatrixKind(_weighted("f1"), "mean of the classes' F1 scores, weighted by size"),
+    **{
+        f"macro_{name}": MatrixKind(
+            partial(_macro, name), f"mean of the classes' {every}", mean_of=name
+        )
+        for name, every in _OF_EACH.items()
+    },
+    **{
+        f"weighted_{name}": MatrixKind(
+            partial(_weighted, name), f"mean of the classes' {every}, weighted by size"
+        )
+        for name, every in _OF_EACH.items()
+    },
     "balanced_accuracy": MatrixKind(
         _balanced,
         "mean of the recalls of the classes that occur",

@@ -69,11 +69,6 @@ class Kind:
         return top - top_no, bottom - bottom_no
 
     @property
-    def forms(self) -> tuple[tuple[int, int, int, int], tuple[int, int, int, int]]:
-        """Counts in the numerator, and in the denominator."""
-        return self.top, self.bottom
-
-    @property
     def sides(self) -> tuple[bool, ...]:
         """Predicted labels whose items need labels."""
         return tuple(said for said in (True, False) if any(self.slopes(said=said)))

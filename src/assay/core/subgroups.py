@@ -90,7 +90,10 @@ def kinds(metric: str, says_yes: Bools, positive: Bools) -> Ints:
     place = 2 * ~says_yes + ~positive
     if kind.power is not None:
         return np.asarray(place)
-    as_what = [0 if top else 1 if bottom else -1 for top, bottom in zip(*kind.forms, strict=True)]
+    as_what = [
+        0 if top else 1 if bottom else -1
+        for top, bottom in zip(*(kind.top, kind.bottom), strict=True)
+    ]
     return np.asarray(np.array(as_what)[place])
 
 

@@ -102,21 +102,12 @@ def _matrix_view(
     if target.minus is not None:
         other = _Calls.of(target.minus, classifiers, parts, groups)
         return _gap_view(target, goal, calls, other, parts)
-    mine = np.flatnonzero(calls.inside)
-    starts = np.flatnonzero(np.diff(parts.stratum[mine], prepend=-1))
-    if target.is_class_mean:  # it separates the classes of a stratum
-        starts = np.arange(mine.size)
-    stratum = parts.stratum[mine][starts]
-    sizes = np.add.reduceat(parts.size[mine], starts)
-    common = (
-        target.name,
-        goal,
-        Ratio(0.0, np.ones_like(sizes), float(calls.items.sum()), np.zeros_like(sizes)),
-        mine,
-        starts,
-        stratum,
-        sizes / parts.strata_sizes[stratum],
-    )
+    # A mean over classes separates the classes of a stratum.
+    key = np.arange(parts.size.size) if target.is_class_mean else parts.stratum
+    sizes, strata = _merged(parts, calls.inside, key)
+    mine, *_ = strata
+    accuracy = Ratio(0.0, np.ones_like(sizes), float(calls.items.sum()), np.zeros_like(sizes))
+    common = (target.name, goal, accuracy, *strata)
     if target.metric == "accuracy":
         return ClassView(*common, columns=calls.said[mine])
     matrix = calls.matrix(target.metric, parts, mine)
@@ -142,10 +133,8 @@ def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: 
     counts = first.inside | second.inside
     if target.metric == "accuracy" and first.items.sum() == second.items.sum():
         counts &= ~alike
-    order = np.flatnonzero(counts)[np.argsort(key[counts], kind="stable")]
-    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
-    sizes = np.add.reduceat(parts.size[order], starts)
-    stratum = parts.stratum[order][starts]
+    sizes, strata = _merged(parts, counts, key)
+    order, starts, *_ = strata
     new, old = (np.flatnonzero(each.inside[order]) for each in (first, second))
     gap = MatrixGap(
         first.matrix(target.metric, parts, order[new]),
@@ -157,17 +146,22 @@ def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: 
         np.repeat(np.arange(starts.size), np.diff(starts, append=order.size)),
     )
     none = np.zeros_like(sizes)
-    return MatrixView(
-        target.name,
-        goal,
-        Linear(none, np.zeros(()), none + 1 / float(first.items.sum()), -1.0),
-        order,
-        starts,
-        stratum,
-        sizes / parts.strata_sizes[stratum],
-        columns=gap.reads,
-        matrix=gap,
-    )
+    metric = Linear(none, np.zeros(()), none + 1 / float(first.items.sum()), -1.0)
+    return MatrixView(target.name, goal, metric, *strata, columns=gap.reads, matrix=gap)
+
+
+def _merged(
+    parts: Parts, counts: Bools, key: Ints
+) -> tuple[Floats, tuple[Ints, Ints, Ints, Floats]]:
+    """Sizes of a view's strata, and its parts, starts, strata and shares.
+
+    The parts that count and have equal keys become a stratum; keys rise with the parts' strata.
+    """
+    order = np.flatnonzero(counts)[np.argsort(key[counts], kind="stable")]
+    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
+    stratum = parts.stratum[order][starts]
+    sizes = np.add.reduceat(parts.size[order], starts)
+    return sizes, (order, starts, stratum, sizes / parts.strata_sizes[stratum])
 
 
 def whole_view(goal: Goal, says_yes: Bools | None, parts: Parts) -> View:
@@ -226,14 +220,11 @@ def _view(
     for each in readings:
         counts |= each.inside & np.isin(each.says, sides(target.metric))
         key = 4 * key + 2 * each.inside + (each.inside & each.says)
-    order = np.flatnonzero(counts)[np.argsort(key[counts], kind="stable")]
-    starts = np.flatnonzero(np.diff(key[order], prepend=-1))
-    sizes = np.add.reduceat(parts.size[order], starts)
+    sizes, strata = _merged(parts, counts, key)
+    order, starts, *_ = strata
     forms = [each.ratio(target.metric, order[starts], sizes) for each in readings]
     metric = subtract(*forms) if target.minus else forms[0]
-    stratum = parts.stratum[order][starts]
-    share = sizes / parts.strata_sizes[stratum]
-    view = kind(target.name, goal, metric, order, starts, stratum, share)
+    view = kind(target.name, goal, metric, *strata)
     if parts.count is not None:
         view = replace(view, items=np.add.reduceat(parts.count[order], starts))
     return _without_idle(view)

@@ -127,7 +127,7 @@ class Evidence:
 
 _SIDES = (True, False)
 _ENOUGH = 0.9  # of a predicted label's items, in sampled strata
-_EDGE = 1e-9  # minimum length of every piece of the ranks
+_EDGE = 1e-6  # minimum length of a piece of the ranks, and distance of a share from 0 and 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +242,6 @@ def _items(side: bool, strata: Strata) -> int:
 
 _SLOPE_SD = 5.0  # of the log-odds from the middle of the scores to their end
 _STRENGTH, _STRENGTH_SD = np.log(30.0), 1.5  # prior of k
-_EDGE = 1e-6
 
 
 def rate_curve(position: Floats, labels: Floats, positives: Floats) -> tuple[Floats, Floats]:

@@ -21,7 +21,7 @@ from assay.simulation.frames import Frame
 from assay.simulation.planning.advice import cost_of
 from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.planner import LabelPlanner
-from assay.simulation.planning.result import Cost, Planning, Reading, ThresholdRow
+from assay.simulation.planning.result import Planning, Reading, ThresholdRow
 from assay.simulation.thresholds import ThresholdRuns, Thresholds, ThresholdTask
 
 if TYPE_CHECKING:
@@ -83,10 +83,11 @@ class ThresholdPlanner(LabelPlanner):
         population, suppositions = self.population, self.suppositions()
         readings, rows = [], list[ThresholdRow]()
         for name, words, supposed in suppositions:
-            best, found = self._best(supposed), self._rows(name, supposed, len(suppositions))
+            best = self._best(supposed)
+            found = self._rows(name, supposed, best, len(suppositions))
             rows += found
             until = next((row.labels for row in found if row.budget is None), None)
-            readings.append(Reading(name, words, best, until, None))
+            readings.append(Reading(name, words, cost_of(best), until, None))
         return self.planned(
             readings,
             predicted_yes=population.size,
@@ -97,19 +98,17 @@ class ThresholdPlanner(LabelPlanner):
             thresholds=tuple(rows),
         )
 
-    def _best(self, supposed: Supposed) -> Cost:
-        """Maximum of the wanted metric over thresholds; 0 if none keeps the floors."""
-        found = [each or 0.0 for each in self._best_of_each(supposed)]
-        return cost_of(np.array(found))
-
-    def _best_of_each(self, supposed: Supposed) -> list[float | None]:
+    def _best(self, supposed: Supposed) -> Floats:
+        """Maximum of the wanted metric over thresholds, for each truth; 0 if no floor is kept."""
         truth, sizes = supposed.by_score, supposed.by_score.profile.count[::-1].astype(np.float64)
         every = np.atleast_2d(truth.outcomes)[:, ::-1]
-        return [Thresholds(sizes, each).best(self.question) for each in every]
+        return np.array([Thresholds(sizes, each).best(self.question) or 0.0 for each in every])
 
-    def _rows(self, name: str, supposed: Supposed, readings: int) -> list[ThresholdRow]:
+    def _rows(
+        self, name: str, supposed: Supposed, best: Floats, readings: int
+    ) -> list[ThresholdRow]:
         """Return a row for each budget."""
-        frame, best = supposed.ladder(Design.ladder()), self._best_of_each(supposed)
+        frame = supposed.ladder(Design.ladder())
         budgets = self._sizes(supposed.size)
         found = []
         for budget in budgets:
@@ -170,7 +169,7 @@ def _row(
     runs: ThresholdRuns,
     *,
     edges: Floats,
-    best: list[float | None],
+    best: Floats,
 ) -> ThresholdRow:
     """Results of campaigns with one budget.
 
@@ -179,8 +178,7 @@ def _row(
     """
     there = runs.certified
     thresholds = edges[edges.size - 1 - runs.place[there]]
-    every: Floats = np.array([each or 0.0 for each in best[: runs.labels.size]])
-    most = float(np.broadcast_to(every, runs.worth.shape).mean())
+    most = float(np.broadcast_to(best[: runs.labels.size], runs.worth.shape).mean())
     return ThresholdRow(
         supposed=name,
         budget=budget,
