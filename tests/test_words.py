@@ -1,7 +1,9 @@
 """Small things that a new user meets first: names, tables, pairs of columns, and storage."""
 
+import ast
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,8 @@ from assay.cli import app
 from assay.cli.render import view
 from assay.cli.status import standing_of
 from assay.results import plain_words
+
+ROOT = Path(__file__).parents[1]
 
 
 def rows(size: int = 400) -> dict[str, Any]:
@@ -165,3 +169,48 @@ def test_the_note_on_sizes_of_strata_comes_only_where_they_differ_much() -> None
         for table in (even, uneven)
     ]
     assert not told[0] and any("strata hold" in note for note in told[1])
+
+
+# Phrases that sound translated, and what to write.
+NEVER = {
+    r"^[Ll]eft out: ": "Default: ",
+    r"is told of by": "has the description",
+    r"\bmend\b": "fix",
+    r"like with like": "the same metric",
+    r"as they are now": "current",
+    r"the old name goes away": "the old name will be removed",
+    r"is another column meant": "is this the right column?",
+    r"otherwise than": "differently from",
+    r"where (it|they) lies?\b": "in place",
+    r"is no (text|JSON|answer|number|verdict|list|table)\b": "is not a …",
+    r"\bgo on (with|from)": "continue with",
+    r"\bseldom\b": "rarely",
+    r"looks? on the way": "intervals shown before",
+    r"made again": "reproduced",
+    r"for nobody": "for no one",
+    r"(^|\W)say (scale|score_of|encoding|positive)=": "pass …=",
+}
+
+
+def messages_in(path: Path) -> str:
+    """Return the texts of a module, without its docstrings."""
+    nodes = [*ast.walk(ast.parse(path.read_text()))]
+    bodies = {id(each.value) for each in nodes if isinstance(each, ast.Expr)}
+    constants = [
+        each for each in nodes if isinstance(each, ast.Constant) and id(each) not in bodies
+    ]
+    return "\n".join(each.value for each in constants if isinstance(each.value, str))
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    modules = {path.name: messages_in(path) for path in (ROOT / "src/assay").rglob("*.py")}
+    return modules | {page.name: page.read_text() for page in (ROOT / "docs").rglob("*.md")}
+
+
+@pytest.mark.parametrize("phrase", NEVER)
+def test_no_message_or_page_has_a_phrase_that_sounds_translated(
+    phrase: str, texts: dict[str, str]
+) -> None:
+    wrong = [name for name, text in texts.items() if re.search(phrase, text, re.MULTILINE)]
+    assert not wrong, f"write: {NEVER[phrase]}"

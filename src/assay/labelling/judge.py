@@ -368,7 +368,7 @@ def _verdicts(values: Sequence[object], column: str, at: float | None) -> _Verdi
         wanted = "true and false, 1 and 0, yes and no" if at is None else "numbers"
         raise InputError(
             f"column {column!r} has values that are not verdicts: {some}",
-            details=f"verdicts are {wanted}; a missing value is no verdict",
+            details=f"verdicts are {wanted}; a missing value is not a verdict",
             hint="give the number from which on it is a yes: at=0.5"
             if at is None
             else "leave at out where the verdicts are words",

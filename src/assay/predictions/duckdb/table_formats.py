@@ -151,7 +151,7 @@ def _delta(path: str) -> LiveFiles:
         vectors = pa.RecordBatchReader.from_stream(table.deletion_vectors()).read_all()
     if mapping != "none":
         raise PredictionsError(
-            f"the files of the Delta table {path} name its columns otherwise than it does",
+            f"the files of the Delta table {path} have other column names than the table",
             details=f"delta.columnMapping.mode is {mapping!r}",
             hint=_SPARK,
         )

@@ -362,7 +362,7 @@ def about_judge(judging: Judging) -> list[str]:
             f"have {row.judgements:,} random items judged, and make the campaign of these alone, "
             f"as a sample of {judging.items:,} (sample_of)"
             if part
-            else f"have {row.judgements:,} of {judging.items:,} items judged, and go on with all"
+            else f"have {row.judgements:,} of {judging.items:,} items judged, and continue with all"
         )
         lines.append(
             f"{start} pays: {how}; about {row.labels:,} labels, {_money(row.cost)} in all instead "
