@@ -111,6 +111,7 @@ def test_a_sentence_comes_first_wherever_a_result_is_shown() -> None:
     assert buffer.getvalue().splitlines()[0].rstrip() == said
     several = labelled(metrics=["precision", "recall"], budget=100)
     assert "\nprecision:classifier     0." in str(several)
+    assert plain_words(several.estimates()).startswith("Precision is between")
 
 
 def test_nothing_is_said_of_a_random_sample_that_is_not_known() -> None:

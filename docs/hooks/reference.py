@@ -64,7 +64,7 @@ def _about(words: str, command: TyperCommand) -> Iterator[str]:
     context = typer.Context(command, info_name=words)
     usage = command.get_usage(context).removeprefix("Usage: ")
     yield from (" ".join((command.help or "").split("\n")), "", "```text", usage, "```", "")
-    yield "<table><tr><th>option</th><th>what it says</th></tr>"
+    yield "<table><tr><th>option</th><th>meaning</th></tr>"
     for parameter in command.get_params(context):
         if record := parameter.get_help_record(context):
             names, text = map(escape, record)

@@ -315,7 +315,7 @@ class Agreement:
 
     def __str__(self) -> str:
         if self.raw is None:
-            return "no item was judged by two reviewers yet"
+            return "no item has been judged by two reviewers yet"
         items = "1 item" if self.items == 1 else f"{self.items:,} items"
         text = f"{self.reviewers} reviewers, {items} judged by two or more"
         text += f": two of them agree on {self.raw:.1%}"

@@ -13,7 +13,7 @@ from assay.core.goal import Goal
 from assay.core.metrics import METRICS
 from assay.core.stopping import Reason
 from assay.core.strata import Strata
-from assay.core.targets import without_slices
+from assay.core.targets import ALONE, without_slices
 from assay.core.types import percent
 from assay.results.document import Tone
 from assay.results.estimate import Estimate, StratumRow, ends_text, value_text
@@ -194,9 +194,10 @@ def done_words(estimates: Iterable[Estimate]) -> str:
 
 
 def _plain_sentence(estimate: Estimate) -> str:
-    name = as_heading(estimate.name)
+    plain_name = estimate.name.removesuffix(f":{ALONE}")
+    name = as_heading(plain_name)
     if estimate.value is None:
-        return f"No estimate of {estimate.name} yet."
+        return f"No estimate of {plain_name} yet."
     (low, high), value = ends_text(estimate), value_text(estimate)
     level = f"{percent(estimate.confidence)} confidence"
     if estimate.low == estimate.high:
