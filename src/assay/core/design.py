@@ -417,7 +417,7 @@ def price_of_peeking(design: Design, goal: Goal) -> str:
     return (
         f"the {design.interval} interval is right for one look, and within={goal.within:g} stops "
         "at the first narrow one: paper 1's rule was right in 69% instead of 95% of runs at "
-        "precision 0.97, delta 0.01 (docs/certainty.md). Design() is made for such a "
+        "precision 0.97, delta 0.01 (docs/certainty.md); Design() is made for such a "
         "stop; a budget without `within` looks once"
     )
 
