@@ -21,11 +21,11 @@ from assay.predictions import (
     find_classes,
     from_arrays,
     is_of_classes,
+    passes,
     read_given,
     read_predictions,
 )
 from assay.predictions.class_values import take_classes
-from assay.predictions.duckdb import passes
 from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.duckdb.loading import load
 from assay.predictions.judgements import take_ids

@@ -10,7 +10,7 @@ import pytest
 from assay.core import deck
 from assay.core.bins import Ranges
 from assay.predictions.batches import in_threads
-from assay.predictions.duckdb.passes import FirstIds
+from assay.predictions.passes import FirstIds
 
 
 class _Worker:

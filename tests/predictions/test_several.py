@@ -116,9 +116,9 @@ def test_rows_that_memory_has_no_room_for(
     """They wait for the second pass in a file: all here, or half of the batches."""
     meant = several("odds", "margin", strings=strings)
     path = _written(meant, tmp_path)
-    monkeypatch.setattr("assay.predictions.duckdb.scanner.AT_ONCE", 512)
+    monkeypatch.setattr("assay.predictions.duckdb.reader.AT_ONCE", 512)
     for held in (0, 512 * 12 + 100, 2**20):
-        monkeypatch.setattr("assay.predictions.duckdb.passes._HELD", held)
+        monkeypatch.setattr("assay.predictions.passes._HELD", held)
         check_alike(meant.read(Scan(path, engine="duckdb")), meant.read(meant.table))
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
+from assay.core.deck import Id
 from assay.core.ranking import top_classes
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import MOST_CLASSES, NONE_OF_THESE, Vocabulary
@@ -316,6 +317,28 @@ def ranked_classes(probabilities: Callable[[Ints], Floats], rows: Ints, k: int) 
     for start in range(0, rows.size, some):
         found += top_classes(probabilities(rows[start : start + some]), k).tolist()
     return found
+
+
+def ranked_by(
+    each: Sequence[Callable[[Sequence[Id]], tuple[Ids, Floats]] | None],
+    ids: Sequence[Id],
+    k: int,
+    source: str,
+) -> list[list[list[int]]]:
+    """Return the k most probable classes in order, for each item and classifier.
+
+    `each`: for a classifier with probabilities, returns the rows with some ids, and those of all
+    classes. None are read for others.
+    """
+    found: list[list[list[int]]] = []
+    for probabilities in each:
+        if probabilities is None:
+            found.append([[] for _ in ids])
+            continue
+        held, lists = probabilities(ids)
+        ranked = ranked_classes(lists.__getitem__, np.arange(len(held)), k)
+        found.append([ranked[row] for row in held.rows_of(ids, source)])
+    return [list(its) for its in zip(*found, strict=True)]
 
 
 def probabilities_at(

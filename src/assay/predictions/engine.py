@@ -6,12 +6,12 @@ counts and drawn rows leave the engine.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Event, Thread
-from typing import Any, ClassVar, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias
 from warnings import warn
 
 import pyarrow as pa
@@ -112,9 +112,9 @@ class Scanner(ABC):
     """Source of the predictions, for users."""
     parts: tuple[Part, ...] = ()
     """Parts of predictions from several places."""
-    stays: ClassVar[bool] = True
+    stays: bool = True
     """Whether the rows stay where they are, outside of memory."""
-    streams: ClassVar[bool] = False
+    streams: bool = False
     """Whether DuckDB can read ids and keys from it (`keyed`) as often as need be."""
     is_cluster: bool = False
     """Whether it computes in a cluster, to which a smaller set is moved."""
@@ -188,7 +188,7 @@ class Scanner(ABC):
         return 0
 
     @property
-    def opinion_families(self) -> dict[str, Any]:
+    def opinion_families(self) -> Mapping[str, Any]:
         """Kind of values of each column for a model, if an engine can join them."""
         return {}
 

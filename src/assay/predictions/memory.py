@@ -14,13 +14,14 @@ from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells, cells_of
 from assay.core.types import Bools, Floats, Ints
 from assay.core.weights import impressions
-from assay.predictions.batches import Batch, cells_by_code, count_spans, drawn, rows_of
+from assay.predictions.batch_scanner import ALL, BatchScanner, Some
+from assay.predictions.batches import Batch, cells_by_code
 from assay.predictions.class_values import probabilities_at, ranked_classes, summed_probabilities
 from assay.predictions.column import Ids, Loaded, Show
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.doubts import doubts_of
 from assay.predictions.draw import weight_words
-from assay.predictions.engine import Judged, Part, Rows, Scanner, Span, Survey
+from assay.predictions.engine import Judged, Part, Survey
 from assay.predictions.judgements import judge, take_ids, taken
 from assay.predictions.layout import Layout
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
@@ -32,7 +33,7 @@ Probabilities = Callable[[Ints], Floats]
 """Probabilities of all classes for some rows, shape (n, K)."""
 
 
-class MemoryScanner(Scanner):
+class MemoryScanner(BatchScanner):
     """Arrays; they are not copied, and must not change.
 
     For one classifier, values are its scores, and labels are yes or no, or class numbers. For
@@ -69,7 +70,7 @@ class MemoryScanner(Scanner):
         sums: Callable[[], Floats | None] = lambda: None,
     ) -> None:
         self.source, self.parts, self.coded, self._threshold = source, parts, coded, threshold
-        self._n_codes, self._slices, self._placed = n_codes, slices, placed
+        self.n_codes, self._slices, self._placed = n_codes, slices, placed
         self._fingerprint, self._doubts, self.beside = fingerprint, doubts, opinions
         self._probabilities, self._sums = probabilities, sums
         self._impressions: Ints | None = None
@@ -95,7 +96,7 @@ class MemoryScanner(Scanner):
     def _survey(self) -> Survey:
         cells, weighed, word = self._counted(), None, None
         if self._impressions is not None:
-            weighed = cells if self.coded else self._evenest(self.values)
+            weighed = cells if self.coded else self.cells("score", "margin")
             words = weight_words(self.ids.digest, self._impressions)
             word = int(np.bitwise_xor.reduce(words))
         return Survey(
@@ -111,42 +112,26 @@ class MemoryScanner(Scanner):
     def _counted(self) -> ScoreCells:
         digest, weights = self.ids.digest, self._impressions
         if not self.coded:
-            return cells_of(self.values, self.said, digest, weights, classes=self._n_codes)
+            return cells_of(self.values, self.said, digest, weights, classes=self.n_codes)
         codes = self.said.astype(np.int64, copy=False)
         items = Batch(self.values, codes, digest=digest, weights=weights)
         rule: Rule = "margin" if self._placed else "probability"
-        return cells_by_code(items, n_codes=self._n_codes, rule=rule)
+        return cells_by_code(items, n_codes=self.n_codes, rule=rule)
 
-    def _evenest(self, values: Floats) -> ScoreCells:
-        return cells_of(
-            values, self.said, None, self._impressions, classes=self._n_codes, by_weight=True
-        )
-
-    def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
-        """Count all items by another stratification variable."""
-        return self._evenest(self._values(variable, scale))
-
-    def _items(self, variable: Variable, scale: Scale) -> Batch:
-        """All items, by a variable."""
-        values = self._values(variable, scale)
-        return Batch(values, self.said, self.ids, self.ids.digest, self._impressions, self.weights)
-
-    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number and weight of the items in each span."""
-        return count_spans([self._items(variable, scale)], spans)
-
-    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Rows of all spans."""
-        return rows_of([drawn(self._items(variable, scale), spans, seed)])
+    def items(self, variable: Variable, scale: Scale, some: Some = ALL) -> list[Batch]:
+        """All items by a variable, or those with some ids, in one batch."""
+        values, weights = self.values, self._impressions
+        if variable == "confidence":
+            limit = self._threshold or 0.0
+            values = confidence(values, self.said.astype(np.bool_), scale, limit)
+        items = Batch(values, self.said, self.ids, self.ids.digest, weights, self.weights)
+        if some.ids is None:
+            return [items]
+        return [items.at(np.array(list(self._rows_by_id(some.ids).values()), dtype=np.int64))]
 
     def pieces(self) -> Iterator[Judged]:
         """Id, score, label and weight of every row, all in one piece."""
         yield self.ids, self.values, self.said, self.weights
-
-    def find(self, ids: Sequence[deck.Id], *, variable: Variable, scale: Scale) -> Rows:
-        """Rows with these ids."""
-        rows = np.array(list(self._rows_by_id(ids).values()), dtype=np.int64)
-        return rows_of([self._items(variable, scale).at(rows)])
 
     def show(self, ids: Sequence[deck.Id]) -> list[dict[str, object]]:
         """Return the displayed values of the items with these ids, in their order."""
@@ -210,12 +195,6 @@ class MemoryScanner(Scanner):
     def _rows_of(self, ids: Sequence[deck.Id]) -> Ints:
         rows = self._rows_by_id(ids)
         return np.array([rows[id] for id in ids], dtype=np.int64)
-
-    def _values(self, variable: Variable, scale: Scale) -> Floats:
-        """Stratification variable of every item."""
-        if variable != "confidence":
-            return self.values
-        return confidence(self.values, self.said.astype(np.bool_), scale, self._threshold or 0.0)
 
 
 def _of_rows(show: Show, there: Ints) -> Show:

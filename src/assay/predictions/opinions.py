@@ -60,6 +60,11 @@ def second_fold(digest: Words, seed: int) -> Bools:
     return np.asarray(deck.mix(digest ^ np.uint64(deck.key(seed))) >= _MIDDLE)
 
 
+def input_name(place: int) -> str:
+    """Return the name of the column with a model's input."""
+    return f"input_{place}"
+
+
 def without_opinions(source: str) -> PredictionsError:
     """Error: there are no columns for a model."""
     return PredictionsError(f"{source} was read without columns for a model")

@@ -85,7 +85,7 @@ def open_scanner(scan: Scan, engine: Engine, layout: Layout) -> Scanner:
         from assay.predictions.databases.table import open_table
 
         return open_table(scan, layout)
-    from assay.predictions.duckdb.several import open_duck
+    from assay.predictions.duckdb.scanner import open_duck
 
     return open_duck(scan, layout)
 

@@ -441,8 +441,9 @@ def about(classifier: str) -> Iterator[None]:
     try:
         yield
     except PredictionsError as error:
-        if classifier in (ALONE, *UNNAMED):
+        prefix = f"classifier {classifier!r}: "
+        if classifier in (ALONE, *UNNAMED) or error.problem.startswith(prefix):
             raise
         raise PredictionsError(
-            f"classifier {classifier!r}: {error.problem}", details=error.details, hint=error.hint
+            f"{prefix}{error.problem}", details=error.details, hint=error.hint
         ) from error

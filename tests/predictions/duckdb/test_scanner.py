@@ -7,19 +7,22 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assay.core.cuts import confidence
 from assay.core.deck import key
+from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions import read_predictions
+from assay.predictions.duckdb import reader
 from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.duckdb.loading import fetch_shown
-from assay.predictions.duckdb.scanner import DuckScanner
+from assay.predictions.duckdb.reader import DuckReader
 from assay.predictions.engine import telling_progress
 from assay.predictions.scan import Scan
-from assay.predictions.sql.rows import value_sql
 from tests.predictions.contract import SEED, Population, check_counts, check_deals, check_draw
 from tests.predictions.contract_populations import population
 
@@ -36,13 +39,13 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the plans of all questions that are asked from now on."""
     asked: list[str] = []
 
-    fetch, stream = DuckScanner._fetch, DuckScanner._streamed
+    fetch, stream = DuckReader._fetch, DuckReader._streamed
 
-    def fetched(self: DuckScanner, rows: duckdb.DuckDBPyRelation) -> Any:
+    def fetched(self: DuckReader, rows: duckdb.DuckDBPyRelation) -> Any:
         asked.append(rows.explain())
         return fetch(self, rows)
 
-    def streamed(self: DuckScanner, *wanted: Any, **more: Any) -> Any:
+    def streamed(self: DuckReader, *wanted: Any, **more: Any) -> Any:
         asked.append("read parquet, for batches")
         return stream(self, *wanted, **more)
 
@@ -50,9 +53,9 @@ def plans(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         asked.append("read parquet, for what is shown")
         return fetch_shown(*wanted)
 
-    monkeypatch.setattr(DuckScanner, "_fetch", fetched)
-    monkeypatch.setattr(DuckScanner, "_streamed", streamed)
-    monkeypatch.setattr(duck_scanner, "fetch_shown", shown)
+    monkeypatch.setattr(DuckReader, "_fetch", fetched)
+    monkeypatch.setattr(DuckReader, "_streamed", streamed)
+    monkeypatch.setattr(reader, "fetch_shown", shown)
     return asked
 
 
@@ -168,15 +171,16 @@ def test_a_number_without_a_second_round(tmp_path: Path, monkeypatch: pytest.Mon
     meant = made("probabilities")
     check_deals(meant.read(_written(meant, tmp_path)), meant)
     monkeypatch.setattr(
-        duck_scanner, "duckdb_keyed", lambda word, seed: f"xor({word}, {key(seed)}::UBIGINT)"
+        reader, "duckdb_keyed", lambda word, seed: f"xor({word}, {key(seed)}::UBIGINT)"
     )
     _is_found_out(check_deals, meant, tmp_path)
 
 
 def test_confidence_in_single_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        duck_scanner, "value_sql", lambda *asked: value_sql(*asked).replace("1e0", "1::FLOAT")
-    )
+    def rounded(values: Floats, *others: Any) -> Floats:
+        return confidence(values, *others).astype(np.float32).astype(np.float64)
+
+    monkeypatch.setattr(duck_scanner, "confidence", rounded)
     _is_found_out(check_counts, made("probabilities"), tmp_path)
 
 

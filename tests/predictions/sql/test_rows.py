@@ -13,8 +13,8 @@ import pytest
 from assay.errors import PredictionsError
 from assay.predictions.column import Column, Ids
 from assay.predictions.roles import Roles
-from assay.predictions.sql.rows import Dialect, RowSql, double_sql, family_of, quoted
-from assay.predictions.sql.scanner import row_sql
+from assay.predictions.sql.judge import row_sql
+from assay.predictions.sql.rows import Dialect, RowSql, Written, double_sql, family_of, quoted
 from assay.predictions.values import read_predicted, read_scores
 
 Answer = list[float] | str
@@ -60,7 +60,7 @@ def _row(
     roles = Roles(None, "said", "id", None, positive)
     names = {"id": "id", "said": "said"}
     try:
-        return row_sql(roles, names, types, dialect=dialect, is_text=is_text, source="a table")
+        return row_sql(Written("a table", names, types, dialect, is_text), roles)
     except PredictionsError:
         return None
 
@@ -154,7 +154,7 @@ def _score(kind: str, *, is_text: bool = False) -> str:
     roles = Roles("p", None, "id", 0.5, None)
     types = {"id": "BIGINT", "p": kind}
     names = {"id": "id", "p": "p"}
-    row = row_sql(roles, names, types, dialect="duckdb", is_text=is_text, source="a table")
+    row = row_sql(Written("a table", names, types, is_text=is_text), roles)
     return row.score
 
 
@@ -198,14 +198,8 @@ def test_a_threshold_is_compared_in_double_precision() -> None:
     floats = np.array([0.3, 0.5, 0.7], np.float32)
     for threshold, expected in ((0.3, [1, 1, 1]), (0.5, [0, 1, 1]), (0.7, [0, 0, 0])):
         roles = Roles("p", None, "id", threshold, None)
-        row = row_sql(
-            roles,
-            {"id": "id", "p": "p"},
-            {"id": "BIGINT", "p": "FLOAT"},
-            dialect="duckdb",
-            is_text=False,
-            source="a table",
-        )
+        names, types = {"id": "id", "p": "p"}, {"id": "BIGINT", "p": "FLOAT"}
+        row = row_sql(Written("a table", names, types), roles)
         rows = duckdb.from_arrow(pa.table({"p": floats}))
         assert [said for (said,) in rows.project(row.says).fetchall()] == expected
     in_single = rows.project(f"(p >= {double_sql(0.7)}::FLOAT)::INTEGER").fetchall()

@@ -182,7 +182,7 @@ def open_table(scan: Scan, layout: Layout) -> Scanner:
     """
     database = find_database(scan.path or "")
     if isinstance(database, Sqlite):
-        from assay.predictions.duckdb.several import open_duck
+        from assay.predictions.duckdb.scanner import open_duck
 
         return open_duck(scan, layout)
     if not isinstance(database, Counter):

@@ -39,7 +39,7 @@ from assay.predictions.roles import Roles, about
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.sql.checks import nothing_in
 from assay.predictions.sql.classes import class_columns, list_sql
-from assay.predictions.sql.rows import quoted
+from assay.predictions.sql.rows import Written, quoted
 from assay.predictions.tables import read_mapping, read_table, shown_values
 
 
@@ -209,14 +209,9 @@ def find_classes_of(relation: Relation, roles: Roles, place: int) -> DuckClasses
         column = identifier(roles.predicted)
         joins.append(f"LEFT JOIN {table} ON assay_rows.{column} = {table}.word")
     if roles.of_class:
-        listed = list_sql(
-            roles,
-            {name: f"assay_rows.{identifier(name)}" for name in relation.types},
-            relation.types,
-            dialect="duckdb",
-            is_text=relation.is_text,
-            source=relation.label,
-        )
+        names = {name: f"assay_rows.{identifier(name)}" for name in relation.types}
+        written = Written(relation.label, names, relation.types, "duckdb", relation.is_text)
+        listed = list_sql(written, roles)
         more.append(f"{listed} AS {list_of_classes}")
     return DuckClasses(tuple(more), tuple(joins))
 
@@ -284,64 +279,6 @@ def _set_sql(column: str) -> str:
     text = f"lower(trim(regexp_replace({column}::VARCHAR, '\\s+', ' ', 'g')))"
     names = f"string_split({column}::VARCHAR, '{BETWEEN}')"
     return f"CASE WHEN {text} = '{NONE_OF_THESE}' THEN []::VARCHAR[] ELSE {names} END"
-
-
-# Rows that DuckDB reads again, to describe what is wrong with them.
-
-
-class DuckInspected:
-    """`Inspected` rows of a relation.
-
-    `relation`: the rows; `id`: the id as SQL; it orders the examples; `sql`: table expression of
-    the relation's rows, with more columns.
-    """
-
-    def __init__(self, relation: Relation, id: str, sql: str) -> None:
-        self._relation, self._id, self._sql = relation, id, sql
-
-    @property
-    def source(self) -> str:
-        """Source of the rows, for users."""
-        return self._relation.label
-
-    @property
-    def types(self) -> Mapping[str, str]:
-        """Type of each column."""
-        return self._relation.types
-
-    def count(self, conditions: Sequence[str]) -> Sequence[int]:
-        """Return the number of rows that fulfil each condition."""
-        counts = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions)
-        counted: Sequence[int] = self._fetch(self._rows.aggregate(counts))[0]
-        return counted
-
-    def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
-        """Columns of up to three rows that fulfil a condition: those with the smallest ids."""
-        found = self._rows.filter(condition).order(self._id).limit(3)
-        return self._fetch(found.project(", ".join(map(identifier, columns))))
-
-    def distinct(self, column: str, condition: str, limit: int) -> list[object]:
-        """Smallest values of the column among the rows that fulfil a condition."""
-        values = self._rows.filter(condition).project(f"{identifier(column)} AS value").distinct()
-        return [value for (value,) in self._fetch(values.order("value").limit(limit))]
-
-    @property
-    def _rows(self) -> duckdb.DuckDBPyRelation:
-        return self._relation.connection.sql(f"FROM {self._sql}")
-
-    def _fetch(self, rows: duckdb.DuckDBPyRelation) -> list[Any]:
-        """Fetch rows without using the files' statistics.
-
-        Statistics of Parquet files omit NaN, and DuckDB would conclude that there is none:
-        https://github.com/duckdb/duckdb/issues/25521.
-        """
-        connection = self._relation.connection
-        connection.execute("SET disabled_optimizers = 'statistics_propagation,filter_pushdown'")
-        try:
-            found: list[Any] = rows.fetchall()
-        finally:
-            connection.execute("RESET disabled_optimizers")
-        return found
 
 
 # Columns of any container.

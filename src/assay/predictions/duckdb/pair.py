@@ -24,10 +24,9 @@ from assay.errors import PredictionsError
 from assay.predictions.batches import AT_ONCE, Batch, count_cells, count_spans, drawn, rows_of
 from assay.predictions.column import Ids
 from assay.predictions.draw import TOP, weight_words
-from assay.predictions.duckdb.passes import Odds, columns_of, odds_words
 from assay.predictions.duckdb.readable import reading
+from assay.predictions.duckdb.reader import below_sql, pieces_of
 from assay.predictions.duckdb.relations import release
-from assay.predictions.duckdb.scanner import below_sql, pieces_of
 from assay.predictions.engine import Rows, Span, polled
 from assay.predictions.pair_scanner import (
     IN_BOTH,
@@ -40,9 +39,10 @@ from assay.predictions.pair_scanner import (
     tell_of_move,
     told_of,
 )
+from assay.predictions.passes import Odds, columns_of, odds_words
 from assay.predictions.predictions import Predictions
 from assay.predictions.sql.deck import duckdb_digest
-from assay.predictions.sql.opinions import either_sql, opined_sql, opinions_digest
+from assay.predictions.sql.opinions import either_sql, inputs_sql, opined_sql, opinions_digest
 from assay.predictions.sql.rows import Family, quoted
 
 _MEMORY = "700MB"  # memory limit of the join, which spills to a temporary file
@@ -109,7 +109,7 @@ class DuckPair(PairScanner):
     def _odds_by(self, model: Model) -> Odds:
         names = {name: column for name, (column, _) in self._opinions.items()}
         types = {name: _SQL_TYPES[family] for name, (_, family) in self._opinions.items()}
-        return Odds(model, names, types)
+        return Odds(model, inputs_sql(model, names, types))
 
     def weighing(self) -> Weighing:
         """Sum the weights, and find items that have two."""

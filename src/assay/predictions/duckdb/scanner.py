@@ -1,80 +1,65 @@
-"""Predictions that DuckDB reads in place, out of core, and numpy counts."""
+"""Predictions that DuckDB reads in place, and numpy counts: of one or several classifiers."""
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass, replace
-from functools import cache
-from math import isfinite
-from typing import IO, Any, TypeVar
+from dataclasses import replace
+from functools import cache, partial
+from tempfile import TemporaryFile
+from typing import IO, TypeVar
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 
-from assay.core.bins import Rule, Scale, scale_of
-from assay.core.cuts import Variable
-from assay.core.deck import Id
-from assay.core.error_model import Model
+from assay.core.bins import Rule, Scale
+from assay.core.cuts import Variable, confidence
+from assay.core.deck import Id, IdKind
+from assay.core.error_model import RANK, Values, columns_at
 from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Floats, Ints
-from assay.core.weights import as_impressions, factor_exponent
+from assay.core.weights import as_impressions
 from assay.errors import PredictionsError
+from assay.predictions.batch_scanner import ALL, BatchScanner, Some
 from assay.predictions.batches import (
-    AT_ONCE,
     Batch,
     UnusableError,
     count_cells,
-    count_spans,
-    drawn,
     find_cells,
+    places_of,
     rows_of,
 )
-from assay.predictions.class_values import rows_of_lists
-from assay.predictions.column import Ids
-from assay.predictions.contract import Doubt
+from assay.predictions.class_values import ranked_by
+from assay.predictions.contract import Doubt, by_model
 from assay.predictions.draw import TOP
-from assay.predictions.duckdb.loading import (
-    DuckClasses,
-    DuckInspected,
-    fetch_shown,
-    find_classes_of,
-)
-from assay.predictions.duckdb.passes import (
+from assay.predictions.duckdb.loading import with_columns_apart
+from assay.predictions.duckdb.reader import DuckReader, Telling
+from assay.predictions.duckdb.relations import open_relation
+from assay.predictions.engine import Listed, Survey
+from assay.predictions.layout import Layout, Steps
+from assay.predictions.opinions import without_opinions
+from assay.predictions.passes import (
+    BITS,
     DIGEST,
     GIVEN,
     LISTED,
     Columns,
     FirstIds,
     FirstPass,
-    Judge,
+    Kept,
+    Odds,
+    Ranked,
     columns_of,
+    odds_words,
+    places_by,
 )
-from assay.predictions.duckdb.readable import identifier, reading
-from assay.predictions.duckdb.relations import DuckIds, Relation
-from assay.predictions.engine import Listed, Rows, Span, Survey, polled
-from assay.predictions.roles import Roles
-from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
-from assay.predictions.sql.opinions import model_sql, opined_sql, opinions_digest, plain_sql
-from assay.predictions.sql.rows import (
-    Family,
-    RowSql,
-    double_sql,
-    family_of,
-    impressions_sql,
-    value_sql,
-)
-from assay.predictions.sql.scanner import SqlScanner
-from assay.predictions.values import refuse_bad_total
+from assay.predictions.roles import about
+from assay.predictions.scan import Scan
+from assay.predictions.sql.rows import Family
+
+One = TypeVar("One")
 
 # Ids that the first pass lists: enough for 2,000 cards of every stratum with at least a hundredth
 # of all items, and at most 4 MB.
 _LISTED = 220_000
-
-_MEMORY = "200MB"  # enough for two threads that read row groups of a million rows
-
-_WANTED = "assay_wanted"
-
-Answer = TypeVar("Answer")
 
 
 def first_limit(size: int) -> int:
@@ -82,305 +67,320 @@ def first_limit(size: int) -> int:
     return min(TOP, int(_LISTED / size * 2**64))
 
 
-@dataclass(frozen=True)
-class Telling:
-    """Expressions to read from a row, by name, and how to read a classifier from them."""
+class DuckScanner(BatchScanner):
+    """A `Scanner` of rows that DuckDB reads in batches.
 
-    columns: dict[str, str]
-    judges: list[Judge]
-
-    @classmethod
-    def of(
-        cls,
-        own: Sequence[tuple[Roles, RowSql]],  # each classifier's columns and expressions
-        rules: Sequence[Rule],  # how bins are made of the scores of each
-        ends: Sequence[bool],  # whether the ends of its cells are wanted
-    ) -> "Telling":
-        """Expressions of each classifier; shared ones are read once."""
-        names: dict[str, str] = {}
-        judges = []
-        for (role, row), rule, wants_ends in zip(own, rules, ends, strict=True):
-            score = names.setdefault(row.score, f"c{len(names)}") if role.has_score else None
-            says = None
-            if role.predicted is not None or role.classes is not None or role.model is not None:
-                told = row.says if row.is_sure else f"nullif({row.says}, {row.unclear})"
-                kind = "TINYINT" if row.classes is None else "INTEGER"
-                says = names.setdefault(f"CAST({told} AS {kind})", f"c{len(names)}")
-            limit = role.limit or 0.0
-            judges.append(Judge(rule, score, says, limit, role.n_classes, ends=wants_ends))
-        return cls({name: sql for sql, name in names.items()}, judges)
-
-
-class DuckScanner(SqlScanner):
-    """A `Scanner` over a relation of DuckDB."""
+    For one classifier, values are its scores, and labels are yes and no, or class numbers. For
+    several, or with slices or second opinions, values are mean ranks and labels are codes.
+    """
 
     streams = True
 
-    def __init__(
-        self,
-        relation: Relation,  # the rows
-        roles: Roles,  # roles of the columns
-        show: Sequence[str],  # columns shown to reviewers
-        ids: DuckIds | None = None,  # the ids, if they were read before
-        place: int | None = 0,  # of the classifier among several; None for all of them
-    ) -> None:
-        names, types = {name: identifier(name) for name in relation.types}, relation.types
-        is_text = relation.is_text
-        super().__init__(
-            relation.label, roles, show, names, types, is_text=is_text, place=place or 0
-        )
-        self._relation = relation
-        self.classes = DuckClasses()
-        if place is not None and roles.classes is not None:
-            self.classes = find_classes_of(relation, roles, place)
-        self._sql = self.classes.beside(relation.sql)
-        relation.connection.execute(
-            "SET enable_progress_bar = true; SET enable_progress_bar_print = false"
-        )
-        self._ids = DuckIds(relation, str(roles.id), self._row.id) if ids is None else ids
-        if roles.model is not None:
-            self._row = replace(self._row, score=self._log_odds(roles.model))
-        self._inspected = DuckInspected(relation, self._row.id, self._sql)
+    def __init__(self, reader: DuckReader, layout: Layout) -> None:
+        layout.refuse_many_codes(reader.slices, reader.source)
+        self._reader, self._layout, self.source = reader, layout, reader.source
+        self.n_codes = layout.n_codes(reader.slices)
         self._exponent = 0  # exponent of the factor from weights to impressions
+        self._telling = Telling({}, [])
+        self._ranked: Ranked | None = None  # by the cells of the first pass
+
+    @property
+    def id_kind(self) -> IdKind:
+        """Whether the ids are integers or strings."""
+        return self._reader.ids.kind
+
+    @property
+    def has_score(self) -> bool:
+        """Whether the classifier has a score."""
+        return self._layout.first.has_score
+
+    @property
+    def opinion_families(self) -> Mapping[str, Family]:
+        """Kind of values of each column for a model; any number is a float."""
+        return self._reader.opinion_families
+
+    def refuse_repeated_ids(self) -> None:
+        """Read every id, and raise if one repeats."""
+        self._reader.ids.refuse_repeated()
 
     # First pass.
 
     def survey(self, seed: int) -> Survey:
-        """Count all items by score, and list the first cards, in one pass."""
-        with reading(self.source):
-            if self._row.weight:
-                self.tell_what_is_wrong()
-                self._weigh()
-            size, rule = self.size_and_rule()
-            count = cache(lambda rule: self._surveyed(rule, seed, size))
-            found = evenest(count, rule, lambda survey: survey.cells)
-            found = replace(found, doubts=self.checked(found.cells))
-            if not self._row.weight:
-                return found
-            weighed = evenest(count, rule, lambda survey: survey.cells.by_weight)
-            return replace(found, weighed=weighed.cells)
+        """Count all items, and list the first cards."""
+        with self.open():
+            if self._layout.weight is not None:
+                self._exponent = self._reader.weigh()
+            size, rules = self._reader.size_and_rules()
+            if not self._layout.is_coded:
+                return self._survey_of_scores(seed, size, rules[0])
+            with TemporaryFile(dir=self._reader.folder) as file:
+                return self._survey_of_codes(seed, size, rules, file)
 
-    def judged(self) -> tuple[ScoreCells, tuple[Doubt, ...]]:
-        """Count all items by score, without reading their ids."""
-        with reading(self.source):
-            _, rule = self.size_and_rule()
-            cells = evenest(lambda rule: self._cells_of("score", "margin", rule), rule, _same)
-            return cells, self.checked(cells)
+    def _survey_of_scores(self, seed: int, size: int, rule: Rule) -> Survey:
+        """Count all items by score and label, in one pass for each rule that is tried."""
+        count = cache(lambda rule: self._counted(rule, seed, size))
+        found = evenest(count, rule, lambda survey: survey.cells)
+        found = replace(found, doubts=self._reader.checked(0, found.cells))
+        if self._layout.weight is None:
+            return found
+        weighed = evenest(count, rule, lambda survey: survey.cells.by_weight)
+        return replace(found, weighed=weighed.cells)
 
-    def _weigh(self) -> None:
-        """Find the factor that converts weights to impressions.
-
-        Weights have been checked before: every row has a number that is at least 0.
-        """
-        every = self._relation.connection.sql(f"FROM {self._sql}")
-        rows = every.project(f"{self._row.weight} AS weight")
-        ((size, total),) = self._fetch(rows.aggregate("count(*), sum(weight)"))
-        self._refuse_nothing(size)
-        refuse_bad_total(total, f"column {self._roles.weight!r} of {self.source}")
-        self._exponent = factor_exponent(total, size, lambda: pieces_of(rows))
-
-    def _surveyed(self, rule: Rule, seed: int, size: int) -> Survey:
-        """Count all rows by a bin rule, and list the first cards."""
-        telling = Telling.of([(self._roles, self._row)], [rule], [True])
-        first = self._in_little_memory(lambda: self._passed(telling, seed, size))
+    def _counted(self, rule: Rule, seed: int, size: int) -> Survey:
+        self._telling = self._reader.telling([rule], [True])
+        first = self._reader.sparing(lambda: self._passed(seed, size))
         cells = first.cells(0)
-        if (listed := first.listed()) is None:
-            return Survey(cells, weights_word=first.weights_word)
-        ids, kept = listed
-        return Survey(cells, self._listed(seed, size, ids, find_cells(cells, kept.keys[0])))
+        listed = self._listed(first, seed, size, lambda kept: find_cells(cells, kept.keys[0]))
+        return Survey(cells, listed, weights_word=first.weights_word)
 
-    def _listed(self, seed: int, size: int, ids: "pa.ChunkedArray[Any]", cell: Ints) -> Listed:
-        return Listed(seed, first_limit(size), self._ids.of(ids), cell)
+    def _survey_of_codes(self, seed: int, size: int, rules: list[Rule], file: IO[bytes]) -> Survey:
+        """Count all items by each score, then by mean rank and code."""
+        first = self._passed_by(rules, seed, size, file)
+        found = [self._judged(place, rules[place], first) for place in range(len(rules))]
+        steps = [Steps.of(cells, place) for place, (cells, _) in enumerate(found)]
+        if [step.cells.rule for step in steps] != rules:
+            first = self._passed_by([step.cells.rule for step in steps], seed, size, file)
+        scored = [role.has_score for role in self._layout.judges.values()]
+        self._ranked = ranked = Ranked(steps, scored)
+        cells = ranked.count(first.kept(), self.n_codes)
+        if {first.size, *(step.cells.size for step in steps)} != {size}:
+            raise changed(self.source)
+        fingerprint = self._fingerprint(steps, cells, seed, size)
+        if self._layout.model is not None:
+            return self._survey_by_model(fingerprint)
 
-    def _passed(
-        self, telling: Telling, seed: int, size: int, file: IO[bytes] | None = None
-    ) -> FirstPass:
+        def cell_of(kept: Kept) -> Ints:
+            batch = ranked.of(kept)
+            return find_cells(cells, places_of(batch.values, batch.said, cells.rule))
+
+        return Survey(
+            cells,
+            self._listed(first, seed, size, cell_of),
+            tuple(doubt for _, doubts in found for doubt in doubts),
+            fingerprint,
+            weighed=None if self._layout.weight is None else cells,
+            weights_word=first.weights_word,
+            slices=self._reader.slices,
+            coded=True,
+        )
+
+    def _passed_by(self, rules: Sequence[Rule], seed: int, size: int, file: IO[bytes]) -> FirstPass:
+        """Read all rows once, by a rule for the scores of each classifier."""
+        roles = self._layout.judges.values()
+        ends = [role.predicted is not None or role.n_classes > 2 for role in roles]
+        ends = [own or rule == "margin" for own, rule in zip(ends, rules, strict=True)]
+        self._telling = self._reader.telling(rules, ends)
+        file.seek(0)
+        file.truncate()
+        return self._passed(seed, size, file)
+
+    def _passed(self, seed: int, size: int, file: IO[bytes] | None = None) -> FirstPass:
         """Read all rows once, and keep what later passes need, if anything, in a file."""
-        around, first = self._around(seed, size), None
-        if not self._row.weight and self.id_kind == "integer":
-            first = FirstIds(seed, first_limit(size), signed=self._ids.signed)
-        found = FirstPass(telling.judges, around, file=file, first=first, exponent=self._exponent)
-        where = "" if file is not None else self._there
+        reader, judges = self._reader, self._telling.judges
+        around, first = {DIGEST: reader.digest}, None
+        if self._layout.weight is not None:
+            around[GIVEN] = reader.weight  # first cards depend on it: read once strata are known
+        elif self.id_kind == "integer":  # they follow from their digests
+            first = FirstIds(seed, first_limit(size), signed=reader.ids.signed)
+        else:
+            around[LISTED] = reader.first_ids(seed, first_limit(size))
+        if reader.slices:
+            around[BITS] = reader.bits
+        found = FirstPass(judges, around, file=file, first=first, exponent=self._exponent)
+        every = file is not None  # of several, ranks are among the items of weight 0, too
         try:
-            with closing(self._read({**around, **telling.columns}, where)) as batches:
+            asked = {**around, **self._telling.columns}
+            with closing(reader.batches(asked, every=every)) as batches:
                 found.take(batches)
-        except (UnusableError, duckdb.Error) as error:
-            if not isinstance(error, duckdb.OutOfMemoryException):
-                self.tell_what_is_wrong()
-            if isinstance(error, UnusableError):
-                raise changed(self.source) from None
-            raise
+        except UnusableError:
+            reader.tell_what_is_wrong()
+            raise changed(self.source) from None
         return found
 
-    def _around(self, seed: int, size: int) -> dict[str, str]:
-        """Columns of the first pass other than those of classifiers, as SQL."""
-        id = self._ids.sql
-        columns = {DIGEST: f"CASE WHEN {id} IS NOT NULL THEN {self._digest} END"}
-        if self._row.weight:  # the first cards depend on it, and are read once strata are known
-            columns[GIVEN] = self._row.weight
-        elif self.id_kind != "integer":  # integers follow from their digests
-            number = duckdb_keyed(self._digest, seed)
-            columns[LISTED] = f"CASE WHEN {number} <= {first_limit(size)}::UBIGINT THEN {id} END"
-        return columns
+    def _judged(
+        self, place: int, rule: Rule, first: FirstPass
+    ) -> tuple[ScoreCells, tuple[Doubt, ...]]:
+        """Return the counts of one of several classifiers, and doubts about it."""
+        name = list(self._layout.judges)[place]
+        cells, ends = first.cells(place), first.judges[place].ends
+        with about(name):
+            if cells.finer_rule is not None if ends else first.are_heavy(place):
+                cells, ends = self._counted_alone(place, rule), True
+            # Labels by a threshold, in many small cells, are as they should be.
+            doubts = self._reader.checked(place, cells) if ends else ()
+        return cells, tuple(doubt.about(name) for doubt in doubts)
+
+    def _counted_alone(self, place: int, rule: Rule) -> ScoreCells:
+        """Count all items by the score of one of several classifiers, without their ids."""
+        judge = self._telling.judges[place]
+        columns = {name: self._telling.columns[name] for name in judge.columns}
+
+        def items() -> Iterator[Batch]:
+            for batch in self._reader.batches(columns, every=True):
+                yield judge.batch(columns_of(batch, columns), batch.num_rows)
+
+        return evenest(lambda rule: self.counted(items(), rule, judge.classes), rule, _same)
+
+    def _fingerprint(self, steps: Sequence[Steps], cells: ScoreCells, seed: int, size: int) -> str:
+        """Fingerprint of everything read; of one classifier that of its cells."""
+        each = [step.cells for step in steps]
+        if self._layout.is_one:  # these have no digests
+            each = [self._counted(each[0].rule, seed, size).cells]
+        return self._layout.fingerprint(each, cells)
+
+    def _survey_by_model(self, fingerprint: str) -> Survey:
+        """Count all items by a model's log odds and code."""
+        word = np.uint64(0)
+
+        def marked() -> Iterator[Batch]:
+            nonlocal word
+            for batch in self.items("rank", "margin"):
+                word ^= np.bitwise_xor.reduce(odds_words(batch))
+                yield batch
+
+        cells = count_cells(marked(), "margin", self.n_codes, _same)
+        told = by_model(fingerprint, int(word))
+        return Survey(cells, fingerprint=told, slices=self._reader.slices, coded=True)
+
+    def _listed(
+        self, first: FirstPass, seed: int, size: int, cell_of: Callable[[Kept], Ints]
+    ) -> Listed | None:
+        """First cards that a pass has listed, if any, each with its cell."""
+        listed = first.listed()
+        if listed is None:
+            return None
+        ids, kept = listed
+        return Listed(seed, first_limit(size), self._reader.ids.of(ids), cell_of(kept))
 
     # Later passes.
 
-    def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
-        """Count all items by another stratification variable."""
-        value = value_sql(self._row, variable, scale, self._roles.limit)
-        with reading(self.source):
-            rows = self._rows.aggregate(f"min({value}), max({value})")
-            rule = scale_of(*self._fetch(rows)[0])
-            return evenest(
-                lambda rule: self._cells_of(variable, scale, rule),
-                rule,
-                lambda each: each.by_weight,
-            )
+    def open(self) -> AbstractContextManager[None]:
+        """Raise errors of DuckDB as errors of the source."""
+        return self._reader.open()
 
-    def _cells_of(self, variable: Variable, scale: Scale, rule: Rule) -> ScoreCells:
-        classes = self._roles.n_classes
+    def counted(self, items: Iterable[Batch], rule: Rule, classes: int) -> ScoreCells:
+        """Count items by the bins of a rule; say what is wrong with those that have none."""
         try:
-            found = count_cells(self._items(variable, scale), rule, classes, _same)
+            return super().counted(items, rule, classes)
         except UnusableError:
-            self.tell_what_is_wrong()
+            self._reader.tell_what_is_wrong()
             raise changed(self.source) from None
-        return replace(found, said=found.said == 1) if classes == 2 else found
 
-    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number and weight of the items in each span."""
-        with reading(self.source):
-            return count_spans(self._items(variable, scale), spans)
+    def items(self, variable: Variable, scale: Scale, some: Some = ALL) -> Iterator[Batch]:
+        """Batches of scores, mean ranks or log odds, and of labels or codes."""
+        where = "" if some.ids is None else self._reader.among(some.ids)
+        if some.spans:
+            where = self._reader.below(some.spans, some.seed, self._exponent)
+        odds = self._odds
+        more = {} if odds is None else odds.columns
+        ids = some is not ALL or odds is not None
+        for columns, items in self._told(more, ids=ids, where=where):
+            if odds is not None:
+                yield odds.placed(columns, items)
+            elif variable == "confidence":
+                limit = self._layout.first.limit or 0.0
+                values = confidence(items.values, items.said.astype(np.bool_), scale, limit)
+                yield replace(items, values=values)
+            else:
+                yield items
 
-    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Rows of all spans; those above every limit are not read."""
-        below = below_sql(self._digest, spans, seed, self._row.weight, self._exponent)
-        with reading(self.source):
-            items = self._items(variable, scale, ids=True, where=below)
-            return rows_of([drawn(batch, spans, seed) for batch in items])
-
-    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
-        """Rows with these ids."""
-        with reading(self.source):
-            return rows_of(self._items(variable, scale, ids=True, where=self._among(ids)))
-
-    def _items(
-        self, variable: Variable, scale: Scale, *, ids: bool = False, where: str = ""
-    ) -> Iterator[Batch]:
-        """Items that fulfil a condition, with the variable in place of the score."""
-        told = {
-            "value": f"({value_sql(self._row, variable, scale, self._roles.limit)})::DOUBLE",
-            "says": f"({self._row.says})::INTEGER",
-        }
-        for batch, columns in self._told(told, ids=ids, where=where):
-            said = columns["says"].astype(np.int64)
-            if self._row.classes is None:
-                said = said == 1
-            yield self._batch(batch, columns, columns["value"] + 0.0, said)  # -0.0 becomes 0.0
+    @property
+    def _odds(self) -> Odds | None:
+        """Log odds in place of the mean rank; None without a model."""
+        model = self._layout.model
+        if model is None or not self._layout.is_coded:
+            return None
+        return Odds(model, self._reader.inputs(model))
 
     def _told(
-        self, told: Mapping[str, str], *, ids: bool, where: str
-    ) -> "Iterator[tuple[pa.RecordBatch, Columns]]":
-        """Values of expressions for the items that fulfil a condition, and their ids."""
-        asked = {"id": self._ids.sql, **told} if ids else dict(told)
-        if self._row.weight:
-            asked[GIVEN] = self._row.weight
-        conditions = " AND ".join(f"({each})" for each in (self._there, where) if each)
-        for batch in self._read(asked, conditions):
+        self, more: Mapping[str, str], *, ids: bool, where: str
+    ) -> Iterator[tuple[Columns, Batch]]:
+        """Items that fulfil a condition, by scores or mean ranks, and values of expressions."""
+        told = {**self._telling.columns, **more}
+        if self._reader.slices:
+            told[BITS] = self._reader.bits
+        if self._layout.weight is not None:
+            told[GIVEN] = self._reader.weight
+        asked = {"id": self._reader.id, **told} if ids else told
+        for batch in self._reader.batches(asked, where):
             try:
-                yield batch, columns_of(batch, [name for name in asked if name != "id"])
+                columns = columns_of(batch, told)
+                items = self._judgements(columns, batch.num_rows)
             except UnusableError:
                 raise changed(self.source) from None
+            given = columns.get(GIVEN)
+            yield (
+                columns,
+                replace(
+                    items,
+                    ids=self._reader.ids.of(batch.column("id")) if ids else None,
+                    digest=None,
+                    weights=None if given is None else as_impressions(given, self._exponent),
+                    given=given,
+                ),
+            )
 
-    def _batch(self, batch: "pa.RecordBatch", columns: Columns, values: Floats, said: Any) -> Batch:
-        """Items of a record batch by their values."""
-        ids = self._ids.of(batch.column("id")) if "id" in batch.schema.names else None
-        given = columns.get(GIVEN)
-        weights = None if given is None else as_impressions(given, self._exponent)
-        return Batch(values, said, ids, weights=weights, given=given)
+    def _judgements(self, columns: Columns, size: int) -> Batch:
+        """Scores and labels, or mean ranks and codes, of some rows."""
+        if not self._layout.is_coded:
+            return self._telling.judges[0].batch(columns, size)
+        if self._ranked is None:
+            raise changed(self.source)
+        keys = places_by(self._telling.judges, columns, size)
+        return self._ranked.of(Kept(keys, np.zeros(size, dtype=np.uint64), columns.get(BITS)))
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return the displayed values of the items with these ids, in their order."""
-        if not self._show:
-            return [{} for _ in ids]
-        return fetch_shown(self._relation, self._roles.id, ids, self._show)
+        return self._reader.shown(ids, self._layout.show)
 
-    def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
-        """Rows with these ids, and the probabilities of all classes."""
-        with reading(self.source):
-            found = self._read({"id": self._ids.sql, "list": self._list}, self._among(ids))
-            held, lists = pa.Table.from_batches(list(found)).columns
-        return self._ids.of(held), rows_of_lists(lists, self._roles.n_classes)
+    # Of classes.
 
-    def opinions_digest(self) -> int:
-        """64 bits that change if a value of a column for a model does."""
-        told = {DIGEST: self._digest, **opined_sql(self._opined())}
-        conditions = [f"{self._ids.sql} IS NOT NULL", *filter(None, [self._there])]
-        with reading(self.source):
-            return opinions_digest(self._read(told, " AND ".join(conditions)))
+    @property
+    def has_probabilities(self) -> tuple[bool, ...]:
+        """Whether each classifier has the probabilities of all classes."""
+        return tuple(bool(role.of_class) for role in self._layout.judges.values())
 
-    def counted_values(self, told: Mapping[str, str]) -> "pa.Table":
-        """Distinct values of expressions, with the number of rows of each."""
-        names, each = ", ".join(told), ", ".join(f"{sql} AS {name}" for name, sql in told.items())
-        with reading(self.source):
-            rows = self._relation.connection.sql(f"FROM {self._relation.sql}").project(each)
-            found: pa.Table = rows.aggregate(f"{names}, count(*) AS number", names).to_arrow_table()
-        return found
-
-    def _opined(self) -> list[tuple[str, Family]]:
-        """Columns for a model as SQL, each with its kind of values."""
-        types = self._relation.types
-        return [(identifier(name), family_of(types[name])) for name in self._roles.aux]
+    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
+        """Return the k most probable classes in order, for each item and classifier."""
+        each = [
+            partial(self._reader.probabilities, place) if has_some else None
+            for place, has_some in enumerate(self.has_probabilities)
+        ]
+        return ranked_by(each, ids, k, self.source)
 
     def summed_probabilities(self) -> Floats | None:
         """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""
-        if not self._roles.of_class:
-            return None
-        each = f"unnest({self._list}) AS p, generate_subscripts({self._list}, 1) - 1 AS number"
-        with reading(self.source):
-            rows = self._rows.project(f"{self._row.says} AS says, {each}")
-            found = self._fetch(
-                rows.aggregate("says, number, sum(greatest(p, 0e0))", "says, number")
-            )
-        sums = np.zeros((self._roles.n_classes, self._roles.n_classes))
-        for says, number, total in found:
-            sums[says, number] = total
-        return sums
+        return self._reader.summed_probabilities() if self.has_probabilities[0] else None
 
-    # Rows.
+    # Of columns for a model.
 
-    @property
-    def _rows(self) -> duckdb.DuckDBPyRelation:
-        """All rows that count."""
-        where = f" WHERE {self._there}" if self._there else ""
-        return self._relation.connection.sql(f"FROM {self._sql}{where}")
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Values of some items: of every column, the scores, and the mean rank."""
+        if not self._layout.aux:
+            raise without_opinions(self.source)
+        own = None if self._layout.is_coded else self._layout.first.score
+        names = [name for name in (own, *self._layout.aux) if name is not None]
+        shown = self._reader.shown(ids, names)
+        told: dict[str, Values] = {name: [each[name] for each in shown] for name in names}
+        return told | (self._scores(ids) if self._layout.is_coded else {})
 
-    @property
-    def _there(self) -> str:
-        """Condition that a row counts."""
-        return f"{self._row.weight} > 0e0" if self._row.weight else ""
+    def _scores(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Scores and mean ranks of some items."""
+        scores = {f"s{place}": each for place, each in enumerate(self._reader.scores.values())}
+        with self.open():
+            found = list(self._told(scores, ids=True, where=self._reader.among(ids)))
+        rows = rows_of([items for _, items in found])
+        parts = [[columns[name] for columns, _ in found] for name in scores]
+        each = [np.concatenate(part) + 0.0 for part in parts]  # -0.0 becomes 0.0
+        order = np.array(rows.ids.rows_of(ids, self.source), dtype=np.int64)
+        names = [*self._reader.scores, RANK]
+        return columns_at(dict(zip(names, [*each, rows.values], strict=True)), order)
 
-    def _read(self, columns: Mapping[str, str], where: str = "") -> "Generator[pa.RecordBatch]":
-        """Read expressions of the rows that fulfil a condition, in at least one batch."""
-        with self._polled():
-            yield from self._streamed(self._relation.connection, columns, where)
+    def opinions_digest(self) -> int:
+        """64 bits that change if a value of a column for a model does."""
+        return self._reader.opinions_digest() if self._layout.aux else 0
 
-    def _streamed(
-        self,
-        connection: duckdb.DuckDBPyConnection,
-        columns: Mapping[str, str],
-        where: str = "",  # a condition on the rows
-        below: str = "",  # a condition on the expressions
-    ) -> "Generator[pa.RecordBatch]":
-        told = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
-        condition = f" WHERE {where}" if where else ""
-        rows = connection.sql(f"FROM {self._sql} SELECT {told}{condition}")
-        rows = rows.filter(below) if below else rows
-        with closing(rows.to_arrow_reader(AT_ONCE)) as batches:
-            batch = None
-            for batch in batches:
-                yield batch
-            if batch is None:
-                yield pa.RecordBatch.from_pylist([], batches.schema)
+    # Of one of two sets to join.
 
     def keyed(self, cells: ScoreCells, below: str = "") -> "Generator[pa.RecordBatch]":
         """Columns id and key of every row, as they are read; the key is the place of its cell.
@@ -388,101 +388,22 @@ class DuckScanner(SqlScanner):
         Also the weight, if any, and, with columns for a model, these and the score. `below` is a
         condition on the id and the weight.
         """
-        telling = Telling.of([(self._roles, self._row)], [cells.rule], [True])
-        told = {"id": self._ids.sql, **telling.columns}
-        if self._row.weight:
-            told["weight"] = self._row.weight
-        for place, name in enumerate(self._roles.aux):
-            told[f"aux_{place}"] = plain_sql(identifier(name), self._relation.types[name], "duckdb")
-        if self._roles.aux:
-            told["score"] = f"{self._row.score} + 0e0"  # -0.0 becomes 0.0
+        telling = self._reader.telling([cells.rule], [True])
         (judge,) = telling.judges
         kind = pa.uint16() if cells.bin.size < 2**16 else pa.int32()
-        # A cursor, so that other queries on the same rows do not end this one.
-        with self._relation.connection.cursor() as cursor:
-            for batch in self._streamed(cursor, told, self._there, below):
-                try:
-                    columns = columns_of(batch, judge.columns)
-                    key = find_cells(cells, judge.places(columns, batch.num_rows))
-                except UnusableError:
-                    raise changed(self.source) from None
-                named = {name: batch.column(name) for name in told if name not in columns}
-                id = named.pop("id")
-                yield pa.record_batch({"id": id, "key": pa.array(key, kind), **named})
-
-    def _among(self, ids: Sequence[Id]) -> str:
-        """Condition that a row has one of some ids."""
-        connection = self._relation.connection
-        connection.execute(f"DROP TABLE IF EXISTS {_WANTED}")
-        connection.from_arrow(pa.table({"id": self._ids.column(ids)})).create(_WANTED)
-        return f"{self._ids.sql} IN (FROM {_WANTED})"
-
-    def size_and_rule(self) -> tuple[int, Rule]:
-        """Return the number of rows and the bin rule; of Parquet files without reading rows."""
-        score = self._row.score
-        rows = self._rows
-        as_it_is = (
-            not self._roles.turns and self._roles.scale != "percent" and self._roles.model is None
-        ) and not self._row.weight
-        if self._roles.score is not None and as_it_is and not self._relation.is_text:
-            score = identifier(self._roles.score)  # without a cast the files' own statistics answer
-            rows = self._relation.connection.sql(f"FROM {self._relation.sql}")
-        ends = f"count(*), min({score})::DOUBLE, max({score})::DOUBLE"
-        ((size, low, high),) = self._fetch(rows.aggregate(ends))
-        self._refuse_nothing(size)
-        if low is None or not isfinite(low) or not isfinite(high):
-            self.tell_what_is_wrong()
-        return size, scale_of(low, high)
-
-    def _refuse_nothing(self, size: int) -> None:
-        if not size:
-            raise PredictionsError(f"there are no predictions in {self.source}")
-
-    def _in_little_memory(self, ask: Callable[[], Answer]) -> Answer:
-        """Run a query with a memory limit; without one DuckDB would take more to read ahead."""
-        if self._row.classes is not None:  # rows may have hundreds of probabilities
-            return ask()
-        connection = self._relation.connection
-        try:
-            connection.execute(f"SET memory_limit = '{_MEMORY}'")
-            return ask()
-        except duckdb.OutOfMemoryException:
-            connection.execute("RESET memory_limit")  # row groups may be large
-            return ask()
-        finally:
-            connection.execute("RESET memory_limit")
-
-    def _log_odds(self, model: Model) -> str:
-        """Return the SQL of the log odds by the model of the row's fold, in place of the score."""
-        first, second = model_sql(
-            model, self._names, self._relation.types, says=self._row.says, dialect="duckdb"
-        )
-        number = duckdb_keyed(self._digest, model.seed)
-        return f"CASE WHEN {number} < {2**63}::UBIGINT THEN {first} ELSE {second} END"
-
-    @property
-    def _digest(self) -> str:
-        return duckdb_digest(self._ids.sql, self._ids.kind)
-
-    def _fetch(self, rows: duckdb.DuckDBPyRelation) -> list[Any]:
-        with self._polled():
-            found: list[Any] = rows.fetchall()
-        return found
-
-    def _polled(self) -> AbstractContextManager[None]:
-        return polled(lambda: self._relation.connection.query_progress() / 100.0)
+        for batch in self._reader.keyed(telling.columns, below):
+            try:
+                columns = columns_of(batch, judge.columns)
+                key = find_cells(cells, judge.places(columns, batch.num_rows))
+            except UnusableError:
+                raise changed(self.source) from None
+            named = {n: batch.column(n) for n in batch.schema.names if n not in columns}
+            id = named.pop("id")
+            yield pa.record_batch({"id": id, "key": pa.array(key, kind), **named})
 
 
-def _same(each: Any) -> Any:
+def _same(each: One) -> One:
     return each
-
-
-def below_sql(digest: str, spans: Sequence[Span], seed: int, weight: str, exponent: int) -> str:
-    """Condition that an item's number is not above all limits, by its weight if it has one."""
-    highest, number = max(span.limit for span in spans), duckdb_keyed(digest, seed)
-    if not weight:
-        return f"{number} <= {int(highest)}::UBIGINT"
-    return f"{number} <= {impressions_sql(weight, exponent)} * {double_sql(highest)}"
 
 
 def changed(source: str) -> PredictionsError:
@@ -490,7 +411,9 @@ def changed(source: str) -> PredictionsError:
     return PredictionsError(f"{source} has changed while it was read")
 
 
-def pieces_of(rows: duckdb.DuckDBPyRelation) -> Iterator[Floats]:
-    """Return the only column of some rows, piece by piece."""
-    for batch in rows.to_arrow_reader():
-        yield np.asarray(batch.column(0))
+def open_duck(scan: Scan, layout: Layout) -> DuckScanner:
+    """Open predictions of one or several classifiers that DuckDB can read."""
+    more = partial(with_columns_apart, apart=layout.apart) if layout.apart else None
+    wanted = list(dict.fromkeys([*layout.columns, *layout.show]))
+    relation = open_relation(scan, wanted, staged=True, more=more)
+    return DuckScanner(DuckReader(relation, layout), layout)

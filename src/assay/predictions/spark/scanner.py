@@ -21,7 +21,7 @@ from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items
 from assay.predictions.sql.opinions import plain_sql
 from assay.predictions.sql.query import Query
-from assay.predictions.sql.rows import key_sql
+from assay.predictions.sql.rows import Written, key_sql
 from assay.predictions.sql.several import SeveralScanner
 from assay.predictions.tables import key_parts
 
@@ -54,14 +54,8 @@ def rows_with_classes(rows: SparkRows, roles: Roles, place: int) -> SparkRows:
     frame, keep = rows.frame, [column_name(name) for name in rows.types]
     number, list_of_classes = class_columns(place)
     if roles.of_class:
-        listed = list_sql(
-            roles,
-            {name: column_name(name) for name in rows.types},
-            rows.types,
-            dialect="spark",
-            is_text=rows.is_text,
-            source=rows.source,
-        )
+        names = {name: column_name(name) for name in rows.types}
+        listed = list_sql(Written(rows.source, names, rows.types, "spark", rows.is_text), roles)
         frame = frame.selectExpr(*keep, f"{listed} AS {list_of_classes}")
         keep.append(list_of_classes)
     if roles.predicted is not None and roles.classes is not None:
@@ -97,7 +91,7 @@ class SparkScanner(CountingScanner):
         if not self._roles.of_class:
             return None
         rows = self._table.rows.frame.selectExpr(
-            f"{self._row.says} AS says", f"posexplode({self._list}) AS (number, p)"
+            f"{self._row.says} AS says", f"posexplode({self.judge.list}) AS (number, p)"
         ).selectExpr("says", "number", "greatest(p, 0e0) AS p")
         found = self._table.fetch(Query(rows).group(["says", "number"], "sum(p) AS p"))
         sums = np.zeros((self._roles.n_classes, self._roles.n_classes))

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
+import pyarrow as pa
+
 from assay.core.deck import Id
 from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError, did_you_mean
@@ -29,7 +31,7 @@ from assay.predictions.faults import (
     unclear_labels,
 )
 from assay.predictions.roles import Roles, which_means_yes
-from assay.predictions.sql.rows import LARGEST, RowSql, double_sql
+from assay.predictions.sql.rows import LARGEST, RowSql, Written, double_sql
 
 _LISTED = 5  # values of a column that an error names
 
@@ -45,6 +47,10 @@ class Inspected(Protocol):
     def types(self) -> Mapping[str, str]:
         """The engine's type of each column."""
 
+    @property
+    def written(self) -> Written:
+        """The columns in SQL."""
+
     def count(self, conditions: Sequence[str]) -> Sequence[int]:
         """Return the number of rows that fulfil each condition."""
 
@@ -53,6 +59,9 @@ class Inspected(Protocol):
 
     def distinct(self, column: str, condition: str, limit: int) -> list[object]:
         """Smallest values of the column among the rows that fulfil a condition."""
+
+    def counted_values(self, told: Mapping[str, str]) -> "pa.Table":
+        """Distinct values of expressions, with the number of rows of each."""
 
 
 def usable_sql(row: RowSql) -> str:

@@ -6,7 +6,6 @@ joined table, and the list of the probabilities of all classes. Invalid values a
 probability is invalid.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from assay.errors import PredictionsError
@@ -16,6 +15,7 @@ from assay.predictions.sql.rows import (
     LARGEST,
     Dialect,
     RowSql,
+    Written,
     double_sql,
     family_of,
     positive_score_sql,
@@ -80,38 +80,33 @@ _WORDS: dict[Dialect, _Words] = {
 }
 
 
-def list_sql(
-    roles: Roles,
-    names: Mapping[str, str],
-    types: Mapping[str, str],
-    *,
-    dialect: Dialect,
-    is_text: bool,
-    source: str,
-) -> str:
+def list_sql(rows: Written, roles: Roles) -> str:
     """List of the probabilities of all classes, from their columns.
 
     >>> from assay.core.vocabulary import Vocabulary
     >>> known = Vocabulary(("a", "b"))
     >>> roles = Roles(*[None] * 5, probabilities="p_*", classes=known, of_class=("p_a", "p_b"))
-    >>> names, types = {"p_a": "p_a", "p_b": "p_b"}, {"p_a": "DOUBLE", "p_b": "INTEGER"}
-    >>> list_sql(roles, names, types, dialect="duckdb", is_text=False, source="a table")
+    >>> types = {"p_a": "DOUBLE", "p_b": "INTEGER"}
+    >>> list_sql(Written("a table", {"p_a": "p_a", "p_b": "p_b"}, types), roles)
     '[p_a, CAST(p_b AS DOUBLE)]'
     """
-    words = _WORDS[dialect]
+    words = _WORDS[rows.dialect]
     if len(roles.of_class) == 1:
         (column,) = roles.of_class
-        kind = types[column].lower()
+        kind = rows.types[column].lower()
         if not (kind.endswith("]") or kind.startswith("array") or kind == "json"):
-            raise no_lists(f"column {column!r} of {source}", types[column])
+            raise no_lists(f"column {column!r} of {rows.source}", rows.types[column])
         cast = "TRY_CAST" if kind == "json" else "CAST"  # there may be anything
-        return f"{cast}({names[column]} AS {words.type})"
+        return f"{cast}({rows.names[column]} AS {words.type})"
     entries = []
     for column in roles.of_class:
-        entry = score_sql(names[column], family_of(types[column]), dialect, is_text=is_text)
+        entry = score_sql(
+            rows.names[column], family_of(rows.types[column]), rows.dialect, is_text=rows.is_text
+        )
         if not entry:
             raise PredictionsError(
-                f"the probabilities in column {column!r} of {source} are of type {types[column]}",
+                f"the probabilities in column {column!r} of {rows.source} are of type "
+                f"{rows.types[column]}",
                 details="a probability is a number",
                 hint="is this the right column? Text that holds numbers must be converted first",
             )

@@ -3,7 +3,8 @@
 Engines differ in their `Table`; `sql.several` counts the codes of several classifiers.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
@@ -11,17 +12,19 @@ import pyarrow as pa
 
 from assay.core.bins import Scale
 from assay.core.cuts import Variable
-from assay.core.deck import Id
-from assay.core.error_model import SAID
+from assay.core.deck import Id, IdKind
+from assay.core.error_model import SAID, Values
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
 from assay.core.vocabulary import Vocabulary
 from assay.core.weights import factor_exponent
-from assay.predictions.class_values import numbered_words, rows_of_lists
-from assay.predictions.column import Ids
+from assay.errors import PredictionsError
+from assay.predictions.class_values import numbered_words, ranked_by, rows_of_lists
+from assay.predictions.column import Ids, refuse_missing_columns
 from assay.predictions.contract import Doubt
 from assay.predictions.engine import Judged as Scored
-from assay.predictions.engine import Rows, Span, Survey
+from assay.predictions.engine import Rows, Scanner, Span, Survey
+from assay.predictions.opinions import without_opinions
 from assay.predictions.roles import Roles
 from assay.predictions.sql.cells import (
     XORED,
@@ -34,6 +37,8 @@ from assay.predictions.sql.cells import (
 from assay.predictions.sql.checks import usable_sql
 from assay.predictions.sql.classes import class_columns
 from assay.predictions.sql.items import Items, impressions_of, with_opinions
+from assay.predictions.sql.judge import SqlJudge
+from assay.predictions.sql.opinions import plain_families
 from assay.predictions.sql.rows import (
     LARGEST,
     Family,
@@ -43,7 +48,6 @@ from assay.predictions.sql.rows import (
     is_value_sql,
     value_sql,
 )
-from assay.predictions.sql.scanner import SqlScanner
 from assay.predictions.sql.table import IdColumn, Table, integers, xored
 from assay.predictions.tables import shown_values
 from assay.predictions.values import refuse_bad_total
@@ -52,13 +56,11 @@ WEIGHED = ("sum(weight) AS weights", "xor_all(weight_word) AS weight_words")
 _ITEM = RowSql("id", "value", "says")
 
 
-class CountingScanner(SqlScanner):
+class CountingScanner(Scanner):
     """A `Scanner` of one classifier.
 
     Each query reads the table once or twice. Nothing is created in the engine.
     """
-
-    _ids: IdColumn
 
     def __init__(
         self,
@@ -68,23 +70,24 @@ class CountingScanner(SqlScanner):
         ids: IdColumn | None = None,  # the ids, if they were read before
         place: int = 0,  # of the classifier among several
     ) -> None:
-        self.dialect, text = table.dialect, table.is_text
-        columns = table.names, table.types
-        super().__init__(table.source, roles, show, *columns, is_text=text, place=place)
-        self._table = self._inspected = table
+        self.judge = SqlJudge(table, roles, place)
+        refuse_missing_columns(show, list(table.types), table.source)
+        self.source, self._roles, self._show = table.source, roles, tuple(show)
+        self._table, self._names = table, table.names
         self.is_cluster = table.is_cluster
         self._ids = IdColumn(table, str(roles.id)) if ids is None else ids
         self._exponent: int | None = None  # exponent of the factor from weights to impressions
         number, _ = class_columns(place)
         if roles.classes is not None and roles.predicted is not None and number not in table.types:
-            self._row = replace(self._row, says=self._numbered(roles.predicted, roles.classes))
+            says = self._numbered(roles.predicted, roles.classes)
+            self.judge.row = replace(self._row, says=says)
 
     def _numbered(self, column: str, classes: Vocabulary) -> str:
         """Return the SQL of a row's class number: -1 for no class, NULL if the class is missing."""
-        found = self.counted_values({"value": self._names[column]})["value"].to_pylist()
+        found = self._table.counted_values({"value": self._names[column]})["value"].to_pylist()
         self._refuse_nothing(len(found))
         kept, numbers = numbered_words(found, classes, column, self.source)
-        words = (is_value_sql(self._names[column], found[row], self.dialect) for row in kept)
+        words = (is_value_sql(self._names[column], found[row], self._table.dialect) for row in kept)
         cases = (f"WHEN {told} THEN {own}" for told, own in zip(words, numbers, strict=True))
         return f"CASE {' '.join(cases)} WHEN 1 = 0 THEN 0 END"
 
@@ -93,6 +96,45 @@ class CountingScanner(SqlScanner):
         """The rows."""
         return self._table
 
+    @property
+    def _row(self) -> RowSql:
+        """Expressions of a row."""
+        return self.judge.row
+
+    @property
+    def id_kind(self) -> IdKind:
+        """Whether the ids are integers or strings."""
+        return self._ids.kind
+
+    @property
+    def has_score(self) -> bool:
+        """Whether the classifier has a score."""
+        return self._roles.has_score
+
+    @property
+    def _apart(self) -> Sequence["CountingScanner"]:
+        """Each classifier alone."""
+        return [self]
+
+    @property
+    def has_probabilities(self) -> tuple[bool, ...]:
+        """Whether each classifier has the probabilities of all classes."""
+        return tuple(bool(one._roles.of_class) for one in self._apart)
+
+    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
+        """Return the k most probable classes in order, for each item and classifier."""
+        each = [one.probabilities if one._roles.of_class else None for one in self._apart]
+        return ranked_by(each, ids, k, self.source)
+
+    @property
+    def opinion_families(self) -> dict[str, Family]:
+        """Kind of values of each column for a model; any number is a float."""
+        return plain_families({name: self._table.types[name] for name in self._roles.aux})
+
+    def refuse_repeated_ids(self) -> None:
+        """Read every id, and raise if one repeats."""
+        self._ids.refuse_repeated()
+
     def survey(self, seed: int) -> Survey:
         """Count all items by score, in one pass; weights are summed first."""
         del seed  # to bring the first cards along would take a list in every group
@@ -100,13 +142,13 @@ class CountingScanner(SqlScanner):
             if not self._row.weight:
                 groups = self._grouped(self._judged().with_digest(self.id_kind), XORED)
                 cells = self._merged(groups)
-                return Survey(cells, doubts=self.checked(cells))
+                return Survey(cells, doubts=self.judge.checked(cells))
             self._weigh()
             groups = self._grouped(self._judged().with_weight_word(self.id_kind), XORED, *WEIGHED)
             cells = self._merged(groups)
             return Survey(
                 cells,
-                doubts=self.checked(cells),
+                doubts=self.judge.checked(cells),
                 weighed=evenest_of(groups, self._roles.n_classes, lambda cells: cells.by_weight),
                 weights_word=xored(groups, "weight_words"),
             )
@@ -114,7 +156,7 @@ class CountingScanner(SqlScanner):
     def judged_by(self, groups: "pa.Table") -> tuple[ScoreCells, tuple[Doubt, ...]]:
         """All items by score, and doubts, from counted groups."""
         cells = self._merged(groups)
-        return cells, self.checked(cells)
+        return cells, self.judge.checked(cells)
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
@@ -146,7 +188,7 @@ class CountingScanner(SqlScanner):
 
     def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Rows with these ids, and the probabilities of all classes."""
-        told = {"id": self._ids.sql, "list": self._list}
+        told = {"id": self._ids.sql, "list": self.judge.list}
         parts = self._table.among(ids, self._ids, told)
         found = pa.concat_tables([self._table.fetch(part.query) for part in parts])
         return self._ids.of(found["id"]), rows_of_lists(found["list"], self._roles.n_classes)
@@ -162,10 +204,23 @@ class CountingScanner(SqlScanner):
         rows = with_opinions(items, columns).query.group([], XORED)
         return xored(self._table.fetch(rows), "words")
 
-    def counted_values(self, told: Mapping[str, str]) -> "pa.Table":
-        """Distinct values of expressions, with the number of rows of each."""
-        rows = self._table.items(told).query
-        return self._table.fetch(rows.group(list(told), "count(*) AS number"))
+    def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
+        """Return the displayed values of the items with these ids, in their order."""
+        if not self._show:
+            return [{} for _ in ids]
+        found = self.find(ids, variable="score", scale="margin")
+        shown = found.shown or []
+        return [shown[row] for row in found.ids.rows_of(ids, self.source)]
+
+    def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
+        """Values of the score and of every column for a model, for some items."""
+        if not self._roles.aux:
+            raise without_opinions(self.source)
+        columns = [name for name in (self._roles.score, *self._roles.aux) if name is not None]
+        showing = copy(self)
+        showing._show = tuple(columns)
+        shown = showing.show(ids)
+        return {name: [each[name] for each in shown] for name in columns}
 
     def _opined(self) -> list[tuple[str, Family]]:
         """Columns for a model as SQL, each with its kind of values."""
@@ -252,7 +307,7 @@ class CountingScanner(SqlScanner):
         )
         size, total, above, bad = (column[0].as_py() for column in found.columns)
         if bad:
-            self.tell_what_is_wrong()
+            self.judge.tell_what_is_wrong()
         self._refuse_nothing(size)
         refuse_bad_total(float(total), f"column {self._roles.weight!r} of {self.source}")
         weights = self._table.items({"weight": weight}).query
@@ -270,7 +325,12 @@ class CountingScanner(SqlScanner):
         self._refuse_nothing(groups.num_rows)
         cells = merged(groups, self._roles.n_classes)
         if cells is None:
-            self.refuse_far_scores()
+            self.judge.tell_what_is_wrong()
+            raise PredictionsError(
+                f"some scores of {self.source} are too far from the threshold "
+                f"{self._roles.threshold}",
+                details="the distance between a score and the threshold must fit in a float64",
+            )
         return cells
 
     def _taken(self, *parts: Items) -> Rows:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from assay.core.deck import mix
 from assay.core.error_model import LARGEST, SAID, Input, Model
-from assay.predictions.opinions import number_words
+from assay.predictions.opinions import input_name, number_words
 from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.rows import (
     Dialect,
@@ -166,6 +166,18 @@ def input_sql(
     x = f"CASE WHEN {there} THEN {x} ELSE {double_sql(each.centre)} END"
     d = f"(({x} - {double_sql(each.centre)}) / {double_sql(each.width)})"
     return f"({d} / sqrt(1e0 + abs({d})))"
+
+
+def inputs_sql(model: Model, names: Mapping[str, str], types: Mapping[str, str]) -> dict[str, str]:
+    """DuckDB's expressions of a model's inputs that are among some columns.
+
+    `names`, `types`: expression and type of each column that the model may read.
+    """
+    return {
+        input_name(place): f"({input_sql(each, names, types, 'duckdb')})::DOUBLE"
+        for place, each in enumerate(model.inputs)
+        if each.column in names
+    }
 
 
 def _is_level(each: Input, name: str, family: str, dialect: Dialect) -> str:

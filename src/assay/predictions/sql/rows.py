@@ -175,6 +175,22 @@ class RowSql:
         return f"{self.says} IN (0, 1)" if self.classes is None else f"{self.says} >= 0"
 
 
+@dataclass(frozen=True)
+class Written:
+    """Columns of some rows, as they are written in SQL."""
+
+    source: str  # source of the rows, for users
+    names: Mapping[str, str]  # of each column its name, quoted
+    types: Mapping[str, str]  # of each column its type, as the engine names it
+    dialect: Dialect = "duckdb"
+    is_text: bool = False  # whether every column is text of a CSV file, whose values are parsed
+
+    def texts(self, *columns: str | None) -> dict[str, str]:
+        """Columns of text from which numbers are parsed."""
+        there = [name for name in columns if name is not None and self.is_text]
+        return {name: self.names[name] for name in there}
+
+
 def family_of(type_name: str) -> Family:
     """Kind of values of a column, from the name of its type in DuckDB or Spark.
 

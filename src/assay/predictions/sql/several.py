@@ -26,12 +26,12 @@ from assay.predictions.sql.cells import (
 )
 from assay.predictions.sql.counting import WEIGHED, CountingScanner
 from assay.predictions.sql.items import Items, bin_sql, with_opinions
+from assay.predictions.sql.judge import find_slices
 from assay.predictions.sql.rows import (
     Family,
     RowSql,
     double_sql,
 )
-from assay.predictions.sql.scanner import SqlScanner
 from assay.predictions.sql.table import Table, integers, xored
 from assay.predictions.tables import shown_values
 
@@ -45,14 +45,14 @@ class SeveralScanner(CountingScanner):
     def __init__(self, table: Table, layout: Layout) -> None:
         super().__init__(table, replace(layout.first, model=None), layout.show)
         self._layout, self._model = layout, layout.model
-        self._slices, self._bits = self.find_slices(layout.groups)
+        self._slices, self._bits = find_slices(table, layout.groups)
         layout.refuse_many_codes(self._slices, table.source)
         self._each = layout.alone(
             lambda role, place: CountingScanner(table, role, (), self._ids, place)
         )
         # The predictions of each classifier are checked separately.
         codes, weight = layout.n_codes(self._slices), self._row.weight
-        self._row = RowSql(self._row.id, "0e0", "0", classes=codes, weight=weight)
+        self.judge.row = RowSql(self._row.id, "0e0", "0", classes=codes, weight=weight)
         self._steps: list[Steps] = []
         self._by_model = False  # whether values are a model's log odds by now
 
@@ -105,7 +105,7 @@ class SeveralScanner(CountingScanner):
             items = in_pieces(items.with_digest(self.id_kind))
         groups = self._table.fetch(grouped(items, self._row.classes, rules=[rule], sums=sums))
         if groups[rule].null_count:
-            self.tell_what_is_wrong()
+            self.judge.tell_what_is_wrong()
             raise self._changed()
         cells = merged_by(groups, rule, self._row.classes or 2)
         if {cells.size} != sizes:
@@ -154,8 +154,8 @@ class SeveralScanner(CountingScanner):
         kind = "INT" if self._of_each is None else "BIGINT"  # of many classes, codes are large
         for place, one in enumerate(self._each.values()):
             told |= {
-                f"score_{place}": one.row.score,
-                f"says_{place}": f"CAST({one.row.says} AS {kind})",
+                f"score_{place}": one.judge.row.score,
+                f"says_{place}": f"CAST({one.judge.row.says} AS {kind})",
             }
         return told
 
@@ -165,7 +165,7 @@ class SeveralScanner(CountingScanner):
         return None if self._roles.classes is None else self._roles.n_classes
 
     @property
-    def _apart(self) -> Sequence[SqlScanner]:
+    def _apart(self) -> Sequence[CountingScanner]:
         return list(self._each.values())
 
     def _told(self, *, shown: bool = False) -> dict[str, str]:
@@ -241,7 +241,7 @@ class SeveralScanner(CountingScanner):
             return []
         each = list(self._each.values())
         scores = self._layout.scores.values()
-        return [*super()._opined(), *((each[place].row.score, "float") for place in scores)]
+        return [*super()._opined(), *((each[place].judge.row.score, "float") for place in scores)]
 
 
 def ranks_by_bin(step: Steps) -> tuple[int, list[float]]:

@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from assay.predictions.column import Ids
 from assay.predictions.sql.checks import repeated_ids
 from assay.predictions.sql.items import Items, bin_sql, rounded_sql
 from assay.predictions.sql.query import Query
-from assay.predictions.sql.rows import TRIED, Dialect
+from assay.predictions.sql.rows import TRIED, Dialect, Written
 
 # Test of an engine on known values: it must agree with numpy before it is trusted.
 
@@ -151,6 +152,15 @@ class Table(ABC):
     @abstractmethod
     def nothing(self) -> PredictionsError:
         """Error for a table without rows."""
+
+    @cached_property
+    def written(self) -> Written:
+        """The columns in SQL."""
+        return Written(self.source, self.names, self.types, self.dialect, self.is_text)
+
+    def counted_values(self, told: Mapping[str, str]) -> "pa.Table":
+        """Distinct values of expressions, with the number of rows of each."""
+        return self.fetch(self.items(told).query.group(list(told), "count(*) AS number"))
 
     def connected(self) -> AbstractContextManager[None]:
         """Stay connected for several queries."""

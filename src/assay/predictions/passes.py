@@ -33,9 +33,8 @@ from assay.predictions.batches import (
 )
 from assay.predictions.draw import weight_words
 from assay.predictions.layout import Steps
-from assay.predictions.opinions import second_fold
+from assay.predictions.opinions import input_name, second_fold
 from assay.predictions.roles import NO_SCORE
-from assay.predictions.sql.opinions import input_sql
 
 DIGEST, LISTED, BITS, GIVEN = "digest", "listed", "bits", "given"
 """Columns: d(id), missing where the id is; ids of first cards, if these are text; and the bits of
@@ -123,9 +122,18 @@ class Judge:
     def find_places(self, columns: "Columns", rows: slice, places: Places) -> None:
         """Find the places of some rows."""
         score = np.zeros(places.size) if self.score is None else columns[self.score][rows]
-        said = score >= np.float64(self.limit) if self.says is None else columns[self.says][rows]
-        if not find_places(score, self.rule, said, places):
+        if not find_places(score, self.rule, self.said(columns, score, rows), places):
             raise UnusableError
+
+    def said(self, columns: "Columns", score: Floats, rows: slice) -> Any:
+        """Labels of some rows, by their scores if there is no column of labels."""
+        return score >= np.float64(self.limit) if self.says is None else columns[self.says][rows]
+
+    def batch(self, columns: "Columns", size: int) -> Batch:
+        """All rows by score and label."""
+        score = self.values(columns, slice(0, size))
+        said = self.said(columns, score, slice(0, size))
+        return Batch(score, said == 1 if self.classes == 2 else said.astype(np.int64))
 
     @property
     def kind(self) -> Any:
@@ -350,25 +358,20 @@ class Ranked:
 
 
 class Odds:
-    """Log odds of rows by a model: inputs that are columns as SQL, all else in numpy.
+    """Log odds of rows by a model.
 
-    `names`, `types`: expression and type of each column that the model may read.
+    `columns`: expressions of the inputs that a reader computes, by their names (`input_name`).
     """
 
-    def __init__(self, model: Model, names: Mapping[str, str], types: Mapping[str, str]) -> None:
-        self._model = model
-        self.columns = {
-            f"input_{place}": f"({input_sql(each, names, types, 'duckdb')})::DOUBLE"
-            for place, each in enumerate(model.inputs)
-            if each.column in names
-        }
+    def __init__(self, model: Model, columns: Mapping[str, Any]) -> None:
+        self._model, self.columns = model, columns
 
     def placed(self, columns: Columns, items: Batch) -> Batch:
         """Items by log odds and code; the log odds replace the mean rank."""
         told = {SAID: items.said, RANK: items.values}
         numbers = [
-            columns[f"input_{place}"]
-            if f"input_{place}" in self.columns
+            columns[input_name(place)]
+            if input_name(place) in self.columns
             else each.values(told[each.column])
             for place, each in enumerate(self._model.inputs)
         ]

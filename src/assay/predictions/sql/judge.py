@@ -1,0 +1,197 @@
+"""A classifier of rows that an engine reads: SQL of a row, and checks of its values."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+
+from assay.core.profile import ScoreCells
+from assay.errors import PredictionsError
+from assay.predictions.column import refuse_missing_columns
+from assay.predictions.contract import Doubt
+from assay.predictions.doubts import doubts_of
+from assay.predictions.faults import no_label
+from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles
+from assay.predictions.sql.checks import Inspected, refuse_bad_cells, refuse_bad_rows, rows_of
+from assay.predictions.sql.classes import class_columns, class_row_sql
+from assay.predictions.sql.rows import (
+    NUMBERS,
+    Dialect,
+    Family,
+    RowSql,
+    Written,
+    double_sql,
+    family_of,
+    is_value_sql,
+    positive_score_sql,
+    quoted,
+    score_sql,
+    text_sql,
+)
+from assay.predictions.values import by_frequency, slice_bits, slice_columns, slice_text
+
+
+class SqlJudge:
+    """A classifier of rows that an engine reads."""
+
+    def __init__(self, rows: Inspected, roles: Roles, place: int) -> None:
+        refuse_missing_columns(roles.columns, list(rows.types), rows.source)
+        self.rows, self.roles = rows, roles
+        self.row = row_sql(rows.written, roles, place)
+        _, self.list = class_columns(place)  # the probabilities of all classes, if there are some
+
+    def checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
+        """Doubts about the counts; raise if they show that something is wrong."""
+        refuse_bad_cells(cells, self.rows, self.row, self.roles)
+        outside = rows_of(self.rows, self.row, self.roles)
+        return doubts_of(cells, self.roles, self.rows.source, outside)
+
+    def tell_what_is_wrong(self) -> None:
+        """Read the rows again, to describe a problem that a count has only detected."""
+        written = self.rows.written.texts(self.roles.score, self.roles.weight)
+        refuse_bad_rows(self.rows, self.row, self.roles, written=written)
+
+
+def find_slices(rows: Inspected, written: Sequence[str]) -> tuple[tuple[str, ...], str]:
+    """Names of the slices, and the SQL of the bits of those that contain a row."""
+    conditions: dict[str, list[tuple[str, str]]] = {}
+    values: dict[str, list[str]] = {}
+    dialect = rows.written.dialect
+    refuse_missing_columns(slice_columns(written), list(rows.types), rows.source)
+    for name in slice_columns(written):
+        column = rows.written.names[name]
+        told = {"value": column}
+        if family_of(rows.types[name]) == "other":  # compared as the text that the engine writes
+            told["text"] = text_sql(column, dialect)
+        found = rows.counted_values(told)
+        texts = [slice_text(value) for value in found["value"].to_pylist()]
+        values[name], _ = by_frequency(texts, np.asarray(found["number"].to_numpy()))
+        each = zip(texts, found[list(told)[-1]].to_pylist(), strict=True)
+        own = list(told.values())[-1]
+        conditions[name] = [(text, is_value_sql(own, x, dialect)) for text, x in each]
+    names, bits = slice_bits(written, values.__getitem__, rows.source)
+    cases = []
+    for name, each_value in conditions.items():
+        inside = [(is_it, bits[name][text]) for text, is_it in each_value if text in bits[name]]
+        cases.append(" ".join(f"WHEN {is_it} THEN {own_bits}" for is_it, own_bits in inside))
+    return names, " + ".join(f"CASE {case} ELSE 0 END" for case in cases)
+
+
+# SQL of a row's id, score, prediction and weight, from the columns with these roles.
+
+
+def row_sql(rows: Written, roles: Roles, place: int = 0) -> RowSql:
+    """Expressions for some columns; `place`: that of the classifier among several.
+
+    >>> roles = Roles(score="p", predicted="spam", id="url", threshold=None, positive="yes")
+    >>> types = {"p": "FLOAT", "spam": "VARCHAR", "url": "VARCHAR"}
+    >>> row_sql(Written("a table", {name: name for name in types}, types), roles).says
+    "CAST(spam = 'yes' AS SMALLINT)"
+    """
+    if roles.id is None:
+        raise PredictionsError(
+            f"{rows.source} is read in place, so its rows need ids",
+            details="row numbers of several files are not stable",
+            hint="name the column of ids, or read it all into memory: engine 'memory'",
+        )
+    id, dialect = rows.names[roles.id], rows.dialect
+    score = "0e0" if roles.score is None else column_sql(rows, roles.score, "score")
+    if roles.classes is not None:
+        return class_row_sql(roles, id, score, dialect, place)
+    says, is_sure = "", True
+    if roles.predicted is not None:
+        name, family = rows.names[roles.predicted], family_of(rows.types[roles.predicted])
+        says, is_sure = _Label(name, family, dialect, rows.is_text).says(roles.positive)
+        score = positive_score_sql(score, roles, says)
+    elif roles.limit is not None:  # Roles ensures that one of the two is given
+        score = positive_score_sql(score, roles, "")
+        says = f"CAST({score} >= {double_sql(roles.limit)} AS SMALLINT)"
+    return RowSql(id, score, says, is_sure=is_sure, weight=weight_sql(rows, roles.weight))
+
+
+def weight_sql(rows: Written, weight: str | None) -> str:
+    """Expression of a row's weight; empty without weights."""
+    return "" if weight is None else f"CAST({column_sql(rows, weight, 'weight')} AS DOUBLE)"
+
+
+def column_sql(rows: Written, name: str, what: str) -> str:
+    """Expression of a column of numbers; raise if it has none."""
+    family = family_of(rows.types[name])
+    written = score_sql(rows.names[name], family, rows.dialect, is_text=rows.is_text)
+    if not written:
+        raise PredictionsError(
+            f"the {what}s in column {name!r} of {rows.source} are of type {rows.types[name]}",
+            details=f"a {what} is a number",
+            hint="is this the right column? Text that holds numbers must be converted first",
+        )
+    return written
+
+
+@dataclass(frozen=True)
+class _Label:
+    """Column of predicted labels."""
+
+    name: str
+    family: Family
+    dialect: Dialect
+    is_text: bool
+
+    def says(self, positive: object) -> tuple[str, bool]:
+        """Return the number of the label, as in `RowSql`, and whether it is always clear."""
+        if positive is not None:
+            scalar = positive.item() if isinstance(positive, np.generic) else positive
+            return f"CAST({self._is(scalar)} AS SMALLINT)", True
+        if self.family == "boolean":
+            return f"CAST({self.name} AS SMALLINT)", True
+        if self.family == "text":
+            written = f"lower(trim({text_sql(self.name, self.dialect)}))"
+            yes, no = (", ".join(f"'{word}'" for word in words) for words in (YES_WORDS, NO_WORDS))
+            return _told(written, yes, no), False
+        if self.family in NUMBERS:
+            return _told(self.name, "1", "0"), False
+        return f"CASE WHEN {self.name} IS NOT NULL THEN 2 END", False
+
+    def _is(self, positive: object) -> str:
+        """Condition that the label is the one that means yes; NULL without a label.
+
+        Text also matches a value that Python writes the same: the command line has only text.
+        """
+        if not isinstance(positive, str | bool | int | float | date):
+            raise no_label(positive)
+        never = f"{self.name} IS NULL AND NULL"  # false, and NULL without a label
+        if self.is_text and isinstance(positive, bool):
+            return f"lower(trim({self.name})) = '{str(positive).lower()}'"
+        if self.family == "text":
+            same_kind = self.is_text or isinstance(positive, str)
+            return f"{self.name} = {quoted(str(positive), self.dialect)}" if same_kind else never
+        if self.family == "boolean":
+            meant = [value for value in (True, False) if positive in (value, str(value))]
+            return f"{self.name} = {str(meant[0]).upper()}" if meant else never
+        if self.family in NUMBERS and not (self.family == "decimal" and isinstance(positive, str)):
+            number = _number_like(positive, self.family)
+            return f"{self.name} = {number}" if number else never
+        if isinstance(positive, str | date):
+            written = text_sql(self.name, self.dialect)
+            return f"{written} = {quoted(str(positive), self.dialect)}"
+        return never
+
+
+def _told(value: str, yes: str, no: str) -> str:
+    return (
+        f"CASE WHEN {value} IN ({yes}) THEN 1 WHEN {value} IN ({no}) THEN 0 "
+        f"WHEN {value} IS NOT NULL THEN 2 END"
+    )
+
+
+def _number_like(positive: object, family: Family) -> str:
+    """Literal of the number; empty if it is not one of that family."""
+    if isinstance(positive, str):
+        try:
+            number: int | float = float(positive) if family == "float" else int(positive)
+        except ValueError:
+            return ""
+        return _number_like(number, family) if str(number) == positive else ""
+    if isinstance(positive, bool | int):
+        return str(int(positive))
+    return double_sql(positive) if isinstance(positive, float) and np.isfinite(positive) else ""
