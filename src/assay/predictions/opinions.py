@@ -3,8 +3,9 @@
 They guide where labels go; they are never shown, and never counted as answers.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from hashlib import blake2b
 
 import numpy as np
@@ -44,15 +45,25 @@ class Opinions:
 
         `ids` are the digests of the items' ids.
         """
-        word = ids
-        for name in self.aux:
-            word = deck.mix(word ^ column_words(self.columns[name]))
-        return int(np.bitwise_xor.reduce(word))
+        return opinions_digest([(ids, (column_words(self.columns[name]) for name in self.aux))])
 
     def log_odds(self, model: Model, digest: Words) -> Floats:
         """Return a model's log odds of every item; `digest` is that of the ids."""
         fold = second_fold(digest, model.seed)
         return model.log_odds(self.columns, fold) + 0.0  # -0.0 becomes 0.0
+
+
+def opinions_digest(batches: Iterable[tuple[Words, Iterable[Words]]]) -> int:
+    """64 bits that change if a value of a column does, from the digests of ids and those values.
+
+    >>> opinions_digest([(np.array([5], np.uint64), [np.array([1], np.uint64)])])
+    8535942711051191036
+    """
+    every = np.uint64(0)
+    for ids, columns in batches:
+        words = reduce(lambda word, own: deck.mix(word ^ own), columns, ids)
+        every ^= np.bitwise_xor.reduce(words)
+    return int(every)
 
 
 def second_fold(digest: Words, seed: int) -> Bools:

@@ -28,6 +28,7 @@ from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.reader import below_sql, pieces_of
 from assay.predictions.duckdb.relations import release
 from assay.predictions.engine import Rows, Span, polled
+from assay.predictions.opinions import opinions_digest
 from assay.predictions.pair_scanner import (
     IN_BOTH,
     N_CODES,
@@ -42,7 +43,7 @@ from assay.predictions.pair_scanner import (
 from assay.predictions.passes import Odds, columns_of, odds_words
 from assay.predictions.predictions import Predictions
 from assay.predictions.sql.deck import duckdb_digest
-from assay.predictions.sql.opinions import either_sql, inputs_sql, opined_sql, opinions_digest
+from assay.predictions.sql.opinions import either_sql, inputs_sql, opined_sql, opined_words
 from assay.predictions.sql.rows import Family, quoted
 
 _MEMORY = "700MB"  # memory limit of the join, which spills to a temporary file
@@ -187,7 +188,7 @@ class DuckPair(PairScanner):
         if not self._opinions:
             return 0
         told = opined_sql([*self._opinions.values()])
-        return self._ask(lambda: opinions_digest(self._batches(["digest"], "", told)))
+        return self._ask(lambda: opinions_digest(opined_words(self._batches(["digest"], "", told))))
 
     # Items.
 

@@ -27,6 +27,7 @@ from assay.predictions.duckdb.readable import identifier, reading
 from assay.predictions.duckdb.relations import DuckIds, Relation
 from assay.predictions.engine import Span, polled
 from assay.predictions.layout import Layout
+from assay.predictions.opinions import opinions_digest
 from assay.predictions.passes import DIGEST, Judge
 from assay.predictions.roles import Roles, about
 from assay.predictions.sql.checks import refuse_bad_rows
@@ -36,7 +37,7 @@ from assay.predictions.sql.opinions import (
     inputs_sql,
     model_sql,
     opined_sql,
-    opinions_digest,
+    opined_words,
     plain_families,
     plain_sql,
 )
@@ -394,7 +395,7 @@ class DuckReader:
             columns += [(score, "float") for score in self.scores.values()]
         told = {DIGEST: self._word, **opined_sql(columns)}
         with self.open():
-            return opinions_digest(self.batches(told, f"{self.id} IS NOT NULL"))
+            return opinions_digest(opined_words(self.batches(told, f"{self.id} IS NOT NULL")))
 
 
 def below_sql(digest: str, spans: Sequence[Span], seed: int, weight: str, exponent: int) -> str:

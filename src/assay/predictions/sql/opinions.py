@@ -4,13 +4,14 @@ The word is the same as `assay.predictions.opinions.column_words` computes in me
 number's bits, or the digest of a text. `assay.predictions.sql.items` does it for other engines.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from assay.core.deck import mix
 from assay.core.error_model import LARGEST, SAID, Input, Model
+from assay.core.types import Words
 from assay.predictions.opinions import input_name, number_words
 from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.rows import (
@@ -86,20 +87,22 @@ def opined_sql(columns: Sequence[tuple[str, Family]]) -> dict[str, str]:
     return told
 
 
-def opinions_digest(batches: Iterable["pa.RecordBatch"]) -> int:
-    """Exclusive or of the words of rows: those of the ids (``digest``), and of `opined_sql`."""
-    every = np.uint64(0)
+def opined_words(
+    batches: Iterable["pa.RecordBatch"],
+) -> Iterator[tuple[Words, Iterator[Words]]]:
+    """Digests of the ids of rows (``digest``), and the words of the columns of `opined_sql`."""
     for batch in batches:
         told = {name: batch.column(name) for name in batch.schema.names}
-        word = np.asarray(told["digest"])
-        for name in [name for name in told if name.startswith(NUMBER)]:
-            own = number_words(told[name].to_numpy(zero_copy_only=False))
-            texts = told.get(f"{TEXT}{name.removeprefix(NUMBER)}")
-            if texts is not None:
-                own = np.where(np.asarray(texts.is_valid()), np.asarray(texts.fill_null(0)), own)
-            word = mix(word ^ own)
-        every ^= np.bitwise_xor.reduce(word)
-    return int(every)
+        yield np.asarray(told["digest"]), _column_words(told)
+
+
+def _column_words(told: Mapping[str, Any]) -> Iterator[Words]:
+    for name in [name for name in told if name.startswith(NUMBER)]:
+        own = number_words(told[name].to_numpy(zero_copy_only=False))
+        texts = told.get(f"{TEXT}{name.removeprefix(NUMBER)}")
+        if texts is not None:
+            own = np.where(np.asarray(texts.is_valid()), np.asarray(texts.fill_null(0)), own)
+        yield own
 
 
 # SQL of a model of the outcome: its log odds of a row, for DuckDB and Spark.
