@@ -11,9 +11,8 @@ import duckdb
 from assay.core.deck import Id
 from assay.predictions.databases.database import Counter, DatabaseColumn, DatabaseTable, Row
 from assay.predictions.databases.find import KNOWN
-from assay.predictions.databases.postgres import identifier
-from assay.predictions.sql.query import Spell
-from assay.predictions.sql.rows import family_of, quoted
+from assay.predictions.sql.query import Spell, identifier, quoted
+from assay.predictions.sql.rows import family_of
 
 URL = "toy://"
 _WORD = "(('0x' || left(sha256({}), 16))::UBIGINT::HUGEINT + {}) % {} - {}"

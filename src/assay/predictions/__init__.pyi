@@ -5,6 +5,7 @@ from assay.predictions.classes import column_names as column_names
 from assay.predictions.classes import find_classes as find_classes
 from assay.predictions.classes import is_of_classes as is_of_classes
 from assay.predictions.classes import read_given as read_given
+from assay.predictions.column import shown_with as shown_with
 from assay.predictions.contract import RANKED as RANKED
 from assay.predictions.contract import Card as Card
 from assay.predictions.contract import ClassScores as ClassScores
@@ -12,7 +13,6 @@ from assay.predictions.contract import Doubt as Doubt
 from assay.predictions.contract import Found as Found
 from assay.predictions.contract import joint_fingerprint as joint_fingerprint
 from assay.predictions.contract import listed as listed
-from assay.predictions.databases.find import has_tables as has_tables
 from assay.predictions.duckdb.relations import joined_with as joined_with
 from assay.predictions.engine import telling_notes as telling_notes
 from assay.predictions.engine import telling_progress as telling_progress
@@ -29,6 +29,7 @@ from assay.predictions.pair import code_of_both as code_of_both
 from assay.predictions.pair import read_compared as read_compared
 from assay.predictions.pair import said_by_both as said_by_both
 from assay.predictions.pair import stays_in_place as stays_in_place
+from assay.predictions.places import has_tables as has_tables
 from assay.predictions.predictions import Predictions as Predictions
 from assay.predictions.read import engine_of as engine_of
 from assay.predictions.read import from_arrays as from_arrays
@@ -52,7 +53,6 @@ from assay.predictions.scan import Engine as Engine
 from assay.predictions.scan import Scan as Scan
 from assay.predictions.scan import as_scan as as_scan
 from assay.predictions.tables import key_name as key_name
-from assay.predictions.tables import shown_with as shown_with
 from assay.predictions.union import Top as Top
 from assay.predictions.union import merge as merge
 from assay.predictions.union import united as united

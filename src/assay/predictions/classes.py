@@ -27,7 +27,7 @@ from assay.predictions.column import examples, first_few, refuse_missing_columns
 from assay.predictions.databases.database import find_rows
 from assay.predictions.databases.find import find_database
 from assay.predictions.duckdb.loading import distinct_in_duckdb, load
-from assay.predictions.duckdb.readable import identifier, reading
+from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import open_relation
 from assay.predictions.judgements import as_mappings, take_ids
 from assay.predictions.predictions import Predictions
@@ -42,6 +42,7 @@ from assay.predictions.roles import (
     refuse_no_column,
 )
 from assay.predictions.scan import Scan, as_scan
+from assay.predictions.sql.query import identifier
 from assay.predictions.values import distinct_values
 
 if TYPE_CHECKING:

@@ -397,3 +397,41 @@ def _digest_in_duckdb(texts: Texts) -> Words:
         words = connection.sql("SELECT ('0x' || left(sha256(id), 16))::UBIGINT AS word FROM ids")
         digest: Words = words.fetchnumpy()["word"]
     return digest
+
+
+def key_parts(name: str | None, known: Sequence[str] = ()) -> tuple[str, ...]:
+    """Columns of a composite key; empty if the name is itself a column.
+
+    `known`: existing columns: a name among them is never a key.
+
+    >>> key_parts("day, user"), key_parts("url"), key_parts("a,b", ["a,b"])
+    (('day', 'user'), (), ())
+    """
+    if name is None or "," not in name or name in known:
+        return ()
+    parts = tuple(part.strip() for part in name.split(","))
+    if not all(parts) or len(set(parts)) < len(parts):
+        raise PredictionsError(
+            f"id={name!r} names no columns for a key",
+            details="it would be their names, each once, with commas between: day,user,rank",
+        )
+    return parts
+
+
+def shown_with(id: str | None, show: Sequence[str]) -> Sequence[str]:
+    """Columns shown to reviewers: those of a key first.
+
+    >>> shown_with("day,user", ["text", "user"]), shown_with("url", ["text"])
+    (['day', 'user', 'text'], ['text'])
+    """
+    parts = key_parts(id)
+    return list(dict.fromkeys([*parts, *show])) if parts else show
+
+
+def with_parts(names: Sequence[str], known: Sequence[str] = ()) -> list[str]:
+    """Names of columns, with every key replaced by its parts, each once.
+
+    >>> with_parts(["day,user", "p", "user"])
+    ['day', 'user', 'p']
+    """
+    return list(dict.fromkeys(part for name in names for part in key_parts(name, known) or (name,)))

@@ -1,7 +1,11 @@
 """Faults of rows: what an error says of them, on every engine."""
 
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from assay.core.deck import Id
 from assay.errors import PredictionsError
 
 _MEND = "fix or drop these rows"
@@ -85,4 +89,72 @@ def no_label(positive: object) -> PredictionsError:
     return PredictionsError(
         f"positive={positive!r} is of type {type(positive).__name__}",
         details="it must be one value that can stand in the column: text, a number, a date",
+    )
+
+
+def condition(where: str) -> str:
+    r"""WHERE clause, in which a comment in the condition ends with its line."""
+    return f"WHERE (\n{where}\n)"
+
+
+def bad_condition(
+    where: str, error: Exception, names: Sequence[str], hint: str = ""
+) -> PredictionsError:
+    """Error: a database cannot interpret a condition.
+
+    `names`: names of the columns.
+    """
+    return PredictionsError(
+        f"where={where!r} cannot be used",
+        details=f"{first_lines(error, 2)}\ncolumns: {', '.join(names)}",
+        hint=hint,
+    )
+
+
+def first_lines(error: Exception, count: int) -> str:
+    r"""First lines of an error message, without those that repeat the SQL.
+
+    >>> first_lines(ValueError("no such column\n\nLINE 1: SELECT"), 2)
+    'no such column'
+    """
+    said = re.split(r"\n\n|\nLINE ", str(error), maxsplit=1)[0]
+    return "\n".join(said.splitlines()[:count])
+
+
+def refuse_repeated_columns(wanted: Iterable[str], names: Sequence[str], label: str) -> None:
+    """Raise if a wanted column is there twice.
+
+    >>> refuse_repeated_columns(["id"], ["id", "ID"], "preds.csv")
+    Traceback (most recent call last):
+    assay.errors.PredictionsError: preds.csv has several columns named 'id'
+    columns: id, ID
+    hint: rename them, by more than upper and lower case
+    """
+    # DuckDB ignores case in names.
+    counts = Counter(name.casefold() for name in names)
+    for name in wanted:
+        if counts[name.casefold()] > 1:
+            raise PredictionsError(
+                f"{label} has several columns named {name!r}",
+                details=f"columns: {', '.join(names)}",
+                hint="rename them, by more than upper and lower case",
+            )
+
+
+def nothing_in(label: str, where: str | None = None) -> PredictionsError:
+    """Error: there are no rows, or the condition leaves none."""
+    if where is None:
+        return PredictionsError(f"{label} is empty", details="it must hold at least one row")
+    return PredictionsError(
+        f"where={where!r} leaves no row of {label}", details="it must hold for at least one"
+    )
+
+
+def repeated_ids(column: str, count: int, first: Sequence[tuple[Id, int]]) -> PredictionsError:
+    """Error: ids occur in several rows; `first`: some, with the number of rows."""
+    some = ", ".join(f"{id!r} in {times} rows" for id, times in first)
+    return PredictionsError(
+        f"{column} has ids that occur more than once: {count:,}",
+        details=f"first: {some}",
+        hint="each item needs one row and its own id; drop the duplicates",
     )

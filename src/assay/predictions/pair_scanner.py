@@ -32,7 +32,8 @@ from assay.predictions.engine import Listed, Rows, Scanner, Survey, note
 from assay.predictions.layout import Steps
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import score_name
-from assay.predictions.sql.rows import Family, double_sql
+from assay.predictions.sql.query import double_sql
+from assay.predictions.sql.rows import Family
 from assay.predictions.values import refuse_bad_total
 
 # The two sides of a comparison, as rows of id and key for the engine that joins them.

@@ -23,17 +23,15 @@ from assay.predictions.classes import (
     refuse_beside_classes,
     with_class_columns,
 )
-from assay.predictions.databases.find import find_database, is_database
-from assay.predictions.databases.sqlite import file_of
-from assay.predictions.duckdb.databases import is_query
+from assay.predictions.databases.find import find_database
 from assay.predictions.duckdb.loading import load_columns
-from assay.predictions.duckdb.paths import find_files, is_remote
-from assay.predictions.duckdb.table_formats import format_of
+from assay.predictions.duckdb.paths import find_files
 from assay.predictions.engine import Scanner
 from assay.predictions.judgements import roles_of
 from assay.predictions.label_sets import label_layout, load_label_sets
 from assay.predictions.layout import Layout
 from assay.predictions.memory import in_memory
+from assay.predictions.places import file_of, format_of, is_database, is_query, is_remote
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import (
     MOST_CODES,

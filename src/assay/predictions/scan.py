@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from assay.errors import PredictionsError, did_you_mean
 from assay.options import CliOption
+from assay.predictions.places import SQLITE, is_query, is_remote
 
 Engine = Literal["memory", "duckdb", "spark", "database"]
 _CHANCE = re.compile(r"\b(random|rand|randn|uuid|gen_random_uuid)\s*\(", re.IGNORECASE)
@@ -147,10 +148,6 @@ def as_scan(predictions: object) -> Scan:
 
 def _absolute(path: str) -> str:
     """Absolute path; a query or a URL is unchanged."""
-    from assay.predictions.databases.sqlite import SQLITE
-    from assay.predictions.duckdb.databases import is_query
-    from assay.predictions.duckdb.paths import is_remote
-
     if path.startswith(SQLITE):
         return f"{SQLITE}{Path(path.removeprefix(SQLITE)).absolute()}"
     return path if is_remote(path) or is_query(path) else str(Path(path).absolute())

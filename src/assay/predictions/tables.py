@@ -14,8 +14,18 @@ from assay.core.deck import Id
 from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.lazy import later
-from assay.predictions.column import Arrow, Column, Loaded, is_text, refuse_missing_columns
+from assay.predictions.column import (
+    Arrow,
+    Column,
+    Loaded,
+    is_text,
+    key_parts,
+    refuse_missing_columns,
+    with_parts,
+)
 from assay.predictions.roles import IdColumns
+from assay.predictions.sql.query import Dialect, quoted
+from assay.predictions.sql.rows import family_of
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -56,44 +66,6 @@ def key_name(id: IdColumns | None) -> str | None:
                 hint="rename it",
             )
     return ",".join(id)
-
-
-def key_parts(name: str | None, known: Sequence[str] = ()) -> tuple[str, ...]:
-    """Columns of a composite key; empty if the name is itself a column.
-
-    `known`: existing columns: a name among them is never a key.
-
-    >>> key_parts("day, user"), key_parts("url"), key_parts("a,b", ["a,b"])
-    (('day', 'user'), (), ())
-    """
-    if name is None or "," not in name or name in known:
-        return ()
-    parts = tuple(part.strip() for part in name.split(","))
-    if not all(parts) or len(set(parts)) < len(parts):
-        raise PredictionsError(
-            f"id={name!r} names no columns for a key",
-            details="it would be their names, each once, with commas between: day,user,rank",
-        )
-    return parts
-
-
-def shown_with(id: str | None, show: Sequence[str]) -> Sequence[str]:
-    """Columns shown to reviewers: those of a key first.
-
-    >>> shown_with("day,user", ["text", "user"]), shown_with("url", ["text"])
-    (['day', 'user', 'text'], ['text'])
-    """
-    parts = key_parts(id)
-    return list(dict.fromkeys([*parts, *show])) if parts else show
-
-
-def with_parts(names: Sequence[str], known: Sequence[str] = ()) -> list[str]:
-    """Names of columns, with every key replaced by its parts, each once.
-
-    >>> with_parts(["day,user", "p", "user"])
-    ['day', 'user', 'p']
-    """
-    return list(dict.fromkeys(part for name in names for part in key_parts(name, known) or (name,)))
 
 
 def key_column(name: str, parts: Sequence[Column]) -> Column:
@@ -350,3 +322,36 @@ def _shown(values: Values) -> list[object]:
     except _NO_COLUMN:
         # A column of objects of several types.
         return [jsonable(value) for value in values]
+
+
+_KEY_KINDS = ("text", "integer", "wide integer", "boolean")
+
+
+def key_sql(
+    parts: Sequence[str],  # the columns
+    names: Mapping[str, str],
+    types: Mapping[str, str],
+    *,
+    dialect: Dialect,
+    source: str,
+) -> str:
+    r"""Key of a row, NULL if a value is missing.
+
+    >>> types = {"day": "DATE", "rank": "INTEGER"}
+    >>> names = {"day": '"day"', "rank": '"rank"'}
+    >>> key_sql(("day", "rank"), names, types, dialect="duckdb", source="a table")
+    'CAST("day" AS VARCHAR) || \'|\' || CAST("rank" AS VARCHAR)'
+    """
+    kind = "VARCHAR" if dialect == "duckdb" else "STRING"
+    texts = []
+    for part in parts:
+        family = family_of(types[part])
+        if family not in _KEY_KINDS and types[part].lower() != "date":
+            raise no_key_part(part, types[part], source)
+        text = f"CAST({names[part]} AS {kind})"
+        if family == "text":
+            for sign in (ESCAPE, BAR):
+                with_escape = quoted(ESCAPE + sign, dialect)
+                text = f"replace({text}, {quoted(sign, dialect)}, {with_escape})"
+        texts.append(text)
+    return f" || {quoted(BAR, dialect)} || ".join(texts)

@@ -43,15 +43,6 @@ _TYPES = {
 }
 
 
-def is_clickhouse(text: str) -> bool:
-    """Whether a text is the URL of a ClickHouse database, on a server or in this process.
-
-    >>> is_clickhouse("clickhouse://host:8123/db"), is_clickhouse("preds.parquet")
-    (True, False)
-    """
-    return re.match(r"(clickhouses?|chdb)://", text) is not None
-
-
 def identifier(name: str) -> str:
     """Quoted name of a column or a table.
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
-from assay.predictions.databases.clickhouse import ClickHouse, is_clickhouse
+from assay.predictions.databases.clickhouse import ClickHouse
 from assay.predictions.databases.database import Database
-from assay.predictions.databases.postgres import Postgres, is_postgres
-from assay.predictions.databases.sqlite import Sqlite, is_sqlite
+from assay.predictions.databases.postgres import Postgres
+from assay.predictions.databases.sqlite import Sqlite
+from assay.predictions.places import is_clickhouse, is_postgres, is_sqlite
 
 KNOWN: list[tuple[Callable[[str], bool], type[Database]]] = [
     (is_postgres, Postgres),
@@ -26,21 +27,3 @@ def find_database(path: str) -> Database | None:
     >>> find_database("preds.parquet")
     """
     return next((kind(path) for is_one, kind in KNOWN if is_one(path)), None)
-
-
-def has_tables(path: str) -> bool:
-    """Whether a path is a database, so that a table must be named.
-
-    >>> has_tables("postgresql://host/db"), has_tables("preds.duckdb"), has_tables("preds.csv")
-    (True, True, False)
-    """
-    return is_database(path) or find_database(path) is not None
-
-
-def is_database(path: str) -> bool:
-    """Whether a path is a DuckDB file, by its name; SQLite files are excluded.
-
-    >>> is_database("preds.duckdb"), is_database("preds.parquet")
-    (True, False)
-    """
-    return path.lower().endswith((".duckdb", ".ddb", ".db")) and not is_sqlite(path)

@@ -14,8 +14,7 @@ from assay.predictions.databases.database import (
     DatabaseTable,
     Row,
 )
-from assay.predictions.sql.query import Spell, selection
-from assay.predictions.sql.rows import quoted
+from assay.predictions.sql.query import Spell, identifier, quoted, selection
 
 if TYPE_CHECKING:
     from psycopg import Column
@@ -45,15 +44,6 @@ _OLDEST = 14  # the first with bit_xor
 _AT_ONCE = 50_000
 
 
-def is_postgres(text: str) -> bool:
-    """Whether a text is the URL of a PostgreSQL database.
-
-    >>> is_postgres("postgresql://host/db"), is_postgres("preds.parquet")
-    (True, False)
-    """
-    return re.match(r"postgres(ql)?(\+\w+)?://", text) is not None
-
-
 def address_of(url: str) -> str:
     """Return the URL without user names and password.
 
@@ -62,15 +52,6 @@ def address_of(url: str) -> str:
     """
     parts = urlsplit(url)
     return f"postgresql://{parts.hostname or ''}{parts.path}"
-
-
-def identifier(name: str) -> str:
-    """Quoted name of a column or a table.
-
-    >>> identifier('5" disc') == '"5"" disc"'
-    True
-    """
-    return '"' + name.replace('"', '""') + '"'
 
 
 class Postgres(Counter):

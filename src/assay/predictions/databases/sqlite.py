@@ -12,12 +12,9 @@ from assay.predictions.databases.database import (
     DatabaseTable,
     Row,
 )
-from assay.predictions.databases.postgres import identifier
-from assay.predictions.sql.query import selection
+from assay.predictions.places import file_of
+from assay.predictions.sql.query import identifier, selection
 
-_HEADER = b"SQLite format 3\0"
-SQLITE = "sqlite:///"
-"""Prefix of the URL of a file."""
 _AT_ONCE = 50_000
 _LOOKED_AT = 1_000  # rows to infer the type of an untyped column
 
@@ -32,32 +29,6 @@ _DECLARED = {
     "DOUB": "DOUBLE",
     "BOOL": "BIGINT",
 }
-
-
-def is_sqlite(path: str) -> bool:
-    """Whether a path is a SQLite file, by its first bytes, or the URL of one.
-
-    >>> is_sqlite("sqlite:///preds.db"), is_sqlite("preds.parquet")
-    (True, False)
-    """
-    if path.startswith(SQLITE):
-        return True
-    try:
-        if not Path(path).is_file():  # opening a pipe would block
-            return False
-        with Path(path).open("rb") as file:
-            return file.read(len(_HEADER)) == _HEADER
-    except (OSError, ValueError):
-        return False
-
-
-def file_of(url: str) -> str:
-    """Path of the file.
-
-    >>> file_of("sqlite:///preds.db"), file_of("preds.db")
-    ('preds.db', 'preds.db')
-    """
-    return url.removeprefix(SQLITE)
 
 
 class Sqlite(Database):

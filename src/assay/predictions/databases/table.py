@@ -10,6 +10,7 @@ import pyarrow as pa
 from assay.core.deck import Id, IdKind
 from assay.core.types import Floats
 from assay.errors import PredictionsError
+from assay.predictions.column import key_parts
 from assay.predictions.databases.database import (
     Counter,
     DatabaseColumn,
@@ -20,14 +21,13 @@ from assay.predictions.databases.database import (
 from assay.predictions.databases.find import find_database
 from assay.predictions.databases.sqlite import Sqlite
 from assay.predictions.engine import Scanner
-from assay.predictions.faults import no_ids
+from assay.predictions.faults import no_ids, nothing_in
 from assay.predictions.layout import Layout
 from assay.predictions.scan import Scan
-from assay.predictions.sql.checks import nothing_in
 from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items
 from assay.predictions.sql.query import Query, spelled, statement
-from assay.predictions.sql.rows import family_of, key_sql
+from assay.predictions.sql.rows import family_of
 from assay.predictions.sql.several import SeveralScanner
 from assay.predictions.sql.table import (
     GIVEN,
@@ -35,7 +35,7 @@ from assay.predictions.sql.table import (
     Table,
     refuse_other_arithmetic,
 )
-from assay.predictions.tables import key_parts
+from assay.predictions.tables import key_sql
 
 _NAME = re.compile(r"\bc\d+\b")
 

@@ -12,10 +12,10 @@ from assay.errors import PredictionsError, refuse_no_file
 from assay.lazy import later
 from assay.predictions.databases.database import Database, DatabaseRows, find_rows, find_table
 from assay.predictions.databases.postgres import Postgres
-from assay.predictions.duckdb.paths import is_remote
-from assay.predictions.duckdb.readable import Readable, identifier
-from assay.predictions.sql.checks import refuse_repeated_columns
-from assay.predictions.sql.rows import quoted
+from assay.predictions.duckdb.readable import Readable
+from assay.predictions.faults import refuse_repeated_columns
+from assay.predictions.places import is_remote
+from assay.predictions.sql.query import identifier, quoted
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -48,20 +48,6 @@ def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str 
 # A query in DuckDB's SQL as predictions.
 
 _SHOWN = 60  # characters of a query that serve as its name
-
-
-def is_query(text: str) -> bool:
-    """Whether a text is a query, and not a path.
-
-    >>> is_query("SELECT * FROM 'preds.parquet'"), is_query("selected.parquet")
-    (True, False)
-    """
-    if not re.match(r"[\s(]*(select|with|from|values)\b\s*\S", text, re.IGNORECASE):
-        return False
-    try:
-        return not Path(text).exists()
-    except (OSError, ValueError):
-        return True  # too long for a path
 
 
 def name_of(query: str) -> str:

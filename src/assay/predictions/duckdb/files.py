@@ -10,9 +10,9 @@ import duckdb
 from assay.errors import PredictionsError
 from assay.predictions.column import refuse_missing_columns
 from assay.predictions.duckdb.paths import Files
-from assay.predictions.duckdb.readable import Readable, identifier
-from assay.predictions.sql.checks import nothing_in, refuse_repeated_columns
-from assay.predictions.sql.rows import quoted
+from assay.predictions.duckdb.readable import Readable
+from assay.predictions.faults import nothing_in, refuse_repeated_columns
+from assay.predictions.sql.query import identifier, quoted
 
 # Compatibility of the columns of several files.
 

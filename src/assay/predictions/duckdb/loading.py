@@ -30,16 +30,16 @@ from assay.predictions.column import (
     examples,
     row_numbers,
 )
-from assay.predictions.duckdb.databases import is_query
-from assay.predictions.duckdb.readable import identifier, reading
+from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import Relation, open_relation
-from assay.predictions.faults import NO_CLASS
+from assay.predictions.faults import NO_CLASS, nothing_in
 from assay.predictions.layout import Layout, Spread
+from assay.predictions.places import is_query
 from assay.predictions.roles import Roles, about
 from assay.predictions.scan import Scan, as_scan
-from assay.predictions.sql.checks import nothing_in
 from assay.predictions.sql.classes import class_columns, list_sql
-from assay.predictions.sql.rows import Written, quoted
+from assay.predictions.sql.query import identifier, quoted
+from assay.predictions.sql.rows import Written
 from assay.predictions.tables import read_mapping, read_table, shown_values
 
 

@@ -44,7 +44,8 @@ from assay.predictions.passes import Odds, columns_of, odds_words
 from assay.predictions.predictions import Predictions
 from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.opinions import either_sql, inputs_sql, opined_sql, opined_words
-from assay.predictions.sql.rows import Family, quoted
+from assay.predictions.sql.query import quoted
+from assay.predictions.sql.rows import Family
 
 _MEMORY = "700MB"  # memory limit of the join, which spills to a temporary file
 _TYPES = {"int64": "BIGINT", "uint64": "UBIGINT", None: "VARCHAR"}

@@ -14,9 +14,9 @@ from typing import Any, Literal
 import duckdb
 
 from assay.errors import PredictionsError, refuse_no_file
-from assay.predictions.databases.find import is_database
 from assay.predictions.duckdb.readable import reading
-from assay.predictions.sql.rows import quoted
+from assay.predictions.places import is_database, is_remote
+from assay.predictions.sql.query import quoted
 
 Kind = Literal["Parquet", "CSV", "JSON"]
 
@@ -54,15 +54,6 @@ class Files:
         """Size on disk; 0 for remote files."""
         here = [path for path in self.paths if not is_remote(path)]
         return sum(Path(path).stat().st_size for path in here)
-
-
-def is_remote(path: str) -> bool:
-    """Whether a path is a URL.
-
-    >>> is_remote("s3://bucket/preds.parquet"), is_remote("preds.parquet")
-    (True, False)
-    """
-    return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", path) is not None
 
 
 def find_files(connection: duckdb.DuckDBPyConnection, path: str) -> Files:

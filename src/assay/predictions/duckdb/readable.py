@@ -11,7 +11,7 @@ import duckdb
 import pyarrow as pa
 
 from assay.errors import AssayError, PredictionsError
-from assay.predictions.sql.checks import bad_condition, condition, first_lines
+from assay.predictions.faults import bad_condition, condition, first_lines
 
 # Message of a confined DuckDB (`assay.predictions.duckdb.paths`).
 _UNNAMED = re.compile(r'Cannot access \w+ "([^"]*)" - file system operations are disabled')
@@ -27,15 +27,6 @@ class Readable:
     is_text: bool = False  # whether every value is text, as in a CSV file
     is_lasting: bool = False  # whether the rows can be read repeatedly at little cost
     is_filtered: bool = False  # whether the condition has been applied already
-
-
-def identifier(name: str) -> str:
-    """Quoted name of a column or a table.
-
-    >>> identifier('5" disc') == '"5"" disc"'
-    True
-    """
-    return '"' + name.replace('"', '""') + '"'
 
 
 @contextmanager

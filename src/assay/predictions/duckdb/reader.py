@@ -23,7 +23,7 @@ from assay.predictions.class_values import rows_of_lists
 from assay.predictions.column import Ids, refuse_missing_columns
 from assay.predictions.contract import Doubt
 from assay.predictions.duckdb.loading import fetch_shown, find_classes_of
-from assay.predictions.duckdb.readable import identifier, reading
+from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import DuckIds, Relation
 from assay.predictions.engine import Span, polled
 from assay.predictions.layout import Layout
@@ -41,13 +41,8 @@ from assay.predictions.sql.opinions import (
     plain_families,
     plain_sql,
 )
-from assay.predictions.sql.rows import (
-    RowSql,
-    Written,
-    double_sql,
-    family_of,
-    impressions_sql,
-)
+from assay.predictions.sql.query import double_sql, identifier
+from assay.predictions.sql.rows import RowSql, Written, family_of, impressions_sql
 from assay.predictions.values import refuse_bad_total
 
 _MEMORY = "200MB"  # enough for two threads that read row groups of a million rows

@@ -15,11 +15,9 @@ import pyarrow as pa
 
 from assay.core.deck import Id, IdKind
 from assay.errors import PredictionsError
-from assay.predictions.column import Ids, refuse_missing_columns
-from assay.predictions.databases.find import find_database, is_database
-from assay.predictions.databases.postgres import is_postgres
+from assay.predictions.column import Ids, key_parts, refuse_missing_columns, with_parts
+from assay.predictions.databases.find import find_database
 from assay.predictions.duckdb.databases import (
-    is_query,
     name_of,
     readable_copy,
     readable_pieces,
@@ -28,15 +26,16 @@ from assay.predictions.duckdb.databases import (
 )
 from assay.predictions.duckdb.files import readable_files
 from assay.predictions.duckdb.paths import Named, confine, find_files, in_utf8, named_in
-from assay.predictions.duckdb.readable import Readable, filtered, identifier, reading
-from assay.predictions.duckdb.table_formats import format_of, live_files, readable_live
+from assay.predictions.duckdb.readable import Readable, filtered, reading
+from assay.predictions.duckdb.table_formats import live_files, readable_live
 from assay.predictions.engine import polled
-from assay.predictions.faults import no_ids
+from assay.predictions.faults import condition, no_ids, nothing_in, repeated_ids
+from assay.predictions.places import format_of, is_database, is_postgres, is_query
 from assay.predictions.scan import Scan
-from assay.predictions.sql.checks import condition, nothing_in, repeated_ids
 from assay.predictions.sql.deck import duckdb_digest
-from assay.predictions.sql.rows import family_of, key_sql, quoted
-from assay.predictions.tables import key_parts, with_parts
+from assay.predictions.sql.query import identifier, quoted
+from assay.predictions.sql.rows import family_of
+from assay.predictions.tables import key_sql
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote, urlsplit
 
 import duckdb
@@ -20,16 +20,17 @@ import pyarrow as pa
 from assay.errors import MissingDependencyError, PredictionsError, install
 from assay.lazy import later
 from assay.predictions.duckdb.files import grouped, parquet_schemas
-from assay.predictions.duckdb.paths import Files, is_remote
-from assay.predictions.duckdb.readable import Readable, identifier
-from assay.predictions.sql.checks import first_lines, nothing_in
+from assay.predictions.duckdb.paths import Files
+from assay.predictions.duckdb.readable import Readable
+from assay.predictions.faults import first_lines, nothing_in
+from assay.predictions.places import Format, format_of, is_remote
+from assay.predictions.sql.query import identifier
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 else:
     pq = later("pyarrow.parquet")
 
-Format = Literal["Delta", "Iceberg"]
 
 _PARTITIONS, _DELETED = "assay_partitions", "assay_deleted"
 _NEWEST = re.compile(r"v?(\d+).*\.metadata\.json")
@@ -48,18 +49,6 @@ class LiveFiles:
     partitions: "pa.Table | None" = None
     # By file, the numbers of its deleted rows.
     deleted: "dict[int, np.ndarray[Any, Any]]" = field(default_factory=dict)
-
-
-def format_of(path: str) -> Format | None:
-    """Format of a table, given its folder or a file of Iceberg's metadata; None for other paths."""
-    if is_remote(path) or not path:
-        return None
-    place = Path(path)
-    if path.endswith(".metadata.json"):
-        return "Iceberg"
-    if (place / "_delta_log").is_dir():
-        return "Delta"
-    return "Iceberg" if any((place / "metadata").glob("*.metadata.json")) else None
 
 
 def live_files(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFiles:

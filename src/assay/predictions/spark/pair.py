@@ -38,8 +38,8 @@ from assay.predictions.sql.cells import ODDS, XORED, count_spans, drawn, grouped
 from assay.predictions.sql.counting import WEIGHED
 from assay.predictions.sql.items import Items, bin_sql, impressions_of, place_of, with_opinions
 from assay.predictions.sql.opinions import either_sql
-from assay.predictions.sql.query import Query
-from assay.predictions.sql.rows import Family, double_sql
+from assay.predictions.sql.query import Query, double_sql
+from assay.predictions.sql.rows import Family
 from assay.predictions.sql.several import ranks_by_bin
 from assay.predictions.sql.table import integers, xored
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 from assay.core.types import Floats
 from assay.core.vocabulary import Vocabulary
 from assay.predictions.class_values import MOST_WORDS, Occurring, class_text, numbered_words
-from assay.predictions.column import Ids, refuse_missing_columns
+from assay.predictions.column import Ids, key_parts, refuse_missing_columns
 from assay.predictions.faults import NO_CLASS
 from assay.predictions.layout import Layout
 from assay.predictions.roles import Roles
@@ -21,9 +21,9 @@ from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items
 from assay.predictions.sql.opinions import plain_sql
 from assay.predictions.sql.query import Query
-from assay.predictions.sql.rows import Written, key_sql
+from assay.predictions.sql.rows import Written
 from assay.predictions.sql.several import SeveralScanner
-from assay.predictions.tables import key_parts
+from assay.predictions.tables import key_sql
 
 # Class names in Spark.
 

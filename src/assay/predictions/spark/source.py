@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from assay.errors import AssayError, MissingDependencyError, PredictionsError, install
-from assay.predictions.duckdb.databases import is_query
-from assay.predictions.duckdb.table_formats import format_of
+from assay.predictions.faults import bad_condition, first_lines
+from assay.predictions.places import format_of, is_query
 from assay.predictions.scan import Scan
-from assay.predictions.sql.checks import bad_condition, first_lines
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -6,6 +6,7 @@ rules together. Afterwards the groups are merged by the right rule.
 """
 
 from collections.abc import Callable, Sequence
+from math import isfinite
 
 import numpy as np
 import pyarrow as pa
@@ -17,8 +18,8 @@ from assay.core.types import Ints
 from assay.predictions.engine import Span
 from assay.predictions.sql.checks import usable_sql
 from assay.predictions.sql.items import Items, bin_sql, place_of
-from assay.predictions.sql.query import Query
-from assay.predictions.sql.rows import RowSql, case_sql, double_sql, heap_cases_sql
+from assay.predictions.sql.query import Query, double_sql
+from assay.predictions.sql.rows import RowSql
 from assay.predictions.sql.table import Table, integers, words
 
 RULES: tuple[Rule, ...] = ("probability", "tail", "margin")
@@ -175,3 +176,40 @@ def drawn(
     number = rows.numbered("id", kind, seed)
     rows = rows.with_column(f"{number.number if weighted else number.place} AS own")
     return rows.only(*told, where="own <= weight * highest" if weighted else "own <= highest")
+
+
+def case_sql(spans: Sequence[Span], then: Sequence[str]) -> str:
+    """Expression with one of several values, by the span of a row; NULL in none.
+
+    >>> case_sql([Span(None, 0.5, float("inf"), 7)], ["7"])
+    'CASE WHEN value >= 5.0000000000000000e-01 THEN 7 END'
+    """
+    cases = [f"WHEN {inside_sql(span)} THEN {what}" for span, what in zip(spans, then, strict=True)]
+    return f"CASE {' '.join(cases)} END"
+
+
+def heap_cases_sql(spans: Sequence[Span]) -> str:
+    """Heap of a row's code, named by the smallest code of the heap; -1 for none.
+
+    >>> heap_cases_sql([Span(None, 0.0, 1.0, 7, codes=(1, 2))])
+    'CASE WHEN says IN (1, 2) THEN 1 ELSE -1 END'
+    """
+    heaps = {span.codes: None for span in spans if span.codes is not None}
+    cases = [f"WHEN says IN ({', '.join(map(str, codes))}) THEN {codes[0]}" for codes in heaps]
+    return f"CASE {' '.join(cases)} ELSE -1 END"
+
+
+def inside_sql(span: Span) -> str:
+    """Condition that a row is in a span, whatever its number.
+
+    >>> inside_sql(Span(True, float("-inf"), 0.5, 0))
+    'says = 1 AND value < 5.0000000000000000e-01'
+    """
+    tests = [] if span.side is None else [f"says = {int(span.side)}"]
+    if span.codes is not None:
+        tests = [f"heap = {span.codes[0]}"]
+    if isfinite(span.low):
+        tests.append(f"value >= {double_sql(span.low)}")
+    if isfinite(span.high):
+        tests.append(f"value < {double_sql(span.high)}")
+    return " AND ".join(tests) or "TRUE"

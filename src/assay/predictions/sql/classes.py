@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from assay.errors import PredictionsError
 from assay.predictions.class_values import no_lists
 from assay.predictions.roles import UNEVEN, Roles
+from assay.predictions.sql.query import Dialect, double_sql
 from assay.predictions.sql.rows import (
     LARGEST,
-    Dialect,
     RowSql,
     Written,
-    double_sql,
     family_of,
     positive_score_sql,
     score_sql,

@@ -39,15 +39,8 @@ from assay.predictions.sql.classes import class_columns
 from assay.predictions.sql.items import Items, impressions_of, with_opinions
 from assay.predictions.sql.judge import SqlJudge
 from assay.predictions.sql.opinions import plain_families
-from assay.predictions.sql.rows import (
-    LARGEST,
-    Family,
-    RowSql,
-    double_sql,
-    family_of,
-    is_value_sql,
-    value_sql,
-)
+from assay.predictions.sql.query import double_sql
+from assay.predictions.sql.rows import LARGEST, Family, RowSql, family_of, is_value_sql, value_sql
 from assay.predictions.sql.table import IdColumn, Table, integers, xored
 from assay.predictions.tables import shown_values
 from assay.predictions.values import refuse_bad_total

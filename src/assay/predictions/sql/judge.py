@@ -15,17 +15,15 @@ from assay.predictions.faults import no_label
 from assay.predictions.roles import NO_WORDS, YES_WORDS, Roles
 from assay.predictions.sql.checks import Inspected, refuse_bad_cells, refuse_bad_rows, rows_of
 from assay.predictions.sql.classes import class_columns, class_row_sql
+from assay.predictions.sql.query import Dialect, double_sql, quoted
 from assay.predictions.sql.rows import (
     NUMBERS,
-    Dialect,
     Family,
     RowSql,
     Written,
-    double_sql,
     family_of,
     is_value_sql,
     positive_score_sql,
-    quoted,
     score_sql,
     text_sql,
 )

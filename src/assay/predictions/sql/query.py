@@ -16,10 +16,12 @@ Differences unknown to sqlglot are written as functions with their own names:
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 if TYPE_CHECKING:
     from sqlglot.expressions import Expr
+
+Dialect = Literal["duckdb", "spark"]
 
 Spell = Callable[..., str]
 """From the SQL of a function's arguments to an engine's expression."""
@@ -204,3 +206,36 @@ def _spelled(
         [each.sql(dialect=engine.dialect) for each in tree.expressions],
         "" if there is None else there.this.sql(dialect=engine.dialect),
     )
+
+
+# Names and literals.
+
+
+def identifier(name: str) -> str:
+    """Quoted name of a column or a table.
+
+    >>> identifier('5" disc') == '"5"" disc"'
+    True
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
+def double_sql(number: float) -> str:
+    """Return a finite number as a literal that is read back as the same DOUBLE.
+
+    >>> double_sql(0.1)
+    '1.0000000000000001e-01'
+    """
+    return f"{number:.16e}"  # without an exponent it would be a DECIMAL
+
+
+def quoted(text: str, dialect: Dialect) -> str:
+    """Return a string literal.
+
+    >>> quoted("it's", "duckdb")
+    "'it''s'"
+    """
+    if dialect == "spark":
+        escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+        return f"'{escaped}'"
+    return "'" + text.replace("'", "''") + "'"

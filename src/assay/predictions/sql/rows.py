@@ -4,7 +4,7 @@ Makes the same decisions as `assay.predictions.values` for columns in memory, fo
 rows in place.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from math import isfinite
@@ -12,9 +12,8 @@ from typing import Literal
 
 from assay.core.bins import MARGIN_STEPS, PROBABILITY_STEPS, Rule, Scale
 from assay.core.cuts import Variable
-from assay.predictions.engine import Span
 from assay.predictions.roles import Roles
-from assay.predictions.tables import BAR, ESCAPE, no_key_part
+from assay.predictions.sql.query import Dialect, double_sql, quoted
 
 TRIED: dict[Rule, list[float]] = {
     "probability": [0, 5e-324, 1e-300, 2.4e-7, 1e-6, 0.1, 0.25, 0.5, 2 / 3, 0.9, 1 - 2**-53, 1],
@@ -43,15 +42,6 @@ def spread_sql(value: str, rule: Rule) -> str:
     if rule == "tail":
         return f"{PROBABILITY_STEPS} * ({_root(value)} - {_root(f'(1e0 - {value})')})"
     return f"{MARGIN_STEPS} * ({_shrunk(f'-({value})')} - {_shrunk(value)})"
-
-
-def double_sql(number: float) -> str:
-    """Return a finite number as a literal that is read back as the same DOUBLE.
-
-    >>> double_sql(0.1)
-    '1.0000000000000001e-01'
-    """
-    return f"{number:.16e}"  # without an exponent it would be a DECIMAL
 
 
 def scaled_sql(number: str, exponent: int) -> str:
@@ -87,44 +77,6 @@ def _root(value: str) -> str:
 # also a column ``heap`` (`heap_cases_sql`).
 
 
-def inside_sql(span: Span) -> str:
-    """Condition that a row is in a span, whatever its number.
-
-    >>> inside_sql(Span(True, float("-inf"), 0.5, 0))
-    'says = 1 AND value < 5.0000000000000000e-01'
-    """
-    tests = [] if span.side is None else [f"says = {int(span.side)}"]
-    if span.codes is not None:
-        tests = [f"heap = {span.codes[0]}"]
-    if isfinite(span.low):
-        tests.append(f"value >= {double_sql(span.low)}")
-    if isfinite(span.high):
-        tests.append(f"value < {double_sql(span.high)}")
-    return " AND ".join(tests) or "TRUE"
-
-
-def case_sql(spans: Sequence[Span], then: Sequence[str]) -> str:
-    """Expression with one of several values, by the span of a row; NULL in none.
-
-    >>> case_sql([Span(None, 0.5, float("inf"), 7)], ["7"])
-    'CASE WHEN value >= 5.0000000000000000e-01 THEN 7 END'
-    """
-    cases = [f"WHEN {inside_sql(span)} THEN {what}" for span, what in zip(spans, then, strict=True)]
-    return f"CASE {' '.join(cases)} END"
-
-
-def heap_cases_sql(spans: Sequence[Span]) -> str:
-    """Heap of a row's code, named by the smallest code of the heap; -1 for none.
-
-    >>> heap_cases_sql([Span(None, 0.0, 1.0, 7, codes=(1, 2))])
-    'CASE WHEN says IN (1, 2) THEN 1 ELSE -1 END'
-    """
-    heaps = {span.codes: None for span in spans if span.codes is not None}
-    cases = [f"WHEN says IN ({', '.join(map(str, codes))}) THEN {codes[0]}" for codes in heaps]
-    return f"CASE {' '.join(cases)} ELSE -1 END"
-
-
-Dialect = Literal["duckdb", "spark"]
 Family = Literal["boolean", "integer", "wide integer", "float", "decimal", "text", "other"]
 
 _INTEGERS = {
@@ -198,18 +150,6 @@ def family_of(type_name: str) -> Family:
     ('decimal', 'integer', 'other')
     """
     return _FAMILIES.get(type_name.split("(", maxsplit=1)[0].strip().lower(), "other")
-
-
-def quoted(text: str, dialect: Dialect) -> str:
-    """Return a string literal.
-
-    >>> quoted("it's", "duckdb")
-    "'it''s'"
-    """
-    if dialect == "spark":
-        escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-        return f"'{escaped}'"
-    return "'" + text.replace("'", "''") + "'"
 
 
 def is_value_sql(name: str, value: object, dialect: Dialect) -> str:
@@ -295,35 +235,3 @@ def number_sql(name: str, family: Family, dialect: Dialect) -> str:
 
 
 # Composite keys of several columns (`assay.predictions.tables`).
-
-_KINDS = ("text", "integer", "wide integer", "boolean")
-
-
-def key_sql(
-    parts: Sequence[str],  # the columns
-    names: Mapping[str, str],
-    types: Mapping[str, str],
-    *,
-    dialect: Dialect,
-    source: str,
-) -> str:
-    r"""Key of a row, NULL if a value is missing.
-
-    >>> types = {"day": "DATE", "rank": "INTEGER"}
-    >>> names = {"day": '"day"', "rank": '"rank"'}
-    >>> key_sql(("day", "rank"), names, types, dialect="duckdb", source="a table")
-    'CAST("day" AS VARCHAR) || \'|\' || CAST("rank" AS VARCHAR)'
-    """
-    kind = "VARCHAR" if dialect == "duckdb" else "STRING"
-    texts = []
-    for part in parts:
-        family = family_of(types[part])
-        if family not in _KINDS and types[part].lower() != "date":
-            raise no_key_part(part, types[part], source)
-        text = f"CAST({names[part]} AS {kind})"
-        if family == "text":
-            for sign in (ESCAPE, BAR):
-                with_escape = quoted(ESCAPE + sign, dialect)
-                text = f"replace({text}, {quoted(sign, dialect)}, {with_escape})"
-        texts.append(text)
-    return f" || {quoted(BAR, dialect)} || ".join(texts)

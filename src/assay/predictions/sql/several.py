@@ -27,11 +27,8 @@ from assay.predictions.sql.cells import (
 from assay.predictions.sql.counting import WEIGHED, CountingScanner
 from assay.predictions.sql.items import Items, bin_sql, with_opinions
 from assay.predictions.sql.judge import find_slices
-from assay.predictions.sql.rows import (
-    Family,
-    RowSql,
-    double_sql,
-)
+from assay.predictions.sql.query import double_sql
+from assay.predictions.sql.rows import Family, RowSql
 from assay.predictions.sql.table import Table, integers, xored
 from assay.predictions.tables import shown_values
 
