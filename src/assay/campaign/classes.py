@@ -61,12 +61,9 @@ def classes_of(
     patterns = {one.get("probabilities") for one in each} - {None}
     predicted = [one.get("predicted") for one in each if one.get("predicted") is not None]
     if classes is None and not patterns and not any(map(_is_of_all, metrics)):
-        one = columns.get("predicted")
-        is_binary = columns.get("positive") is not None or columns.get("threshold") is not None
-        look = look or any(":" in str(metric) for metric in metrics)
-        if not look or classifiers is not None or is_binary or not isinstance(one, str):
+        if classifiers is not None or not _may_name_classes([columns], metrics, look=look):
             return None
-        if not are_classes(is_of_classes(predictions, one)):
+        if not are_classes(is_of_classes(predictions, columns["predicted"])):
             return None
     pattern = next(iter(patterns), None)
     vocabulary: Vocabulary | None = None
@@ -188,14 +185,12 @@ def classes_of_several(
     for one in objects:
         if isinstance(one, Predictions) and one.of_classes:
             names += one.classes
-    has_probabilities = any(columns.get("probabilities") is not None for _, columns in sources)
-    look = look or any(":" in metric for metric in metrics)
-    of_all = any(map(_is_of_all, metrics))
-    if vocabulary is None and not names and not has_probabilities and not of_all:
-        binary = ("positive", "threshold")
-        is_binary = any(columns.get(name) is not None for _, columns in sources for name in binary)
-        if is_binary or not look or not all(columns.get("predicted") for _, columns in sources):
-            return None
+    every = [columns for _, columns in sources]
+    has_probabilities = any(columns.get("probabilities") is not None for columns in every)
+    sure = has_probabilities or any(map(_is_of_all, metrics))
+    known = sure or vocabulary is not None or bool(names)
+    if not known and not _may_name_classes(every, metrics, look=look):
+        return None
     for source, columns in sources:
         if not isinstance(as_scan(source).source, Predictions):
             class_columns = {name: columns.get(name) for name in ("predicted", "probabilities")}
@@ -203,10 +198,20 @@ def classes_of_several(
     if vocabulary is not None:
         return vocabulary.extended(names)
     names = sorted_texts(names)
-    sure = has_probabilities or of_all or any(isinstance(each, Predictions) for each in objects)
+    sure = sure or any(isinstance(each, Predictions) for each in objects)
     if not sure and not are_classes(names):
         return None
     return Vocabulary(tuple(names))
+
+
+def _may_name_classes(
+    each: Sequence[Mapping[str, Any]], metrics: Sequence[str], *, look: bool
+) -> bool:
+    """Whether to look for classes in the columns of predicted labels; a metric may name one."""
+    if any(one.get(name) is not None for one in each for name in ("positive", "threshold")):
+        return False
+    look = look or any(":" in str(metric) for metric in metrics)
+    return look and all(isinstance(one.get("predicted"), str) for one in each)
 
 
 def _is_of_all(metric: object) -> bool:

@@ -87,8 +87,8 @@ class Tallies:
         classes = None if self.by_class is None else self.by_class + by_class
         return self.trusted(self.N, self.n + n, self.x + x, self.u + u, classes)
 
-    def take(self, which: Bools) -> Self:
-        """Return the tallies of some of the parallel evaluations."""
+    def take(self, which: Bools | int) -> Self:
+        """Return the tallies of some of the parallel evaluations, or of one."""
         classes = None if self.by_class is None else self.by_class[which]
         return self.trusted(self.N[which], self.n[which], self.x[which], self.u[which], classes)
 

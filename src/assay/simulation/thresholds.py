@@ -13,7 +13,6 @@ import numpy as np
 from assay.core.goal import Goal, ThresholdQuestion
 from assay.core.rungs import Rungs
 from assay.core.state import State
-from assay.core.tallies import Tallies
 from assay.core.thresholds import ThresholdRun
 from assay.core.types import Bools, Floats, Ints
 from assay.simulation.frames import Frame
@@ -185,7 +184,7 @@ class ThresholdTask:
         for number, threshold in enumerate(place):
             if threshold < 0 or which[number] >= self.intervals:
                 continue
-            one, at = _only(state, number), which[number]
+            one, at = replace(state, tallies=state.tallies.take(number), climb=None), which[number]
             intervals = self.run.intervals(one, TOLD, int(threshold))
             for t, (metric, interval) in enumerate(zip(TOLD, intervals, strict=True)):
                 places = (runs.value, runs.low, runs.high, runs.variance)
@@ -193,9 +192,3 @@ class ThresholdTask:
                     values[at, t] = each
                 known = np.atleast_2d(getattr(truth, metric))
                 runs.truth[at, t] = known[min(number, len(known) - 1), threshold]
-
-
-def _only(state: State, number: int) -> State:
-    """One of the parallel evaluations, without their axis."""
-    one = Tallies.joined(lambda each: each[0][number], [state.tallies])
-    return replace(state, tallies=one, climb=None)

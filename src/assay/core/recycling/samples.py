@@ -44,8 +44,8 @@ from numpy.typing import ArrayLike
 from assay.core.goal import Goal
 from assay.core.recycling.route import Route, Venn
 from assay.core.special import z_of
-from assay.core.types import Bools, Floats, Ints, Words
-from assay.errors import DesignError, InputError, PredictionsError, did_you_mean
+from assay.core.types import Bools, Floats, Ints, Words, one_of, whole
+from assay.errors import DesignError, InputError, PredictionsError
 
 Option = Literal["UniformSample", "UniformShuffle"]
 
@@ -58,11 +58,8 @@ def mix_sequence(S: Ints, option: Option, rng: np.random.Generator) -> Ints:
     >>> mix_sequence(np.array([1, 2, 3, 4]), "UniformShuffle", np.random.default_rng(2))
     array([4, 3, 1, 2])
     """
-    if option == "UniformSample":
-        return uniform_sample(S, S.size, rng)
-    if option == "UniformShuffle":
-        return rng.permutation(S)
-    raise unknown_option(option)
+    one_of("option", option, get_args(Option))
+    return uniform_sample(S, S.size, rng) if option == "UniformSample" else rng.permutation(S)
 
 
 def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Ints:
@@ -76,29 +73,12 @@ def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Int
 
 def _places(items: int, size: int, rng: np.random.Generator) -> Ints:
     """Places of that many draws from so many items, with replacement."""
-    size = whole_number("size", size, least=0)
+    size = whole("size", size, 0)
     if size == 0:
         return np.zeros(0, dtype=np.int64)
     if items == 0:
         raise InputError(f"{size} ids cannot be drawn from an empty set")
     return rng.integers(items, size=size)
-
-
-def unknown_option(option: object) -> DesignError:
-    """Return the error that lists the valid options."""
-    known = get_args(Option)
-    return DesignError(
-        f"unknown option {option!r}",
-        details=f"options: {', '.join(known)}",
-        hint=did_you_mean(str(option), known),
-    )
-
-
-def whole_number(name: str, value: int, *, least: int) -> int:
-    """Return the validated whole number; raise if it is none."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
-        raise InputError(f"{name} must be a whole number of at least {least}, got {value!r}")
-    return int(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +184,7 @@ def recycle(
     >>> recycle(first.sample, sets, 100, option="UniformSample", rng=rng).savings
     85
     """
-    n_C = whole_number("n_C", n_C, least=1)
+    n_C = whole("n_C", n_C, 1)
     S_P = _ids("S_P", S_P)
     stray = S_P[~sets.parent.hold(S_P)]
     if stray.size:
@@ -234,11 +214,11 @@ def mixed_size(X: Ints, both: int, child: int, n_C: int, rng: np.random.Generato
     >>> mixed_size(np.array([2, 3, 3]), both=2, child=3, n_C=9, rng=np.random.default_rng(1))
     array([3, 5, 4])
     """
-    whole, rest = np.divmod(X * child, max(both, 1))
-    is_filled_up = whole < n_C
-    chances = np.where(is_filled_up, rest, rest * (whole + 1))
+    floor, rest = np.divmod(X * child, max(both, 1))
+    is_filled_up = floor < n_C
+    chances = np.where(is_filled_up, rest, rest * (floor + 1))
     outcomes = np.where(rest == 0, 1, np.where(is_filled_up, both, X * child))
-    return np.asarray(whole + (rng.integers(outcomes) < chances))
+    return np.asarray(floor + (rng.integers(outcomes) < chances))
 
 
 def _set(name: str, value: ArrayLike) -> Ints:
@@ -286,7 +266,7 @@ def coordinated_sample(members: Ints, numbers: Words, n: int) -> Ints:
     >>> np.intersect1d(first, second).size
     9
     """
-    n = whole_number("n", n, least=0)
+    n = whole("n", n, 0)
     if numbers.shape != members.shape:
         raise InputError(f"{members.size} ids came with {numbers.size} numbers")
     # The cut comes before the sort: a set may hold millions, its sample a thousand.
@@ -336,7 +316,7 @@ def expected_savings(n_P: int, n_C: int, pir: float, cir: float) -> float:
 
     if not (0 <= pir <= 1 and 0 <= cir <= 1):
         raise InputError(f"ratios {pir!r} and {cir!r} cannot be used", details="0 to 1 is needed")
-    n_P, n_C = whole_number("n_P", n_P, least=0), whole_number("n_C", n_C, least=0)
+    n_P, n_C = whole("n_P", n_P, 0), whole("n_C", n_C, 0)
     X = np.arange(n_P + 1)
     choose = gammaln(n_P + 1) - gammaln(X + 1) - gammaln(n_P - X + 1)
     chance = np.exp(choose + xlogy(X, pir) + xlog1py(n_P - X, -pir))
