@@ -71,6 +71,6 @@ def test_the_matrix_at_full_labelling_is_that_of_scikit_learn() -> None:
                 share = true[is_of, said] / true[:, said].sum()
                 assert cell.low == pytest.approx(share)
                 assert cell.high == pytest.approx(share)
-    assert matrix.said == {name: int((table["topic"] == name).sum()) for name in TOPICS}
+    assert matrix.predicted == {name: int((table["topic"] == name).sum()) for name in TOPICS}
     assert matrix.confused[0].items == max(true[i, j] for i in range(4) for j in range(4) if i != j)
     assert sorted(matrix.order) == sorted(TOPICS)

@@ -35,7 +35,7 @@ def test_all_labels_make_it_scikit_learns() -> None:
         assert (row.precision, row.recall, row.f1) == pytest.approx((precision, recall, f1))
         assert (row.recall_low, row.recall_high) == pytest.approx((recall, recall))
         assert row.items == pytest.approx(support)
-        assert row.said == (said == row.name).sum()
+        assert row.predicted == (said == row.name).sum()
         assert row.labels == ((said == row.name) | (truth == row.name)).sum()
 
 
@@ -68,7 +68,7 @@ def test_a_class_with_30_items_in_a_hundred_thousand_has_an_interval_or_a_reason
     for metric, known in (("accuracy", False), ("macro_f1", True)):
         campaign = labelled(truth, said, metric=metric, budget=200)
         row = campaign.by_class()["emu"]
-        assert row.said == (said == "emu").sum()
+        assert row.predicted == (said == "emu").sum()
         assert (row.precision is not None) == (row.recall is not None) == known
         assert bool(row.doubt) != known
         assert row.recall_low <= (said[:30] == "emu").mean() <= row.recall_high

@@ -280,8 +280,8 @@ def test_a_report_has_the_matrix_as_a_shaded_table_and_in_words() -> None:
     assert "<fish>" not in html
     assert re.search(r'class="number level-9">100<', html)
     first = report.to_dict()["confusion"][0]
-    wrong = [cell for cell in first["cells"] if cell["said"] != cell["is_of"]]
-    assert [(cell["said"], cell["is_of"]) for cell in wrong] == [("cat", "dog")]
+    wrong = [cell for cell in first["cells"] if cell["predicted"] != cell["truth"]]
+    assert [(cell["predicted"], cell["truth"]) for cell in wrong] == [("cat", "dog")]
     assert "Most frequent confusion: predicted cat, truth dog" in report.markdown
     json.loads(report.json)
 

@@ -142,7 +142,7 @@ def test_the_dashboard_of_classes(make_web: MakeWeb) -> None:
     confused = campaign.confusion().confused
     assert confused
     first = page.tables["Confused most"][1]
-    assert first[:2] == [confused[0].said, confused[0].is_of]
+    assert first[:2] == [confused[0].predicted, confused[0].truth]
 
 
 @pytest.mark.parametrize("classes", [True, False])

@@ -219,7 +219,7 @@ def _with_doubt(row: ClassRow) -> ClassRow:
     if row.labels == 0:  # an upper limit is not an estimate
         nothing = replace(row, precision=None, recall=None, f1=None, items=None)
         return replace(nothing, doubt="no label names this class yet")
-    if row.said == 0:
+    if row.predicted == 0:
         return replace(row, doubt="no item is predicted as this class, so it has no precision")
     if row.recall is None:
         why = "no label names this class yet, so its recall is unknown"

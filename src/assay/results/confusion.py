@@ -29,9 +29,9 @@ _STEPS = (0.005, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 0.9)  # of the shade, by
 class ConfusionCell:
     """Items of one predicted class and one true class."""
 
-    # said, is_of: predicted and true class: a class, or ``none of these``.
-    said: str
-    is_of: str
+    # predicted, truth: a class, or ``none of these``.
+    predicted: str
+    truth: str
     items: float  # estimated number
     rate: float  # their share of the predicted class
     # low, high: the interval of that share.
@@ -47,7 +47,7 @@ class ConfusionMatrix(Result):
     classes: tuple[str, ...]  # in the order of the vocabulary
     # Cells with a label, and the diagonal; none for classes that are never predicted.
     cells: tuple[ConfusionCell, ...]
-    said: dict[str, int]  # items predicted to be of each class: known, not estimated
+    predicted: dict[str, int]  # items predicted to be of each class: known, not estimated
     confidence: float  # of each rate's interval alone
     classifier: str = ""  # empty if there is only one
 
@@ -61,14 +61,14 @@ class ConfusionMatrix(Result):
     def __iter__(self) -> Iterator[ConfusionCell]:
         return iter(self.cells)
 
-    def cell(self, said: str, is_of: str) -> ConfusionCell | None:
+    def cell(self, predicted: str, truth: str) -> ConfusionCell | None:
         """Cell of a predicted and a true class; None if it has no label."""
-        return next((c for c in self.cells if (c.said, c.is_of) == (said, is_of)), None)
+        return next((c for c in self.cells if (c.predicted, c.truth) == (predicted, truth)), None)
 
     @property
     def confused(self) -> list[ConfusionCell]:
         """Errors, those with the most items first."""
-        wrong = [cell for cell in self.cells if cell.said != cell.is_of and cell.items > 0]
+        wrong = [cell for cell in self.cells if cell.predicted != cell.truth and cell.items > 0]
         return sorted(wrong, key=lambda cell: -cell.items)
 
     @property
@@ -81,7 +81,7 @@ class ConfusionMatrix(Result):
         ties: dict[tuple[str, str], float] = {}
         amount = dict.fromkeys(self.classes, 0.0)
         for cell in self.confused:
-            for pair in ((cell.said, cell.is_of), (cell.is_of, cell.said)):
+            for pair in ((cell.predicted, cell.truth), (cell.truth, cell.predicted)):
                 ties[pair] = ties.get(pair, 0.0) + cell.items
                 if pair[0] in amount:
                     amount[pair[0]] += cell.items
@@ -106,8 +106,8 @@ class ConfusionMatrix(Result):
             return "No errors found so far"
         first = self.confused[0]
         return (
-            f"Most frequent confusion: predicted {first.said}, truth {first.is_of}, about "
-            f"{first.items:,.0f} items ({first.rate:.1%} of the items predicted {first.said})"
+            f"Most frequent confusion: predicted {first.predicted}, truth {first.truth}, about "
+            f"{first.items:,.0f} items ({first.rate:.1%} of the items predicted {first.predicted})"
         )
 
     def document(self) -> Document:
@@ -135,7 +135,7 @@ class ConfusionMatrix(Result):
     def _shaded(self) -> Table:
         """Matrix, or the part of a large one with most errors."""
         order = self.order[:_MOST]
-        others = any(cell.is_of == NONE_OF_THESE for cell in self)
+        others = any(cell.truth == NONE_OF_THESE for cell in self)
         columns = (*order, NONE_OF_THESE) if others else order
         words = (
             "Rows are predicted classes, columns true classes, in percent of the row. A dot "
@@ -158,8 +158,8 @@ class ConfusionMatrix(Result):
 
 def _pair(cell: ConfusionCell) -> tuple[str | Cell, ...]:
     return (
-        cell.said,
-        cell.is_of,
+        cell.predicted,
+        cell.truth,
         f"{cell.items:,.0f}",
         Cell("", interval=Interval(cell.low, cell.high, cell.rate)),
         f"{cell.rate:.1%}",
@@ -206,7 +206,7 @@ class ClassRow:
     f1: float | None
     f1_low: float
     f1_high: float
-    said: int  # items predicted to be of it: known, not estimated
+    predicted: int  # items predicted to be of it: known, not estimated
     items: float | None  # estimated number of its items
     # items_low, items_high: its interval.
     items_low: float
@@ -279,7 +279,7 @@ def _cells(row: ClassRow) -> tuple[Cell, ...]:
         _share(row.precision, row.precision_low, row.precision_high, tone),
         _share(row.recall, row.recall_low, row.recall_high, tone),
         _share(row.f1, row.f1_low, row.f1_high, tone),
-        Cell(f"{row.said:,}", tone),
+        Cell(f"{row.predicted:,}", tone),
         Cell(f"{items} [{row.items_low:,.0f}, {row.items_high:,.0f}]", tone),
         Cell(f"{row.labels:,}", tone),
     )
