@@ -33,8 +33,8 @@ from assay.predictions import (
     as_mappings,
     as_scan,
     bound_seed,
-    engine_of,
     read_predictions,
+    stays_in_place,
     with_top,
 )
 
@@ -299,7 +299,7 @@ def _with_scores(
     of_several = ("aux", "sample_weight") if "classifiers" in columns else ()
     in_memory = ("groups", *of_several)
     may_stay = not any(columns.get(name) for name in in_memory)
-    if may_stay and not show and engine_of(scan, columns["id"]) != "memory":
+    if may_stay and not show and stays_in_place(scan, columns["id"]):
         return columns, ()
     return {**columns, "show": list(dict.fromkeys([*show, *scores]))}, scores
 

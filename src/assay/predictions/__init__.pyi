@@ -16,6 +16,7 @@ from assay.predictions.contract import listed as listed
 from assay.predictions.duckdb.relations import joined_with as joined_with
 from assay.predictions.engine import telling_notes as telling_notes
 from assay.predictions.engine import telling_progress as telling_progress
+from assay.predictions.engines import engine_of as engine_of
 from assay.predictions.judgements import as_mappings as as_mappings
 from assay.predictions.judgements import with_top as with_top
 from assay.predictions.label_sets import find_labels as find_labels
@@ -31,7 +32,6 @@ from assay.predictions.pair import said_by_both as said_by_both
 from assay.predictions.pair import stays_in_place as stays_in_place
 from assay.predictions.places import has_tables as has_tables
 from assay.predictions.predictions import Predictions as Predictions
-from assay.predictions.read import engine_of as engine_of
 from assay.predictions.read import from_arrays as from_arrays
 from assay.predictions.read import read_predictions as read_predictions
 from assay.predictions.roles import SCORE_SCALES as SCORE_SCALES

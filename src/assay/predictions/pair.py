@@ -25,6 +25,7 @@ from assay.predictions.class_values import some_of
 from assay.predictions.classes import class_names
 from assay.predictions.column import Ids
 from assay.predictions.contract import joint_fingerprint, listed
+from assay.predictions.engines import is_in_place, joining
 from assay.predictions.judgements import as_mappings
 from assay.predictions.memory import MemoryScanner
 from assay.predictions.opinions import Opinions, opinions_of_several
@@ -36,9 +37,9 @@ from assay.predictions.pair_scanner import (
     refuse_two_weights,
 )
 from assay.predictions.predictions import Predictions
-from assay.predictions.read import engine_of, read_predictions
+from assay.predictions.read import read_predictions
 from assay.predictions.roles import STAR, Classifiers
-from assay.predictions.scan import Engine, Scan, as_scan
+from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import refuse_bad_total
 
 NOWHERE = -1
@@ -344,9 +345,8 @@ def read_compared(
     one, other = classifiers
     stays = [stays_in_place(scan, id) for scan in held]
     around: dict[str, Any] = {"id": id, "show": show, "seed": seed, "sample_weight": sample_weight}
-    of_spark = all(scan.is_of_spark for scan in held)
-    if any(stays) and not classes and (not aux or of_spark or all(map(_is_of_duckdb, held))):
-        engine: Engine = "spark" if of_spark else "duckdb"
+    engine = joining(held)
+    if any(stays) and not classes and (not aux or engine is not None):
         asked = [replace(scan, engine=engine) for scan in held] if aux else held
         more = around | {"aux": aux} if aux else around
         old, new = (
@@ -367,17 +367,12 @@ def read_compared(
     return found if model is None else found.with_model(Model.from_dict(model))
 
 
-def _is_of_duckdb(scan: Scan) -> bool:
-    """Whether DuckDB can read predictions, and no other engine was requested."""
-    return scan.path is not None and not scan.is_of_spark and scan.engine in (None, "duckdb")
-
-
 def stays_in_place(predictions: object, id: str | None) -> bool:
     """Whether predictions are read in place."""
     scan = as_scan(predictions)
     if isinstance(scan.source, Predictions):
         return scan.source.scanner.stays
-    return engine_of(scan, id) != "memory"
+    return is_in_place(scan, id)
 
 
 def _read(scan: Scan, **columns: Any) -> Predictions:

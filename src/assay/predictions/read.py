@@ -3,11 +3,8 @@
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from math import inf
-from pathlib import Path
 from typing import Any
 
-import duckdb
 from numpy.typing import ArrayLike
 
 from assay.core.error_model import Model
@@ -15,7 +12,6 @@ from assay.core.rules import refuse
 from assay.core.strata import UNNAMED
 from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.vocabulary import Vocabulary
-from assay.errors import PredictionsError
 from assay.predictions.class_values import as_lists, sorted_texts
 from assay.predictions.classes import (
     find_classes,
@@ -23,18 +19,14 @@ from assay.predictions.classes import (
     refuse_beside_classes,
     with_class_columns,
 )
-from assay.predictions.databases.find import find_database
-from assay.predictions.duckdb.loading import load_columns
-from assay.predictions.duckdb.paths import find_files
 from assay.predictions.engine import Scanner
+from assay.predictions.engines import counting
 from assay.predictions.judgements import roles_of
 from assay.predictions.label_sets import label_layout, load_label_sets
 from assay.predictions.layout import Layout
 from assay.predictions.memory import in_memory
-from assay.predictions.places import file_of, format_of, is_database, is_query, is_remote
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import (
-    MOST_CODES,
     Classifiers,
     Given,
     Roles,
@@ -44,59 +36,9 @@ from assay.predictions.roles import (
     refuse_bad_show,
     refuse_no_column,
 )
-from assay.predictions.scan import Engine, Scan, as_scan
+from assay.predictions.scan import Scan, as_scan
 from assay.predictions.tables import read_mapping
 from assay.predictions.values import distinct_values
-
-# Up to this size, reading files into memory is as fast as any engine, and every id can be checked.
-_SMALL = 64 * 2**20
-
-
-_MANY = 200  # classes; a database compares a row with each of them
-_MANY_LABELS = 40  # of an item: with the bins of a rank their codes are numbers of 64 bits
-
-
-def engine_of(scan: Scan, id: str | None) -> Engine:
-    """Return the requested engine, or else a suitable one.
-
-    >>> engine_of(Scan({"p": [0.5]}), None), engine_of(Scan("SELECT 1 AS id"), "id")
-    ('memory', 'duckdb')
-    """
-    if scan.is_of_spark:
-        return "spark"
-    if scan.engine is not None:
-        return scan.engine
-    if scan.path is None or id is None:
-        return "memory"
-    if _bytes(scan.path) <= _SMALL:
-        return "memory"
-    return "duckdb" if find_database(scan.path) is None else "database"
-
-
-def open_scanner(scan: Scan, engine: Engine, layout: Layout) -> Scanner:
-    """Open predictions to be read in place."""
-    if engine == "spark":
-        from assay.predictions.spark.scanner import open_spark
-
-        return open_spark(scan, layout)
-    if engine == "database":
-        from assay.predictions.databases.table import open_table
-
-        return open_table(scan, layout)
-    from assay.predictions.duckdb.scanner import open_duck
-
-    return open_duck(scan, layout)
-
-
-def _bytes(path: str) -> float:
-    """Size of the files of a path; infinite if it is not easily known."""
-    path = file_of(path)
-    if is_remote(path) or is_query(path) or is_database(path) or format_of(path):
-        return inf
-    if (one := Path(path)).is_file():  # to open DuckDB takes longer than to read a small file
-        return one.stat().st_size
-    with duckdb.connect() as connection:
-        return find_files(connection, path).bytes
 
 
 def read_predictions(
@@ -205,7 +147,7 @@ def read_predictions(
         told = {"predicted": predicted, "probabilities": probabilities, "threshold": threshold}
         told |= {"score": score, "scale": scale}
         each = {ALONE: told} if classifiers is None else classifiers
-        return _read_label_sets(scan, label_layout(scan, each, classes, id=id, show=show), seed)
+        return _counted(scan, label_layout(scan, each, classes, id=id, show=show), seed)
     if classes is not None or probabilities is not None:
         own: dict[str, object] = {"score": score, "predicted": predicted, "threshold": threshold}
         own |= {"positive": positive, "score_of": score_of, "scale": scale}
@@ -228,45 +170,17 @@ def read_predictions(
     refuse_bad_show(show)
     fitted = None if model is None else Model.from_dict(model)
     layout = Layout(roles, id, tuple(show), tuple(groups), sample_weight, tuple(aux), fitted)
-    engine = _engine_for(scan, layout)
-    if engine == "memory":
-        return in_memory(load_columns(scan, layout), layout)
-    return _in_place(scan, layout, engine, seed=seed, bind=bind)
+    return _counted(scan, layout, seed, bind=bind)
 
 
-def _engine_for(scan: Scan, layout: Layout) -> Engine:
-    """Engine that counts predictions: DuckDB, with a copy, if a database cannot.
-
-    Unless another engine was requested, several classifiers with more codes than an engine counts
-    are read into memory.
-    """
-    engine, each = engine_of(scan, layout.id), layout.judges.values()
-    if engine == "database":
-        beyond = {
-            "probabilities of all classes": any(role.of_class for role in each),
-            "hundreds of classes": any(role.n_classes > _MANY for role in each),
-            "second opinions": bool(layout.aux),
-        }
-        asked = [what for what, is_asked in beyond.items() if is_asked]
-        if asked and scan.engine is not None:
-            raise PredictionsError(
-                f"engine 'database' does not count predictions with {asked[0]}",
-                hint="leave out the engine: the table is then copied, and DuckDB counts the copy",
-            )
-        engine = "duckdb" if asked else engine
-    is_asked = scan.engine is not None or scan.is_of_spark
-    of_classes = len(each) > 1 and layout.first.classes is not None
-    many = of_classes and layout.n_codes(()) > MOST_CODES
-    return "memory" if many and not is_asked else engine
-
-
-def _in_place(
-    scan: Scan, layout: Layout, engine: Engine, *, seed: int, bind: bool = False
-) -> Predictions:
-    """Predictions that an engine counts."""
+def _counted(scan: Scan, layout: Layout, seed: int, *, bind: bool = False) -> Predictions:
+    """Predictions that a suitable engine counts."""
+    open_scanner = counting(scan, layout).open
+    if open_scanner is None:
+        return in_memory(load_label_sets(scan, layout), layout)
 
     def opened(model: Model | None) -> Scanner:
-        return open_scanner(scan, engine, replace(layout, model=model))
+        return open_scanner(scan, replace(layout, model=model))
 
     (name, *_) = layout.judges
     # With codes, the engine itself names the classifier in an error.
@@ -348,20 +262,3 @@ def from_arrays(
         return in_memory(loaded, Layout({ALONE: roles}, id))
     roles = Roles(score, predicted, None, threshold, positive=None)
     return in_memory(loaded, Layout(dict.fromkeys(UNNAMED, roles), id, weight=weight))
-
-
-def _read_label_sets(scan: Scan, layout: Layout, seed: int) -> Predictions:
-    """Read predictions of items that may have several classes: into memory, or in place."""
-    engine = engine_of(scan, layout.id)
-    if engine != "memory" and len(layout.judges) <= _MANY_LABELS:
-        if layout.apart and engine == "database" and scan.engine is None:
-            engine = "duckdb"  # with a copy
-        if not layout.apart or engine == "duckdb":
-            return _in_place(scan, layout, engine, seed=seed)
-    if engine != "memory" and (scan.engine is not None or scan.is_of_spark):
-        raise PredictionsError(
-            f"engine {engine!r} reads up to 40 classes of an item, each from a column of its own",
-            details="DuckDB reads lists and sets, too; more classes are read into memory",
-            hint="leave out the engine, or write a column for each class",
-        )
-    return in_memory(load_label_sets(scan, layout), layout)
