@@ -166,7 +166,7 @@ def test_an_id_that_repeats_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         (lambda key: key.cast(pa.string()), "are integers, and those in .* are strings"),
         (
             lambda key: pa.array(np.asarray(key).astype(np.uint64)),
-            "some ids are below 0, and others 2.63 or more",
+            "some ids are below 0, others are 2.63 or more",
         ),
     ],
 )
