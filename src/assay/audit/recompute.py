@@ -156,13 +156,13 @@ def _stopped(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[Stratum]:
         [each.N * q for each, q in zip(strata, p, strict=True)],
         [each.N**2 * one for each, one in zip(strata, v, strict=True)],
     )
-    found = []
+    corrected = []
     for each, q, variance, turn, more in zip(strata, p, v, turns, plain, strict=True):
         shift = 0.5 * variance * each.N * turn + more
         down = each.x / (1 + max(-shift, 0.0) / q)
         up = each.n - (each.n - each.x) / (1 + max(shift, 0.0) / (1 - q))
-        found.append(replace(each, x=down if shift < 0 else up))
-    return found
+        corrected.append(replace(each, x=down if shift < 0 else up))
+    return corrected
 
 
 def _slopes_of_variance(
@@ -171,7 +171,7 @@ def _slopes_of_variance(
     """Return by how much the logarithm of the variance grows with each T, by the slopes alone."""
     g = _slopes(forms, totals)
     whole = fsum(slope * slope * one for slope, one in zip(g, variance, strict=True))
-    found = [0.0] * len(g)
+    slopes = [0.0] * len(g)
     for sign, form in zip((1, -1), forms, strict=False):
         under, own, value = form.under(totals), form.slopes(totals), form.at(totals) - form.middle
         under = under if under > 0 else 1.0
@@ -180,11 +180,11 @@ def _slopes_of_variance(
         mixed = fsum(s * o * one for s, o, one in zip(g, own, variance, strict=True))
         per, part = (shared / whole, mixed / whole) if whole > 0 else (shared, 0.0)
         part = 1.0 if len(forms) == 1 else part
-        found = [
+        slopes = [
             so_far - 2 * sign * (first * (o * per + b * part) + value * second * b * per) / under
-            for so_far, o, b in zip(found, own, form.b, strict=True)
+            for so_far, o, b in zip(slopes, own, form.b, strict=True)
         ]
-    return found
+    return slopes
 
 
 def _unhidden(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[list[Stratum]]:
@@ -226,10 +226,10 @@ def _pull(w: Sequence[float], x: Sequence[float], strata: Sequence[Stratum]) -> 
     """Return by how many percent a stratum's labels rise with its outcomes."""
     tiny = 1e-9
     n = [each.n for each in strata]
-    labels, found = fsum(n), fsum(x)
+    labels, outcomes = fsum(n), fsum(x)
     rate = fsum(a * b / max(c, 1.0) for a, b, c in zip(w, x, n, strict=True))
     overall = min(max((labels * rate + 0.5) / (labels + 1), tiny), 1 - tiny)
-    pooled = min(max((found + 0.5) / (labels + 1), tiny), 1 - tiny)
+    pooled = min(max((outcomes + 0.5) / (labels + 1), tiny), 1 - tiny)
     chi2 = fsum(
         (b - c * pooled) ** 2 / max(c * pooled * (1 - pooled), tiny)
         for b, c in zip(x, n, strict=True)
@@ -288,7 +288,7 @@ def form_of(metric: str, says: Sequence[bool], *, items: float, yes_items: float
     no_items = items - yes_items
     # TP TN - FP FN, of which both classes' metrics are a share.
     apart, mean = (
-        [no_items if said else -yes_items for said in says],
+        [no_items if yes_set else -yes_items for yes_set in says],
         sqrt(yes_items * no_items) or 1.0,
     )
     return {
@@ -313,7 +313,7 @@ def left_of(size: float, labels: float) -> float:
 
 def main(folder: Path) -> int:
     """Print the value from the tables and the one that was stored; return 1 where they differ."""
-    [(metric, told)] = json.loads((folder / "estimate.json").read_text()).items()
+    [(metric, stored)] = json.loads((folder / "estimate.json").read_text()).items()
     settings = json.loads((folder / "settings.json").read_text())
     if settings["goal"].get("threshold_for"):
         sys.stdout.write(f"{metric} at a threshold is smoothed over scores: see assay verify\n")
@@ -334,12 +334,12 @@ def main(folder: Path) -> int:
         "prevalence" if mixed else metric,  # right predictions are a share of all items
         says,
         items=sum(sizes),
-        yes_items=sum(size for size, said in zip(sizes, says, strict=True) if said),
+        yes_items=sum(size for size, yes_set in zip(sizes, says, strict=True) if yes_set),
     )
     values = _values(form, sizes, yes, no, settings)
-    value = min(values, key=lambda one: abs(one - (told["value"] or 0.0)))
-    sys.stdout.write(f"{metric}: {value!r} from the tables, {told['value']!r} as stored\n")
-    return 0 if told["value"] is None or abs(value - told["value"]) < 1e-12 else 1
+    value = min(values, key=lambda one: abs(one - (stored["value"] or 0.0)))
+    sys.stdout.write(f"{metric}: {value!r} from the tables, {stored['value']!r} as stored\n")
+    return 0 if stored["value"] is None or abs(value - stored["value"]) < 1e-12 else 1
 
 
 def _values(
