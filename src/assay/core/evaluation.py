@@ -150,25 +150,12 @@ class Evaluation:
         return self._shown[key]
 
     def _standings(self, state: State) -> tuple[Standing, ...]:
-        found, looks = [], self._look(state).looks
-        seen = self._does.seen(self._at(state))
-        for view, now, (mine, metric), (size, items) in zip(
-            self._does.views, looks, seen, self._about, strict=True
-        ):
-            found.append(
-                Standing(
-                    view.name,
-                    self._design,
-                    view.goal,
-                    metric,
-                    mine,
-                    now,
-                    size,
-                    items,
-                    mine.once,
-                )
-            )
-        return tuple(found)
+        looks, seen = self._look(state).looks, self._does.seen(self._at(state))
+        every = zip(self._does.views, looks, seen, self._about, strict=True)
+        return tuple(
+            Standing(view.name, self._design, view.goal, metric, mine, now, size, items)
+            for view, now, (mine, metric), (size, items) in every
+        )
 
     @cached_property
     def _about(self) -> list[tuple[float, int]]:

@@ -17,7 +17,6 @@ from assay.core.stopping import Reason
 from assay.core.tallies import Tallies, plain_totals
 from assay.core.types import Floats
 from assay.core.unjudged import counted_at_worst, least_to_settle, movement, swing
-from assay.core.weights import DistinctItems
 
 # The design's own interval, with items that have no yes or no at their worst.
 #
@@ -111,10 +110,9 @@ class Standing:
     """Standing of one target: its design, goal and metric, the answers, and a look.
 
     `size` is the size of its population, in items or, if these have weights, impressions; `items`
-    is the number of items. `once` are the distinct items behind the answers, if an item's answer
-    may count again. `before` is its standing after the last complete round, if cards of later ones
-    wait for an answer. `like_rest` is the interval if unjudged items were like the rest of their
-    stratum, while the look has them at their worst.
+    is the number of items. `before` is its standing after the last complete round, if cards of
+    later ones wait for an answer. `like_rest` is the interval if unjudged items were like the rest
+    of their stratum, while the look has them at their worst.
     """
 
     name: str
@@ -125,7 +123,6 @@ class Standing:
     look: Look
     size: float
     items: int
-    once: DistinctItems | None = None
     before: "Standing | None" = None
     like_rest: tuple[float, float] | None = None
 
@@ -137,19 +134,20 @@ class Standing:
     @property
     def labels(self) -> int:
         """Items with a yes or no."""
-        return int((self.tallies.n if self.once is None else self.once.judged).sum())
+        return int((self.tallies.n if self.state.once is None else self.state.once.judged).sum())
 
     @property
     def unjudged(self) -> int:
         """Items that could not be judged."""
-        return int((self.tallies.u if self.once is None else self.once.unjudged).sum())
+        return int((self.tallies.u if self.state.once is None else self.state.once.unjudged).sum())
 
     @property
     def open(self) -> int:
         """Items that were dealt and wait for an answer."""
-        if self.once is not None:
-            return int((self.once.dealt - self.once.judged - self.once.unjudged).sum())
-        return 0 if self.state.open is None else int(self.state.open.sum())
+        waiting, once = self.state.open, self.state.once
+        if once is not None:
+            waiting = once.dealt - once.judged - once.unjudged
+        return 0 if waiting is None else int(waiting.sum())
 
     @property
     def could_move(self) -> float:

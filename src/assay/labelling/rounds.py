@@ -207,35 +207,23 @@ class Rounds:
 
     def record(self, item_id: str, answer: Answer) -> None:
         """Record an answer; it replaces an earlier one to the same item."""
-        if item_id in self._answers:
-            self.withdraw(item_id)
-        if self._former is not None and item_id in self._former:
-            self._former.record(item_id, answer)
-        counted = self._counted({item_id: answer})
-        if item_id not in self._first_answers:
-            self._first_answers[item_id] = answer
-            self._total_first.add(counted)
-        self._total.add(counted)
-        self._wait(item_id, -1)
-        del self._waiting[item_id]
-        self._answers[item_id] = answer
+        self.record_all({item_id: answer})
 
     def record_all(self, answers: Mapping[str, Answer]) -> None:
-        """Record the first answers to many items: equivalent to `record` for each, but faster."""
-        again = answers.keys() & self._first_answers.keys()
+        """Record answers; they replace earlier ones to the same items."""
+        for item_id in filter(self._answers.__contains__, answers):
+            self.withdraw(item_id)
         if self._former is not None:
-            before = {id: each for id, each in answers.items() if id in self._former}
-            self._former.record_all({id: before[id] for id in before.keys() - again})
-        new = {id: answer for id, answer in answers.items() if id not in again}
-        counted = self._counted(new)
-        self._total.add(counted)
-        self._total_first.add(counted)
-        for item_id, answer in new.items():
+            shared = {id: answer for id, answer in answers.items() if id in self._former}
+            self._former.record_all(shared)
+        new = {id: answer for id, answer in answers.items() if id not in self._first_answers}
+        self._first_answers |= new
+        self._total_first.add(self._counted(new))
+        self._total.add(self._counted(answers))
+        for item_id, answer in answers.items():
             self._wait(item_id, -1)
             del self._waiting[item_id]
-            self._answers[item_id] = self._first_answers[item_id] = answer
-        for item_id in filter(again.__contains__, answers):
-            self.record(item_id, answers[item_id])
+            self._answers[item_id] = answer
 
     def withdraw(self, item_id: str) -> None:
         """Make an item wait for an answer again.
