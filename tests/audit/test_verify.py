@@ -1,4 +1,4 @@
-"""The books of real campaigns are clean, and whatever is tampered with is found."""
+"""The books of real campaigns are clean; whatever is tampered with, or spare, is found."""
 
 import json
 import re
@@ -16,6 +16,7 @@ import sqlalchemy as sa
 from typer.testing import CliRunner
 
 import assay
+from assay import Label
 from assay.audit import books as bookkeeping
 from assay.audit import recount
 from assay.audit.checks import check_cards
@@ -26,7 +27,7 @@ from assay.labelling.estimates import estimates_of
 from assay.labelling.review_rule import Review
 from assay.labelling.settings import find_campaign
 from assay.labelling.state import Labelling
-from assay.storage import open_store
+from assay.storage import Claim, Session, open_store
 from tests.audit.zips import check_same_bits
 from tests.kinds import KINDS, create, label, rebased, team
 
@@ -322,3 +323,75 @@ def test_what_is_no_report_is_refused(text: str, original: Path, tmp_path: Path)
 def test_a_report_that_is_missing_is_told_as_missing(original: Path, tmp_path: Path) -> None:
     with pytest.raises(assay.InputError, match=r"report\.json cannot be read: No such file"):
         assay.verify_campaign(storage=f"sqlite:///{original}", report=tmp_path / "report.json")
+
+
+CHECK = "no item was given to more than it is for"
+
+
+def made(storage: str) -> assay.Campaign:
+    scores = {"p": [0.9, 0.8, 0.7, 0.6]}
+    return assay.create_campaign(scores, score="p", threshold=0.5, budget=4, storage=storage)
+
+
+def found(campaign: assay.Campaign) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    verified = assay.verify_campaign(storage=campaign.desk.store.name)
+    (check,) = (each for each in verified.checks if each.check == CHECK)
+    return check.findings, check.notes
+
+
+def turn(campaign: assay.Campaign, reviewer: str, *said: str, lease: float = 60.0) -> Any:
+    """Send answers to the items that a reviewer has before them, and return the next ones."""
+    items = campaign.review([], reviewer=reviewer, want=len(said) or 1, lease=lease).items
+    labels = [
+        Label(str(item.id), answer, key=f"{reviewer} {item.id} {answer}")
+        for item, answer in zip(items, said, strict=False)
+    ]
+    campaign.review(labels, reviewer=reviewer, lease=lease)
+    return items
+
+
+def test_answers_of_reviewers_who_did_not_see_each_others_claims(
+    storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a writer with a snapshot from before its lock does to claims."""
+    campaign = made(storage)
+    right = Session.live_claims
+    mine = ["ann"]
+
+    def own(self: Session, key: int, *asked: Any) -> dict[Claim, float]:
+        live = right(self, key, *asked)
+        return {claim: end for claim, end in live.items() if claim.reviewer in mine}
+
+    monkeypatch.setattr(Session, "live_claims", own)
+    (item,) = campaign.review([], reviewer="ann", want=1).items
+    mine[:] = ["bob"]
+    (same,) = campaign.review([], reviewer="bob", want=1).items
+    assert item == same
+    for name in ("ann", "bob"):
+        mine[:] = [name]
+        campaign.review([Label(str(item.id), "yes", key=name)], reviewer=name)
+    findings, _ = found(campaign)
+    assert findings == (f"label 2 of item '{item.id}' is answer 2 in time, and the item needs 1",)
+
+
+def test_spare_answers_that_take_no_lease_are_not_wrong(
+    storage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = made(storage)
+    (item,) = campaign.review([], reviewer="late", want=1, lease=0.01).items
+    monkeypatch.setattr(Session, "live_claims", lambda *_: {})  # time has passed
+    (same,) = campaign.review([], reviewer="next", want=1).items
+    assert item == same
+    campaign.review([Label(str(item.id), "no", key="late")], reviewer="late")
+    monkeypatch.undo()
+    campaign.review([Label(str(item.id), "yes", key="next")], reviewer="next")
+    campaign.desk.record([Label(str(item.id), "yes", "from a file")])
+    campaign.rule(item.id, "no", reviewer="eve", key="ruling")
+    labels = campaign.events()
+    assert [label.late for label in labels] == [True, False, False, False]
+    assert [label.ruling for label in labels] == [False, False, False, True]
+    (other,) = turn(campaign, "ann", "yes")
+    campaign.review([Label(str(other.id), "withdrawn", key="a")], reviewer="ann")
+    campaign.review([Label(str(other.id), "skip", key="b")], reviewer="ann")
+    turn(campaign, "bob", "yes")
+    assert found(campaign) == ((), ())
