@@ -204,7 +204,7 @@ def test_what_a_screen_reader_is_told(many: House, enter: Enter) -> None:
         """
     )
     page.keyboard.type("zzz")
-    expect(page.locator("#class-count")).to_have_text("No class is called so, or like it")
+    expect(page.locator("#class-count")).to_have_text("No class has this name or a similar one")
 
 
 def test_fingers_and_a_keyboard_on_the_screen(many: House, enter: Enter) -> None:

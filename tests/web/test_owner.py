@@ -276,7 +276,7 @@ def test_a_dispute_is_shown_without_names_first(team: Web) -> None:
     shown = read(html)
     assert f"Item {dispute.item.id}" in shown.words
     assert f"Dispute 1 of {len(team.campaign.disputes())}" in shown.words
-    said = shown.texts["case"].split("Show who said what")[0]
+    said = shown.texts["case"].split("Show who answered what")[0]
     assert "ann" not in said
     assert "bob" not in said
     assert {answer.value for answer in dispute.answers.values()} <= set(said.split())

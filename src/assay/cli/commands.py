@@ -30,7 +30,7 @@ COMMANDS = {
         "Start", "demo:demo", "Measure a classifier on generated messages and show what it costs."
     ),
     "plan": Listed(
-        "Start", "plan:plan", "Forecast how many labels a goal needs, before anybody labels."
+        "Start", "plan:plan", "Forecast how many labels a goal needs, before anyone labels."
     ),
     "create": Listed("Start", "create:create", "Create a campaign from a file of predictions."),
     "label": Listed("Label", "label:label", "Label items in the terminal, one key per answer."),

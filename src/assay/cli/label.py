@@ -309,7 +309,7 @@ _LISTED = 12  # classes
 def _clarification(text: str, names: Sequence[str]) -> str:
     """Reply to typed text that is not one class."""
     if not names:
-        return f"no class is called {printable(text)}, or like it"
+        return f"no class is called {printable(text)} or similar"
     more = f" and {len(names) - _LISTED:,} more" if len(names) > _LISTED else ""
     return f"which class? {', '.join(map(printable, names[:_LISTED]))}{more}"
 

@@ -1,4 +1,4 @@
-"""``assay plan``: likely cost of an evaluation, before anybody labels."""
+"""``assay plan``: likely cost of an evaluation, before anyone labels."""
 
 from typing import Annotated
 
@@ -87,7 +87,7 @@ def plan(
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """Forecast how many labels a goal needs, before anybody labels.
+    """Forecast how many labels a goal needs, before anyone labels.
 
     Assay replays whole evaluations on an assumed truth. The assumption comes from earlier labels
     (--labels, --like) or, without them, from the scores.

@@ -190,7 +190,7 @@ export class Chooser {
   #tell(typed, found) {
     const all = number(this.#index.length);
     const of = typed === "" ? `${all} classes` : `${number(found)} of ${all} classes`;
-    byId("class-count").textContent = found > 0 ? of : "No class is called so, or like it";
+    byId("class-count").textContent = found > 0 ? of : "No class has this name or a similar one";
   }
 
   #activate(at) {

@@ -130,7 +130,7 @@ async function goOn() {
 function goBack() {
   current().replaceWith(last);
   last = null;
-  document.getElementById("queue").textContent = "The last one again: decide it otherwise, or go on";
+  document.getElementById("queue").textContent = "The last item again: change the decision, or continue";
   arrive();
   later.disabled = false;
 }

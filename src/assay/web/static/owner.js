@@ -131,8 +131,8 @@ document.getElementById("invite").addEventListener("submit", async (event) => {
   const response = await send(form, "/api/invite", body, "application/json", place, "No link was made");
   if (!response) return;
   const told = await response.json();
-  const alone = "This server can be reached from this machine only: others need one that was started with --host or behind a proxy.";
-  report("good", `A link for ${told.who}, shown this once`, [place], ...(told.alone ? [alone] : []));
+  const alone = "Only this machine can reach this server. For others, start it with --host or behind a proxy.";
+  report("good", `A link for ${told.who}, shown once`, [place], ...(told.alone ? [alone] : []));
   const box = place.firstChild;
   const link = document.createElement("input");
   link.readOnly = true;

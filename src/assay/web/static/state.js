@@ -66,7 +66,7 @@ export function showStopped(section, sender, waiting) {
   if (!stopped) return;
   const out = sender.why === "logged out";
   const [title, words] = section.querySelectorAll("p");
-  title.textContent = out ? "You are logged out" : "The server takes nothing from this page";
+  title.textContent = out ? "You are logged out" : "The server refuses what this page sends";
   const kept = waiting
     ? "Your answers stay in this browser and are sent when you are back."
     : "All your answers are saved.";
