@@ -216,10 +216,11 @@ class Rounds:
         if self._former is not None:
             shared = {id: answer for id, answer in answers.items() if id in self._former}
             self._former.record_all(shared)
+        counted = self._counted(answers)
+        self._total.add(counted)
         new = {id: answer for id, answer in answers.items() if id not in self._first_answers}
         self._first_answers |= new
-        self._total_first.add(self._counted(new))
-        self._total.add(self._counted(answers))
+        self._total_first.add(counted if len(new) == len(answers) else self._counted(new))
         for item_id, answer in answers.items():
             self._wait(item_id, -1)
             del self._waiting[item_id]
@@ -333,15 +334,23 @@ class Rounds:
 
     def _add_round(self, its: _Round, outcomes: Outcomes, first: Outcomes) -> None:
         """Add a round's cards to outcomes by the answers now, and to those as first given."""
-        for table, answers in ((outcomes, self._answers), (first, self._first_answers)):
-            kinds, here = Counter[Counted](), set[str]()
-            for card in its.cards:
-                item_id, answer = card.item_id, answers.get(card.item_id)
-                columns = () if answer is None else self._columns(card, answer)
-                once = self._dealt_in[item_id][0] == its.number and item_id not in here
-                kinds[self._of_card(card, (DEALT, *columns), once=once)] += 1
-                here.add(item_id)
-            table.add(kinds)
+        kinds = self._of_round(its, self._answers)
+        outcomes.add(kinds)
+        ids = [card.item_id for card in its.cards]
+        if any(self._answers.get(id) != self._first_answers.get(id) for id in ids):
+            kinds = self._of_round(its, self._first_answers)
+        first.add(kinds)
+
+    def _of_round(self, its: _Round, answers: Mapping[str, Answer]) -> Counter[Counted]:
+        """Return what a round's cards add to the outcomes."""
+        kinds, here = Counter[Counted](), set[str]()
+        for card in its.cards:
+            item_id, answer = card.item_id, answers.get(card.item_id)
+            columns = () if answer is None else self._columns(card, answer)
+            once = self._dealt_in[item_id][0] == its.number and item_id not in here
+            kinds[self._of_card(card, (DEALT, *columns), once=once)] += 1
+            here.add(item_id)
+        return kinds
 
     def _counted(self, answers: Mapping[str, Answer]) -> Counter[Counted]:
         """Return what answers add to the outcomes; an answer counts with every card of its item."""
