@@ -45,7 +45,8 @@ class Layout:
     judges: Mapping[str, Roles]
     id: str | None = None
     show: tuple[str, ...] = ()  # columns shown to reviewers
-    groups: tuple[str, ...] = ()  # slices as asked for: ``lang`` or ``lang=de``
+    # Groups of items with their own metrics: ``lang=de``, or ``lang`` for one per value.
+    groups: tuple[str, ...] = ()
     weight: str | None = None
     aux: tuple[str, ...] = ()  # columns for a model of the outcome
     model: Model | None = None  # its log odds replace the score or the mean rank

@@ -36,34 +36,51 @@ NO_WORDS = ("0", "0.0", "false", "f", "no", "n")
 
 @dataclass(frozen=True)
 class Roles:
-    """Arguments of `assay.predictions.read.read_predictions`, checked for consistency.
-
-    `aux` are columns that a model of the outcome may use beside the score; with a `model`, its log
-    odds replace the score in everything but the predicted label. With `classes`, the column
-    `predicted` names one of them, and the score is that of the predicted class. Instead of these
-    two, `probabilities` has one for every class; `of_class` are the columns found: one for each
-    class, or a single one of lists. The score is then the share of the `top` most probable classes
-    in the sum of all; without `top`, as in campaigns of 0.1.0, it is the probability of the
-    predicted class, unchanged. `weight` is the column of weights, if predictions with weights are
-    read in place.
+    """Columns and options of a classifier, checked for consistency.
 
     >>> Roles(score="p", predicted=None, id="url", threshold=0.5, positive=None).columns
     ['url', 'p']
     """
 
+    # Column of scores, finite numbers. None if there are none: all items then have the score 0.
     score: str | None
+    # Column of predicted labels: yes and no, true and false, 1 and 0, or anything with `positive`.
+    # With `classes`, the column of predicted classes: their names, or aliases. Default: yes for a
+    # score of at least `threshold`.
     predicted: str | None
+    # Column of ids, distinct 64-bit integers or strings. Default: the row number, from 0; the order
+    # of rows, also in a file, then decides which items are drawn, and must not change during a
+    # campaign.
     id: str | None
+    # Smallest score that is predicted yes. Together with `predicted`, every row is checked against
+    # it; a score equal to the threshold is valid for either label.
     threshold: float | None
+    # Value of the column `predicted` that means yes; all others mean no.
     positive: object
+    # Class of the score; default: the positive class. Scores of the predicted class (the
+    # classifier's confidence) and of the negative class are converted: 1 - score, or -score for
+    # margins, of items predicted no, or of all.
     score_of: ScoreOf | None = None
+    # Scale of the scores. Percentages, 0 to 100 like their threshold, are divided by 100. Default:
+    # scores between 0 and 1 are probabilities, and others margins.
     scale: ScoreScale | None = None
+    # Columns that a model of the outcome may use beside the score: numbers, true and false, or
+    # categories; values may be missing.
     aux: tuple[str, ...] = ()
+    # Its log odds replace the score in everything but the predicted label.
     model: Model | None = None
+    # Columns of every class's probability, with a star for its name, such as ``p_*``; or, without a
+    # star, one column of lists in the order of the classes. They are finite, and need not sum to 1.
+    # The predicted class is the first one with the largest probability, unless `predicted` is
+    # given; the score is that class's probability.
     probabilities: str | None = None
-    classes: Vocabulary | None = None
-    of_class: tuple[str, ...] = ()
+    classes: Vocabulary | None = None  # if not yes and no; the score is of the predicted class
+    of_class: tuple[str, ...] = ()  # columns of `probabilities` found: one for each, or of lists
+    # Column of weights, finite numbers that are not negative: an item counts as much as its weight,
+    # and is left out if that is 0.
     weight: str | None = None
+    # With `probabilities`: number of most probable classes whose share in the sum of all is the
+    # score. Without it, the score is the probability of the predicted class, unchanged.
     top: int | None = None
 
     def __post_init__(self) -> None:
