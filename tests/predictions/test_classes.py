@@ -28,7 +28,7 @@ from assay.predictions import (
 from assay.predictions.class_values import take_classes
 from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.duckdb.loading import load
-from assay.predictions.judgements import take_ids
+from assay.predictions.memory import take_ids
 from tests.predictions.class_population import KNOWN, TABLE, TOPICS, cut, dealt, scores_of, told_by
 from tests.predictions.contract import scan_by
 

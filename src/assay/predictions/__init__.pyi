@@ -17,11 +17,11 @@ from assay.predictions.duckdb.relations import joined_with as joined_with
 from assay.predictions.engine import telling_notes as telling_notes
 from assay.predictions.engine import telling_progress as telling_progress
 from assay.predictions.engines import engine_of as engine_of
-from assay.predictions.judgements import as_mappings as as_mappings
-from assay.predictions.judgements import with_top as with_top
 from assay.predictions.label_sets import find_labels as find_labels
 from assay.predictions.labelled import Labelled as Labelled
 from assay.predictions.labelled import read_labelled as read_labelled
+from assay.predictions.layout import as_mappings as as_mappings
+from assay.predictions.layout import with_top as with_top
 from assay.predictions.opinions import bound_seed as bound_seed
 from assay.predictions.opinions import fold_of as fold_of
 from assay.predictions.pair import NOWHERE as NOWHERE

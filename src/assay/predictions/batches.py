@@ -7,21 +7,35 @@ cut into batches.
 """
 
 import os
+from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from assay.core.bins import STEPS, Places, Ranges, Rule, bins_by, find_places, pieces
-from assay.core.profile import ScoreCells
+from assay.core.bins import (
+    STEPS,
+    Places,
+    Ranges,
+    Rule,
+    Scale,
+    bins_by,
+    find_places,
+    pieces,
+    scale_of,
+)
+from assay.core.cuts import Variable
+from assay.core.deck import Id
+from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.predictions.column import Ids
 from assay.predictions.draw import number_of, span_of
-from assay.predictions.engine import Rows, Span
+from assay.predictions.engine import Rows, Scanner, Span
 from assay.predictions.roles import MOST_CODES
 
 PIECE = 8 * 15 * 1024
@@ -370,3 +384,65 @@ def in_threads(work: Iterable[_Piece], workers: Sequence[Callable[[_Piece], None
                 begun.popleft().result()
         for future in begun:
             future.result()
+
+
+# A scanner of items, however they are read.
+
+
+@dataclass(frozen=True)
+class Some:
+    """Which items to read; others may be among them."""
+
+    ids: Sequence[Id] | None = None  # those with these ids, and no others
+    spans: Sequence[Span] = ()  # those whose number in the deck is not above all limits
+    seed: int = 0  # of the deck
+
+
+ALL = Some()
+
+
+class BatchScanner(Scanner):
+    """A `Scanner` over batches of items."""
+
+    n_codes: int  # number of possible labels or codes
+
+    @abstractmethod
+    def items(self, variable: Variable, scale: Scale, some: Some = ALL) -> Iterable[Batch]:
+        """Batches of items, by a variable; with their ids, if only some are read."""
+
+    def open(self) -> AbstractContextManager[object]:
+        """Raise what goes wrong while items are read as errors of the source."""
+        return nullcontext()
+
+    def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
+        """Count all items by another stratification variable."""
+        with self.open():
+            each = (items.values for items in self.items(variable, scale))
+            ends = [(values.min(), values.max()) for values in each if values.size]
+            rule = scale_of(min(low for low, _ in ends), max(high for _, high in ends))
+            return evenest(
+                lambda rule: self.counted(self.items(variable, scale), rule, self.n_codes),
+                rule,
+                lambda cells: cells.by_weight,
+            )
+
+    def counted(self, items: Iterable[Batch], rule: Rule, classes: int) -> ScoreCells:
+        """Count items by the bins of a rule; labels of two classes are yes and no."""
+        found = count_cells(items, rule, classes, lambda batch: replace(batch, digest=None))
+        return replace(found, said=found.said == 1) if classes == 2 else found
+
+    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
+        """Return the number and weight of the items in each span."""
+        with self.open():
+            return count_spans(self.items(variable, scale), spans)
+
+    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
+        """Rows of all spans; those above every limit are not read."""
+        with self.open():
+            items = self.items(variable, scale, Some(spans=spans, seed=seed))
+            return rows_of([drawn(batch, spans, seed) for batch in items])
+
+    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
+        """Rows with these ids."""
+        with self.open():
+            return rows_of(self.items(variable, scale, Some(ids)))

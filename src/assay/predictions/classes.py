@@ -29,7 +29,8 @@ from assay.predictions.databases.find import find_database
 from assay.predictions.duckdb.loading import distinct_in_duckdb, load
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import open_relation
-from assay.predictions.judgements import as_mappings, take_ids
+from assay.predictions.layout import as_mappings
+from assay.predictions.memory import take_ids
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import (
     NO_WORDS,

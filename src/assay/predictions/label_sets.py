@@ -29,8 +29,8 @@ from assay.predictions.class_values import (
 from assay.predictions.classes import column_names, length_of_lists, names_by_pattern, read_given
 from assay.predictions.column import Column, Ids, Loaded, examples, first_few
 from assay.predictions.duckdb.loading import load, load_columns
-from assay.predictions.judgements import as_mappings, role_of, take_ids
-from assay.predictions.layout import Layout, Spread
+from assay.predictions.layout import Layout, Spread, as_mappings, role_of
+from assay.predictions.memory import take_ids
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import STAR, Classifiers, Given, Roles, about, refuse_no_column
 from assay.predictions.scan import Scan, as_scan

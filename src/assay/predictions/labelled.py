@@ -14,16 +14,9 @@ from assay.predictions.class_values import number_in, places_of
 from assay.predictions.classes import for_classes, refuse_beside_classes, with_class_columns
 from assay.predictions.column import Column, Ids, Loaded
 from assay.predictions.duckdb.loading import load_columns
-from assay.predictions.judgements import (
-    judge,
-    ranks_of,
-    roles_of,
-    take_ids,
-    take_judgements,
-    with_top,
-)
 from assay.predictions.label_sets import label_layout, load_label_sets
-from assay.predictions.layout import Layout
+from assay.predictions.layout import Layout, roles_of, with_top
+from assay.predictions.memory import judge, ranks_of, take_ids, take_judgements
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.roles import Classifiers, Roles, about, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import as_scan

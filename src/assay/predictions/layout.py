@@ -6,19 +6,21 @@ the bits of the slices in one number.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from math import prod
-from typing import TypeVar
+from numbers import Real
+from typing import Any, TypeVar
 
 from assay.core.cuts import rank
 from assay.core.error_model import Model
 from assay.core.profile import ScoreCells
 from assay.core.strata import UNNAMED
+from assay.core.targets import refuse_bad_names
 from assay.core.types import Floats, Ints
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
-from assay.errors import PredictionsError
+from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.contract import several_fingerprint
-from assay.predictions.roles import MOST_CODES, Roles, about, score_name
+from assay.predictions.roles import MOST_CODES, Classifiers, Roles, about, score_name
 from assay.predictions.values import slice_columns
 
 One = TypeVar("One")
@@ -167,3 +169,81 @@ class Steps:
         """
         ranks = rank(cells.low, cells.profile(None))
         return cls(cells, ranks, cells.said.astype("int64") * cells.classes**place)
+
+
+# Columns of each classifier, from arguments.
+
+
+_SHARED = ("id", "aux", "model", "classes", "of_class")  # not one classifier's
+_OPTIONS = [field.name for field in fields(Roles) if field.name not in _SHARED]
+
+
+def as_mappings(classifiers: Classifiers) -> dict[str, Any]:
+    """Columns of each classifier by name: a pair is a score and a predicted label or threshold.
+
+    Any other value is unchanged, for `roles_of` to reject.
+
+    >>> as_mappings({"a": ("p", "said"), "b": ("q", 0.5)})
+    {'a': {'score': 'p', 'predicted': 'said'}, 'b': {'score': 'q', 'threshold': 0.5}}
+    """
+    found: dict[str, Any] = dict(classifiers)
+    for name, given in found.items():
+        if isinstance(given, tuple | list) and len(given) == 2:
+            score, says_yes = given
+            number = isinstance(says_yes, Real) and not isinstance(says_yes, bool)
+            by = "threshold" if number else "predicted"
+            found[name] = {**({} if score is None else {"score": score}), by: says_yes}
+    return found
+
+
+def with_top(classifiers: Classifiers, top: int) -> dict[str, Any]:
+    """Classifiers, with `Roles.top` for those with probabilities of all classes.
+
+    >>> with_top({"a": {"probabilities": "p_*"}, "b": {"predicted": "said"}}, 2)
+    {'a': {'top': 2, 'probabilities': 'p_*'}, 'b': {'predicted': 'said'}}
+    """
+    each = as_mappings(classifiers)
+    told = {name: one for name, one in each.items() if isinstance(one, Mapping)}
+    ranked = {name: {"top": top, **one} for name, one in told.items() if one.get("probabilities")}
+    return each | ranked
+
+
+def roles_of(classifiers: Classifiers, classes: Vocabulary | None = None) -> dict[str, Roles]:
+    """Roles of each classifier; raise if the arguments are invalid.
+
+    `classifiers`: the columns of each.
+    """
+    if not isinstance(classifiers, Mapping):
+        raise PredictionsError(
+            f"classifiers are of type {type(classifiers).__name__}",
+            details="they are a mapping of names to what each has: "
+            "classifiers={'cnn': {'score': 'p_cnn', 'threshold': 0.5}}",
+        )
+    refuse_bad_names(list(classifiers))
+    roles = {}
+    for name, options in as_mappings(classifiers).items():
+        roles[name] = role_of(name, options, classes)
+    return roles
+
+
+def role_of(name: str, options: object, classes: Vocabulary | None = None) -> Roles:
+    """Roles of one classifier; raise if the options are invalid.
+
+    `options`: its columns.
+    """
+    with about(name):
+        if not isinstance(options, Mapping):
+            raise PredictionsError(
+                f"{options!r} is of type {type(options).__name__}",
+                details=f"it must be a mapping of some of {', '.join(_OPTIONS)}; or "
+                "a pair: the columns of score and predicted label, or a score and a threshold",
+            )
+        for option in options:
+            if option not in _OPTIONS:
+                raise PredictionsError(
+                    f"unknown option {option!r}",
+                    details=f"options: {', '.join(_OPTIONS)}",
+                    hint=did_you_mean(str(option), _OPTIONS),
+                )
+        given: dict[str, Any] = {**dict.fromkeys(_OPTIONS), **options}
+        return Roles(id=None, classes=classes, **given)

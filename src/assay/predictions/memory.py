@@ -1,33 +1,45 @@
 """Predictions in memory: a scanner of arrays, of one or several classifiers."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
+from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
 
 from assay.core import deck
 from assay.core.bins import Rule, Scale
-from assay.core.cuts import Variable, confidence
+from assay.core.cuts import Variable, confidence, rank
 from assay.core.deck import IdKind
 from assay.core.error_model import Model, Values
-from assay.core.profile import ScoreCells, cells_of
-from assay.core.types import Bools, Floats, Ints
+from assay.core.profile import ScoreCells, cells_of, profile_of
+from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.weights import impressions
-from assay.predictions.batch_scanner import ALL, BatchScanner, Some
-from assay.predictions.batches import Batch, cells_by_code
-from assay.predictions.class_values import probabilities_at, ranked_classes, summed_probabilities
-from assay.predictions.column import Ids, Loaded, Show
+from assay.errors import PredictionsError
+from assay.predictions.batches import ALL, Batch, BatchScanner, Some, cells_by_code
+from assay.predictions.class_values import (
+    probabilities_at,
+    ranked_classes,
+    summed_probabilities,
+    take_classes,
+)
+from assay.predictions.column import Ids, Loaded, Show, read_ids
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.doubts import doubts_of
 from assay.predictions.draw import weight_words
 from assay.predictions.engine import Judged, Part, Survey
-from assay.predictions.judgements import judge, take_ids, taken
 from assay.predictions.layout import Layout
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.predictions import Predictions
-from assay.predictions.roles import about
-from assay.predictions.values import read_slices, read_weights, rows_in_memory
+from assay.predictions.roles import NO_SCORE, Roles, about
+from assay.predictions.values import (
+    read_predicted,
+    read_scores,
+    read_slices,
+    read_weights,
+    refuse_contradictions,
+    rows_in_memory,
+)
 
 Probabilities = Callable[[Ints], Floats]
 """Probabilities of all classes for some rows, shape (n, K)."""
@@ -279,3 +291,100 @@ def _probabilities(loaded: Loaded, layout: Layout, ids: Ids) -> list[Probabiliti
         )
         for role in layout.judges.values()
     ]
+
+
+# Judgements: scores, labels and codes of all items, and checks of them.
+
+
+def take_ids(loaded: Loaded, id: str | None) -> Ids:
+    """Ids from a column, or else the row numbers.
+
+    >>> from assay.predictions.duckdb.loading import load
+    >>> take_ids(load({"p": [0.9, 0.2]}, ["p"], (), None), None).values
+    array([0, 1])
+    """
+    size = len(next(iter(loaded.columns.values())).data)
+    if size == 0:
+        raise PredictionsError(f"there are no predictions in {loaded.source}")
+    return Ids(np.arange(size)) if id is None else read_ids(loaded.columns[id])
+
+
+def take_judgements(loaded: Loaded, roles: Roles, ids: Ids) -> tuple[Floats, Bools]:
+    """Return a classifier's scores and predicted labels; raise if they are invalid.
+
+    >>> roles = Roles(score="p", predicted=None, id=None, threshold=0.5, positive=None)
+    >>> from assay.predictions.duckdb.loading import load
+    >>> loaded = load({"p": [0.9, 0.2]}, roles.columns, (), None)
+    >>> take_judgements(loaded, roles, take_ids(loaded, None))
+    (array([0.9, 0.2]), array([ True, False]))
+    """
+    columns = loaded.columns
+    score = np.zeros(len(ids)) if roles.score is None else read_scores(columns[roles.score], ids)
+    if roles.predicted is not None:
+        predicted = read_predicted(columns[roles.predicted], roles.positive, ids)
+        score = roles.positive_scores(score, predicted)
+        refuse_contradictions(score, predicted, roles, columns[roles.predicted], ids)
+    elif roles.limit is not None:  # Roles ensures that one of the two is given
+        score = roles.positive_scores(score, None)
+        predicted = score >= roles.limit
+    return score, predicted
+
+
+@dataclass(frozen=True, eq=False)
+class Judgements:
+    """Predictions of several classifiers for each item."""
+
+    codes: Ints  # bit k is set if the k-th says yes; with classes, `Vocabulary.code`
+    ranks: Floats  # the mean rank by their scores
+    cells: tuple[ScoreCells, ...]  # the items by the score of each classifier
+    doubts: tuple[Doubt, ...]  # problems with their scores
+    scores: Mapping[str, Floats]  # of each classifier with scores, or of the only one, if kept
+
+
+def judge(
+    loaded: Loaded,
+    roles: Mapping[str, Roles],
+    ids: Ids,
+    *,
+    keep_scores: bool = False,
+    digest: Words | None = None,  # of the ids, if the fingerprint of the cells is needed
+) -> Judgements:
+    """Judgements of all classifiers.
+
+    Processes one classifier at a time, so that only one has its scores as float64.
+    """
+    scores: dict[str, Floats] = {}
+    codes = np.zeros(len(ids), dtype=np.int64)
+    total = np.zeros(len(ids))
+    counted, doubts = list[ScoreCells](), list[Doubt]()
+    for place, (name, role) in enumerate(roles.items()):
+        with about(name):
+            score, predicted = taken(loaded, role, ids)
+        codes += predicted.astype(np.int64) * role.n_classes**place
+        if keep_scores and (role.has_score or len(roles) == 1):
+            scores[name] = score
+        cells = cells_of(score, predicted, digest, classes=role.n_classes)
+        counted.append(cells)
+        if role.has_score:
+            total += rank(score, profile_of(score, cells.rule))
+            doubts += [
+                each.about(name)
+                for each in doubts_of(
+                    cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
+                )
+            ]
+    scored = sum(role.has_score for role in roles.values())
+    ranks = total / scored if scored else np.full(len(ids), NO_SCORE)
+    return Judgements(codes, ranks, tuple(counted), tuple(doubts), scores)
+
+
+def taken(loaded: Loaded, role: Roles, ids: Ids) -> tuple[Floats, Bools | Ints]:
+    """Return a classifier's scores and labels."""
+    if role.classes is None:
+        return take_judgements(loaded, role, ids)
+    return take_classes(loaded, role, role.classes, ids)
+
+
+def ranks_of(score: Floats, predicted: Bools | Ints, classes: int = 2) -> Floats:
+    """Rank of each item by its score, from 0 to 1."""
+    return rank(score, profile_of(score, cells_of(score, predicted, classes=classes).rule))

@@ -26,7 +26,7 @@ from assay.predictions.classes import class_names
 from assay.predictions.column import Ids
 from assay.predictions.contract import joint_fingerprint, listed
 from assay.predictions.engines import is_in_place, joining
-from assay.predictions.judgements import as_mappings
+from assay.predictions.layout import as_mappings
 from assay.predictions.memory import MemoryScanner
 from assay.predictions.opinions import Opinions, opinions_of_several
 from assay.predictions.pair_scanner import (

@@ -27,9 +27,8 @@ from assay.predictions.classes import (
 )
 from assay.predictions.engine import Scanner
 from assay.predictions.engines import counting
-from assay.predictions.judgements import roles_of
 from assay.predictions.label_sets import label_layout, load_label_sets
-from assay.predictions.layout import Layout
+from assay.predictions.layout import Layout, roles_of
 from assay.predictions.memory import in_memory
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import (

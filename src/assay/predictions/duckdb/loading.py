@@ -37,7 +37,7 @@ from assay.predictions.layout import Layout, Spread
 from assay.predictions.places import is_query
 from assay.predictions.roles import Roles, about
 from assay.predictions.scan import Scan, as_scan
-from assay.predictions.sql.classes import class_columns, list_sql
+from assay.predictions.sql.judge import class_columns, list_sql
 from assay.predictions.sql.query import identifier, quoted
 from assay.predictions.sql.rows import Written
 from assay.predictions.tables import read_mapping, read_table, shown_values
@@ -195,7 +195,7 @@ class DuckClasses:
 
 
 def find_classes_of(relation: Relation, roles: Roles, place: int) -> DuckClasses:
-    """Find one or two more columns of rows, of `sql.classes`, for the classifier at a place.
+    """Find one or two more columns of rows, of `sql.judge`, for the classifier at a place.
 
     The distinct predicted classes are read once, and their numbers stored in a small table of the
     connection: joining it is faster than any expression.

@@ -18,9 +18,11 @@ from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Floats, Ints
 from assay.core.weights import as_impressions
 from assay.errors import PredictionsError
-from assay.predictions.batch_scanner import ALL, BatchScanner, Some
 from assay.predictions.batches import (
+    ALL,
     Batch,
+    BatchScanner,
+    Some,
     UnusableError,
     count_cells,
     find_cells,

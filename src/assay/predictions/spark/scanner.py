@@ -16,9 +16,9 @@ from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark.source import SparkRows, column_name, open_rows, reading_with_spark
 from assay.predictions.spark.table import SparkTable, refuse_untried
-from assay.predictions.sql.classes import class_columns, list_sql
 from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items
+from assay.predictions.sql.judge import class_columns, list_sql
 from assay.predictions.sql.opinions import plain_sql
 from assay.predictions.sql.query import Query
 from assay.predictions.sql.rows import Written
@@ -46,7 +46,7 @@ def distinct_in_spark(scan: Scan, column: str, limit: int, *, complete: bool) ->
 
 
 def rows_with_classes(rows: SparkRows, roles: Roles, place: int) -> SparkRows:
-    """Rows with one or two more columns, of `sql.classes`, for the classifier at a place.
+    """Rows with one or two more columns, of `sql.judge`, for the classifier at a place.
 
     The distinct predicted classes are read once; every executor gets a small table of their
     numbers.

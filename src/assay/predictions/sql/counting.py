@@ -35,9 +35,8 @@ from assay.predictions.sql.cells import (
     merged,
 )
 from assay.predictions.sql.checks import usable_sql
-from assay.predictions.sql.classes import class_columns
 from assay.predictions.sql.items import Items, impressions_of, with_opinions
-from assay.predictions.sql.judge import SqlJudge
+from assay.predictions.sql.judge import SqlJudge, class_columns
 from assay.predictions.sql.opinions import plain_families
 from assay.predictions.sql.query import double_sql
 from assay.predictions.sql.rows import LARGEST, Family, RowSql, family_of, is_value_sql, value_sql
