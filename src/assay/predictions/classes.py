@@ -3,7 +3,7 @@
 import csv
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,11 +24,7 @@ from assay.predictions.class_values import (
     starred,
 )
 from assay.predictions.column import examples, first_few, refuse_missing_columns
-from assay.predictions.databases.database import find_rows
-from assay.predictions.databases.find import find_database
-from assay.predictions.duckdb.loading import distinct_in_duckdb, load
-from assay.predictions.duckdb.readable import reading
-from assay.predictions.duckdb.relations import open_relation
+from assay.predictions.duckdb.loading import DuckColumns, load
 from assay.predictions.layout import as_mappings
 from assay.predictions.memory import take_ids
 from assay.predictions.predictions import Predictions
@@ -43,11 +39,12 @@ from assay.predictions.roles import (
     refuse_no_column,
 )
 from assay.predictions.scan import Scan, as_scan
-from assay.predictions.sql.query import identifier
 from assay.predictions.values import distinct_values
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+    from assay.predictions.spark.scanner import SparkColumns
 else:
     nw = later("narwhals")
 
@@ -193,7 +190,7 @@ def find_classes(
             )
         return known
     refuse_no_column("predicted", predicted)
-    found = _distinct(scan, predicted, MOST_CLASSES)
+    found = _columns_of(scan).distinct(predicted, MOST_CLASSES, complete=True)
     if known is not None:
         _refuse_unknown(found, known)
         return known
@@ -214,7 +211,9 @@ def class_names(
     if probabilities is not None:
         return _from_columns(scan, probabilities, predicted)
     refuse_no_column("predicted", predicted)
-    return sorted_texts(_distinct(scan, str(predicted), MOST_CLASSES).values)
+    return sorted_texts(
+        _columns_of(scan).distinct(str(predicted), MOST_CLASSES, complete=True).values
+    )
 
 
 def is_of_classes(source: object, predicted: str, limit: int = 3) -> list[str]:
@@ -229,7 +228,7 @@ def is_of_classes(source: object, predicted: str, limit: int = 3) -> list[str]:
     if isinstance(scan.source, Predictions):
         return list(scan.source.classes)[:limit]
     refuse_no_column("predicted", predicted)
-    return sorted_texts(_distinct(scan, predicted, limit, complete=False).values)[:limit]
+    return sorted_texts(_columns_of(scan).distinct(predicted, limit, complete=False).values)[:limit]
 
 
 def are_classes(values: Sequence[str]) -> bool:
@@ -332,24 +331,53 @@ def column_names(source: object) -> list[str]:
     >>> column_names({"id": [1], "p": [0.5]})
     ['id', 'p']
     """
-    scan = as_scan(source)
-    held: Any = scan.source
-    if scan.is_of_spark:
-        from assay.predictions.spark.source import open_rows
+    return _columns_of(as_scan(source)).names()
 
-        return list(open_rows(scan).frame.columns)
-    database = None if scan.path is None else find_database(scan.path)
-    if database is not None:
-        return list(find_rows(database, table=scan.table, where=None, wanted=()).types)
-    if scan.path is not None:
-        return list(open_relation(scan, [], staged=False).types)
-    if isinstance(held, Mapping):
-        return [str(name) for name in held]
-    try:
-        return list(nw.from_native(held).collect_schema().names())
-    except TypeError:
-        load(scan, [], [], None)  # raises, with the supported sources
-        raise
+
+@dataclass(frozen=True)
+class _TableColumns:
+    """Columns of a table in memory."""
+
+    scan: Scan
+
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        held: Any = self.scan.source
+        if isinstance(held, Mapping):
+            return [str(name) for name in held]
+        try:
+            return list(nw.from_native(held).collect_schema().names())
+        except TypeError:
+            load(self.scan, [], [], None)  # raises, with the supported sources
+            raise
+
+    def entries(self, column: str) -> object:
+        """Length of the first list in a column; 0 if it is not a list."""
+        value = load(self.scan, [column], (), None, [column]).columns[column].data[0].as_py()
+        return len(value) if isinstance(value, list) else 0
+
+    def distinct(self, column: str, limit: int, *, complete: bool) -> Occurring:
+        """All distinct values of a column."""
+        del limit
+        loaded = load(self.scan, [column], (), None)
+        held = loaded.columns[column]
+        values, place = distinct_values(held)
+        if complete:
+            refuse_missing_classes(held, values, place, take_ids(loaded, None))
+
+        def rows(value: object) -> str:
+            return examples(first_few(place == values.index(value)))
+
+        return Occurring(values, str(held), rows)
+
+
+def _columns_of(scan: Scan) -> "SparkColumns | DuckColumns | _TableColumns":
+    """Columns of predictions, looked at before these are read."""
+    if scan.is_of_spark:
+        from assay.predictions.spark import scanner
+
+        return scanner.SparkColumns(scan)
+    return _TableColumns(scan) if scan.path is None else DuckColumns(scan)
 
 
 def _of_predictions(held: Predictions, known: Vocabulary | None) -> Vocabulary:
@@ -385,23 +413,7 @@ def names_by_pattern(scan: Scan, pattern: str, besides: str | None, argument: st
 
 def length_of_lists(scan: Scan, column: str) -> int:
     """Length of the first list in a column; raise if it is not a list."""
-    if scan.is_of_spark:
-        from assay.predictions.spark.source import column_name, open_rows
-
-        rows = open_rows(scan)
-        refuse_missing_columns([column], rows.frame.columns, rows.source)
-        some = rows.frame.selectExpr(f"size({column_name(column)}) AS entries").limit(1)
-        first = rows.fetch(some)["entries"].to_pylist()[0]
-    elif scan.path is not None:
-        relation = open_relation(scan, [column], staged=False)
-        listed = relation.types[column].endswith("]") or relation.types[column] == "JSON"
-        entries = f"len(TRY_CAST({identifier(column)} AS DOUBLE[]))" if listed else "0"
-        with reading(relation.label):
-            one = f"FROM {relation.sql} SELECT {entries} LIMIT 1"
-            ((first,),) = relation.connection.execute(one).fetchall()
-    else:
-        value = load(scan, [column], (), None, [column]).columns[column].data[0].as_py()
-        first = len(value) if isinstance(value, list) else 0
+    first = _columns_of(scan).entries(column)
     if not isinstance(first, int) or first < 2:
         raise PredictionsError(
             f"the first value of column {column!r} is not a list of probabilities",
@@ -409,27 +421,6 @@ def length_of_lists(scan: Scan, column: str) -> int:
             hint="where each class has a column of its own, put a star for its name: 'p_*'",
         )
     return first
-
-
-def _distinct(scan: Scan, column: str, limit: int, *, complete: bool = True) -> Occurring:
-    """Distinct values of a column, at most two more than the limit."""
-    if scan.is_of_spark:
-        from assay.predictions.spark.scanner import distinct_in_spark
-
-        return distinct_in_spark(scan, column, limit, complete=complete)
-    if scan.path is not None:
-        relation = open_relation(scan, [column], staged=False)
-        return distinct_in_duckdb(relation, column, limit, complete=complete)
-    loaded = load(scan, [column], (), None)
-    held = loaded.columns[column]
-    values, place = distinct_values(held)
-    if complete:
-        refuse_missing_classes(held, values, place, take_ids(loaded, None))
-
-    def rows(value: object) -> str:
-        return examples(first_few(place == values.index(value)))
-
-    return Occurring(values, str(held), rows)
 
 
 def _vocabulary(names: Sequence[str], where: str) -> Vocabulary:

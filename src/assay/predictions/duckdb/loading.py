@@ -30,6 +30,8 @@ from assay.predictions.column import (
     examples,
     row_numbers,
 )
+from assay.predictions.databases.database import find_rows
+from assay.predictions.databases.find import find_database
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import Relation, open_relation
 from assay.predictions.faults import NO_CLASS, nothing_in
@@ -152,31 +154,57 @@ _BLANK = "value IS NULL OR trim(value::VARCHAR) IN ('', 'nan')"
 _WORDS, _NUMBERS, _CLASSES = "assay_words", "assay_numbers", "assay_classes"
 
 
-def distinct_in_duckdb(relation: Relation, column: str, limit: int, *, complete: bool) -> Occurring:
-    """Distinct values of a column, at most two more than a limit."""
-    where = f"column {column!r} of {relation.label}"
-    rows = relation.connection.sql(f"FROM {relation.sql}").project(f"{identifier(column)} AS value")
+@dataclass(frozen=True)
+class DuckColumns:
+    """Columns of predictions that DuckDB can read."""
 
-    def fetched(found: duckdb.DuckDBPyRelation) -> list[Any]:
+    scan: Scan
+
+    def names(self) -> list[str]:
+        """Names of all columns; of a database, as it tells them itself."""
+        database = find_database(str(self.scan.path))
+        if database is not None:
+            return list(find_rows(database, table=self.scan.table, where=None, wanted=()).types)
+        return list(open_relation(self.scan, [], staged=False).types)
+
+    def entries(self, column: str) -> object:
+        """Length of the first list in a column; 0 if it is not a list."""
+        relation = open_relation(self.scan, [column], staged=False)
+        listed = relation.types[column].endswith("]") or relation.types[column] == "JSON"
+        entries = f"len(TRY_CAST({identifier(column)} AS DOUBLE[]))" if listed else "0"
         with reading(relation.label):
-            return found.fetchall()
+            one = f"FROM {relation.sql} SELECT {entries} LIMIT 1"
+            ((first,),) = relation.connection.execute(one).fetchall()
+        return first
 
-    def first_rows(condition: str) -> str:
-        numbered = rows.project("row_number() OVER () - 1 AS row, value").filter(condition)
-        return examples(np.array([row for row, _ in fetched(numbered.order("row").limit(3))]))
+    def distinct(self, column: str, limit: int, *, complete: bool) -> Occurring:
+        """Distinct values of a column, at most two more than a limit."""
+        relation = open_relation(self.scan, [column], staged=False)
+        where = f"column {column!r} of {relation.label}"
+        rows = relation.connection.sql(f"FROM {relation.sql}").project(
+            f"{identifier(column)} AS value"
+        )
 
-    def rows_with(value: object) -> str:
-        wanted = duckdb.ConstantExpression(value)
-        return first_rows(f"value = {wanted}")
+        def fetched(found: duckdb.DuckDBPyRelation) -> list[Any]:
+            with reading(relation.label):
+                return found.fetchall()
 
-    some = fetched(rows.limit(_FIRST).distinct().limit(limit + 2))
-    if len(some) > limit + (1 if complete else 0):
-        return Occurring([value for (value,) in some], where)
-    values = [value for (value,) in fetched(rows.distinct().limit(limit + 2))]
-    if complete and not all(map(class_text, values)):
-        ((count, size),) = fetched(rows.aggregate(f"count_if({_BLANK}), count(*)"))
-        raise NO_CLASS.error(count, size, first_rows(_BLANK), column=where)
-    return Occurring(values, where, rows_with)
+        def first_rows(condition: str) -> str:
+            numbered = rows.project("row_number() OVER () - 1 AS row, value").filter(condition)
+            return examples(np.array([row for row, _ in fetched(numbered.order("row").limit(3))]))
+
+        def rows_with(value: object) -> str:
+            wanted = duckdb.ConstantExpression(value)
+            return first_rows(f"value = {wanted}")
+
+        some = fetched(rows.limit(_FIRST).distinct().limit(limit + 2))
+        if len(some) > limit + (1 if complete else 0):
+            return Occurring([value for (value,) in some], where)
+        values = [value for (value,) in fetched(rows.distinct().limit(limit + 2))]
+        if complete and not all(map(class_text, values)):
+            ((count, size),) = fetched(rows.aggregate(f"count_if({_BLANK}), count(*)"))
+            raise NO_CLASS.error(count, size, first_rows(_BLANK), column=where)
+        return Occurring(values, where, rows_with)
 
 
 @dataclass(frozen=True)

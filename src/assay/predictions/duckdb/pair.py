@@ -2,7 +2,7 @@
 
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -21,11 +21,11 @@ from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints, Words
 from assay.core.weights import as_impressions
 from assay.errors import PredictionsError
-from assay.predictions.batches import AT_ONCE, Batch, count_cells, count_spans, drawn, rows_of
+from assay.predictions.batches import Batch, count_cells, count_spans, drawn, rows_of
 from assay.predictions.column import Ids
 from assay.predictions.draw import TOP, weight_words
 from assay.predictions.duckdb.readable import reading
-from assay.predictions.duckdb.reader import below_sql, pieces_of
+from assay.predictions.duckdb.reader import batches_of, below_sql, pieces_of
 from assay.predictions.duckdb.relations import release
 from assay.predictions.engine import Rows, Span, polled
 from assay.predictions.opinions import opinions_digest
@@ -270,13 +270,7 @@ class DuckPair(PairScanner):
     ) -> "Iterator[pa.RecordBatch]":
         """Columns and expressions of the joined items that fulfil a condition."""
         with self._read(below):
-            rows = self._connection.sql(self._sql(columns, below, more or {}))
-            with closing(rows.to_arrow_reader(AT_ONCE)) as batches:
-                batch = None
-                for batch in batches:
-                    yield batch
-                if batch is None:
-                    yield pa.RecordBatch.from_pylist([], batches.schema)
+            yield from batches_of(self._connection.sql(self._sql(columns, below, more or {})))
 
     def _sql(
         self, columns: Sequence[str], below: str = "", more: Mapping[str, str] | None = None

@@ -212,13 +212,7 @@ class DuckReader:
         rows = connection.sql(
             f"FROM {self._rows.sql} SELECT {told}" + (f" WHERE {condition}" if condition else "")
         )
-        rows = rows.filter(below) if below else rows
-        with closing(rows.to_arrow_reader(AT_ONCE)) as batches:
-            batch = None
-            for batch in batches:
-                yield batch
-            if batch is None:
-                yield pa.RecordBatch.from_pylist([], batches.schema)
+        yield from batches_of(rows.filter(below) if below else rows)
 
     @property
     def _there(self) -> str:
@@ -391,6 +385,16 @@ class DuckReader:
         told = {DIGEST: self._word, **opined_sql(columns)}
         with self.open():
             return opinions_digest(opined_words(self.batches(told, f"{self.id} IS NOT NULL")))
+
+
+def batches_of(rows: duckdb.DuckDBPyRelation) -> "Generator[pa.RecordBatch]":
+    """Rows in batches, at least one."""
+    with closing(rows.to_arrow_reader(AT_ONCE)) as batches:
+        batch = None
+        for batch in batches:
+            yield batch
+        if batch is None:
+            yield pa.RecordBatch.from_pylist([], batches.schema)
 
 
 def below_sql(digest: str, spans: Sequence[Span], seed: int, weight: str, exponent: int) -> str:

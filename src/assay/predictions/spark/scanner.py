@@ -31,18 +31,34 @@ from assay.predictions.tables import key_sql
 _WORD = "assay_word"
 
 
-def distinct_in_spark(scan: Scan, column: str, limit: int, *, complete: bool) -> Occurring:
-    """Distinct values of a column, at most two more than a limit."""
-    rows = open_rows(scan)
-    refuse_missing_columns([column], rows.frame.columns, rows.source)
-    name, where = column_name(column), f"column {column!r} of {rows.source}"
-    found = rows.frame.selectExpr(f"{name} AS value").distinct().limit(limit + 2)
-    values = rows.fetch(found)["value"].to_pylist()
-    if complete and not all(map(class_text, values)):
-        blank = f"{name} IS NULL OR trim(CAST({name} AS STRING)) IN ('', 'NaN')"
-        count, size = SparkTable(rows).count([blank, "TRUE"])
-        raise NO_CLASS.error(count, size, "", column=where)
-    return Occurring(values, where)
+class SparkColumns:
+    """Columns of predictions that Spark can read."""
+
+    def __init__(self, scan: Scan) -> None:
+        self._rows = open_rows(scan)
+
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        return list(self._rows.frame.columns)
+
+    def entries(self, column: str) -> object:
+        """Length of the first list in a column; None if it is not a list."""
+        refuse_missing_columns([column], self.names(), self._rows.source)
+        some = self._rows.frame.selectExpr(f"size({column_name(column)}) AS entries").limit(1)
+        return self._rows.fetch(some)["entries"].to_pylist()[0]
+
+    def distinct(self, column: str, limit: int, *, complete: bool) -> Occurring:
+        """Distinct values of a column, at most two more than a limit."""
+        rows = self._rows
+        refuse_missing_columns([column], self.names(), rows.source)
+        name, where = column_name(column), f"column {column!r} of {rows.source}"
+        found = rows.frame.selectExpr(f"{name} AS value").distinct().limit(limit + 2)
+        values = rows.fetch(found)["value"].to_pylist()
+        if complete and not all(map(class_text, values)):
+            blank = f"{name} IS NULL OR trim(CAST({name} AS STRING)) IN ('', 'NaN')"
+            count, size = SparkTable(rows).count([blank, "TRUE"])
+            raise NO_CLASS.error(count, size, "", column=where)
+        return Occurring(values, where)
 
 
 def rows_with_classes(rows: SparkRows, roles: Roles, place: int) -> SparkRows:
