@@ -167,7 +167,7 @@ def test_other_names_in_files_and_files_elsewhere_are_refused(delta: Any, tmp_pa
         (
             "metaData",
             {"configuration": {"delta.columnMapping.mode": "name"}},
-            "name its columns otherwise(?s:.*)Spark's catalog",
+            "have other column names than the table(?s:.*)Spark's catalog",
         ),
         ("add", {"path": (tmp_path / "secret.parquet").as_uri()}, "has files elsewhere"),
     ):
