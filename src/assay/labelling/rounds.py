@@ -324,13 +324,11 @@ class Rounds:
 
         Their order is the reserve's, by a hash of their ids: it is independent of their answers.
         """
-        return np.array(
-            [self._kind(card, answers[card.item_id]) for card in complete.cards], dtype=np.int64
-        )
-
-    def _kind(self, card: CardRow, answer: Answer) -> int:
-        outcome = self._columns(card, answer)[0]
-        return -2 - card.stratum if outcome == UNJUDGED else 2 * card.stratum + outcome - OTHER
+        kinds = list[int]()
+        for card in complete.cards:
+            stratum, outcome = card.stratum, self._columns(card, answers[card.item_id])[0]
+            kinds.append(-2 - stratum if outcome == UNJUDGED else 2 * stratum + outcome - OTHER)
+        return np.array(kinds, dtype=np.int64)
 
     def _add_round(self, its: _Round, outcomes: Outcomes, first: Outcomes) -> None:
         """Add a round's cards to outcomes by the answers now, and to those as first given."""
@@ -363,8 +361,8 @@ class Rounds:
         return kinds
 
     def _of_card(self, card: CardRow, columns: tuple[int, ...], *, once: bool) -> Counted:
-        part = self._evaluation.place(card.stratum, card.predicted)
-        return Counted(part, columns, once, card.weight)
+        place = self._evaluation.place(card.stratum, card.predicted)
+        return Counted(place, columns, once, card.weight)
 
     def _columns(self, card: CardRow, answer: Answer) -> tuple[int, ...]:
         """Return the columns of `Outcomes` in which an answer is counted."""

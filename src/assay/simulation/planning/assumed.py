@@ -381,11 +381,8 @@ class SupposedClasses(Assumed):
         classes take no longer than two.
         """
         alone = design.bins == RANDOM_DESIGN.bins
-        strata = (
-            random_strata(self.predictions)
-            if alone
-            else cell_strata(self.predictions, goal, design)
-        )
+        source = self.predictions
+        strata = random_strata(source) if alone else cell_strata(source, goal, design)
         target = goal.targets[0]
         if target.label or target.metric == "accuracy":
             return self._of_two(strata, goal)

@@ -171,27 +171,27 @@ def plan(
         )
     id = key_name(id)
     columns = picked(Columns, locals())
-    population = read_of_any(
+    items = read_of_any(
         predictions, classes=classes, metrics=[metric or ""], id=id, top=1, **columns.of_one
     )
-    for doubt in population.doubts:
+    for doubt in items.doubts:
         doubt.refuse()
-    _refuse_weights(population)
-    _refuse_sets(population)
-    if population.of_classes:
+    _refuse_weights(items)
+    _refuse_sets(items)
+    if items.of_classes:
         given = {"threshold_for": threshold_for, "labels": labels, "aux": aux or None, "rho": rho}
         given |= {"judge_cost": judge_cost, "label_cost": label_cost}
         refuse({**given, "like": None if like is None else like.name}, {"classes": True})
-        goal = goal_of_classes(population, metric, within, budget, confidence)
-        planning = ClassPlanner(goal, costs, supposed_classes(population, scale, seed)).planning()
+        goal = goal_of_classes(items, metric, within, budget, confidence)
+        planning = ClassPlanner(goal, costs, supposed_classes(items, scale, seed)).planning()
     else:
         if threshold_for is None:
             goal = Goal(metric or "precision", within, budget, confidence)
-        supposed = Supposed.of(population, _scale(population.score_range, population.source, scale))
-        evidence = _evidence(population, supposed, labels, like, id)
+        supposed = Supposed.of(items, _scale(items.score_range, items.source, scale))
+        evidence = _evidence(items, supposed, labels, like, id)
         planner = LabelPlanner if threshold_for is None else ThresholdPlanner
         planning = planner(goal, costs, supposed, evidence, prices).planning()
-    doubts = tuple(doubt.warning for doubt in population.doubts)
+    doubts = tuple(doubt.warning for doubt in items.doubts)
     return replace(planning, cautions=(*doubts, *planning.cautions))
 
 
@@ -214,7 +214,7 @@ def _refuse_unknown(metric: str | None) -> None:
 
 
 def goal_of_classes(
-    population: Predictions,  # of one classifier of several classes
+    items: Predictions,  # of one classifier of several classes
     metric: str | None,
     within: float | None,
     budget: int | None,
@@ -222,16 +222,14 @@ def goal_of_classes(
 ) -> Goal:
     """Return the goal of a plan: one metric; default: accuracy."""
     named = metric or "accuracy"
-    targets = parse_targets(
-        [named], population.classifiers, within=within, classes=population.vocabulary
-    )
+    targets = parse_targets([named], items.classifiers, within=within, classes=items.vocabulary)
     if len(targets) > 1:
         raise DesignError(
-            f"{named!r} is one metric for each of {len(population.classes):,} classes",
+            f"{named!r} is one metric for each of {len(items.classes):,} classes",
             details="a plan is for one",
-            hint=f"name a class, {named}:{population.classes[0]}; or ask for macro_{named}"
+            hint=f"name a class, {named}:{items.classes[0]}; or ask for macro_{named}"
             if f"macro_{named}" in ("macro_precision", "macro_recall", "macro_f1")
-            else f"name a class: {named}:{population.classes[0]}",
+            else f"name a class: {named}:{items.classes[0]}",
         )
     if targets[0].k:
         raise DesignError(
@@ -243,36 +241,29 @@ def goal_of_classes(
     return Goal(targets=targets, budget=budget, confidence=confidence)
 
 
-def supposed_classes(
-    population: Predictions, scale: ScoreScale | None, seed: int
-) -> SupposedClasses:
+def supposed_classes(items: Predictions, scale: ScoreScale | None, seed: int) -> SupposedClasses:
     """Return the population in which the class of every item is assumed from its score."""
-    scores = population.class_scores()
+    scores = items.class_scores()
     if scores is None:
         raise InputError(
-            f"the predictions of {population.source} are not those of one classifier, as they were "
-            "read",
+            f"the predictions of {items.source} are not those of one classifier, as they were read",
             hint="name the file or table, and the columns of one classifier",
         )
     score_range = scores.cells.score_range
-    _refuse_no_scores(score_range, population.size, _NO_CLASS_SCORES)
-    scale_now = _scale(score_range, population.source, scale)
-    return SupposedClasses(population.source, scale_now, population, scores, seed)
+    _refuse_no_scores(score_range, items.size, _NO_CLASS_SCORES)
+    scale_now = _scale(score_range, items.source, scale)
+    return SupposedClasses(items.source, scale_now, items, scores, seed)
 
 
 def _evidence(
-    population: Predictions,
-    supposed: Supposed,
-    labels: object,
-    like: "Campaign | None",
-    id: str | None,
+    items: Predictions, supposed: Supposed, labels: object, like: "Campaign | None", id: str | None
 ) -> Evidence | RankEvidence | None:
     """Evidence from earlier labels; None if there are only scores."""
     if labels is not None:
-        return Evidence.from_labels(labels, population, supposed, id_column=id)
+        return Evidence.from_labels(labels, items, supposed, id_column=id)
     if like is None:
         hint = "name the column of scores, or give labels of items that were drawn at random"
-        _refuse_no_scores(population.score_range, population.size, hint)
+        _refuse_no_scores(items.score_range, items.size, hint)
         return None
     strata = like.settings.strata
     if strata.is_named:
@@ -290,16 +281,16 @@ def _refuse_no_scores(score_range: tuple[float, float], size: int, hint: str) ->
         )
 
 
-def _refuse_sets(population: Predictions) -> None:
-    if population.multilabel:
+def _refuse_sets(items: Predictions) -> None:
+    if items.multilabel:
         raise InputError(
             "items may have several classes, and a plan is for items that are of one",
             hint="plan for each class as yes and no, with its own score and threshold",
         )
 
 
-def _refuse_weights(population: Predictions) -> None:
-    if population.weighted:
+def _refuse_weights(items: Predictions) -> None:
+    if items.weighted:
         raise InputError(
             "the predictions have weights, and a plan is for items that count alike",
             hint="plan without sample_weight",

@@ -419,9 +419,8 @@ class ClassPlanner(Planner[SupposedClasses]):
         called, of_class = known[number].sum(), known[:, number].sum()
         items = np.array([called, known.sum() - called])
         positives = np.array([known[number, number], of_class - known[number, number]])
-        if what := METRICS[target.metric].lacks(
-            by_place(items, positives, np.array([True, False]))
-        ):
+        counts = by_place(items, positives, np.array([True, False]))
+        if what := METRICS[target.metric].lacks(counts):
             there = "" if what == "positive" else "not "
             raise InputError(
                 f"no item is expected to be {there}of class {target.label!r}, so there is no "
