@@ -275,8 +275,9 @@ class Assignments:
         left: list[str] = []
         size = n + _AT_ONCE
         while len(ranked[0]) < n and (some := waiting.take(size, claims.now)):
-            claims.load(some)
-            for item_id in filter(self._labelling.rounds.waits, some):
+            still = [item_id for item_id in some if self._labelling.rounds.waits(item_id)]
+            claims.load(still)
+            for item_id in still:
                 if not (self._may_have(claims, item_id, None) or claims.is_changed(item_id)):
                     self._put_aside(claims, item_id)
                     continue

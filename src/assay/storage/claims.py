@@ -32,6 +32,7 @@ _is_live = sa.and_(
     # A difference, because a database would look at all live claims to find those on a few items.
     _claim.until - sa.bindparam("now") > 0,
 )
+_ALL_LIVE = sa.select(_claim.item_id, _claim.reviewer).where(_is_live)
 _CLAIMED = (
     sa.select(_claim.item_id)
     .where(_claim.campaign_id == sa.bindparam("campaign"))
@@ -108,6 +109,11 @@ class Claims(Connected):
             rows = self._connection.execute(_live_claims(len(who)), {**these, **names})
             found |= {Claim(item_id, reviewer): until for item_id, reviewer, until in rows}
         return found
+
+    def all_live_claims(self, campaign: int) -> list[Claim]:
+        """All claims that have not expired."""
+        rows = self._connection.execute(_ALL_LIVE, {"campaign": campaign, "now": self.now})
+        return [Claim(*row) for row in rows]
 
     def claimed(self, campaign: int, reviewer: str, item_ids: Sequence[str]) -> set[str]:
         """Items that a reviewer ever claimed, among these; live or not."""
