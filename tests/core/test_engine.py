@@ -285,3 +285,13 @@ def test_no_stop_before_three_labels_of_each_stratum() -> None:
         Reason.GO_ON,
         Reason.GOAL_MET,
     ]
+
+
+@pytest.mark.parametrize(("rounds", "streak"), [(0, 0), (1, 0), (2, 1)])
+def test_the_first_round_is_not_counted_towards_the_streak(rounds: int, streak: int) -> None:
+    """Figure 1 of paper 1 checks its criterion only from the second draw on."""
+    design, goal = Design.bennett_carvalho(), Goal("precision", within=0.4)
+    start = State.start(SIZES)
+    judged = replace(start.tallies, n=np.full(4, 50.0), x=np.full(4, 45.0))
+    state = replace(start, tallies=judged, dealt=judged.n, rounds=rounds)
+    assert look(design, goal, METRIC, state).streak == streak
