@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any, TypeVar
 
 from assay.core.confusion import is_matrix_metric
@@ -89,10 +90,7 @@ def of_any(
 
     The first attempt reads all rows, so most predictions are read once.
     """
-
-    def look() -> Given | None:
-        return classes_of(predictions, columns, classifiers, classes, ())
-
+    look = partial(classes_of, predictions, columns, classifiers, classes, ())
     return _tried(make, classes, look)
 
 
