@@ -24,8 +24,14 @@ if TYPE_CHECKING:
 _BAR_CELLS = 40
 _GAPS = (3, 2, 1)  # cells between columns, as there is room
 _NARROWEST = 12  # cells of a column of texts that is folded
-_STYLES = {"": "", "strong": "bold", "faint": "dim", "good": "green", "warn": "yellow"}
-_STYLES["bad"] = "red"
+_STYLES = {
+    "": "",
+    "strong": "bold",
+    "faint": "dim",
+    "good": "green",
+    "warn": "yellow",
+    "bad": "red",
+}
 
 
 def view_of(document: results.Document) -> Group:

@@ -112,7 +112,7 @@ def test_few_items_are_judged_all() -> None:
         ("all items", 4_000, 0.03)
     ]
     [line] = about_judge(found)
-    assert "judge with rho 0.9 pays: have 4,000 of 4,000 items judged, and go on" in line
+    assert "judge with rho 0.9 pays: have 4,000 of 4,000 items judged, and continue" in line
     assert len(judge_cautions(found)) == 2
 
 
