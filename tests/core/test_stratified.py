@@ -87,7 +87,7 @@ def test_the_rates_at_an_end_are_the_likeliest_with_that_sum() -> None:
     s = sample([0.5, 0.3, 0.2], [40.0, 30.0, 25.0], [2.0, 3.0, 9.0])
     for q in (upper_rates(s, 0.95, 0.0), lower_rates(s, 0.95, 0.0)):
         # Two rates are free, the third follows from the sum: look everywhere on a fine grid.
-        first, second = np.meshgrid(np.linspace(0.001, 0.6, 1500), np.linspace(0.001, 0.6, 1500))
+        first, second = np.meshgrid(*[np.linspace(0.001, 0.6, 600)] * 2)
         third = (total(s, q) - s.w[0] * first - s.w[1] * second) / s.w[2]
         grid = np.stack([first, second, third], axis=-1)
         able = np.asarray(((grid > 0) & (grid < 1)).all(axis=-1))
