@@ -307,7 +307,7 @@ def refuse_bad_top(metric: str, classes: int) -> None:
     Traceback (most recent call last):
     assay.errors.DesignError: top_3_accuracy of 3 classes is 1 whatever the labels say
     k is at least 1 and less than the number of classes
-    hint: say top_2_accuracy
+    hint: use top_2_accuracy
     """
     k = top_of(metric)
     if k is not None and not 1 <= k < classes:

@@ -103,7 +103,7 @@ def read_json(
 
     >>> read_json('{"answer": "yes", "answer": "no"}')
     Traceback (most recent call last):
-    ValueError: the key 'answer' is there twice in one object
+    ValueError: the key 'answer' occurs twice in one object
     """
     if at_most is not None and sum(map(text.count, ",[{")) > at_most:
         raise ValueError(f"it holds more than {at_most:,} values")
