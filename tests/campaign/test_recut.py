@@ -123,7 +123,7 @@ def test_a_report_of_a_campaign_with_second_opinions_follows_from_the_log(
     assert campaign.report().to_dict()["saved"]
     found = assay.verify_campaign(storage=storage, report=file)
     assert found.clean
-    assert ("what second opinions saved is not checked" in str(found)) == several
+    assert ("savings by second opinions are not checked" in str(found)) == several
     file.write_text(file.read_text().replace("sensitivity", "specificity"))
     assert not assay.verify_campaign(storage=storage, report=file).clean
 
