@@ -374,7 +374,8 @@ def test_a_silent_postgresql_is_reported_soon(postgres: Postgres, tmp_path: Path
                 with pytest.raises(UnsureError) as trouble:
                     page.take([submit], 1)
                 assert trouble.value.status == 503
-                assert time.monotonic() - began < 10
+                # Eight seconds, and what a busy machine adds; it was 80.
+                assert time.monotonic() - began < 20
         deadline = time.monotonic() + 60
         while (receipts := _sent_again(page, submit)) is None:
             assert time.monotonic() < deadline
