@@ -15,8 +15,10 @@ import assay
 from assay import Campaign, Label
 from assay.campaign import import_labels
 from assay.core.answers import Answer
+from assay.errors import StorageError
 from assay.labelling import history_in, kinds_of
 from assay.labelling.rounds import Rounds
+from assay.storage import Session
 
 ITEMS = 3_000
 
@@ -185,3 +187,18 @@ def test_a_file_that_fails_under_the_lock_leaves_nothing(
     assert campaign.events() == []
     assert import_labels(campaign, csv_of(items)).new == ITEMS
     assert assay.verify_campaign("spam", storage=storage_url).clean
+
+
+def test_stored_labels_are_no_error_when_their_claims_cannot_be_ended(
+    storage_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = create(storage_url)
+    (item,) = campaign.ask(1, reviewer="ann", lease=600.0)
+
+    def fail(*_: object) -> None:
+        raise StorageError("the storage is locked")
+
+    monkeypatch.setattr(Session, "give_back", fail)
+    recorded = campaign.desk.record([Label(str(item.id), "yes", "ann")])
+    assert recorded.new == 1
+    assert [event.item_id for event in campaign.events()] == [str(item.id)]

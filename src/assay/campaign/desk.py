@@ -5,12 +5,13 @@ more: to record labels of several reviewers, and to choose when strata are cut a
 """
 
 from collections.abc import Callable, Iterable, Sequence, Set
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 from warnings import warn
 
 from assay.core.deck import Id
 from assay.core.stopping import Reason
-from assay.errors import AssayWarning, PredictionsError
+from assay.errors import AssayWarning, PredictionsError, StorageError
 from assay.labelling import (
     Assignments,
     Labelling,
@@ -247,16 +248,17 @@ class Desk:
     def _free(self, labels: Sequence[Label]) -> None:
         """End claims on items that their holders have answered, in short transactions.
 
-        A reviewer waits for none of them longer than for another reviewer. What a killed process
-        leaves ends with its lease.
+        A reviewer waits for none of them longer than for another reviewer. The labels are stored:
+        if the storage fails now, that is no error of theirs, and the claims end with their leases.
         """
         answered = {(label.item_id, label.reviewer) for label in labels}
-        with self.store.read() as session:
-            live = session.all_live_claims(self.labelling.key)
-        over = [claim for claim in live if (claim.item_id, claim.reviewer) in answered]
-        for start in range(0, len(over), _ENDED_AT_ONCE):
-            with self.store.write() as session:
-                session.give_back(self.labelling.key, over[start : start + _ENDED_AT_ONCE])
+        with suppress(StorageError):
+            with self.store.read() as session:
+                live = session.all_live_claims(self.labelling.key)
+            over = [claim for claim in live if (claim.item_id, claim.reviewer) in answered]
+            for start in range(0, len(over), _ENDED_AT_ONCE):
+                with self.store.write() as session:
+                    session.give_back(self.labelling.key, over[start : start + _ENDED_AT_ONCE])
 
     def free(self, session: Session, answered: Set[tuple[str, str]]) -> None:
         """End claims on items that their holders have answered: pairs of item and reviewer."""

@@ -1,6 +1,6 @@
 """Items that wait for an answer, and the claims on them.
 
-What a turn costs does not depend on how many items other reviewers hold: those are put aside.
+Items that others hold are put aside, so that finding the next one does not pass over them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
