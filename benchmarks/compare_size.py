@@ -111,13 +111,7 @@ def _tell_cost(work: str, paths: list[Path], answer: "SimpleQueue[dict[str, floa
         begin(paths, "duckdb")
     else:
         bare_join(*paths)
-    answer.put(
-        {
-            "CPU s": _cpu_seconds() - cpu,
-            "s": time.perf_counter() - clock,
-            "MB": own_peak(),
-        }
-    )
+    answer.put({"CPU s": _cpu_seconds() - cpu, "s": time.perf_counter() - clock, "MB": own_peak()})
 
 
 def _cpu_seconds() -> float:

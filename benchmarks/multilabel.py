@@ -43,12 +43,7 @@ def measured(
     random : bool
         Whether items are drawn at random.
     """
-    targets = parse_targets(
-        METRICS,
-        found.classifiers,
-        within=within,
-        classes=found.vocabulary,
-    )
+    targets = parse_targets(METRICS, found.classifiers, within=within, classes=found.vocabulary)
     goal = Goal(targets=targets)
     strata = random_strata(found) if random else cell_strata(found, goal, Design())
     ended = replay(

@@ -275,10 +275,7 @@ def samplics(population: Population) -> Run:
         drawn, _, chances = selection.select(rows, counts, strata)
         found = package.TaylorEstimator(package.PopParam.mean)
         found.estimate(
-            correct[drawn],
-            samp_weight=1 / chances[drawn],
-            stratum=strata[drawn],
-            fpc=selection.fpc,
+            correct[drawn], samp_weight=1 / chances[drawn], stratum=strata[drawn], fpc=selection.fpc
         )
         return Answer(found.point_est, found.stderror, int(drawn.sum()))
 

@@ -352,9 +352,7 @@ OTHERS = (
         lambda all_, _: ssepy(all_, both=True, allocation="proportional"),
     ),
     Way(
-        "ssepy, both, Neyman",
-        "ssepy",
-        lambda all_, _: ssepy(all_, both=True, allocation="neyman"),
+        "ssepy, both, Neyman", "ssepy", lambda all_, _: ssepy(all_, both=True, allocation="neyman")
     ),
     Way("glide-py, PPI++, both", "glide-py", lambda all_, _: glide_several(all_)),
     Way(
@@ -365,9 +363,7 @@ OTHERS = (
     Way("glide-py, strata, Neyman", "glide-py", lambda all_, _: glide_strata(all_, "neyman")),
     Way("glide-py, active, judge", "glide-py", lambda all_, _: glide_active(all_, all_.judge)),
     Way(
-        "glide-py, active, mean of both",
-        "glide-py",
-        lambda all_, _: glide_active(all_, all_.both),
+        "glide-py, active, mean of both", "glide-py", lambda all_, _: glide_active(all_, all_.both)
     ),
 )
 

@@ -45,9 +45,7 @@ class Wanted(NamedTuple):
 
 SETS = (
     Wanted(
-        "trec07_spam",
-        ("nb", "logreg"),
-        ("accuracy:nb within 0.01", "accuracy:logreg within 0.01"),
+        "trec07_spam", ("nb", "logreg"), ("accuracy:nb within 0.01", "accuracy:logreg within 0.01")
     ),
     Wanted(
         "covtype_binary",

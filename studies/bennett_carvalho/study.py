@@ -131,10 +131,7 @@ def _table_1(result: Result, categories: Sequence[str]) -> Table:
             for row in result.averages(categories=categories)
             for paper in [PAPER[row.design]]
         ],
-        [
-            _setting(result),
-            f"Categories: {', '.join(categories)}.",
-        ],
+        [_setting(result), f"Categories: {', '.join(categories)}."],
     )
 
 

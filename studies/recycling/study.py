@@ -10,15 +10,7 @@ import numpy as np
 from assay.errors import InputError
 from assay.simulation import COLOURS, new_figure, save_figure
 from studies.recycling.ensembles import ALGORITHMS, Ensembles, measure
-from studies.recycling.joint import (
-    NAMES,
-    Joint,
-    PairRow,
-    evaluate,
-    run_joint,
-    run_pairs,
-    runs_of,
-)
+from studies.recycling.joint import NAMES, Joint, PairRow, evaluate, run_joint, run_pairs, runs_of
 from studies.recycling.populations import (
     MODELS,
     NamedEnsemble,

@@ -145,7 +145,7 @@ def joint_table(joint: Joint) -> Table:
         f"{joint.labels:,.0f} labels on average, {joint.replications} runs of each trial: "
         f"{joint.labels_vs_recycle:.1%} of recycle-shuffle's with 1,100 each (with the true rates "
         f"known {joint.least_vs_recycle:.1%} would do), {joint.labels_vs_best_recycle:.1%} of its "
-        f"labels with the best sizes ({joint.least_vs_best_recycle:.1%}).",
+        f"labels with the best sizes ({joint.least_vs_best_recycle:.1%})."
     ]
     columns = {"classifier": "", "within +-0.03": ".4f", "interval right": ".4f"}
     return Table("Four precisions at once by the joint design", columns, rows, notes)

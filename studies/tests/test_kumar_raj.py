@@ -154,9 +154,7 @@ def test_proportional_allocation_has_the_variance_of_equation_7() -> None:
         check(row.least_ratio)
 
 
-def test_opt_a2_varies_at_most_as_much_as_opt_a1(
-    populations: Mapping[str, Population],
-) -> None:
+def test_opt_a2_varies_at_most_as_much_as_opt_a1(populations: Mapping[str, Population]) -> None:
     """True variances, summed over the budgets, for every n_ini; five errors of their difference."""
     for name in populations:
         for first in (5, 10):

@@ -23,12 +23,7 @@ N = 500
 def reviewed(url: str, table: dict[str, Any], truth: Callable[[int], str], **options: Any) -> None:
     """Make a campaign of two reviewers with most of its answers, some of them disputed."""
     campaign = assay.create_campaign(
-        table,
-        budget=260,
-        storage=url,
-        reviewers_per_item=2,
-        overlap=0.2,
-        **options,
+        table, budget=260, storage=url, reviewers_per_item=2, overlap=0.2, **options
     )
     other = truth(0)
     for who in ("ann", "bob"):

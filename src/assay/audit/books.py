@@ -14,17 +14,7 @@ from assay.core.deck import Id, number
 from assay.core.weights import seed_of_arrival
 from assay.errors import StorageError
 from assay.labelling import Before, Settings, find_campaign
-from assay.results import (
-    Cell,
-    Column,
-    Document,
-    Lines,
-    Notes,
-    Notice,
-    Shown,
-    Table,
-    headed,
-)
+from assay.results import Cell, Column, Document, Lines, Notes, Notice, Shown, Table, headed
 from assay.storage import Session
 
 # Draws in proportion to weight, recomputed: all arrivals up to some time, sorted.

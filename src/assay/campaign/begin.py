@@ -19,12 +19,7 @@ from assay.campaign.compare import (
     scores_to_keep,
 )
 from assay.campaign.create import settings_of
-from assay.campaign.periods import (
-    Member,
-    check_same_before,
-    refuse_if_begun,
-    refuse_without_ids,
-)
+from assay.campaign.periods import Member, check_same_before, refuse_if_begun, refuse_without_ids
 from assay.campaign.recut import lessons_from
 from assay.campaign.setup import Setup, by_lessons, seed_after, set_up
 from assay.core.design import Design

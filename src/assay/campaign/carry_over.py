@@ -15,12 +15,7 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
-from assay.campaign.recut import (
-    doubtful_since,
-    put_in_place,
-    warn_of_new_classes,
-    withdrawals,
-)
+from assay.campaign.recut import doubtful_since, put_in_place, warn_of_new_classes, withdrawals
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
     FROM_BEFORE,

@@ -287,9 +287,7 @@ def _reviewing_of(
     for settings in before:
         again = settings.reviewing
         first = replace(
-            first,
-            question=first.question or again.question,
-            answers=first.answers or again.answers,
+            first, question=first.question or again.question, answers=first.answers or again.answers
         )
         most = (again.per_item, again.share)
         if most > (first.per_item, first.share):

@@ -52,8 +52,7 @@ def _run_of(name: str) -> Iterator[str]:
         import mlflow
     except ImportError:
         raise MissingDependencyError(
-            "logging to MLflow needs mlflow-skinny, which is not installed",
-            hint=install("mlflow"),
+            "logging to MLflow needs mlflow-skinny, which is not installed", hint=install("mlflow")
         ) from None
     try:
         active = mlflow.active_run()

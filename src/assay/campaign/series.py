@@ -13,9 +13,7 @@ from assay.campaign.begin import (
 )
 from assay.campaign.campaign import Campaign
 from assay.campaign.classes import refuse_of_weeks, with_classes
-from assay.campaign.compare import (
-    reviewing_with,
-)
+from assay.campaign.compare import reviewing_with
 from assay.campaign.periods import (
     Member,
     following,
@@ -28,15 +26,7 @@ from assay.core.goal import Asked
 from assay.errors import InputError
 from assay.labelling import Reviewing, Series
 from assay.options import picked
-from assay.predictions import (
-    Columns,
-    Given,
-    IdColumns,
-    ScoreOf,
-    ScoreScale,
-    key_name,
-    shown_with,
-)
+from assay.predictions import Columns, Given, IdColumns, ScoreOf, ScoreScale, key_name, shown_with
 from assay.storage import Store, open_storage
 
 _WITHIN = 0.02

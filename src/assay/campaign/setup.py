@@ -4,11 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.campaign.classes import (
-    classes_of,
-    of_any,
-    refuse_unranked,
-)
+from assay.campaign.classes import classes_of, of_any, refuse_unranked
 from assay.campaign.prior_labels import PriorLabels, find_prior_labels
 from assay.core.bins import Scale, scale_of
 from assay.core.design import Design, check_together, default_design, fitted, price_of_peeking

@@ -17,9 +17,7 @@ def backup(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME]",
-            help="Name of the campaign to check in the copy.",
-            show_default=False,
+            metavar="[NAME]", help="Name of the campaign to check in the copy.", show_default=False
         ),
     ] = None,
     *,

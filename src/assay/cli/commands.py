@@ -43,9 +43,7 @@ COMMANDS = {
         "Label", "connect:connect", "Label in a running Label Studio: send items, collect answers."
     ),
     "status": Listed(
-        "Understand",
-        "status:status",
-        "Show a campaign's estimate and progress, or list campaigns.",
+        "Understand", "status:status", "Show a campaign's estimate and progress, or list campaigns."
     ),
     "errors": Listed(
         "Understand",

@@ -11,15 +11,7 @@ from rich.text import Text
 
 from assay.cli.exchange import format_of_name, refuse_existing, write_new
 from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
-from assay.cli.output import (
-    AsJson,
-    console,
-    emit,
-    progress_bar,
-    say_next,
-    telling_errors,
-    working,
-)
+from assay.cli.output import AsJson, console, emit, progress_bar, say_next, telling_errors, working
 from assay.cli.render import view_of
 from assay.errors import DesignError
 from assay.report import COLOURS, curve_page
@@ -33,12 +25,10 @@ def curve(
     name: NameOrOnly = None,
     *,
     at: Annotated[
-        float | None,
-        typer.Option("--at", metavar="SCORE", help="Show only this threshold."),
+        float | None, typer.Option("--at", metavar="SCORE", help="Show only this threshold.")
     ] = None,
     predictions: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The predictions, if they have moved."),
+        str | None, typer.Option(metavar="FILE", help="The predictions, if they have moved.")
     ] = None,
     output: Annotated[
         Path | None,

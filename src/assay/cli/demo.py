@@ -11,13 +11,7 @@ from rich.text import Text
 
 from assay.campaign import Campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
-from assay.cli.render import (
-    facts,
-    half_width_bar,
-    interval_bar,
-    note_lines,
-    view,
-)
+from assay.cli.render import facts, half_width_bar, interval_bar, note_lines, view
 from assay.demo import BATCH, GOAL, DemoResult, Population, Watcher, run
 from assay.results import Estimate, done_words, sizes_table, strata_table
 

@@ -18,14 +18,7 @@ from assay.campaign import (
     write_labels,
     write_unjudged,
 )
-from assay.cli.options import (
-    CampaignName,
-    Renamed,
-    StorageUrl,
-    existing,
-    follow_up,
-    open_campaign,
-)
+from assay.cli.options import CampaignName, Renamed, StorageUrl, existing, follow_up, open_campaign
 from assay.cli.output import (
     AsJson,
     collecting_warnings,
@@ -248,8 +241,7 @@ def export(
         ),
     ] = None,
     reviewer: Annotated[
-        str | None,
-        typer.Option(metavar="WHO", help="Reserve the batch for this reviewer."),
+        str | None, typer.Option(metavar="WHO", help="Reserve the batch for this reviewer.")
     ] = None,
     hold: Annotated[
         str | None,

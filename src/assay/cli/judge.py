@@ -24,16 +24,14 @@ def judge(
         ),
     ],
     at: Annotated[
-        float | None,
-        typer.Option(metavar="NUMBER", help="Numbers from this value up are a yes."),
+        float | None, typer.Option(metavar="NUMBER", help="Numbers from this value up are a yes.")
     ] = None,
     by: Annotated[
         str | None,
         typer.Option("--by", metavar="COL", help="Show every slice, by the values of this column."),
     ] = None,
     predictions: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="The predictions, if they have moved."),
+        str | None, typer.Option(metavar="FILE", help="The predictions, if they have moved.")
     ] = None,
     storage: StorageUrl = None,
     as_json: AsJson = False,

@@ -15,15 +15,7 @@ from rich.rule import Rule
 from rich.text import Text
 
 from assay.campaign import Campaign, rebase_campaign
-from assay.cli.keyboard import (
-    Chosen,
-    Command,
-    Comment,
-    Entry,
-    Keyboard,
-    Typed,
-    reading_commands,
-)
+from assay.cli.keyboard import Chosen, Command, Comment, Entry, Keyboard, Typed, reading_commands
 from assay.cli.options import (
     NameOrOnly,
     StorageUrl,
@@ -198,8 +190,7 @@ def label(
         ),
     ] = None,
     rebase: Annotated[
-        bool,
-        typer.Option("--rebase", help="Reread the predictions first (see `assay rebase`)."),
+        bool, typer.Option("--rebase", help="Reread the predictions first (see `assay rebase`).")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

@@ -29,10 +29,7 @@ def errors(
     by: Annotated[
         list[str] | None,
         typer.Option(
-            "--by",
-            "--slice",
-            metavar="COLUMN=VALUE",
-            help="Only items of this slice; repeatable.",
+            "--by", "--slice", metavar="COLUMN=VALUE", help="Only items of this slice; repeatable."
         ),
     ] = None,
     classifier: Annotated[

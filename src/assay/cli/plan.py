@@ -45,10 +45,7 @@ def plan(
     asked: Typed,
     labels: Annotated[
         str | None,
-        typer.Option(
-            metavar="LABELS",
-            help="Labels of a random sample of FILE: .csv or .parquet.",
-        ),
+        typer.Option(metavar="LABELS", help="Labels of a random sample of FILE: .csv or .parquet."),
     ] = None,
     like: Annotated[
         str | None,

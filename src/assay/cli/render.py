@@ -158,10 +158,7 @@ def _line(
     for column, width in zip(columns, widths, strict=True):
         number = column.kind == "number"
         line.add_column(
-            width=width,
-            justify="right" if number else "left",
-            no_wrap=number,
-            overflow="fold",
+            width=width, justify="right" if number else "left", no_wrap=number, overflow="fold"
         )
     line.add_row(*(Text(_text(cell), _STYLES[cell.tone]) for cell in cells))
     return line

@@ -39,8 +39,7 @@ def report(
     bundle: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE",
-            help="Write the audit bundle, a zip that `assay verify` checks.",
+            metavar="FILE", help="Write the audit bundle, a zip that `assay verify` checks."
         ),
     ] = None,
     names: Annotated[
@@ -117,8 +116,7 @@ def _tell(made: Report, files: list[Path], packed: Bundle | None) -> None:
 
 def verify(
     name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="Name of the campaign, or an audit bundle (.zip)."),
+        str, typer.Argument(metavar="NAME", help="Name of the campaign, or an audit bundle (.zip).")
     ],
     *,
     report: Annotated[

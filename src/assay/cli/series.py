@@ -8,14 +8,7 @@ import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from assay.campaign import (
-    Campaign,
-    Trend,
-    extend_campaign,
-    follow_campaign,
-    rebase_campaign,
-    trend,
-)
+from assay.campaign import Campaign, Trend, extend_campaign, follow_campaign, rebase_campaign, trend
 from assay.cli import options
 from assay.cli.output import AsJson, collecting_warnings, say, tell, telling_errors
 from assay.cli.render import facts, view
@@ -37,8 +30,7 @@ def follow(
     file: Annotated[
         str | None,
         typer.Argument(
-            metavar="FILE",
-            help="Predictions of the next period. Default: show the series.",
+            metavar="FILE", help="Predictions of the next period. Default: show the series."
         ),
     ] = None,
     *,
@@ -51,10 +43,7 @@ def follow(
     source: Typed,
     previous: Annotated[
         str | None,
-        options.about_data(
-            "Predictions of the last period, if they have moved.",
-            metavar="FILE",
-        ),
+        options.about_data("Predictions of the last period, if they have moved.", metavar="FILE"),
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -232,8 +221,7 @@ def labels_before(campaign: Campaign) -> dict[str, int]:
 @takes(source=_SOURCE)
 def extend(
     file: Annotated[
-        str | None,
-        typer.Argument(metavar="FILE", help="Predictions of the new items only."),
+        str | None, typer.Argument(metavar="FILE", help="Predictions of the new items only.")
     ] = None,
     *,
     source: Typed,

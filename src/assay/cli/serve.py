@@ -62,16 +62,11 @@ def serve(
         typer.Option(metavar="NAME", help="Host that images may be loaded from; repeatable."),
     ] = None,
     image_folder: Annotated[
-        Path | None,
-        typer.Option(metavar="FOLDER", help="Folder with the image files."),
+        Path | None, typer.Option(metavar="FOLDER", help="Folder with the image files.")
     ] = None,
     show_as: Annotated[
         list[str] | None,
-        typer.Option(
-            "--as",
-            metavar="COL=KIND",
-            help=f"How to show a column: {', '.join(KINDS)}.",
-        ),
+        typer.Option("--as", metavar="COL=KIND", help=f"How to show a column: {', '.join(KINDS)}."),
     ] = None,
     lease: Annotated[
         float,
@@ -89,8 +84,7 @@ def serve(
         ),
     ] = None,
     proxy: Annotated[
-        str | None,
-        typer.Option(metavar="ADDRESS", help="Trust X-Forwarded-Proto from this proxy."),
+        str | None, typer.Option(metavar="ADDRESS", help="Trust X-Forwarded-Proto from this proxy.")
     ] = None,
     all_campaigns: Annotated[
         bool, typer.Option("--all-campaigns", help="Let owners see all campaigns of the storage.")
@@ -233,10 +227,7 @@ def _say(login: str, *, alone: bool, warnings: list[str]) -> None:
 # ``assay token``: who may use a campaign's page.
 
 tokens = typer.Typer(
-    name="token",
-    no_args_is_help=True,
-    add_completion=False,
-    help="Manage access tokens.",
+    name="token", no_args_is_help=True, add_completion=False, help="Manage access tokens."
 )
 
 

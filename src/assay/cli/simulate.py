@@ -66,8 +66,7 @@ def simulate(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE",
-            help="Labelled predictions: .parquet, .csv, .csv.gz, or a pattern.",
+            metavar="FILE", help="Labelled predictions: .parquet, .csv, .csv.gz, or a pattern."
         ),
     ],
     *,

@@ -320,11 +320,7 @@ def estimate(
             from assay.campaign import estimate as estimate_from  # takes long to load
 
             result = estimate_from(
-                labels,
-                predictions=predictions,
-                **columns,
-                metric=metric,
-                confidence=confidence,
+                labels, predictions=predictions, **columns, metric=metric, confidence=confidence
             )
         if as_json:
             emit(result.to_dict())

@@ -67,10 +67,7 @@ def several_facts(settings: Settings) -> _Rows:
         ("goal", goal_words(goal)),
         ("strata", f"{strata.n_strata:,}, {how}"),
         ("cut by", mean if source.has_score else "nothing (no score)"),
-        (
-            "labels",
-            _RECYCLED if settings.design.recycles else "allocated to all metrics together",
-        ),
+        ("labels", _RECYCLED if settings.design.recycles else "allocated to all metrics together"),
     ]
 
 

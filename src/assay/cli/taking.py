@@ -52,10 +52,7 @@ def _parameter(option: Option) -> Parameter:
     cli, is_flag = option.cli, option.cli.typed is bool
     default = f" Default: {option.default}." if option.default else ""
     info = typer.Option(
-        option.flag,
-        help=cli.help + default,
-        metavar=cli.metavar,
-        rich_help_panel=cli.panel,
+        option.flag, help=cli.help + default, metavar=cli.metavar, rich_help_panel=cli.panel
     )
     return Parameter(
         option.keyword,

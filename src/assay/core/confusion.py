@@ -155,10 +155,7 @@ MATRIX_METRICS: dict[str, MatrixKind] = {
         for name, every in _OF_EACH.items()
     },
     "balanced_accuracy": MatrixKind(
-        _balanced,
-        "mean of the recalls of the classes that occur",
-        mean_of="recall",
-        only_true=True,
+        _balanced, "mean of the recalls of the classes that occur", mean_of="recall", only_true=True
     ),
     "cohen_kappa": MatrixKind(_kappa, "agreement of prediction and truth beyond chance", -1.0),
     "matthews_correlation": MatrixKind(

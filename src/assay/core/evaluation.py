@@ -69,12 +69,7 @@ class Evaluation:
     """
 
     def __init__(
-        self,
-        design: Design,
-        goal: Goal,
-        strata: Strata,
-        prior: Prior | None = None,
-        seed: int = 0,
+        self, design: Design, goal: Goal, strata: Strata, prior: Prior | None = None, seed: int = 0
     ) -> None:
         self._design, self._goal, self._strata = design, goal, strata
         self._parts = parts_of(strata)

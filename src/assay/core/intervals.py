@@ -136,9 +136,7 @@ class Interval:
     once: str = ""
 
 
-def _of_moments(
-    formula: Formula,
-) -> Callable[[Evidence, float], Ends]:
+def _of_moments(formula: Formula) -> Callable[[Evidence, float], Ends]:
     """Adapt a formula of estimate, variance and labels to `Evidence`."""
 
     def ends(evidence: Evidence, confidence: float) -> Ends:
@@ -226,8 +224,7 @@ INTERVALS: dict[str, Interval] = {
     ),
     "normal": Interval(_of_moments(normal), "normal approximation (Bennett and Carvalho 2010)"),
     "wilson": Interval(
-        _of_moments(wilson),
-        "Wilson 1927, on the effective sample size (Franco et al. 2019)",
+        _of_moments(wilson), "Wilson 1927, on the effective sample size (Franco et al. 2019)"
     ),
     "jeffreys": Interval(
         _of_moments(jeffreys),

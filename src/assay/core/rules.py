@@ -184,9 +184,7 @@ def refuse(given: Mapping[str, object], beside: Mapping[str, object] | None = No
             said: dict[str, object] = {"option": f"{rule.option}={option!r}", "name": rule.option}
             said |= {"other": f"{rule.beside}={other!r}", "value": other}
             raise DesignError(
-                rule.words.format(**said),
-                details=rule.why,
-                hint=rule.hint.format(**said),
+                rule.words.format(**said), details=rule.why, hint=rule.hint.format(**said)
             )
 
 

@@ -304,8 +304,7 @@ class Strata(OfClasses):
         """Return the same strata with more items in each part."""
         parts = zip(self.parts, more.tolist(), strict=True)
         return replace(
-            self,
-            parts=tuple((stratum, code, items + new) for (stratum, code, items), new in parts),
+            self, parts=tuple((stratum, code, items + new) for (stratum, code, items), new in parts)
         )
 
     @property

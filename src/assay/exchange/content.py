@@ -70,8 +70,7 @@ class Content:
                 pieces = list(self._pieces(file, most))
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
-                f"{self.name} is packed by gzip, and damaged: {error}",
-                hint="copy or pack it again",
+                f"{self.name} is packed by gzip, and damaged: {error}", hint="copy or pack it again"
             ) from None
         return b"".join(pieces)
 

@@ -61,11 +61,7 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
             ]
     items = dict(zip(settings.classes.names, map(int, said_items), strict=True))
     return ConfusionMatrix(
-        settings.classes.names,
-        tuple(cells),
-        items,
-        settings.goal.confidence,
-        name_of(whose),
+        settings.classes.names, tuple(cells), items, settings.goal.confidence, name_of(whose)
     )
 
 

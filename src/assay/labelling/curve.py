@@ -244,14 +244,7 @@ def _with_labels(
     )
     score, items, known, found, drawn, tied = (np.concatenate(each) for each in columns)
     order = np.argsort(score, kind="stable")
-    return (
-        score[order],
-        items[order],
-        known[order],
-        found[order],
-        drawn[order],
-        tied[order],
-    )
+    return (score[order], items[order], known[order], found[order], drawn[order], tied[order])
 
 
 def _result(

@@ -290,11 +290,7 @@ def gap_of(
     digits = [kind // (4 * 3**place) % 3 for place in range(len(sides))]
     labels = (kind % 4 < 2, kind % 2 == 0)  # the judge's, and people's
     terms = [
-        Term(
-            sign * whose,
-            target.metric,
-            np.where(digit > 0, 2 * (digit == 1) + ~label, -1),
-        )
+        Term(sign * whose, target.metric, np.where(digit > 0, 2 * (digit == 1) + ~label, -1))
         for whose, label in zip((1, -1), labels, strict=True)
         for digit, (sign, target) in zip(digits, sides, strict=True)
     ]

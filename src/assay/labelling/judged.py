@@ -29,15 +29,7 @@ from assay.labelling.slice_items import SliceAnswers, column_values, slice_value
 from assay.labelling.source import Source
 from assay.labelling.state import Labelling
 from assay.predictions import Roles
-from assay.results import (
-    KINDS,
-    Backend,
-    Mistake,
-    Mistakes,
-    column_types,
-    frame_of,
-    free_names,
-)
+from assay.results import KINDS, Backend, Mistake, Mistakes, column_types, frame_of, free_names
 from assay.storage import CardRow
 
 

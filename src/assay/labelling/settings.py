@@ -71,14 +71,10 @@ class Reviewing:
         str | None, _judging("Question that reviewers answer for every item.", "TEXT")
     ] = None
     per_item: Annotated[int, _judging(_PER_ITEM, "K", int, keyword="reviewers_per_item")] = 1
-    share: Annotated[
-        float,
-        _judging(_SHARE, "SHARE", float, keyword="overlap"),
-    ] = 0.0
+    share: Annotated[float, _judging(_SHARE, "SHARE", float, keyword="overlap")] = 0.0
     # The storage keeps yes and no.
     answers: Annotated[
-        tuple[str, str] | None,
-        _judging('Names of yes and no: "Spam,Not spam".', "YES,NO"),
+        tuple[str, str] | None, _judging('Names of yes and no: "Spam,Not spam".', "YES,NO")
     ] = None
 
     def __post_init__(self) -> None:

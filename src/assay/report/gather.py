@@ -40,14 +40,7 @@ from assay.report.facts import (
     StratumFacts,
     how_facts,
 )
-from assay.results import (
-    Estimate,
-    HistoryPoint,
-    Slices,
-    notes_once,
-    state_text,
-    thinned,
-)
+from assay.results import Estimate, HistoryPoint, Slices, notes_once, state_text, thinned
 from assay.storage import StoredLabel
 
 # Savings by a metric's labels, and its value with the first answers.

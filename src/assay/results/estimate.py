@@ -7,14 +7,7 @@ from typing import Any
 from assay.core.deck import Id
 from assay.core.targets import is_difference
 from assay.core.types import percent
-from assay.results.document import (
-    Document,
-    Headline,
-    Interval,
-    Lines,
-    Notes,
-    scale_of,
-)
+from assay.results.document import Document, Headline, Interval, Lines, Notes, scale_of
 from assay.results.result import Shown
 
 

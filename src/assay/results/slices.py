@@ -7,16 +7,7 @@ from typing import Any, ClassVar
 
 from assay.core.metrics import METRICS
 from assay.core.types import percent
-from assay.results.document import (
-    Cell,
-    Column,
-    Document,
-    Interval,
-    Notes,
-    Paragraph,
-    Table,
-    Tone,
-)
+from assay.results.document import Cell, Column, Document, Interval, Notes, Paragraph, Table, Tone
 from assay.results.estimate import metric_name
 from assay.results.result import Result
 

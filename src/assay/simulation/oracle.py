@@ -130,12 +130,7 @@ class PartsOracle:
         return at_columns(named, self._parts.says(0)), named.astype(np.float64)
 
     def _told_of_sets(
-        self,
-        sets: SetCounts,
-        state: State,
-        drawn: Ints,
-        running: Ints,
-        rng: np.random.Generator,
+        self, sets: SetCounts, state: State, drawn: Ints, running: Ints, rng: np.random.Generator
     ) -> _Told:
         if state.rounds == 0:
             self._drawn = {}

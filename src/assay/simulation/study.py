@@ -382,9 +382,7 @@ def _designs_of_classes(designs: Designs | None, bins: int | None) -> dict[str, 
 
 
 def _designs_of_several(
-    designs: Designs | None,
-    targets: Sequence[Target],
-    bins: int | None,
+    designs: Designs | None, targets: Sequence[Target], bins: int | None
 ) -> dict[str, Design | None]:
     """Designs by name, independent samples first; None for those of a fixed size."""
     budget_alone = [target.name for target in targets if target.within is None]

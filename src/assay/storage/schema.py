@@ -36,9 +36,7 @@ SCHEMA_VERSION = 5
 metadata = MetaData()
 
 version = Table(
-    "assay_schema",
-    metadata,
-    Column("version", Integer, primary_key=True, autoincrement=False),
+    "assay_schema", metadata, Column("version", Integer, primary_key=True, autoincrement=False)
 )
 
 # One row: a random id that distinguishes this storage from others with equal campaign names.

@@ -208,8 +208,7 @@ def _postgresql(url: sa.URL) -> Backend:
         import psycopg
     except ImportError:
         raise MissingDependencyError(
-            "storage in PostgreSQL needs psycopg, which is not installed",
-            hint=install("postgres"),
+            "storage in PostgreSQL needs psycopg, which is not installed", hint=install("postgres")
         ) from None
     del psycopg
     engine = sa.create_engine(
@@ -395,10 +394,7 @@ _FULL_AT_THE_OPENING = "SQLITE_IOERR_SHMSIZE"  # reported as an input/output err
 def _storage_error(name: str, error: Exception) -> StorageError:
     """Error for a database's message, with a hint."""
     cause = str(getattr(error, "orig", None) or error).strip()
-    problem, safe = (
-        f"the storage {name} failed",
-        "labels that were saved before are safe",
-    )
+    problem, safe = (f"the storage {name} failed", "labels that were saved before are safe")
     if "database is locked" in cause or "lock timeout" in cause:
         what = f"another program has held its lock for {BUSY_SECONDS:.0f} seconds ({cause})"
         return StorageError(

@@ -26,15 +26,7 @@ from assay.results import Dispute, ThresholdCurve, printable
 from assay.web import Options
 from assay.web.auth import Person, needs
 from assay.web.dashboard import Dashboard, dashboard_of, heading_of, nodes_of
-from assay.web.http import (
-    comment_in,
-    item_in,
-    read_document,
-    refuse,
-    render,
-    text_in,
-    word_in,
-)
+from assay.web.http import comment_in, item_in, read_document, refuse, render, text_in, word_in
 from assay.web.items import item_json
 from assay.web.queue import Counter
 from assay.web.review import BROKEN, chosen_among

@@ -56,8 +56,7 @@ def make_token(store: Store, campaign: str, role: str, who: str, *, option: str 
     """Make a token for somebody; refuse names that could be confused with another's."""
     if not who.strip() or len(who) > _LONGEST_NAME or not _is_visible(who):
         raise InputError(
-            f"{who!r} is not a name",
-            details=f"a name has 1 to {_LONGEST_NAME} visible characters",
+            f"{who!r} is not a name", details=f"a name has 1 to {_LONGEST_NAME} visible characters"
         )
     who, token = reviewer_of(who), new_token()
     with store.write() as session:

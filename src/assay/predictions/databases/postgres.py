@@ -8,12 +8,7 @@ from urllib.parse import urlsplit
 
 from assay.core.deck import Id
 from assay.errors import MissingDependencyError, PredictionsError, install
-from assay.predictions.databases.database import (
-    Counter,
-    DatabaseColumn,
-    DatabaseTable,
-    Row,
-)
+from assay.predictions.databases.database import Counter, DatabaseColumn, DatabaseTable, Row
 from assay.predictions.sql.query import Spell, identifier, quoted, selection
 
 if TYPE_CHECKING:

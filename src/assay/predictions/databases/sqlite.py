@@ -6,12 +6,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from assay.errors import PredictionsError, refuse_no_file
-from assay.predictions.databases.database import (
-    Database,
-    DatabaseColumn,
-    DatabaseTable,
-    Row,
-)
+from assay.predictions.databases.database import Database, DatabaseColumn, DatabaseTable, Row
 from assay.predictions.places import file_of
 from assay.predictions.sql.query import identifier, selection
 
@@ -46,8 +41,7 @@ class Sqlite(Database):
         path = Path(file_of(self.url))
         if not path.exists():
             raise PredictionsError(
-                f"{str(path)!r} not found",
-                details=f"no such file (current folder: {Path.cwd()})",
+                f"{str(path)!r} not found", details=f"no such file (current folder: {Path.cwd()})"
             )
         refuse_no_file(path, error=PredictionsError)
         uri = f"file:{quote(str(path.absolute()))}?mode=ro"

@@ -29,12 +29,7 @@ from assay.predictions.sql.items import Items
 from assay.predictions.sql.query import Query, spelled, statement
 from assay.predictions.sql.rows import family_of
 from assay.predictions.sql.several import SeveralScanner
-from assay.predictions.sql.table import (
-    GIVEN,
-    IdColumn,
-    Table,
-    refuse_other_arithmetic,
-)
+from assay.predictions.sql.table import GIVEN, IdColumn, Table, refuse_other_arithmetic
 from assay.predictions.tables import key_sql
 
 _NAME = re.compile(r"\bc\d+\b")

@@ -27,8 +27,7 @@ def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str 
     """Return a table or view of a DuckDB file, opened read-only."""
     if not is_remote(path) and not Path(path).exists():
         raise PredictionsError(
-            f"{path!r} not found",
-            details=f"no such file (current folder: {Path.cwd()})",
+            f"{path!r} not found", details=f"no such file (current folder: {Path.cwd()})"
         )
     if not is_remote(path):
         refuse_no_file(path, error=PredictionsError)

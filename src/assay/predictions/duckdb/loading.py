@@ -23,13 +23,7 @@ from assay.predictions.class_values import (
     number_in,
     numbered_words,
 )
-from assay.predictions.column import (
-    Arrow,
-    Column,
-    Loaded,
-    examples,
-    row_numbers,
-)
+from assay.predictions.column import Arrow, Column, Loaded, examples, row_numbers
 from assay.predictions.databases.database import find_rows
 from assay.predictions.databases.find import find_database
 from assay.predictions.duckdb.readable import reading

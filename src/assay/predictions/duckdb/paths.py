@@ -93,8 +93,7 @@ def _found(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
         refuse_no_file(each, error=PredictionsError)
     if not paths:
         raise PredictionsError(
-            f"{label!r} not found",
-            details=f"no such file (current folder: {Path.cwd()})",
+            f"{label!r} not found", details=f"no such file (current folder: {Path.cwd()})"
         )
     return _of_one_kind(label, paths)
 

@@ -17,12 +17,7 @@ from assay.predictions.spark.source import SparkRows, column_name, reading_with_
 from assay.predictions.sql.items import Items, with_bits
 from assay.predictions.sql.query import First, Group, Query, Select, Spell, spelled
 from assay.predictions.sql.rows import family_of
-from assay.predictions.sql.table import (
-    GIVEN,
-    IdColumn,
-    Table,
-    refuse_other_arithmetic,
-)
+from assay.predictions.sql.table import GIVEN, IdColumn, Table, refuse_other_arithmetic
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -80,9 +80,7 @@ def opined_sql(columns: Sequence[tuple[str, Family]]) -> dict[str, str]:
     return told
 
 
-def opined_words(
-    batches: Iterable["pa.RecordBatch"],
-) -> Iterator[tuple[Words, Iterator[Words]]]:
+def opined_words(batches: Iterable["pa.RecordBatch"]) -> Iterator[tuple[Words, Iterator[Words]]]:
     """Digests of the ids of rows (``digest``), and the words of the columns of `opined_sql`."""
     for batch in batches:
         told = {name: batch.column(name) for name in batch.schema.names}

@@ -157,10 +157,7 @@ def _step(
 
 
 def spelled(
-    columns: Sequence[str],
-    where: str,
-    engine: Spelling,
-    lists: Sequence[Sequence[float]] = (),
+    columns: Sequence[str], where: str, engine: Spelling, lists: Sequence[Sequence[float]] = ()
 ) -> tuple[list[str], str]:
     """Expressions, and a condition if there is one, in an engine's own SQL."""
     which = type(engine), engine.dialect, tuple(columns), where

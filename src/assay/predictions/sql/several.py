@@ -16,14 +16,7 @@ from assay.predictions.contract import Doubt, by_model
 from assay.predictions.engine import Survey
 from assay.predictions.layout import Layout, Steps
 from assay.predictions.roles import NO_SCORE, about
-from assay.predictions.sql.cells import (
-    ODDS,
-    SUMMED,
-    XORED,
-    grouped,
-    in_pieces,
-    merged_by,
-)
+from assay.predictions.sql.cells import ODDS, SUMMED, XORED, grouped, in_pieces, merged_by
 from assay.predictions.sql.counting import WEIGHED, CountingScanner
 from assay.predictions.sql.items import Items, bin_sql, with_opinions
 from assay.predictions.sql.judge import find_slices

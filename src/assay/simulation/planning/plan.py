@@ -36,11 +36,7 @@ from assay.simulation.planning.assumed import Supposed, SupposedClasses
 from assay.simulation.planning.evidence import Evidence, RankEvidence
 from assay.simulation.planning.planner import ClassPlanner, LabelPlanner
 from assay.simulation.planning.result import Planning
-from assay.simulation.planning.thresholds import (
-    ThresholdPlanner,
-    check_columns,
-    reading_threshold,
-)
+from assay.simulation.planning.thresholds import ThresholdPlanner, check_columns, reading_threshold
 
 if TYPE_CHECKING:
     from assay.campaign import Campaign
@@ -165,10 +161,7 @@ def plan(
     prices = prices_of(aux, judge_cost, label_cost, rho, within=within)
     costs = Costs(whole("replications", replications, 1), whole("seed", seed, 0), progress, _STEPS)
     if labels is not None and like is not None:
-        raise InputError(
-            "give labels or an earlier campaign, not both",
-            hint="leave one out",
-        )
+        raise InputError("give labels or an earlier campaign, not both", hint="leave one out")
     id = key_name(id)
     columns = picked(Columns, locals())
     items = read_of_any(

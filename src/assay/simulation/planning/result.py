@@ -306,12 +306,7 @@ def _tables(plan: Planning) -> list[Table]:
             "expected labels by design",
             (*headed("design", "labels", *most, "vs random"), Column("", "remark")),
             tuple(
-                (
-                    row.design,
-                    *row.labels.as_labels,
-                    _change(row),
-                    row.remark,
-                )
+                (row.design, *row.labels.as_labels, _change(row), row.remark)
                 for row in plan.designs
             ),
         ),

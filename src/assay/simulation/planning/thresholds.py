@@ -164,12 +164,7 @@ def _labels_of(row: ThresholdRow) -> str:
 
 
 def _row(
-    name: str,
-    budget: int | None,
-    runs: ThresholdRuns,
-    *,
-    edges: Floats,
-    best: Floats,
+    name: str, budget: int | None, runs: ThresholdRuns, *, edges: Floats, best: Floats
 ) -> ThresholdRow:
     """Results of campaigns with one budget.
 
