@@ -9,8 +9,9 @@ from sklearn import metrics as sk
 
 from assay.core.class_counts import ClassCounts, gamma_end
 from assay.core.class_means import ClassMean, class_mean
-from assay.core.confusion import MATRIX_METRICS, class_score
+from assay.core.confusion import class_score
 from assay.core.matrix import Matrix
+from assay.core.metrics import MATRIX_METRICS
 from assay.core.types import Floats, Ints
 from tests.sklearn_metrics import value_of
 

@@ -5,11 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from assay.core.confusion import MATRIX_METRICS, Counts, Linear, canonical_matrix_metric
+from assay.core.confusion import Counts
 from assay.core.design import Design
 from assay.core.engine import look
 from assay.core.goal import Goal
+from assay.core.linear import Linear
 from assay.core.matrix import Matrix, MatrixGap
+from assay.core.metrics import MATRIX_METRICS, canonical_metric
 from assay.core.state import State
 from assay.core.stratify import cell_strata, joint_of
 from assay.core.tallies import at_columns
@@ -193,9 +195,9 @@ def test_a_difference_of_correlations_may_be_above_1() -> None:
 
 
 def test_names() -> None:
-    assert canonical_matrix_metric("Weighted F1") == "weighted_f1"
+    assert canonical_metric("Weighted F1", of_all=True) == "weighted_f1"
     with pytest.raises(DesignError, match="did you mean 'macro_f1'"):
-        canonical_matrix_metric("makro_f1")
+        canonical_metric("makro_f1", of_all=True)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from assay.core.confusion import canonical_matrix_metric
+from assay.core.metrics import canonical_metric
 from assay.core.ranking import InTop, deepest, gap, tops_of
 from assay.core.tallies import Tallies
 from assay.core.targets import ALONE, Target, parse_targets
@@ -54,7 +54,7 @@ def test_each_outcome_is_counted_once() -> None:
     assert found == (InTop(2, 0, 1), InTop(2, 1, 0), InTop(2, 0), InTop(2, 1), InTop(1, 0))
     assert deepest(targets) == 2
     assert deepest([Target("macro_f1", "new", label="")]) == 0
-    assert canonical_matrix_metric("top2") == "top_2_accuracy"
+    assert canonical_metric("top2", of_all=True) == "top_2_accuracy"
 
 
 def test_a_difference_varies_as_its_outcomes_do() -> None:

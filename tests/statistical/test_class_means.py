@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from assay.core.class_means import ClassSample, class_mean
-from assay.core.confusion import MATRIX_METRICS, class_score
+from assay.core.confusion import class_score
 from assay.core.design import Design
 from assay.core.goal import Goal
+from assay.core.metrics import MATRIX_METRICS
 from assay.core.stratify import cell_strata, joint_of, random_strata
 from assay.core.targets import parse_targets
 from assay.core.types import Floats

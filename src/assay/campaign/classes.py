@@ -5,8 +5,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
-from assay.core.confusion import is_matrix_metric
-from assay.core.metrics import METRICS, asks_for_top, metric_word
+from assay.core.metrics import METRICS, asks_for_top, is_matrix_metric, metric_word
 from assay.core.ranking import tops_of_target
 from assay.core.targets import ALONE, Target, name_of
 from assay.core.vocabulary import Vocabulary

@@ -15,7 +15,7 @@ from assay.cli.render import commitment_line, view
 from assay.core.bins import Scale
 from assay.core.design import Design
 from assay.core.goal import Goal
-from assay.core.metrics import METRICS
+from assay.core.metrics import TABLE
 from assay.core.strata import Strata
 from assay.core.types import percent
 from assay.labelling import Settings, Source
@@ -262,7 +262,7 @@ def _source_and_goal(settings: Settings, *, scale_given: bool) -> list[Block]:
 def _facts(settings: Settings, goal: Goal, *, scale_given: bool) -> _Rows:
     design, scale = settings.design, settings.source.scale
     return [
-        ("metric", f"{metric_name(goal.metric)}: {METRICS[goal.metric].text}"),
+        ("metric", f"{metric_name(goal.metric)}: {TABLE[goal.metric].text}"),
         *_by_weight(settings.source),
         *_second_opinions(settings.source),
         ("goal", _goal_text(goal)),

@@ -46,7 +46,8 @@ from functools import cached_property
 import numpy as np
 
 from assay.core.class_counts import STEADY, ClassCounts, ErrorModel, gamma_end, over, upper_end
-from assay.core.confusion import ClassScore, Linear, MatrixKind, class_score
+from assay.core.confusion import ClassScore, MatrixKind, class_score
+from assay.core.linear import Linear
 from assay.core.special import z_of
 from assay.core.tallies import Tallies, at_columns, plain_totals, sums_at
 from assay.core.types import Bools, Floats, Ints

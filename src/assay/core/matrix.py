@@ -33,8 +33,10 @@ import numpy as np
 
 from assay.core.allocation import explore
 from assay.core.class_means import class_mean
-from assay.core.confusion import MATRIX_METRICS, Counts, Linear, MatrixKind, Slopes
+from assay.core.confusion import Counts, MatrixKind, Slopes
 from assay.core.likelihood import shares
+from assay.core.linear import Linear
+from assay.core.metrics import MATRIX_METRICS
 from assay.core.tallies import at_columns, plain_totals, sums_at
 from assay.core.types import Floats, Ints
 

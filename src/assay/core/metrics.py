@@ -1,8 +1,10 @@
 """Metrics, each a linear form in the stratum totals over a function of another.
 
-`METRICS` is the one table. A row says how often a true positive, a false positive, a false negative
-and a true negative count in the numerator, and how often in the denominator; all else follows. With
-T_h the number of positives in stratum h (T_h = N_h p_h), and no stratum straddling a predicted
+`TABLE` is the one table. Of two classes, a row says how often a true positive, a false positive, a
+false negative and a true negative count in the numerator, and how often in the denominator; all
+else follows. Over all classes of several, it names a function of `core.confusion`.
+
+With T_h the number of positives in stratum h (T_h = N_h p_h), and no stratum straddling a predicted
 label, T_h are true positives and N_h - T_h false positives in the yes-set, false and true negatives
 in the no-set, so that
 
@@ -29,25 +31,28 @@ Differences of two classifiers' metrics are in `core.differences`.
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from assay.core.confusion import MatrixKind, accuracy, balanced, kappa, macro, matthews, weighted
 from assay.core.types import Bools, Floats
 from assay.errors import DesignError, did_you_mean
 
 _TOP = re.compile(r"top_?([0-9]{1,5})(_accuracy)?")
 
+_OF_EACH = {"precision": "precisions", "recall": "recalls", "f1": "F1 scores"}
+
 
 @dataclass(frozen=True)
 class Kind:
-    """A metric in the table: its counts, which direction is better, and a description."""
+    """A metric of two classes: its counts, and which direction is better."""
 
     # top, bottom: how often true positives, false positives, false negatives and true negatives
     # count in the numerator and in the denominator. Items in the numerator count as often in the
     # denominator, and all others in it once.
     top: tuple[int, int, int, int]
     bottom: tuple[int, int, int, int]
-    text: str  # one-line description
     better: int = 1  # whether higher is better, lower, or neither
     # For metrics that compare the two predicted labels. The numerator is TP TN - FP FN, the
     # denominator (positives * negatives)^power * (predicted yes * predicted no)^(1 - power); `top`
@@ -187,45 +192,80 @@ def _or_1(values: Floats) -> Floats:
     return np.asarray(np.where(values > 0, values, 1.0))
 
 
-METRICS: dict[str, Kind] = {
-    "precision": Kind((1, 0, 0, 0), (1, 1, 0, 0), "share of predicted positives that are positive"),
-    "recall": Kind((1, 0, 0, 0), (1, 0, 1, 0), "share of positives that are predicted positive"),
-    "f1": Kind((2, 0, 0, 0), (2, 1, 1, 0), "harmonic mean of precision and recall"),
-    "accuracy": Kind((1, 0, 0, 1), (1, 1, 1, 1), "share of correct predictions"),
-    "false_omission_rate": Kind(
-        (0, 0, 1, 0), (0, 0, 1, 1), "share of predicted negatives that are positive", -1
+@dataclass(frozen=True)
+class Row:
+    """A metric in the table, as it is of two classes and over all classes of several."""
+
+    text: str  # one-line description
+    two: Kind | None = None
+    all: MatrixKind | None = None
+
+
+_BOTH, _EVERY = (1, 0, 0, 1), (1, 1, 1, 1)  # right predictions, all items
+
+TABLE: dict[str, Row] = {
+    "precision": Row(
+        "share of predicted positives that are positive", Kind((1, 0, 0, 0), (1, 1, 0, 0))
     ),
-    "prevalence": Kind((1, 0, 1, 0), (1, 1, 1, 1), "share of positives among all items", 0),
-    "specificity": Kind(
-        (0, 0, 0, 1), (0, 1, 0, 1), "share of negatives that are predicted negative"
+    "recall": Row(
+        "share of positives that are predicted positive", Kind((1, 0, 0, 0), (1, 0, 1, 0))
     ),
-    "false_positive_rate": Kind(
-        (0, 1, 0, 0), (0, 1, 0, 1), "share of negatives that are predicted positive", -1
+    "f1": Row("harmonic mean of precision and recall", Kind((2, 0, 0, 0), (2, 1, 1, 0))),
+    "accuracy": Row("share of correct predictions", Kind(_BOTH, _EVERY), MatrixKind(accuracy)),
+    "false_omission_rate": Row(
+        "share of predicted negatives that are positive", Kind((0, 0, 1, 0), (0, 0, 1, 1), -1)
     ),
-    "negative_predictive_value": Kind(
-        (0, 0, 0, 1), (0, 0, 1, 1), "share of predicted negatives that are negative"
+    "prevalence": Row("share of positives among all items", Kind((1, 0, 1, 0), _EVERY, 0)),
+    "specificity": Row(
+        "share of negatives that are predicted negative", Kind((0, 0, 0, 1), (0, 1, 0, 1))
     ),
-    "balanced_accuracy": Kind(
-        (1, 0, 0, 1), (1, 1, 1, 1), "mean of recall and specificity", power=1.0
+    "false_positive_rate": Row(
+        "share of negatives that are predicted positive", Kind((0, 1, 0, 0), (0, 1, 0, 1), -1)
     ),
-    "matthews_correlation": Kind(
-        (1, 0, 0, 1),
-        (1, 1, 1, 1),
+    "negative_predictive_value": Row(
+        "share of predicted negatives that are negative", Kind((0, 0, 0, 1), (0, 0, 1, 1))
+    ),
+    **{
+        f"macro_{name}": Row(
+            f"mean of the classes' {each}", all=MatrixKind(partial(macro, name), mean_of=name)
+        )
+        for name, each in _OF_EACH.items()
+    },
+    **{
+        f"weighted_{name}": Row(
+            f"mean of the classes' {each}, weighted by size",
+            all=MatrixKind(partial(weighted, name)),
+        )
+        for name, each in _OF_EACH.items()
+    },
+    "balanced_accuracy": Row(
+        "mean of recall and specificity",  # of several classes: of the recalls of those that occur
+        Kind(_BOTH, _EVERY, power=1.0),
+        MatrixKind(balanced, mean_of="recall", only_true=True),
+    ),
+    "cohen_kappa": Row(
+        "agreement of prediction and truth beyond chance", all=MatrixKind(kappa, -1.0)
+    ),
+    "matthews_correlation": Row(
         "correlation of prediction and truth, from -1 to 1",
-        power=0.5,
-        lowest=-1.0,
+        Kind(_BOTH, _EVERY, power=0.5, lowest=-1.0),
+        MatrixKind(matthews, -1.0),
     ),
 }
 
+METRICS = {name: row.two for name, row in TABLE.items() if row.two}
+"""Metrics of two classes, or of one class of several."""
 
-KAPPA = Kind(
-    (1, 0, 0, 1),
-    (1, 1, 1, 1),
-    "agreement beyond chance",
-    power=1.0,
-    beyond_chance=True,
-    lowest=-1.0,
-)
+MATRIX_METRICS = {name: row.all for name, row in TABLE.items() if row.all}
+"""Metrics over all classes. Micro averages equal accuracy, as each item has one predicted class."""
+
+_SAME = {
+    **dict.fromkeys(("micro_f1", "micro_precision", "micro_recall"), "accuracy"),
+    "kappa": "cohen_kappa",
+    "mcc": "matthews_correlation",
+}
+
+KAPPA = Kind(_BOTH, _EVERY, power=1.0, beyond_chance=True, lowest=-1.0)
 """Cohen's kappa of two raters, who say yes or no: of a judge and people."""
 
 
@@ -239,20 +279,36 @@ def metric_word(name: object) -> str:
     return str(name).strip().lower().replace(" ", "_").replace("-", "_")
 
 
-def canonical_metric(name: str) -> str:
-    """Canonical name of a metric; raise if it is unknown.
+def canonical_metric(name: str, *, of_all: bool = False) -> str:
+    """Canonical name of a metric of two classes, or `of_all` classes; raise if it is unknown.
 
     >>> canonical_metric("False omission rate"), canonical_metric("F1")
     ('false_omission_rate', 'f1')
+    >>> canonical_metric("Macro-F1", of_all=True), canonical_metric("micro f1", of_all=True)
+    ('macro_f1', 'accuracy')
+    >>> canonical_metric("top-5-accuracy", of_all=True)
+    'top_5_accuracy'
     """
     known = metric_word(name)
-    if known not in METRICS:
+    words, about, details = [*METRICS], "", "metrics: {}"
+    if of_all:
+        known = _SAME.get(known, known)
+        if (k := top_of(known)) is not None:
+            return f"top_{k}_accuracy"
+        words, about = [*MATRIX_METRICS, *_SAME, "top_5_accuracy"], " of several classes"
+        details = "over all classes: {}; of one, precision:CLASS, recall:CLASS, f1:CLASS"
+    if known not in words:
         raise DesignError(
-            f"unknown metric {name!r}",
-            details=f"metrics: {', '.join(METRICS)}",
-            hint=did_you_mean(known, METRICS),
+            f"unknown metric {name!r}{about}",
+            details=details.format(", ".join(words)),
+            hint=did_you_mean(known, words),
         )
     return known
+
+
+def is_matrix_metric(name: str) -> bool:
+    """Whether a metric, by its canonical name, is over all classes."""
+    return name in MATRIX_METRICS or top_of(name) is not None
 
 
 def sides(metric: str) -> tuple[bool, ...]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.core.confusion import Linear
+from assay.core.linear import Linear
 from assay.core.tallies import Tallies, plain_totals
 from assay.core.targets import Target
 from assay.core.types import Bools, Floats, Ints

@@ -19,8 +19,15 @@ from typing import Any, Self, overload
 
 import numpy as np
 
-from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric, is_matrix_metric
-from assay.core.metrics import METRICS, canonical_metric, metric_word, refuse_bad_top, top_of
+from assay.core.metrics import (
+    MATRIX_METRICS,
+    METRICS,
+    canonical_metric,
+    is_matrix_metric,
+    metric_word,
+    refuse_bad_top,
+    top_of,
+)
 from assay.core.types import Bools, Ints, between
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
 from assay.errors import DesignError, InputError, did_you_mean
@@ -54,13 +61,12 @@ class Target:
     within: float | None = None  # the half-width to stop at
     slice: str | None = None  # the group of items that it is about; default: all
     # With more classes than yes and no: the class, or "" for a metric of all
-    # (`core.confusion.MATRIX_METRICS`)
+    # (`core.metrics.MATRIX_METRICS`)
     label: str | None = None
 
     def __post_init__(self) -> None:
         set_ = partial(object.__setattr__, self)
-        named = canonical_matrix_metric if self.label == "" else canonical_metric
-        set_("metric", named(self.metric))
+        set_("metric", canonical_metric(self.metric, of_all=self.label == ""))
         if self.label is None and not METRICS[self.metric].is_of_classifier:
             if self.classifier:
                 set_("classifier", "")
@@ -273,7 +279,7 @@ def _of_class(
         )
     if not rest and known in METRICS and known not in of_all:
         return known, None, ""
-    named = canonical_matrix_metric if of_all else canonical_metric
+    named = partial(canonical_metric, of_all=bool(of_all))
     rest = rest.strip()
     before, _, last = rest.rpartition(":")
     if rest in classes:

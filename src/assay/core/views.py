@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from assay.core.confusion import Linear
 from assay.core.differences import subtract
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
+from assay.core.linear import Linear
 from assay.core.matrix import Matrix, MatrixGap
 from assay.core.metrics import METRICS, sides
 from assay.core.parts import ClassView, MatrixView, Parts, TopGapView, View

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 
 from assay.campaign import read_of_any
 from assay.core.bins import Scale, scale_of
-from assay.core.confusion import MATRIX_METRICS, canonical_matrix_metric
 from assay.core.goal import Goal
-from assay.core.metrics import METRICS, canonical_metric
+from assay.core.metrics import MATRIX_METRICS, METRICS, TABLE, canonical_metric
 from assay.core.rules import refuse
 from assay.core.targets import parse_targets
 from assay.core.types import one_of, whole
@@ -192,17 +191,16 @@ def _refuse_unknown(metric: str | None) -> None:
     """Raise for an unknown metric of two or more classes, before the data are read."""
     word = str(metric or "precision").partition(":")[0]
     with suppress(DesignError):
-        canonical_matrix_metric(word)
+        canonical_metric(word, of_all=True)
         return
     with suppress(DesignError):
         canonical_metric(word)
         return
-    known = [*dict.fromkeys([*METRICS, *MATRIX_METRICS])]
     raise DesignError(
         f"unknown metric {metric!r}",
         details=f"metrics: {', '.join(METRICS)}; of more classes than yes and no, "
         f"{', '.join(name for name in MATRIX_METRICS if name not in METRICS)}, or METRIC:CLASS",
-        hint=did_you_mean(word, known),
+        hint=did_you_mean(word, TABLE),
     )
 
 
