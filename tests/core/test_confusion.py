@@ -64,7 +64,7 @@ def test_an_error_weighs_what_makes_the_variance_right() -> None:
     linear = matrix.linear(size, size, truth)
     _, by_d, by_T = MATRIX_METRICS["weighted_f1"].slopes(matrix.predict(size, truth).counts)
     ends = np.append(by_T, 0.0)
-    for h, said in enumerate(matrix.said):
+    for h, said in enumerate(matrix.predicted):
         z = ends + np.where(np.arange(K + 1) == said, by_d[said], 0.0)
         share = truth[h] / size[h]
         p = 1 - share[said]
@@ -115,7 +115,7 @@ def test_the_value_varies_as_said_and_about_the_truth_where_parts_are_small() ->
     n, drawn = samples(matrix, truth, 60, 20_000)
     predicted = matrix.predict(n, drawn)
     values, slopes = predicted.value()[0], MATRIX_METRICS["cohen_kappa"].slopes
-    p = matrix.by_stratum(at_columns(truth, matrix.said)) / whole
+    p = matrix.by_stratum(at_columns(truth, matrix.predicted)) / whole
     w = matrix.linear(whole, size, truth).w
     sd = float(np.sqrt((w**2 * whole**2 * p * (1 - p) / 60 * (1 - 60 / whole)).sum()))
     assert values.std() == pytest.approx(sd, rel=0.015)

@@ -78,5 +78,5 @@ def scores_of(found: Predictions) -> tuple[Any, ...]:
     scores = found.class_scores()
     assert scores is not None
     cells, sums = scores.cells, scores.probabilities
-    counted = [np.asarray(each).tolist() for each in (cells.low, cells.said, cells.count)]
+    counted = [np.asarray(each).tolist() for each in (cells.low, cells.predicted, cells.count)]
     return *counted, None if sums is None else np.round(sums, 6).tolist()

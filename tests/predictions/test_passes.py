@@ -71,8 +71,8 @@ def test_first_cards_are_those_with_low_numbers(*, signed: bool) -> None:
     rng = np.random.default_rng(4)
     ids = rng.integers(-(2**63), 2**63, 40_000) if signed else rng.integers(0, 2**64, 40_000, "u8")
     limit = 2**64 // 50
-    some, found = FirstIds(11, limit, signed).found(deck.digest(ids))
+    some, found = FirstIds(11, limit, signed).places(deck.digest(ids))
     np.testing.assert_array_equal(some, np.flatnonzero(deck.numbers(ids, 11) <= limit))
     np.testing.assert_array_equal(found, ids[some])
-    other, _ = FirstIds(12, limit, signed).found(deck.digest(ids))
+    other, _ = FirstIds(12, limit, signed).places(deck.digest(ids))
     assert not np.array_equal(some, other)

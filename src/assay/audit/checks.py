@@ -43,7 +43,7 @@ def check_cards(books: Books) -> Checked:
 
 def _card_findings(books: Books) -> Iterator[str]:
     strata = books.settings.strata
-    may_lie = set(strata.held)
+    may_lie = set(strata.possible_codes)
     sizes = strata.sizes.tolist()
     for stratum, deck in books.decks.items():
         if not 0 <= stratum < len(sizes):

@@ -38,8 +38,8 @@ from assay.predictions import (
     are_alike,
     as_scan,
     code_of_both,
+    predictions_of_both,
     read_compared,
-    said_by_both,
 )
 from assay.storage import Store
 
@@ -98,7 +98,7 @@ class Period:
             self.store,
             [each.name for each in before],
             replace(settings, series=self.series),
-            found=predictions,
+            predictions=predictions,
             check=partial(refuse_if_begun, series=self.series),
         )
 
@@ -230,7 +230,7 @@ def _targets(period: Period, last: Member, predictions: Predictions) -> list[str
 _WORTH = 0.5  # weight of a last period's label for where to look now
 
 
-def prior_of(campaign: Campaign, found: Predictions, settings: Settings) -> Prior | None:
+def prior_of(campaign: Campaign, predictions: Predictions, settings: Settings) -> Prior | None:
     """Last period's labels by the part in which their items would be if they were new.
 
     Labels of items that are still present count directly, and need no prior.
@@ -238,17 +238,19 @@ def prior_of(campaign: Campaign, found: Predictions, settings: Settings) -> Prio
     strata, classes = settings.strata, settings.classes
     answers = {item: answer for item, answer in campaign.answers().items() if answer.judged}
     label = settings.goal.targets[0].label
-    items = found.find(list(answers), variable="rank", scale=settings.source.scale)
+    items = predictions.find(list(answers), variable="rank", scale=settings.source.scale)
     labels, positives = np.zeros((2, len(strata.parts)))
     for answer, item in zip(answers.values(), items, strict=True):
-        said = NOWHERE if item is None else said_by_both(item.card.predicted, len(classes))[0]
-        if item is None or said == NOWHERE:
+        predicted = (
+            NOWHERE if item is None else predictions_of_both(item.card.predicted, len(classes))[0]
+        )
+        if item is None or predicted == NOWHERE:
             continue
-        code = int(code_of_both(np.array(NOWHERE), np.array(said), len(classes)))
+        code = int(code_of_both(np.array(NOWHERE), np.array(predicted), len(classes)))
         stratum = int(strata.assign(np.array([item.value]), np.array([code]))[0])
         if stratum >= 0 and strata.has_part(stratum, code):
             place = strata.part_of(stratum, code)
             labels[place] += _WORTH
-            outcome = label or ("yes" if settings.is_binary else classes.names[said])
+            outcome = label or ("yes" if settings.is_binary else classes.names[predicted])
             positives[place] += _WORTH * (answer == outcome)
     return Prior(tuple(labels.tolist()), tuple(positives.tolist()))

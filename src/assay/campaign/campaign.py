@@ -28,9 +28,9 @@ from assay.labelling import (
     confirm_source,
     find_campaign,
     history_in,
+    new_labels_of,
     reviewer_of,
     reviewers_in,
-    told_by_one,
 )
 from assay.results import Backend, Dispute, Estimate, Item, Receipt, Turn
 from assay.storage import Label, Store, StoredLabel, open_storage
@@ -235,7 +235,7 @@ class Campaign(Findings):
 
         def tell() -> None:
             with self.desk.labelling.write() as session:
-                every = told_by_one(
+                every = new_labels_of(
                     self.desk.labelling, given, reviewer, comments=written, revise=revise
                 )
                 self.desk.labelling.add(session, every)

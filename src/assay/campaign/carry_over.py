@@ -68,7 +68,7 @@ def start_beside(
     sources: Sequence[str],  # names of the others, which continue unchanged
     settings: Settings,  # settings of the new campaign
     *,
-    found: "Predictions",  # its predictions
+    predictions: "Predictions",  # its predictions
     # Raises if the storage has changed; called before anything is written.
     check: Callable[[Session], None] | None = None,
 ) -> Campaign:
@@ -81,9 +81,9 @@ def start_beside(
         events, _, again = _labels_of(session, sources, settings)
         settled = _settled([*events, *again], settings)
     # Not in the transaction: others may write while the predictions are read.
-    cards = _cards_down_to_new_items(settings, found, settled)
+    cards = _cards_down_to_new_items(settings, predictions, settled)
     judged_before = answered(events)
-    present = count_there(judged_before, found, settings)
+    present = count_there(judged_before, predictions, settings)
     with store.write() as session:
         if check is not None:
             check(session)
@@ -92,7 +92,7 @@ def start_beside(
             first, *others = sources
             judged = answered(events)
             if judged != judged_before:  # another process has recorded labels meanwhile
-                present = count_there(judged, found, settings)
+                present = count_there(judged, predictions, settings)
             gone = len(judged) - present
             before = Before(first, len(judged), gone, tuple(others), label_counts)
             settings = replace(settings, before=before)
@@ -115,7 +115,7 @@ def start_beside(
     confirm_source(store, settings)
     _warn_of_labels_before(events)
     warn_of_new_classes(then, settings.classes, len({label.item_id for label in again}))
-    return Campaign(store, new, settings, found)
+    return Campaign(store, new, settings, predictions)
 
 
 def _labels_of(

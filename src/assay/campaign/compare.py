@@ -160,7 +160,7 @@ reviewed
     read = partial(
         _read, [old, new], classifiers=classifiers, id=id, show=kept, seed=seed, **around
     )
-    found, known = with_classes(
+    predictions, known = with_classes(
         read,
         [(old, columns), (new, columns)],
         classes=classes,
@@ -169,9 +169,9 @@ reviewed
     )
     metric = metric or ("precision" if known is None else "accuracy")
     for each in before:
-        refuse_other_ids(found, each)
+        refuse_other_ids(predictions, each)
     settings = comparison_settings(
-        found,
+        predictions,
         [as_scan(old), as_scan(new)],
         classifiers=classifiers,
         classes=known,
@@ -189,7 +189,7 @@ reviewed
         scores=scores,
     )
     refuse_other_questions(before, settings)
-    return start_beside(store, sources, settings, found=found)
+    return start_beside(store, sources, settings, predictions=predictions)
 
 
 def _read(
@@ -210,8 +210,8 @@ def scores_to_keep(
 
 
 def comparison_settings(
-    # found, scans: the predictions side by side, and their sources.
-    found: Predictions,
+    # predictions, scans: the predictions side by side, and their sources.
+    predictions: Predictions,
     scans: Sequence[Scan],
     *,
     # classifiers, around: columns of each; columns of the ids and of what people see.
@@ -228,9 +228,9 @@ def comparison_settings(
 ) -> Settings:
     """Return the settings of a new comparison."""
     if classes is not None:
-        refuse_names_of_classes(found.classifiers, classes)
+        refuse_names_of_classes(predictions.classifiers, classes)
     setup = set_up(
-        found,
+        predictions,
         around,
         asked,
         classifiers=classifiers,

@@ -294,11 +294,11 @@ def settings_of(
     """Return the settings of a new campaign; `scans`: where its predictions were read."""
     for doubt in setup.doubts:
         warn(doubt.warning, AssayWarning, stacklevel=3)
-    found = setup.predictions
+    predictions = setup.predictions
     source = Source(
-        parts=parts_of(found, scans),
+        parts=parts_of(predictions, scans),
         columns={**setup.columns, "show": list(setup.columns["show"])},
-        id_kind=found.id_kind,
+        id_kind=predictions.id_kind,
         scale=setup.scale,
         slices=tuple(slices),
         doubts=tuple(doubt.finding for doubt in setup.doubts),
@@ -319,7 +319,7 @@ def settings_of(
     )
 
 
-def parts_of(found: Predictions, scans: Sequence[Scan]) -> tuple[Part, ...]:
+def parts_of(predictions: Predictions, scans: Sequence[Scan]) -> tuple[Part, ...]:
     """Locations of predictions, with their fingerprints and sizes."""
     return tuple(
         Part(
@@ -328,18 +328,18 @@ def parts_of(found: Predictions, scans: Sequence[Scan]) -> tuple[Part, ...]:
             fingerprint=part.fingerprint(),
             rows=part.size,
         )
-        for part, scan in zip(found.parts, scans, strict=True)
+        for part, scan in zip(predictions.parts, scans, strict=True)
     )
 
 
 def _keep(setup: Setup, settings: Settings, store: Store) -> Campaign:
     """Store a new campaign with the first cards of every deck."""
-    prior_labels, strata, found = setup.prior_labels, setup.strata, setup.predictions
+    prior_labels, strata, predictions = setup.prior_labels, setup.strata, setup.predictions
     on_top: list[CardRow] = []
     if prior_labels is not None:
         on_top = _on_top(prior_labels, strata)
     # Not in the transaction: others may write while the predictions are read.
-    below = more_cards(settings, found, depth(settings), on_top)
+    below = more_cards(settings, predictions, depth(settings), on_top)
     settings = sealed(settings, [*on_top, *below])
     with store.write() as session:
         key = session.create(settings.name, settings.to_dict())
@@ -348,7 +348,7 @@ def _keep(setup: Setup, settings: Settings, store: Store) -> Campaign:
         if prior_labels is not None:
             _go_on_from(session, key, prior_labels, on_top, strata.n_strata)
     confirm_source(store, settings)
-    return Campaign(store, key, settings, found)
+    return Campaign(store, key, settings, predictions)
 
 
 def _on_top(prior_labels: PriorLabels, strata: Strata) -> list[CardRow]:
@@ -371,8 +371,8 @@ def _go_on_from(
     # be all that the goal takes: an empty round lets the campaign look at them.
     session.add_round(key, 1, [0] * n_strata)
     # Rulings, because nobody is to be asked again, however many reviewers items are for.
-    told = [
+    labels = [
         Label(row.item_id, answer.value, FROM_BEFORE, ruling=True)
         for row, answer in zip(rows, prior_labels.answers, strict=True)
     ]
-    session.add_labels(key, told)
+    session.add_labels(key, labels)

@@ -19,8 +19,8 @@ from assay.labelling import (
     Review,
     Settings,
     ShortReserveError,
-    check_told,
     kinds_of,
+    recorded_label,
 )
 from assay.results import Recorded
 from assay.storage import Label, Session, Store
@@ -117,7 +117,7 @@ class Desk:
         from assay.core.learning import scheduled
 
         self._recut_tried = scheduled(self.labelling.answered)
-        self.labelling.held = False
+        self.labelling.waits_for_recut = False
 
     def hold_for_recut(self) -> bool:
         """Whether to cut the strata anew now; deal no more rounds while a recut has to wait.
@@ -126,7 +126,7 @@ class Desk:
         the next round would be dealt as the last answer to this one arrives.
         """
         due, bets = self.recut_is_due, self.settings.design.bets
-        self.labelling.held = due and bets
+        self.labelling.waits_for_recut = due and bets
         return due and not (bets and self.labelling.rounds.outstanding)
 
     def recut_or_warn(self) -> None:
@@ -212,7 +212,7 @@ class Desk:
         >>> campaign.desk.record(said)
         Recorded(new=2, revised=0, unchanged=0, spare=0)
         """
-        checked = [check_told(label, self.settings) for label in labels]
+        checked = [recorded_label(label, self.settings) for label in labels]
         return self.following(lambda: self._record(checked, revise=revise))
 
     def _record(self, labels: Sequence[Label], *, revise: bool) -> Recorded:

@@ -144,9 +144,9 @@ def _refuse_misfit(new: Predictions, old: Settings) -> None:
     cut, metric = set(old.strata.sides), old.goal.metric
     for side, there in ((True, new.positives), (False, new.size - new.positives)):
         if there and side in sides(metric) and not cut & {side, None}:
-            said = "yes" if side else "no"
+            word = "yes" if side else "no"
             raise PredictionsError(
-                f"{there:,} items of {new.source} are predicted {said}, and until now there were "
+                f"{there:,} items of {new.source} are predicted {word}, and until now there were "
                 "none",
                 details=f"{metric} needs labels of them, and there are no strata for them",
                 hint=_rebase_hint(old),
@@ -272,8 +272,8 @@ def rebase_campaign(
         old = _with_aux(old, old.source.aux if aux is None else aux)
     if old.classes.has_matrix:
         old = replace(old, classes=_classes_now(scans, old))
-    found = read_again(scans, old)
-    refuse_other_ids(found, old)
+    renewed = read_again(scans, old)
+    refuse_other_ids(renewed, old)
     if old.source.columns["id"] is None and not isinstance(predictions, Predictions):
         warn(
             "the items have no ids but the numbers of their rows: where rows have moved, the "
@@ -281,14 +281,14 @@ def rebase_campaign(
             AssayWarning,
             stacklevel=2,
         )
-    if len(scans) < len(old.source.parts) and found.size < old.source.rows:
+    if len(scans) < len(old.source.parts) and renewed.size < old.source.rows:
         warn(
             f"campaign {name!r} was made from {len(old.source.parts)} places, of which "
-            f"{len(scans)} is given: {found.size:,} items instead of {old.source.rows:,}",
+            f"{len(scans)} is given: {renewed.size:,} items instead of {old.source.rows:,}",
             AssayWarning,
             stacklevel=2,
         )
-    again = _begin_again(found, old)
+    again = _begin_again(renewed, old)
     if again.columns.get("model") is not None and old.source.lessons is not None:
         again = replace(again, lessons=old.source.lessons)
     settings = settings_of(
@@ -305,9 +305,9 @@ def rebase_campaign(
         store,
         key,
         settings,
-        more_cards(settings, found, depth(settings)),
-        gone=len(judged) - count_there(judged, found, settings),
-        predictions=found,
+        more_cards(settings, renewed, depth(settings)),
+        gone=len(judged) - count_there(judged, renewed, settings),
+        predictions=renewed,
         confirmed=True,
     )
 
@@ -349,11 +349,11 @@ def _where_they_were(store: Store, settings: Settings) -> list[Scan]:
         ) from None
 
 
-def _begin_again(found: Predictions, old: Settings) -> Setup:
+def _begin_again(predictions: Predictions, old: Settings) -> Setup:
     """Cut other predictions with the settings of a campaign."""
     columns = dict(old.source.columns)
     return set_up(
-        found,
+        predictions,
         columns,
         Asked.again(old.goal),
         classifiers=columns.pop("classifiers", None),

@@ -132,14 +132,14 @@ class _Given:
         """Cut the predictions of one unnamed classifier by the score, for one metric."""
         design = fitted(_design(default_design(goal) if self.design is None else self.design), goal)
         read, scores = _with_scores(self.predictions, self.columns)
-        found = read_predictions(self.predictions, **read, seed=self.seed, bind=self.bind)
+        predictions = read_predictions(self.predictions, **read, seed=self.seed, bind=self.bind)
         if goal.sample_of is not None:
-            goal = replace(goal, sample_size=found.size)
-        kind = scale_of(*found.score_range) if scale is None else _known_scale(scale)
+            goal = replace(goal, sample_size=predictions.size)
+        kind = scale_of(*predictions.score_range) if scale is None else _known_scale(scale)
         self._refuse_unfit(design)
-        strata = strata_of_one(found, goal, design, kind)
-        beside = self._beside(found, self.columns)
-        return Setup(found, self.columns, design, goal, strata, kind, scores=scores, **beside)
+        strata = strata_of_one(predictions, goal, design, kind)
+        beside = self._beside(predictions, self.columns)
+        return Setup(predictions, self.columns, design, goal, strata, kind, scores=scores, **beside)
 
     def cut_for_several(
         self,
@@ -156,18 +156,18 @@ class _Given:
         top = least_top(wanted) if to_read and known and known.has_matrix else None
         columns = _columns_of_several(self.columns, classifiers, slices, top)
         read, scores = _with_scores(self.predictions, columns)
-        found = read_predictions(self.predictions, **read, seed=self.seed, classes=known)
+        predictions = read_predictions(self.predictions, **read, seed=self.seed, classes=known)
         goal = Goal(
-            targets=_targets(wanted, found, asked.within),
+            targets=_targets(wanted, predictions, asked.within),
             budget=asked.budget,
             confidence=asked.confidence,
             simultaneous=asked.simultaneous,
         )
         by_model = columns.get("model") is not None
-        strata = strata_of(found, goal, design, "probability", by_model=by_model)
+        strata = strata_of(predictions, goal, design, "probability", by_model=by_model)
         kind: Scale = "margin" if by_model else "probability"
-        beside = self._beside(found, columns)
-        return Setup(found, columns, design, goal, strata, kind, scores=scores, **beside)
+        beside = self._beside(predictions, columns)
+        return Setup(predictions, columns, design, goal, strata, kind, scores=scores, **beside)
 
     def _refuse_unfit(self, design: Design) -> None:
         """Raise if a recut by a model is requested but not possible."""
@@ -175,19 +175,19 @@ class _Given:
         aux, weight = list(self.columns.get("aux") or ()), self.columns.get("sample_weight")
         refuse({"aux": aux, "sample_weight": weight, "cut": None if cut == "score" else cut})
 
-    def _beside(self, found: Predictions, columns: Mapping[str, Any]) -> dict[str, Any]:
-        seed, opinions = _bound(found, columns, self.seed) if self.bind else (self.seed, None)
-        return {"doubts": found.doubts, "seed": seed, "opinions": opinions}
+    def _beside(self, predictions: Predictions, columns: Mapping[str, Any]) -> dict[str, Any]:
+        seed, opinions = _bound(predictions, columns, self.seed) if self.bind else (self.seed, None)
+        return {"doubts": predictions.doubts, "seed": seed, "opinions": opinions}
 
 
 def _checked(setup: Setup, labels: object) -> Setup:
     """Return a setup whose design, goal and prior labels fit together."""
-    found, design, goal, strata = setup.predictions, setup.design, setup.goal, setup.strata
+    predictions, design, goal, strata = setup.predictions, setup.design, setup.goal, setup.strata
     sides: list[bool | None] = strata.sides if goal.single else [None]
     given = {"labels": labels is not None, "sample_of": goal.sample_of}
-    if found.weighted:
+    if predictions.weighted:
         refuse(given, {"sample_weight": True})
-        strata = found.weighed(strata, scale=setup.scale)
+        strata = predictions.weighed(strata, scale=setup.scale)
     if not goal.single or design.recycles:
         procedure_of(design, goal, strata, None, 0)  # raises if the design does not support it
     for each in goal.goals:
@@ -198,7 +198,7 @@ def _checked(setup: Setup, labels: object) -> Setup:
         refuse(given, {"bets": design.bets, "recycled": design.recycles})
         prior_labels = find_prior_labels(
             labels,
-            found,
+            predictions,
             id_column=setup.columns["id"],
             variable=design.variable if goal.single else "rank",
             scale=setup.scale,
@@ -206,25 +206,25 @@ def _checked(setup: Setup, labels: object) -> Setup:
             classes=setup.classes,
         ).only(strata)
         cautions += [_all_alike(prior_labels, strata), prior_labels.doubt]
-    told = tuple(text for text in cautions if text)
-    return replace(setup, strata=strata, prior_labels=prior_labels, cautions=told)
+    shown_cautions = tuple(text for text in cautions if text)
+    return replace(setup, strata=strata, prior_labels=prior_labels, cautions=shown_cautions)
 
 
 def _targets(
     # wanted, within: as `metrics` and `within` in `create_campaign`.
     wanted: Iterable[str] | Mapping[str, float],
-    found: Predictions,
+    predictions: Predictions,
     within: float | None,
 ) -> tuple[Target, ...]:
     """Return the requested targets; raise if the predictions lack what they need."""
     targets = parse_targets(
         wanted,
-        found.classifiers,
+        predictions.classifiers,
         within=within,
-        slices=found.groups.names,
-        classes=found.vocabulary,
+        slices=predictions.groups.names,
+        classes=predictions.vocabulary,
     )
-    refuse_unranked(targets, found)
+    refuse_unranked(targets, predictions)
     return targets
 
 
@@ -268,11 +268,13 @@ def _columns_for_threshold(
     return {**columns, "threshold": EVERY_SCORE}
 
 
-def _bound(found: Predictions, columns: Mapping[str, Any], seed: int) -> tuple[int, int | None]:
+def _bound(
+    predictions: Predictions, columns: Mapping[str, Any], seed: int
+) -> tuple[int, int | None]:
     """Seed of a new campaign, and the digest of the columns that it depends on."""
     if not columns.get("aux"):
         return seed, None
-    digest = found.opinions_digest()
+    digest = predictions.opinions_digest()
     return bound_seed(seed, digest), digest
 
 
@@ -286,8 +288,8 @@ def _with_scores(
     """
     scan, show = as_scan(predictions), columns.get("show", ())
     each = columns.get("classifiers", {"": columns})
-    said = each.values() if isinstance(each, Mapping) else ()
-    names = [one.get("score") for one in said if isinstance(one, Mapping)]
+    roles = each.values() if isinstance(each, Mapping) else ()
+    names = [one.get("score") for one in roles if isinstance(one, Mapping)]
     every = [*names, *columns.get("aux", ())]
     scores = tuple(dict.fromkeys(name for name in every if isinstance(name, str)))
     if not scores or isinstance(scan.source, Predictions) or not isinstance(show, list | tuple):
@@ -301,16 +303,16 @@ def _with_scores(
 
 
 def strata_of(
-    found: Predictions, goal: Goal, design: Design, scale: Scale, *, by_model: bool = False
+    predictions: Predictions, goal: Goal, design: Design, scale: Scale, *, by_model: bool = False
 ) -> Strata:
     """Cut predictions for one metric, or for several targets."""
     if goal.single:
-        return strata_of_one(found, goal, design, scale, "spread" if by_model else None)
-    return cell_strata(found, goal, design, by_model=by_model)
+        return strata_of_one(predictions, goal, design, scale, "spread" if by_model else None)
+    return cell_strata(predictions, goal, design, by_model=by_model)
 
 
 def strata_of_one(
-    found: Predictions, goal: Goal, design: Design, scale: Scale, method: str | None = None
+    predictions: Predictions, goal: Goal, design: Design, scale: Scale, method: str | None = None
 ) -> Strata:
     """Cut the predictions of one classifier for one metric.
 
@@ -319,9 +321,13 @@ def strata_of_one(
     # For an unknown threshold every item may be predicted yes, whatever has a floor.
     metric = goal.metric if goal.threshold_for is None else "precision"
     sides = sides_to_cut(
-        design, metric, positives=found.positives, size=found.size, source=found.source
+        design,
+        metric,
+        positives=predictions.positives,
+        size=predictions.size,
+        source=predictions.source,
     )
-    profiles = found.profile(design.variable, scale, sides)
+    profiles = predictions.profile(design.variable, scale, sides)
     method = design.strata if method is None else method
     return stratify(profiles, variable=design.variable, method=method, bins=design.bins)
 
@@ -332,12 +338,12 @@ def by_lessons(setup: Setup, lessons: Lessons | None) -> Setup:
         return setup
     several, labels = not setup.goal.single, setup.prior_labels is not None
     refuse({"learned_from": lessons.campaign, "several": several, "labels": labels})
-    found = setup.predictions.with_model(Model.from_dict(lessons.model))
+    predictions = setup.predictions.with_model(Model.from_dict(lessons.model))
     return replace(
         setup,
-        predictions=found,
+        predictions=predictions,
         columns={**setup.columns, "model": lessons.model},
-        strata=strata_of_one(found, setup.goal, setup.design, "margin", "spread"),
+        strata=strata_of_one(predictions, setup.goal, setup.design, "margin", "spread"),
         scale="margin",
         lessons=lessons,
         by_score=setup.strata,
@@ -367,10 +373,10 @@ def _columns_of_several(
         )
     if isinstance(classifiers, Mapping):
         classifiers = as_mappings(classifiers) if top is None else with_top(classifiers, top)
-    found = {"classifiers": classifiers, **around}
+    settings = {"classifiers": classifiers, **around}
     if slices:
-        found.setdefault("groups", list(slices))
-    return found
+        settings.setdefault("groups", list(slices))
+    return settings
 
 
 def _design(design: object) -> Design:

@@ -17,7 +17,7 @@ from assay.cli.taking import Typed, all_except, only, takes
 from assay.core.goal import Asked
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
-from assay.predictions import NOWHERE, Columns, Scan, said_by_both
+from assay.predictions import NOWHERE, Columns, Scan, predictions_of_both
 from assay.results import printable
 
 # Summary of a new comparison: common items, and the labels that count again.
@@ -86,7 +86,7 @@ def _items(strata: Strata) -> dict[str, int] | dict[str, float]:
     count_for = strata.impressions or [items for *_, items in strata.parts]
     codes = [code for _, code, _ in strata.parts]
     for code, items in [*zip(codes, count_for, strict=True), *strata.rest]:
-        old, new = said_by_both(code, len(strata.classes))
+        old, new = predictions_of_both(code, len(strata.classes))
         if old == NOWHERE:
             counts["only_in_new"] += items
         elif new == NOWHERE:

@@ -208,10 +208,10 @@ def explore(w: Floats, n: Floats, x: Floats, left: Floats | float = 1.0) -> Expl
     array([0.74, 0.26])
     """
     w = w / w.sum(axis=-1, keepdims=True)
-    labels, found = n.sum(axis=-1, keepdims=True), x.sum(axis=-1, keepdims=True)
+    labels, outcomes = n.sum(axis=-1, keepdims=True), x.sum(axis=-1, keepdims=True)
     rate = (w * x / np.maximum(n, 1.0)).sum(axis=-1, keepdims=True)
     overall = _inside((labels * rate + 0.5) / (labels + 1))
-    pooled = _inside((found + 0.5) / (labels + 1))
+    pooled = _inside((outcomes + 0.5) / (labels + 1))
     off = (x - n * pooled) ** 2 / np.maximum(n * pooled * (1 - pooled), _TINY)
     chi2 = off.sum(axis=-1, keepdims=True)
     believed = 1 - np.minimum(1.0, (w.shape[-1] - 1) / np.maximum(chi2, _TINY))

@@ -47,8 +47,8 @@ class Answer(str):
 
     def __new__(cls, text: str) -> "Answer":
         """Return the single object for a text."""
-        found = _MADE.get(text)
-        return _MADE.setdefault(str(text), super().__new__(cls, text)) if found is None else found
+        answer = _MADE.get(text)
+        return _MADE.setdefault(str(text), super().__new__(cls, text)) if answer is None else answer
 
     def __reduce__(self) -> tuple[type["Answer"], tuple[str]]:
         """Make copies and unpickled answers the same object."""
@@ -166,12 +166,12 @@ def _find_set(value: object, classes: Vocabulary) -> Answer | None:
     named = named_in(value)
     if named is None:
         return None
-    found = [classes.find(each) for each in named]
-    if found == [NONE_OF_THESE]:
+    labels = [classes.find(each) for each in named]
+    if labels == [NONE_OF_THESE]:
         return Answer.NONE_OF_THESE
-    if None in found or NONE_OF_THESE in found or len(set(found)) < len(found):
+    if None in labels or NONE_OF_THESE in labels or len(set(labels)) < len(labels):
         return None
-    return Answer(classes.joined(name for name in found if name is not None))
+    return Answer(classes.joined(name for name in labels if name is not None))
 
 
 def named_in(value: object) -> list[object] | None:
@@ -219,8 +219,8 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
     >>> parse_answer(["Spam", "fraud"], Vocabulary(("fraud", "spam"), multilabel=True))
     <Answer: 'fraud|spam'>
     """
-    if (found := find_answer(value, classes)) is not None:
-        return found
+    if (answer := find_answer(value, classes)) is not None:
+        return answer
     if classes.is_yes_or_no:
         details, near = "answers: True, False, 'yes', 'no', 1, 0, 'cannot judge', 'broken'", ""
     else:
@@ -345,7 +345,7 @@ def agreement_of(ratings: Sequence[Mapping[str, str]]) -> Agreement:
     reviewers = sorted({reviewer for item in shared for reviewer in item})
     if not shared:
         return Agreement(0, 0)
-    categories = sorted({said for item in shared for said in item.values()})
+    categories = sorted({category for item in shared for category in item.values()})
     n_ij = np.array([_times(item.values(), categories) for item in shared])
     n_i = n_ij.sum(axis=1)
     raw = float(((n_ij * (n_ij - 1)).sum(axis=1) / (n_i * (n_i - 1))).mean())
@@ -367,6 +367,6 @@ def agreement_of(ratings: Sequence[Mapping[str, str]]) -> Agreement:
     return Agreement(len(shared), len(reviewers), raw, kappa, kind, interval)
 
 
-def _times(said: Iterable[str], categories: Sequence[str]) -> Floats:
-    given = list(said)
+def _times(answers: Iterable[str], categories: Sequence[str]) -> Floats:
+    given = list(answers)
     return np.array([given.count(category) for category in categories], dtype=np.float64)

@@ -133,11 +133,11 @@ def bins_by(rule: Rule) -> int:
     return 2 * STEPS[rule] + 1
 
 
-def find_places(values: Floats, rule: Rule, said: Bools | Ints, places: Places | Ints) -> bool:
+def find_places(values: Floats, rule: Rule, predicted: Bools | Ints, places: Places | Ints) -> bool:
     """Find the place of each score and label: its bin, from 0, after the bins of smaller labels.
 
     `values`, (N,): of float64 or float32; `rule`: the one for the scores of the whole population;
-    `said`, (N,): the predicted labels, or codes; `places`, (N,): receives the places.
+    `predicted`, (N,): the predicted labels, or codes; `places`, (N,): receives the places.
 
     False if a score is not finite, or is off its scale.
 
@@ -147,14 +147,14 @@ def find_places(values: Floats, rule: Rule, said: Bools | Ints, places: Places |
     """
     with np.errstate(invalid="ignore"):
         if rule == "probability":
-            found: Any = _nearest(values)
-            there = bool(np.isfinite(found.sum()))
+            nearest: Any = _nearest(values)
+            there = bool(np.isfinite(nearest.sum()))
         else:
             there = bool(np.isfinite(values).all())
-            found = bins_of(values, rule)
-        found += STEPS[rule]
-        places[:] = found
-    places += np.multiply(said, bins_by(rule), dtype=places.dtype, casting="unsafe")
+            nearest = bins_of(values, rule)
+        nearest += STEPS[rule]
+        places[:] = nearest
+    places += np.multiply(predicted, bins_by(rule), dtype=places.dtype, casting="unsafe")
     return there
 
 

@@ -232,14 +232,14 @@ def merge_cells(
     others = sorted(set(shares).difference(alone), key=lambda code: (code.bit_count(), code))
     full = max(least, sum(shares[code] for code in others) / _MOST_HEAPS)
     heaps: list[list[int]] = []
-    held = full  # so that the first cell opens a heap
+    share = full  # so that the first cell opens a heap
     for code in others:
-        if held >= full:
+        if share >= full:
             heaps.append([])
-            held = 0.0
+            share = 0.0
         heaps[-1].append(code)
-        held += shares[code]
-    if held < full and len(heaps) > 1:
+        share += shares[code]
+    if share < full and len(heaps) > 1:
         last = heaps.pop()
         heaps[-1] += last
     return [*((code,) for code in alone), *(tuple(sorted(heap)) for heap in heaps)]

@@ -68,8 +68,8 @@ class ClassCounts:
     @cached_property
     def total(self) -> Floats:
         """Estimated outcomes of each class, (..., K); half of its items if it has no label."""
-        found = (self._weight * self.x).sum(axis=-2)
-        return np.where(self.labels > 0, found, self.items / 2)
+        outcomes = (self._weight * self.x).sum(axis=-2)
+        return np.where(self.labels > 0, outcomes, self.items / 2)
 
     @cached_property
     def variance(self) -> Floats:
@@ -158,8 +158,8 @@ class ErrorModel:
     def errors(self) -> Floats:
         """Error rate of the items of each stratum predicted as each class, (..., G, K)."""
         _, n, x = self._counts
-        labels, found = n.sum(axis=-1, keepdims=True), x.sum(axis=-1, keepdims=True)
-        stratum = (found + STEADY * self.overall) / (labels + STEADY)
+        labels, outcomes = n.sum(axis=-1, keepdims=True), x.sum(axis=-1, keepdims=True)
+        stratum = (outcomes + STEADY * self.overall) / (labels + STEADY)
         return np.asarray((x + STEADY * stratum) / (n + STEADY))
 
     @cached_property
@@ -175,8 +175,8 @@ class ErrorModel:
         P = self.wrong.items
         share = (1 - _EVEN) * P / P.sum() + _EVEN / P.size
         expected = (self.missed.n * self._among_others).sum(axis=-2) * share
-        found = self.missed.x.sum(axis=-2)
-        return np.asarray(share * (found + _EXPECTED) / (expected + _EXPECTED))
+        missed = self.missed.x.sum(axis=-2)
+        return np.asarray(share * (missed + _EXPECTED) / (expected + _EXPECTED))
 
     @cached_property
     def mix(self) -> Floats:

@@ -167,13 +167,13 @@ class ClassSample:
         B_low, B_high = self.wrong.ends(z, b)
         M_low, M_high = self.missed.ends(z, b)
         M_low = np.where(self._right + M_low > 0, M_low, self._missing)
-        found = []
+        distances = []
         for M, B in ((M_high, B_high), (M_low, B_low)):
             by_missed = self._values - self._score(self._right, M).value
             by_B = self._values - self._score(self._called - B, self._missing).value
             squares = ((by_missed**2 + by_B**2) * self._known).sum(axis=-1)
-            found.append(self._both_sides * np.sqrt(squares) / self._number)
-        return found[0], found[1]
+            distances.append(self._both_sides * np.sqrt(squares) / self._number)
+        return distances[0], distances[1]
 
     def _together(self, z: float, b: float) -> tuple[Floats, Floats]:
         """How much lower and higher the loss of all classes may be: one weighted count."""
@@ -286,16 +286,16 @@ class ClassMean(Linear):
 
 
 def class_mean(
-    kind: MatrixKind, stratum: Ints, said: Ints, size: Floats, *, n: Floats, by_class: Floats
+    kind: MatrixKind, stratum: Ints, predicted: Ints, size: Floats, *, n: Floats, by_class: Floats
 ) -> ClassMean:
     """Mean over classes from the labels of parts.
 
-    `stratum`, `said`, `size`, (C,): each part's stratum (from 0, ascending), predicted class and
-    number of items; `n`, (..., C): labels; `by_class`, (..., C, K + 1): labels by class, those of
-    no class last.
+    `stratum`, `predicted`, `size`, (C,): each part's stratum (from 0, ascending), predicted class
+    and number of items; `n`, (..., C): labels; `by_class`, (..., C, K + 1): labels by class, those
+    of no class last.
     """
     K, strata = by_class.shape[-1] - 1, int(stratum.max()) + 1
-    cell = stratum * K + said
+    cell = stratum * K + predicted
 
     def in_cells(values: Floats) -> Floats:
         return sums_at(values, cell, strata * K).reshape(*values.shape[:-1], strata, K)
@@ -303,7 +303,7 @@ def class_mean(
     def of_others(values: Floats) -> Floats:
         return np.asarray(values.sum(axis=-1, keepdims=True) - values)
 
-    right = at_columns(by_class, said)
+    right = at_columns(by_class, predicted)
     N, labels, correct = in_cells(size), in_cells(n), in_cells(right)
     whole = over(N.sum(axis=-1, keepdims=True) + 0 * labels[..., :1], labels.sum(-1, keepdims=True))
     starts = np.flatnonzero(np.diff(stratum, prepend=-1))

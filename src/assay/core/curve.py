@@ -150,8 +150,8 @@ def drawn_positives(
         return known[0], known
     walk = _Walk.learned(cells)
     left, rates = cells.left.astype(np.int64), walk.draw(draws, rng)
-    found = cells.curves(rng.binomial(left, rates).astype(np.float64)).above
-    return cells.curves((cells.left * walk.means())[None]).above[0], found
+    positives = cells.curves(rng.binomial(left, rates).astype(np.float64)).above
+    return cells.curves((cells.left * walk.means())[None]).above[0], positives
 
 
 def _thinned(bins: ScoreBins, most: int, own: float | None) -> Ints:
@@ -234,9 +234,9 @@ def _ranks(values: Floats) -> Ints:
     rank = np.broadcast_to(np.arange(1, len(values) + 1)[:, None], values.shape).copy()
     rank[:-1][line[1:] == line[:-1]] = len(values)  # of equal values the last counts
     rank = np.minimum.accumulate(rank[::-1], axis=0)[::-1]
-    found = np.empty_like(rank)
-    np.put_along_axis(found, order, rank, axis=0)
-    return found
+    ranks = np.empty_like(rank)
+    np.put_along_axis(ranks, order, rank, axis=0)
+    return ranks
 
 
 # The walk of log odds along the cells.
@@ -333,8 +333,8 @@ def _moves(number: int, gap: float) -> Floats:
     apart = np.subtract.outer(np.arange(number), np.arange(number))
     width = np.maximum(_WALKS * sqrt(gap) / _STEP, 0.5)[:, None]
     steps = np.exp(-0.5 * (np.arange(1 - number, number) / width) ** 2).sum(axis=-1)
-    found = np.exp(-0.5 * (apart / width[..., None]) ** 2) / steps[:, None, None]
+    chances = np.exp(-0.5 * (apart / width[..., None]) ** 2) / steps[:, None, None]
     own = np.arange(number)
-    found[:, own, own] = 0.0
-    found[:, own, own] = 1 - found.sum(axis=-1)
-    return np.asarray(found)
+    chances[:, own, own] = 0.0
+    chances[:, own, own] = 1 - chances.sum(axis=-1)
+    return np.asarray(chances)

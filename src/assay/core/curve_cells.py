@@ -35,13 +35,13 @@ class Curves:
     def metrics(self, names: Sequence[str]) -> dict[str, Floats]:
         """Return some of `CURVES`, each of shape (D, G)."""
         above, below = self.above, self.items[0] - self.items
-        found = {"precision": (above, self.wrong)}
+        metrics = {"precision": (above, self.wrong)}
         if "recall" in names:
-            found["recall"] = (above, self.missed)
-            found["f1"] = (2 * above, self.missed + self.wrong)
+            metrics["recall"] = (above, self.missed)
+            metrics["f1"] = (2 * above, self.missed + self.wrong)
         if "specificity" in names:
-            found["specificity"] = (below - self.missed, self.wrong)
-        return {name: _share(right, errors) for name, (right, errors) in found.items()}
+            metrics["specificity"] = (below - self.missed, self.wrong)
+        return {name: _share(right, errors) for name, (right, errors) in metrics.items()}
 
     def measures(self, names: Sequence[str]) -> dict[str, Floats]:
         """Return some of `CURVES`; with areas if all are requested."""
@@ -102,9 +102,9 @@ class Unseen:
         shape = (int(bins.stratum.max()) + 1, thresholds.size + 1)
 
         def table(counts: Floats) -> Floats:
-            found = np.zeros(shape)
-            np.add.at(found, (bins.stratum[known], place), counts[known])
-            return found
+            counts_at = np.zeros(shape)
+            np.add.at(counts_at, (bins.stratum[known], place), counts[known])
+            return counts_at
 
         open_, labels = table(bins.items - bins.labels), table(bins.labels).sum(axis=1)
         no, yes = (
@@ -145,10 +145,10 @@ class Unseen:
         )
 
 
-def _finds(found: Floats) -> tuple[int, int]:
+def _finds(outcomes: Floats) -> tuple[int, int]:
     """Return the last threshold with no finds below it, and the first with no finds from it on."""
-    at = np.flatnonzero(found)
-    return (int(at[0]), int(at[-1]) + 1) if at.size else (found.size - 1, 0)
+    at = np.flatnonzero(outcomes)
+    return (int(at[0]), int(at[-1]) + 1) if at.size else (outcomes.size - 1, 0)
 
 
 def _between(counts: Floats, start: int, end: int, moved: Ints) -> Floats:
@@ -161,11 +161,11 @@ def _between(counts: Floats, start: int, end: int, moved: Ints) -> Floats:
 
 def _largest(more: Floats, there: Floats) -> Floats:
     """Upper bound of a stratum's items, (D, S), on one side of each threshold, (S, G)."""
-    found = np.zeros((len(more), there.shape[1]))
+    largest = np.zeros((len(more), there.shape[1]))
     for each, most in zip(more.T, there, strict=True):
         if each.any():
-            np.maximum(found, np.minimum(each[:, None], most), out=found)
-    return found
+            np.maximum(largest, np.minimum(each[:, None], most), out=largest)
+    return largest
 
 
 _LABELS_A_CELL = 8.0

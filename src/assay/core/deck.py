@@ -141,9 +141,9 @@ def unmix(words: Words) -> Words:
     >>> unmix(mix(np.array([0, 7, 2**63], dtype=np.uint64)))
     array([                  0,                   7, 9223372036854775808], dtype=uint64)
     """
-    found = words.copy()
-    mix_in_place(found, pow(MULTIPLIER, -1, NUMBERS))
-    return found
+    unmixed = words.copy()
+    mix_in_place(unmixed, pow(MULTIPLIER, -1, NUMBERS))
+    return unmixed
 
 
 @lru_cache(maxsize=64)

@@ -206,8 +206,8 @@ def part_variance(name: str, metric: Ratio, N: Floats, T: Floats, share: float) 
     >>> float(part_variance("precision", both, N, T, 0.1)).__round__(9)
     8.1081e-05
     """
-    said = np.ones(N.shape[-1], dtype=np.bool_) if metric.said is None else metric.said
-    count = by_place(N, T, said)
+    predicted = np.ones(N.shape[-1], dtype=np.bool_) if metric.said is None else metric.said
+    count = by_place(N, T, predicted)
     items = count.sum(axis=-1)
     mean_square = (count * METRICS[name].gradient(count) ** 2).sum(axis=-1)
     return np.asarray((1 - share) * mean_square * items / np.maximum(items - 1, 1.0))
@@ -230,11 +230,11 @@ def of_all_items(
     moved_by_all = (np.abs(metric.gradient(T)) * N).sum(axis=-1)
     here = part_variance(name, metric, N, T, share)
     lowest, highest = metric.extremes(0 * N, N)
-    found = []
+    bounds = []
     for end, sign in ((low, -1.0), (high, 1.0)):
         off = np.abs(end - value)
         by = off / np.where(moved_by_all > 0, moved_by_all, 1.0)
         there = np.clip(T / N + sign * way * by[..., None], 0.0, 1.0) * N
         most = np.maximum(here, part_variance(name, metric, N, there, share))
-        found.append(value + sign * np.sqrt(off**2 + z**2 * most))
-    return np.maximum(found[0], lowest), np.minimum(found[1], highest)
+        bounds.append(value + sign * np.sqrt(off**2 + z**2 * most))
+    return np.maximum(bounds[0], lowest), np.minimum(bounds[1], highest)

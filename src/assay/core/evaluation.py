@@ -85,9 +85,9 @@ class Evaluation:
         """The items of each part, or their weights."""
         return self._parts.size
 
-    def place(self, stratum: int, said: int) -> int:
+    def place(self, stratum: int, predicted: int) -> int:
         """Return the part in which an item's answer is counted, by its code of predicted labels."""
-        return self._strata.part_of(stratum, said)
+        return self._strata.part_of(stratum, predicted)
 
     def by_stratum(self, counts: Floats) -> Floats:
         """Return counts by part as counts by stratum."""
@@ -140,8 +140,8 @@ class Evaluation:
             return tuple(each.shown() for each in self._standings(state))
         key = (*key, None if state.open is None else state.open.tobytes())
         if key not in self._shown:
-            its = tuple(each.shown() for each in self._standings(state))
-            self._shown = _latest(self._shown, key, its)
+            shown = tuple(each.shown() for each in self._standings(state))
+            self._shown = _latest(self._shown, key, shown)
         return self._shown[key]
 
     def _standings(self, state: State) -> tuple[Standing, ...]:

@@ -74,7 +74,7 @@ def by_place(N: Floats, T: Floats, says_yes: Bools) -> Floats:
     """
     sides = (says_yes, ~says_yes)
     return np.stack(
-        [(count * said).sum(axis=-1) for said in sides for count in (T, N - T)], axis=-1
+        [(count * predicted).sum(axis=-1) for predicted in sides for count in (T, N - T)], axis=-1
     )
 
 

@@ -330,12 +330,12 @@ class Goal:
         single = not isinstance(values, Mapping) or "targets" not in values
         further = (*_OF_THRESHOLDS, *_OF_SAMPLES)
         known_fields = (*_FIELDS[single], *(further if single else ()))
-        found = known_names(cls.__name__, values, known_fields)
+        settings = known_names(cls.__name__, values, known_fields)
         if not single:
             known = tuple(field.name for field in fields(Target))
-            each = [known_names("Target", target, known) for target in found["targets"]]
-            found["targets"] = tuple(Target(**target) for target in each)
-        return cls(**found)
+            each = [known_names("Target", target, known) for target in settings["targets"]]
+            settings["targets"] = tuple(Target(**target) for target in each)
+        return cls(**settings)
 
 
 # Stored fields of a goal, in this order: of a single metric, and of named targets.
@@ -403,8 +403,8 @@ class Asked:
     def goal_of(self, metric: str) -> Goal:
         """Return the goal for one metric, or for a threshold."""
         names = ("within", "budget", "confidence", "at_least", "threshold_for", "gain", "sample_of")
-        said = {name: getattr(self, name) for name in names}
-        return Goal(None if self.threshold_for else metric, **said)
+        options = {name: getattr(self, name) for name in names}
+        return Goal(None if self.threshold_for else metric, **options)
 
     @classmethod
     def again(cls, goal: Goal) -> Self:

@@ -250,10 +250,10 @@ class Joint(Procedure):
         most = np.zeros_like(state.dealt)
         for alike, mine, metric in self._alike(state):
             w, _ = weights_now(mine.tallies, metric)
-            for number, its in zip(alike, _rows(w, alike), strict=True):
+            for number, weights in zip(alike, _rows(w, alike), strict=True):
                 view = self.views[number]
                 so_far = most[..., view.strata]
-                most[..., view.strata] = np.maximum(so_far, view.by_stratum(its))
+                most[..., view.strata] = np.maximum(so_far, view.by_stratum(weights))
         return most
 
     @property
@@ -275,11 +275,11 @@ class Joint(Procedure):
 
     def _shares(self, state: State) -> dict[int, Floats]:
         """Each target's own allocation of labels, by its number."""
-        found: dict[int, Floats] = {}
+        by_view: dict[int, Floats] = {}
         for alike, mine, metric in self._alike(state):
             shares = explored_shares(self._expected(alike, mine.tallies), metric)
-            found.update(zip(alike, _rows(shares, alike), strict=True))
-        return found
+            by_view.update(zip(alike, _rows(shares, alike), strict=True))
+        return by_view
 
     def _expected(self, alike: Sequence[int], mine: Tallies) -> Tallies:
         """Return the answers as targets see them, plus the prior labels used by the allocation."""

@@ -123,7 +123,7 @@ class Ladder:
         T = self.guess(tallies).T
         upto = np.cumsum(T, axis=-1)
         far = np.arange(1, self.sizes.size + 1)
-        found = []
+        started = []
         for rungs, chain in zip(self.floors, chains, strict=True):
             value = np.where(rungs.is_defined, rungs.value(T), -1.0)
             away = far if rungs.outward else far[::-1]
@@ -134,8 +134,8 @@ class Ladder:
             first = np.where((amount <= inside) & rungs.is_defined, away, 0).argmax(axis=-1)
             first = np.where(holds.any(axis=-1), first, end)
             start = np.where(due & (chain.start < 0), first, chain.start)
-            found.append(replace(chain, start=start))
-        return tuple(found)
+            started.append(replace(chain, start=start))
+        return tuple(started)
 
     def chances(
         self, tallies: Tallies, chains: tuple[Chain, ...], room: Floats, horizon: int
@@ -225,14 +225,14 @@ class Ladder:
         horizon: int,  # labels by which the answer is wanted
     ) -> tuple[Chain, ...]:
         """Wealth after a round of cards."""
-        left, found = np.maximum(horizon - before.answers, 1.0)[..., None], []
+        left, folded = np.maximum(horizon - before.answers, 1.0)[..., None], []
         for rungs, chain in zip(self.floors, chains, strict=True):
             table = _Table.of(self, rungs, before, chances)
             cards = np.where((chain.start >= 0)[..., None], kinds, -1)
             up, best_up = table.settle(+1, (chain.up, chain.best_up), cards, left)
             down, best_down = table.settle(-1, (chain.down, chain.best_down), cards, left)
-            found.append(Chain(up, down, best_up, best_down, chain.start))
-        return tuple(found)
+            folded.append(Chain(up, down, best_up, best_down, chain.start))
+        return tuple(folded)
 
 
 @dataclass(frozen=True, eq=False)

@@ -243,11 +243,11 @@ def _fitted(
     weights, deviance = [], 0.0
     for each in range(FOLDS):  # the items of this fold, by the labels of the other
         learned, placed = fold != each, fold == each
-        found = ridge_logistic(scaled[learned], positive[learned], penalty)
-        chance = np.clip(expit(scaled[placed] @ found), 1e-6, 1 - 1e-6)
+        coefficients = ridge_logistic(scaled[learned], positive[learned], penalty)
+        chance = np.clip(expit(scaled[placed] @ coefficients), 1e-6, 1 - 1e-6)
         deviance -= float(np.log(np.where(positive[placed], chance, 1 - chance)).sum())
-        raw = np.where(kept, found[1:] / width, 0.0)
-        weights.append((float(found[0] - raw @ centre), *raw.tolist()))
+        raw = np.where(kept, coefficients[1:] / width, 0.0)
+        weights.append((float(coefficients[0] - raw @ centre), *raw.tolist()))
     model = Model(
         tuple(inputs),
         tuple(terms),

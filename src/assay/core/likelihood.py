@@ -46,7 +46,7 @@ def find_root(
     array([1.41421356, 3.        ])
     """
     a, b, here = low.astype(np.float64), high.astype(np.float64), guess.astype(np.float64)
-    found, left = here.copy(), np.arange(here.size)
+    root, left = here.copy(), np.arange(here.size)
     before = at_before = here
     for turn in range(_TURNS if left.size else 0):
         at = rising(here, left)
@@ -60,14 +60,14 @@ def find_root(
         before, at_before = here, at
         here = np.where(good, step, (a + b) / 2)
         if done.any():
-            found[left[done]] = before[done]
+            root[left[done]] = before[done]
             on = ~done
             left = left[on]
             if not left.size:
-                return found
+                return root
             a, b, here, before, at_before = (each[on] for each in (a, b, here, before, at_before))
-    found[left] = here
-    return found
+    root[left] = here
+    return root
 
 
 @dataclass(frozen=True, eq=False)

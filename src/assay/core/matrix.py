@@ -51,12 +51,12 @@ class Matrix:
     """A metric of the confusion matrix over parts of strata."""
 
     metric: str  # a name of `MATRIX_METRICS`
-    # stratum, said, (C,): of each part: its stratum, from 0, ascending, and the number of its
+    # stratum, predicted, (C,): of each part: its stratum, from 0, ascending, and the number of its
     # predicted class.
     stratum: Ints
-    said: Ints
+    predicted: Ints
     size: Floats  # (C,): its items
-    said_items: Floats  # (K,): all items predicted as each class
+    predicted_items: Floats  # (K,): all items predicted as each class
 
     @property
     def kind(self) -> MatrixKind:
@@ -69,7 +69,7 @@ class Matrix:
         `n`, (..., C): labels; `by_class`, (..., C, K + 1): labels by class, those of no class last.
         """
         labels = self.by_stratum(n)
-        correct = at_columns(by_class, self.said)
+        correct = at_columns(by_class, self.predicted)
         right = self.by_stratum(correct)
         rate = np.where(labels > 0, right, 0.5) / np.maximum(labels, 1.0)
         errors = np.add.reduceat(self.wrong(by_class), self.starts, axis=-2)
@@ -80,12 +80,14 @@ class Matrix:
 
         `N`, (H,): the items of each stratum; `outcomes`: as in `Tallies.by_class`.
         """
-        by_class = outcomes[..., : self.said_items.size + 1]
+        by_class = outcomes[..., : self.predicted_items.size + 1]
         if self.kind.mean_of:
-            return class_mean(self.kind, self.row, self.said, self.size, n=n, by_class=by_class)
+            return class_mean(
+                self.kind, self.row, self.predicted, self.size, n=n, by_class=by_class
+            )
         value, by_d, by_T = self.predict(n, by_class).value()
         ends = np.concatenate([by_T, np.zeros_like(by_T[..., :1])], axis=-1)  # none of these
-        own = (by_d + by_T)[..., self.said]  # (..., C)
+        own = (by_d + by_T)[..., self.predicted]  # (..., C)
         wrong = self.wrong(by_class)
         labels, errors = self.by_stratum(n), self.by_stratum(wrong.sum(axis=-1))
         # Loss of an error: in its stratum, and by all strata for its class.
@@ -122,7 +124,7 @@ class Matrix:
         known, left = self.predict(n, by_class), _POOLED * (1 - n / self.size)
         rate = known.rate[..., self.row]
         share = (known.correct + left * rate) / np.maximum(n + left, _TINY)
-        return self.by_said(self.size * share)
+        return self.by_prediction(self.size * share)
 
     @property
     def starts(self) -> Ints:
@@ -138,14 +140,14 @@ class Matrix:
         """Return the sums over the parts, (..., C), of each stratum, (..., H)."""
         return np.asarray(np.add.reduceat(values, self.starts, axis=-1))
 
-    def by_said(self, values: Floats) -> Floats:
+    def by_prediction(self, values: Floats) -> Floats:
         """Return the sums over the parts, (..., C), of each predicted class, (..., K)."""
-        return sums_at(values, self.said, self.said_items.size)
+        return sums_at(values, self.predicted, self.predicted_items.size)
 
     def wrong(self, by_class: Floats) -> Floats:
         """Labels that differ from the predicted class."""
         wrong = by_class.copy()
-        wrong[..., np.arange(self.said.size), self.said] = 0.0
+        wrong[..., np.arange(self.predicted.size), self.predicted] = 0.0
         return wrong
 
 
@@ -161,9 +163,9 @@ class _Errors:
 
     def sum(self, values: Floats) -> Floats:
         """Return the sums of values over the errors of each stratum, (..., H)."""
-        found = np.zeros(self.shape)
-        np.add.at(found, self.row, self.number * values)
-        return found
+        sums = np.zeros(self.shape)
+        np.add.at(sums, self.row, self.number * values)
+        return sums
 
     def hidden(self, square: Floats, count: Floats) -> Floats:
         """Effect hidden by the allocation of labels, in labels times loss, (..., H).
@@ -202,13 +204,13 @@ class Predicted:
     @property
     def counts(self) -> Counts:
         """The counts; exact where every item has a label."""
-        matrix, K = self.matrix, self.matrix.said_items.size
+        matrix, K = self.matrix, self.matrix.predicted_items.size
         right = self.rate[..., matrix.row]
         unknown = matrix.size - self.n
-        d = matrix.by_said(self.correct + unknown * right)
+        d = matrix.by_prediction(self.correct + unknown * right)
         missing = matrix.by_stratum(unknown * (1 - right))
         missed = (missing[..., None] * self._of_class + self.errors).sum(axis=-2)[..., :K]
-        return Counts(d, missed + d, matrix.said_items, float(matrix.said_items.sum()))
+        return Counts(d, missed + d, matrix.predicted_items, float(matrix.predicted_items.sum()))
 
     @property
     def _of_class(self) -> Floats:
@@ -232,9 +234,9 @@ class Predicted:
         the assumed z is (correct labels minus the assumed number) times the contribution of a
         correct label in place of an error.
         """
-        matrix, K = self.matrix, self.matrix.said_items.size
+        matrix, K = self.matrix, self.matrix.predicted_items.size
         more = self.correct - self.n * self.rate[..., matrix.row]
-        own = (by_d + by_T)[..., matrix.said]
+        own = (by_d + by_T)[..., matrix.predicted]
         error = (self._of_class[..., :K] * by_T[..., None, :]).sum(axis=-1)
         gain = matrix.by_stratum(more * own) - error * matrix.by_stratum(more)
         return np.asarray((self._unlabelled * gain).sum(axis=-1))
@@ -279,7 +281,7 @@ class MatrixGap:
 
         `N`, (V,): the items of each stratum of the view; `outcomes`: as in `Tallies.by_class`.
         """
-        by_class = outcomes[..., : self.first.said_items.size + 1]
+        by_class = outcomes[..., : self.first.predicted_items.size + 1]
         kind = MATRIX_METRICS[self.first.metric]
         values, z = [], np.zeros(by_class.shape)
         for sign, each, at in ((1, self.first, self.first_at), (-1, self.second, self.second_at)):
@@ -287,7 +289,7 @@ class MatrixGap:
             value, by_d, by_T = each.predict(n[..., at], theirs).value()
             ends = np.concatenate([by_T, np.zeros_like(by_T[..., :1])], axis=-1)
             own = np.zeros(theirs.shape)
-            own[..., np.arange(each.said.size), each.said] = by_d[..., each.said]
+            own[..., np.arange(each.predicted.size), each.predicted] = by_d[..., each.predicted]
             values.append(value)
             z[..., at, :] += sign * (own + ends[..., None, :])
         smoothed = by_class + self._one_more(by_class)
@@ -322,8 +324,8 @@ class MatrixGap:
         named = by_class[..., :-1].sum(axis=-2)
         hidden = named <= 0
         for each, at in ((self.first, self.first_at), (self.second, self.second_at)):
-            hidden = hidden | (each.by_said(n[..., at]) <= 0)
-        counted = (self.first.said_items + self.second.said_items > 0) | (named > 0)
+            hidden = hidden | (each.by_prediction(n[..., at]) <= 0)
+        counted = (self.first.predicted_items + self.second.predicted_items > 0) | (named > 0)
         known = n.sum(axis=-1) >= self.size.sum()
         share = (hidden & counted).sum(axis=-1) / np.maximum(counted.sum(axis=-1), 1)
         return np.where(known, 0.0, share)
@@ -341,7 +343,7 @@ class MatrixGap:
         wrong = shares(errors.sum(axis=-2, keepdims=True))
         other = np.broadcast_to(wrong, by_class.shape).copy()
         second = self.reads.copy()
-        second[self.second_at] = self.second.said
+        second[self.second_at] = self.second.predicted
         for number in np.flatnonzero(second != self.reads):
             other[..., number, :] = 0.0
             other[..., number, second[number]] = 1.0

@@ -106,12 +106,12 @@ class Coding:
         counts = 3 if strata.weighted else 1
         return Outcomes(np.zeros((len(strata.parts), counts, _CLASSES + classes)))
 
-    def columns(self, said: int, answer: Answer, ranked: Ranked) -> tuple[int, ...]:
+    def columns(self, predicted: int, answer: Answer, ranked: Ranked) -> tuple[int, ...]:
         """Return the columns of an answer to an item with a code of predicted labels."""
         number = self._number(answer)
         if number is None:
             return (UNJUDGED,)
-        outcome = COUNTED if self._is_counted(said, number) else OTHER
+        outcome = COUNTED if self._is_counted(predicted, number) else OTHER
         if not self._strata.of_classes:
             return (outcome,)
         named = self._strata.vocabulary.counted_by(number)
@@ -127,12 +127,12 @@ class Coding:
             self._numbers[answer] = known.number(answer) if named else None
         return self._numbers[answer]
 
-    def _is_counted(self, said: int, number: int) -> bool:
+    def _is_counted(self, predicted: int, number: int) -> bool:
         """Whether an item of that class has the outcome that is counted.
 
         The item is positive; or, in strata of several predicted classes, its class or set of
         classes is the one predicted by the first classifier applied to it.
         """
         if self._strata.of_classes:
-            return number == self._strata.first_said(said)
-        return number == bool(said) if self._strata.straddles else number == 1
+            return number == self._strata.first_prediction(predicted)
+        return number == bool(predicted) if self._strata.straddles else number == 1

@@ -70,7 +70,7 @@ class Parts:
 
         It is the number of a class, or of a set of classes.
         """
-        return self.vocabulary.said(self.code, classifier)
+        return self.vocabulary.predicted(self.code, classifier)
 
     def calls(self, classifier: int, number: int) -> Bools:
         """Parts with a predicted label, or one of several, by a classifier: 1 is yes."""
@@ -87,25 +87,27 @@ class Parts:
             return float(self.size[self.inside(among)].sum()) + others
         return float(self.items)
 
-    def all_said(self, classifier: int, number: int = 1, among: Within = EVERYWHERE) -> float:
+    def predicted_items(
+        self, classifier: int, number: int = 1, among: Within = EVERYWHERE
+    ) -> float:
         """Return the number of items of the given groups that a classifier predicts as a class."""
         known = self.vocabulary
         if self.yes_items is not None and not among and not known.has_matrix:
             return float(self.yes_items[classifier * known.bits + number % known.bits])
         rest = [each for each in self.rest if among.holds(each[0])]
         code, items = np.array(rest, dtype=np.int64).reshape(-1, 2).T
-        others = int(items[known.says(known.said(code, classifier), number)].sum())
-        said = self.inside(among) & self.calls(classifier, number)
-        return float(self.size[said].sum()) + others
+        others = int(items[known.says(known.predicted(code, classifier), number)].sum())
+        predicted = self.inside(among) & self.calls(classifier, number)
+        return float(self.size[predicted].sum()) + others
 
-    def every_said(self, classifier: int, among: Within = EVERYWHERE) -> Floats:
+    def items_by_prediction(self, classifier: int, among: Within = EVERYWHERE) -> Floats:
         """Return number of items of the given groups by a classifier's predicted class, (K,)."""
         inside, unit, K = self.inside(among), self.classes**classifier, self.classes
-        found = np.bincount(self.says(classifier)[inside], self.size[inside], minlength=K)
+        items_by_class = np.bincount(self.says(classifier)[inside], self.size[inside], minlength=K)
         for code, items in self.rest:
             if among.holds(code):
-                found[code // unit % K] += items
-        return np.asarray(found)
+                items_by_class[code // unit % K] += items
+        return np.asarray(items_by_class)
 
 
 @dataclass(frozen=True, eq=False)

@@ -201,7 +201,7 @@ class ScoreCells:
     rule: Rule  # how bins are made of scores (`assay.core.bins`)
     # (M,): ascending; rows of one bin ascend by label: first those predicted no.
     bin: Ints
-    said: Bools | Ints  # (M,): the predicted label, or the number of the predicted class
+    predicted: Bools | Ints  # (M,): the predicted label, or the number of the predicted class
     count: Ints  # (M,): the items; at least one
     # low, high, (M,): their smallest and their largest score.
     low: Floats
@@ -216,7 +216,7 @@ class ScoreCells:
     def __post_init__(self) -> None:
         """Refuse unordered cells: engines must agree on them row by row."""
         later = self.bin[:-1] < self.bin[1:]
-        beside = (self.bin[:-1] == self.bin[1:]) & (self.said[:-1] < self.said[1:])
+        beside = (self.bin[:-1] == self.bin[1:]) & (self.predicted[:-1] < self.predicted[1:])
         if self.bin.size == 0 or not (later | beside).all():
             raise InputError(
                 "score cells are not in order",
@@ -236,7 +236,7 @@ class ScoreCells:
     @property
     def yes(self) -> Bools:
         """Cells of items predicted yes, or as another class than the first."""
-        return np.asarray(self.said != 0)
+        return np.asarray(self.predicted != 0)
 
     @property
     def positives(self) -> int:
@@ -308,7 +308,7 @@ class ScoreCells:
             seen.update(f":{self.classes}".encode())
         for column, kind in (
             (self.bin, "<i8"),
-            (self.said, "<i8"),
+            (self.predicted, "<i8"),
             (self.count, "<i8"),
             (self.low + 0.0, "<f8"),  # adding zero turns -0.0 into 0.0
             (self.high + 0.0, "<f8"),
@@ -376,11 +376,11 @@ def _count(
         if weights is not None:
             np.add.at(weighed, place, weights[piece])
     there = np.flatnonzero(ranges.count)
-    said = there % classes
+    label = there % classes
     return ScoreCells(
         rule=rule,
         bin=there // classes - LARGEST_BIN,
-        said=said == 1 if classes == 2 else said,
+        predicted=label == 1 if classes == 2 else label,
         count=ranges.count[there],
         low=ranges.low[there],
         high=ranges.high[there],
@@ -408,7 +408,7 @@ def _count_sorted(
     return ScoreCells(
         rule=rule,
         bin=place[starts] // classes,
-        said=place[starts] % classes,
+        predicted=place[starts] % classes,
         count=np.diff(starts, append=place.size),
         low=np.minimum.reduceat(values, starts),
         high=np.maximum.reduceat(values, starts),

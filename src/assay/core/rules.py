@@ -181,10 +181,10 @@ def refuse(given: Mapping[str, object], beside: Mapping[str, object] | None = No
     for rule in RULES:
         option, other = given.get(rule.option), others.get(rule.beside)
         if _is_given(option) and _is_given(other):
-            said: dict[str, object] = {"option": f"{rule.option}={option!r}", "name": rule.option}
-            said |= {"other": f"{rule.beside}={other!r}", "value": other}
+            fields: dict[str, object] = {"option": f"{rule.option}={option!r}", "name": rule.option}
+            fields |= {"other": f"{rule.beside}={other!r}", "value": other}
             raise DesignError(
-                rule.words.format(**said), details=rule.why, hint=rule.hint.format(**said)
+                rule.words.format(**fields), details=rule.why, hint=rule.hint.format(**fields)
             )
 
 

@@ -84,13 +84,13 @@ class Rungs:
     def scale(self, T: Floats) -> Floats:
         """Return the denominator of the metric at every threshold, (..., H), for T positives."""
         yes, all_ = np.cumsum(self.sizes), T.sum(axis=-1, keepdims=True)
-        found = {
+        scale = {
             "precision": yes + 0 * all_,
             "recall": all_ + 0 * yes,
             "specificity": yes[-1] - all_ + 0 * yes,
             "negative_predictive_value": yes[-1] - yes + 0 * all_,
         }[self.metric]
-        return np.asarray(np.maximum(found, 1.0))
+        return np.asarray(np.maximum(scale, 1.0))
 
     def total(self, T: Floats) -> Floats:
         """Return the sum that is at least 0 where the floor holds, (..., H)."""

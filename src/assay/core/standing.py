@@ -174,10 +174,10 @@ class Standing:
         if state.climb is not None:  # its interval has such items at their worst
             return float(self.look.low), float(self.look.high)
         doubtful = self.tallies.u + _waiting(self.design, state)
-        found = ends_at_worst(
+        ends = ends_at_worst(
             self.design, self.goal, self.metric, state, now=self.look, doubtful=doubtful
         )
-        low, high = map(float, found)
+        low, high = map(float, ends)
         if self.before is not None:
             less, more = self.before.worst_case
             if more - less < high - low:

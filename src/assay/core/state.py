@@ -112,8 +112,8 @@ class State:
         """Whether two evaluations have equal states; with bets, whether they are identical."""
         if self is other:
             return True
-        mine, its = vars(self), vars(other)
-        return all(_is_same(mine[name], its[name]) for name in mine)
+        mine, theirs = vars(self), vars(other)
+        return all(_is_same(mine[name], theirs[name]) for name in mine)
 
     def at_budget(self, budget: int | None) -> Self:
         """Return the state with the flag whether the budget is spent.
@@ -157,9 +157,9 @@ class Look:
 
     def of(self, row: int) -> "Look":
         """Return the look at one of the parallel evaluations."""
-        its = {name: np.asarray(value[row]) for name, value in vars(self.moments).items()}
+        moments = {name: np.asarray(value[row]) for name, value in vars(self.moments).items()}
         values = (self.low, self.high, self.streak, self.reason, self.plain)
-        return Look(Moments(**its), *(np.asarray(each[row]) for each in values))
+        return Look(Moments(**moments), *(np.asarray(each[row]) for each in values))
 
     @property
     def half_width(self) -> Floats:

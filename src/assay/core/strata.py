@@ -250,7 +250,7 @@ class Strata(OfClasses):
         }
 
     @property
-    def held(self) -> list[tuple[int, int]]:
+    def possible_codes(self) -> list[tuple[int, int]]:
         """Every stratum with each possible code of its items."""
         return [*self._place]
 
@@ -321,19 +321,19 @@ class Strata(OfClasses):
         words = NamedWords if self.is_named else SideWords
         return words(self.heaps, self.classifiers, self.vocabulary, self.groups, self.unit)
 
-    def first_said(self, code: int) -> int:
+    def first_prediction(self, code: int) -> int:
         """Return the number of the first classifier's predicted class for a code.
 
         The first of the classifiers that were applied to its items.
         """
         applied = (k for k, name in enumerate(self.classifiers) if self._words.applies(name, code))
-        return self.vocabulary.said(code, next(applied, 0) if self.groups else 0)
+        return self.vocabulary.predicted(code, next(applied, 0) if self.groups else 0)
 
-    def assign(self, values: Floats, said: NDArray[Any]) -> Ints:
+    def assign(self, values: Floats, predicted: NDArray[Any]) -> Ints:
         """Return the stratum of each item.
 
-        `values`, (N,): the items' stratification variable; finite; `said`, (N,): their predicted
-        labels: codes, or for one unnamed classifier, bools.
+        `values`, (N,): the items' stratification variable; finite; `predicted`, (N,): their
+        predicted labels: codes, or for one unnamed classifier, bools.
 
         0 to H - 1; -1 for an item that is in no heap.
 
@@ -342,7 +342,7 @@ class Strata(OfClasses):
         >>> strata.assign(np.array([0.1, 0.9, 0.9]), np.array([True, True, False]))
         array([ 0,  1, -1])
         """
-        scores, labels = as_scores(values), np.asarray(said)
+        scores, labels = as_scores(values), np.asarray(predicted)
         if labels.dtype != np.bool_ or labels.shape != scores.shape:
             return assign_strata(scores, labels, self.heaps)
         number = np.full(scores.size, -1, dtype=np.int64)

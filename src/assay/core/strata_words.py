@@ -10,7 +10,7 @@ from assay.core.cuts import Cuts
 from assay.core.targets import Groups
 from assay.core.vocabulary import Vocabulary
 
-_SAID = {True: "yes", False: "no", None: ""}
+_WORDS = {True: "yes", False: "no", None: ""}
 # Up to this number a cell is described by the classifiers' names, beyond by the count of yes.
 _FEW_NAMES = 5
 
@@ -28,8 +28,10 @@ class SideWords:
     def notes(self) -> tuple[str, ...]:
         """Return the notes from cutting, each with the predicted labels it is about."""
         heaps = self.heaps
-        each = [(self.said(heap), note) for heap in heaps for note in _told(heap.cuts)]
-        return tuple(f"{said}: {note}" if said else note for said, note in each)
+        each = [
+            (self.prediction(heap), note) for heap in heaps for note in _relevant_notes(heap.cuts)
+        ]
+        return tuple(f"{name}: {note}" if name else note for name, note in each)
 
     def describe(self, variable: str) -> list[str]:
         """Return a short text for each stratum."""
@@ -37,17 +39,17 @@ class SideWords:
 
     def strata_of(self, heap: Heap, variable: str) -> list[str]:
         """Return a text for each stratum of a heap."""
-        said = self.said(heap)
-        before = f"{said}, " if said else ""
+        name = self.prediction(heap)
+        before = f"{name}, " if name else ""
         return [f"{before}{variable} {text}" for text in heap.cuts.describe()]
 
     def applies(self, classifier: str, code: int) -> bool:
         """Whether a classifier was applied to a code's items."""
         return self.groups.within(self.unit, classifier, None).holds(code)
 
-    def said(self, heap: Heap) -> str:
+    def prediction(self, heap: Heap) -> str:
         """Return the description of a heap's predicted labels."""
-        return _SAID[heap.side]
+        return _WORDS[heap.side]
 
 
 class NamedWords(SideWords):
@@ -57,8 +59,8 @@ class NamedWords(SideWords):
         """Return the notes from cutting, each note once."""
         about: dict[str, list[str]] = {}
         for heap in self.heaps:
-            for note in _told(heap.cuts):
-                about.setdefault(note, []).append(self.said(heap))
+            for note in _relevant_notes(heap.cuts):
+                about.setdefault(note, []).append(self.prediction(heap))
         return tuple(
             f"{first} and {len(others)} more: {note}" if others else f"{first}: {note}"
             for note, (first, *others) in about.items()
@@ -66,12 +68,12 @@ class NamedWords(SideWords):
 
     def strata_of(self, heap: Heap, variable: str) -> list[str]:
         """Return a text for each stratum of a heap."""
-        said = self.said(heap)
+        name = self.prediction(heap)
         if not heap.cuts.points:
-            return [said]
-        return [f"{said}; {variable} {text}" for text in heap.cuts.describe()]
+            return [name]
+        return [f"{name}; {variable} {text}" for text in heap.cuts.describe()]
 
-    def said(self, heap: Heap) -> str:
+    def prediction(self, heap: Heap) -> str:
         """Return the description of a heap's predicted labels."""
         if not self.vocabulary.is_yes_or_no:
             return self._called(heap)
@@ -81,7 +83,7 @@ class NamedWords(SideWords):
             how_many = f"{min(yes)} to {max(yes)}" if min(yes) < max(yes) else f"{yes[0]}"
             return f"{len(heap.codes):,} cells, {how_many} of {len(names)} yes"
         (code,) = heap.codes
-        slices = self.groups.slices_told(self.unit, code)
+        slices = self.groups.describe_slices(self.unit, code)
         where = [slices] if slices else []
         if len(names) > _FEW_NAMES:
             return "; ".join([f"{self._yes(code)} of {len(names)} yes", *where])
@@ -114,8 +116,8 @@ class NamedWords(SideWords):
 
     def _called_in(self, code: int, classifier: int) -> str:
         """Text of a predicted label: a class, or a set of classes."""
-        number = self.vocabulary.said(code, classifier)
-        return " and ".join(self.vocabulary.held(number)) or "no class"
+        number = self.vocabulary.predicted(code, classifier)
+        return " and ".join(self.vocabulary.classes_in(number)) or "no class"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -123,11 +125,11 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _told(cuts: Cuts) -> list[str]:
+def _relevant_notes(cuts: Cuts) -> list[str]:
     """Relevant notes: unequal sizes only if one is more than twice another."""
-    found = []
+    notes = []
     for note in cuts.notes:
         sizes = [int(size) for size in re.findall(r"\d+", note)[:2]]
         if not (note.startswith(UNEVEN) and len(sizes) == 2 and sizes[1] <= 2 * sizes[0]):
-            found.append(note)
-    return found
+            notes.append(note)
+    return notes

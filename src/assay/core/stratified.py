@@ -134,23 +134,23 @@ class ValueTests:
     def _root(self, guess: Floats, *, upper: bool = False) -> Floats:
         lowest, highest = self.metric.extremes(0 * self.N, self.N)
         inside = np.clip(guess, lowest + 1e-3 * (highest - lowest), highest)
-        found = find_root(
+        root = find_root(
             lambda m, which: m - self._reached(m, which, upper=upper), lowest, highest, inside
         )
         # The upper bound of a metric must be attainable: 1 is a value like any other.
         edge = lowest if upper else highest
-        near = np.flatnonzero(np.abs(found - edge) < _NEAR)
+        near = np.flatnonzero(np.abs(root - edge) < _NEAR)
         if near.size:
             at = self._reached(edge[near] + (_ASIDE if upper else -_ASIDE), near, upper=upper)
             kept = near[at <= edge[near] + _ASIDE if upper else at >= edge[near] - _ASIDE]
-            found[kept] = edge[kept]
+            root[kept] = edge[kept]
         if isinstance(self.metric, Gap) and not self.metric.first.straight:
             # Planes may oscillate between two ends; values that either reaches are not rejected.
             every = np.arange(len(self.N))
-            values = [self.metric.value(T) for T in self._planes(found, every, upper=upper)]
-            farther = (np.minimum if upper else np.maximum).reduce([found, *values])
-            found = np.where(np.abs(values[-1] - values[-2]) > _NEAR, farther, found)
-        return found
+            values = [self.metric.value(T) for T in self._planes(root, every, upper=upper)]
+            farther = (np.minimum if upper else np.maximum).reduce([root, *values])
+            root = np.where(np.abs(values[-1] - values[-2]) > _NEAR, farther, root)
+        return root
 
     def _of_classes(self, metric: Ratio, *, upper: bool = False) -> Floats:
         """One end for a metric of both classes, by the level of its slopes (`Ratio.level`)."""
@@ -209,8 +209,8 @@ class ValueTests:
         sample = sample.evened() if self.explored else sample
         swapped = common[..., 0]
         beyond = None if B is None else np.where(swapped, 1 - B, B)
-        found = end_rates(sample, self._confidence, self._b, upper=up ^ swapped, beyond=beyond)
-        q = np.where(common, 1 - found, found)
+        rates = end_rates(sample, self._confidence, self._b, upper=up ^ swapped, beyond=beyond)
+        q = np.where(common, 1 - rates, rates)
         return np.asarray(N * np.where(rises, 1 - q, q))
 
 

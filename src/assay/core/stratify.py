@@ -166,10 +166,10 @@ def _class_heaps(
     needed = _needed(source, goal, every)
     largest = max(every[code] for code in needed)
     for code in needed:
-        said = {known.said(code, j) for j, among in enumerate(whose) if among.holds(code)}
-        apart = len(said) > 1  # classifiers disagree: one of them is wrong
+        labels = {known.predicted(code, j) for j, among in enumerate(whose) if among.holds(code)}
+        apart = len(labels) > 1  # classifiers disagree: one of them is wrong
         size = int(np.log2(largest / max(every[code], 1)) / _OCTAVES) if by_size else 0
-        own = sorted(said & about)
+        own = sorted(labels & about)
         key = (0, code // unit, *own) if own else (1 + apart, code // unit, size)
         heaps.setdefault(key, []).append(code)
     return list(heaps.values())
@@ -318,13 +318,13 @@ def _facing_heaps(
 
     In other heaps, where the classifiers disagree, every item is near the threshold.
     """
-    said = (1 << classifiers) - 1
+    all_yes = (1 << classifiers) - 1
     total = sum(cells.values())
     facing: list[Facing | None] = []
     for heap in heaps:
-        codes = {code & said for code in heap}
+        codes = {code & all_yes for code in heap}
         others = max(total - sum(cells[code] for code in heap), 1)
-        facing.append(Facing(codes == {0}, others) if codes in ({0}, {said}) else None)
+        facing.append(Facing(codes == {0}, others) if codes in ({0}, {all_yes}) else None)
     return facing
 
 

@@ -227,7 +227,7 @@ def as_metric(metric: str, share: Domain) -> Domain:
     )
 
 
-def doubts(found: Domain, lowest: float = 0.0) -> Ints:
+def doubts(estimates: Domain, lowest: float = 0.0) -> Ints:
     """Why estimates are too uncertain to be shown, as a `Doubt`, by the NCHS's rules [4]_.
 
     There are fewer than 30 labels, or effectively fewer; the interval is 0.30 wide or wider; or it
@@ -235,17 +235,20 @@ def doubts(found: Domain, lowest: float = 0.0) -> Ints:
     The rules are for proportions: those of a range from `lowest` to 1.
 
     >>> low, high = np.array([0.78, 0.01]), np.array([0.97, 0.1])
-    >>> found = Domain(np.array([0.9, 0.04]), low * 0, low, high, low * 0 + 50, low * 0 + 50)
-    >>> [Doubt(doubt).name for doubt in doubts(found)]
+    >>> estimates = Domain(np.array([0.9, 0.04]), low * 0, low, high, low * 0 + 50, low * 0 + 50)
+    >>> [Doubt(doubt).name for doubt in doubts(estimates)]
     ['NONE', 'WIDE_FOR_ITS_VALUE']
     """
-    width, share = (found.high - found.low) / (1 - lowest), (found.value - lowest) / (1 - lowest)
+    width, share = (
+        (estimates.high - estimates.low) / (1 - lowest),
+        (estimates.value - lowest) / (1 - lowest),
+    )
     relative = (width > _NARROW) & (width > _RELATIVE * share)
     doubt = np.where(relative, Doubt.WIDE_FOR_ITS_VALUE, Doubt.NONE)
     doubt = np.where(width >= _WIDEST, Doubt.WIDE, doubt)
-    doubt = np.where(found.effective < _LEAST, Doubt.FEW_EFFECTIVE, doubt)
-    doubt = np.where(found.labels < _LEAST, Doubt.FEW_LABELS, doubt)
-    return np.asarray(np.where(np.isinf(found.effective), Doubt.NONE, doubt))
+    doubt = np.where(estimates.effective < _LEAST, Doubt.FEW_EFFECTIVE, doubt)
+    doubt = np.where(estimates.labels < _LEAST, Doubt.FEW_LABELS, doubt)
+    return np.asarray(np.where(np.isinf(estimates.effective), Doubt.NONE, doubt))
 
 
 def _shared_out(N: Floats, where: Bools) -> Floats:

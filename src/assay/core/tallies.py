@@ -110,9 +110,9 @@ def at_columns(counts: Counts, columns: Ints) -> Counts:
 
 def sums_at(values: Floats, place: Ints, size: int) -> Floats:
     """Return the sums of values, (..., C), by their places, (C,)."""
-    found = np.zeros((*values.shape[:-1], size))
-    np.add.at(np.moveaxis(found, -1, 0), place, np.moveaxis(values, -1, 0))
-    return found
+    sums = np.zeros((*values.shape[:-1], size))
+    np.add.at(np.moveaxis(sums, -1, 0), place, np.moveaxis(values, -1, 0))
+    return sums
 
 
 def plain_totals(N: Floats, n: Floats, x: Floats) -> Floats:

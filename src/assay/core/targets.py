@@ -162,10 +162,10 @@ def parse_targets(
     for text in metrics:
         if not isinstance(text, str):
             raise DesignError(f"a metric is written like 'precision:cnn', got {text!r}")
-        found = _WITHIN.match(text.strip())
-        what, said = (found["what"], _number(found["within"], text)) if found else (text, None)
-        its_own = None if widths is None else widths[text]
-        wanted = next((w for w in (its_own, said, within) if w is not None), None)
+        match = _WITHIN.match(text.strip())
+        what, width = (match["what"], _number(match["within"], text)) if match else (text, None)
+        own_width = None if widths is None else widths[text]
+        wanted = next((w for w in (own_width, width, within) if w is not None), None)
         if not classes.is_yes_or_no:
             targets += class_targets(what, classifiers, classes, wanted)
             continue
@@ -201,8 +201,8 @@ def slices_in(metrics: Iterable[str]) -> tuple[str, ...]:
     >>> slices_in(["f1:a[lang]", "f1:a", "f1:b[lang] within 0.1", "f1:a[site=x]"])
     ('lang', 'site=x')
     """
-    found = (each for text in metrics if isinstance(text, str) for each in _SLICE.findall(text))
-    return tuple(dict.fromkeys(found))
+    matches = (each for text in metrics if isinstance(text, str) for each in _SLICE.findall(text))
+    return tuple(dict.fromkeys(matches))
 
 
 def class_targets(
@@ -233,8 +233,8 @@ def class_targets(
     if not others:
         names = [new] if new else list(classifiers)
         return [Target(metric, name, label=of, within=within) for of in labels for name in names]
-    ((other, its, old),) = others
-    if (metric, label) != (other, its) or not new or not old:
+    ((other, label_before, old),) = others
+    if (metric, label) != (other, label_before) or not new or not old:
         raise DesignError(
             f"{text!r} cannot be read",
             details="a difference is of one metric of two classifiers: METRIC:NEW - METRIC:OLD, or "
@@ -444,18 +444,18 @@ class Groups:
 
     def within(self, unit: int, classifier: str, slice: str | None) -> Within:
         """Return the items that a metric is about."""
-        held = {slice, dict(self.among).get(classifier)} - {None}
-        return Within(unit, sum(1 << self.names.index(name) for name in held if name is not None))
+        names = {slice, dict(self.among).get(classifier)} - {None}
+        return Within(unit, sum(1 << self.names.index(name) for name in names if name is not None))
 
-    def slices_told(self, unit: int, code: int) -> str:
+    def describe_slices(self, unit: int, code: int) -> str:
         """Slices of a code's items, for people; empty if there are none.
 
-        >>> Groups(("lang=de", "lang=en")).slices_told(4, 0b0111)
+        >>> Groups(("lang=de", "lang=en")).describe_slices(4, 0b0111)
         'lang=de'
         """
         whose = {group for _, group in self.among}
-        held = [name for j, name in enumerate(self.names) if code // unit >> j & 1]
-        return ", ".join(name for name in held if name not in whose)
+        names = [name for j, name in enumerate(self.names) if code // unit >> j & 1]
+        return ", ".join(name for name in names if name not in whose)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the groups as JSON values."""

@@ -133,10 +133,10 @@ class ThresholdRun(Procedure):
 
     def shown(self, state: State) -> Bools:
         """Thresholds that were shown to keep all floors, (..., H), highest first."""
-        tallies, found = flipped(state.tallies), []
+        tallies, shown = flipped(state.tallies), []
         for rungs, chain in zip(self.ladder.floors, _climb(state).now, strict=True):
-            found.append(chain.shown(rungs, rungs.sure(tallies)[0]))
-        return np.asarray(np.logical_and.reduce(found))
+            shown.append(chain.shown(rungs, rungs.sure(tallies)[0]))
+        return np.asarray(np.logical_and.reduce(shown))
 
     def place(self, state: State) -> Ints:
         """Index of each evaluation's certified threshold, highest first; -1 if there is none."""
@@ -234,11 +234,11 @@ class ThresholdRun(Procedure):
 
     def _power(self, state: State, place: int) -> float:
         tallies = flipped(state.tallies)
-        guess, found = self.ladder.guess(tallies), 1.0
+        guess, power = self.ladder.guess(tallies), 1.0
         cards = np.maximum(tallies.answers, 50.0)
         for rungs, chain in zip(self.ladder.floors, _climb(state).now, strict=True):
-            found = min(found, float(self.ladder.power(guess, rungs, chain, cards)[place]))
-        return found
+            power = min(power, float(self.ladder.power(guess, rungs, chain, cards)[place]))
+        return power
 
     def intervals(
         self, state: State, metrics: Sequence[str], place: int
@@ -266,7 +266,7 @@ class ThresholdRun(Procedure):
             np.array([each[first:].sum(), each[:first].sum()]) for each in (tallies.N, tallies.u)
         )
         tails = [(1 - self._confidence) / 2, (1 + self._confidence) / 2]
-        found = []
+        intervals = []
         for metric in metrics:
             form = ratio(metric, sizes, np.array([True, False]))
             value, every = (
@@ -279,8 +279,8 @@ class ThresholdRun(Procedure):
             low += (np.minimum(moves, 0.0) * unjudged).sum()
             high += (np.maximum(moves, 0.0) * unjudged).sum()
             ends = min(max(float(low), 0.0), float(value)), max(min(float(high), 1.0), float(value))
-            found.append((float(value), *ends, float(np.var(every))))
-        return found
+            intervals.append((float(value), *ends, float(np.var(every))))
+        return intervals
 
     def _certificate(self, state: State, chosen: int, *, certified: bool) -> tuple[float, ...]:
         """Return the first floor's metric at a threshold, its certain bounds, and its variance.

@@ -111,11 +111,11 @@ def read_json(
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         [(twice, _)] = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"the key {twice[:80]!r} occurs twice in one object")
-    return found
+    return mapping
 
 
 def parse(what: str, text: str) -> Any:

@@ -130,12 +130,12 @@ def verdict_at_worst(
     one for it. `worst` are the bets with these items counted so; None if there is none.
     """
     index = int(np.searchsorted(bets.points, limit))
-    said = bets.verdict(index, confidence)
+    verdict = bets.verdict(index, confidence)
     if worst is None:
-        return said, np.zeros(said.shape, dtype=np.bool_)
+        return verdict, np.zeros(verdict.shape, dtype=np.bool_)
     against, in_favour = (each.verdict(index, confidence) for each in worst)
     least, most = swing(tallies, metric)
-    turned = ((said > 0) & (least < limit)) | ((said < 0) & (most >= limit))
+    turned = ((verdict > 0) & (least < limit)) | ((verdict < 0) & (most >= limit))
     return np.where(against > 0, 1, np.where(in_favour < 0, -1, 0)), np.asarray(turned)
 
 

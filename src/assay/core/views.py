@@ -37,21 +37,21 @@ def views_of(
     precision:new [0 1] [0 1]
     precision:new - precision:old [1 2] [1 2]
     """
-    found = []
+    views = []
     every_top = tops_of(goal.targets, classifiers)
     for target, each in zip(goal.targets, goal.goals, strict=True):
         if tops := tops_of_target(target, classifiers):
             columns = [parts.classes + 1 + every_top.index(top) for top in tops]
-            found.append(_top_view(target, each, parts, columns))
+            views.append(_top_view(target, each, parts, columns))
             continue
         if target.label == "":
-            found.append(_matrix_view(target, each, classifiers, parts, groups))
+            views.append(_matrix_view(target, each, classifiers, parts, groups))
             continue
         number = 1 if target.label is None else parts.vocabulary.numbers[target.label]
         readings = _readings(target, classifiers, parts, groups, number)
         kind = View if target.label is None else partial(ClassView, columns=number)
-        found.append(_view(kind, target, each, readings, parts))
-    return tuple(found)
+        views.append(_view(kind, target, each, readings, parts))
+    return tuple(views)
 
 
 def _top_view(target: Target, goal: Goal, parts: Parts, columns: Sequence[int]) -> View:
@@ -75,7 +75,7 @@ def _top_view(target: Target, goal: Goal, parts: Parts, columns: Sequence[int]) 
 class _Calls:
     """One classifier's predicted label of each part, and the parts to which it was applied."""
 
-    said: Ints
+    predicted: Ints
     inside: Bools
     items: Floats  # all items predicted as each class, (K,)
 
@@ -87,11 +87,15 @@ class _Calls:
         name = classifier or ""
         number = classifiers.index(name)
         among = groups.within(parts.classes ** len(classifiers), name, None)
-        return cls(parts.says(number), parts.inside(among), parts.every_said(number, among))
+        return cls(
+            parts.says(number), parts.inside(among), parts.items_by_prediction(number, among)
+        )
 
     def matrix(self, metric: str, parts: Parts, which: Ints) -> Matrix:
         """Return a metric over some of the parts, to all of which the classifier was applied."""
-        return Matrix(metric, parts.stratum[which], self.said[which], parts.size[which], self.items)
+        return Matrix(
+            metric, parts.stratum[which], self.predicted[which], parts.size[which], self.items
+        )
 
 
 def _matrix_view(
@@ -109,9 +113,9 @@ def _matrix_view(
     accuracy = Ratio(0.0, np.ones_like(sizes), float(calls.items.sum()), np.zeros_like(sizes))
     common = (target.name, goal, accuracy, *strata)
     if target.metric == "accuracy":
-        return ClassView(*common, columns=calls.said[mine])
+        return ClassView(*common, columns=calls.predicted[mine])
     matrix = calls.matrix(target.metric, parts, mine)
-    return MatrixView(*common, columns=calls.said[mine], matrix=matrix)
+    return MatrixView(*common, columns=calls.predicted[mine], matrix=matrix)
 
 
 def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: Parts) -> View:
@@ -122,7 +126,7 @@ def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: 
     count if both classifiers have equally many items.
     """
     both = first.inside & second.inside
-    apart = both & (first.said != second.said)
+    apart = both & (first.predicted != second.predicted)
     if np.array_equal(first.inside, second.inside) and not apart.any():
         raise PredictionsError(
             f"{target.classifier} and {target.minus} call every item the same: {target.name} is 0",
@@ -142,7 +146,7 @@ def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: 
         new,
         old,
         parts.size[order],
-        np.where(first.inside, first.said, second.said)[order],
+        np.where(first.inside, first.predicted, second.predicted)[order],
         np.repeat(np.arange(starts.size), np.diff(starts, append=order.size)),
     )
     none = np.zeros_like(sizes)
@@ -189,25 +193,25 @@ class _Reading:
 
     def same_as(self, other: "_Reading") -> bool:
         """Whether another is about the same parts, with the same predicted labels."""
-        said = (self.inside & self.says, other.inside & other.says)
-        return np.array_equal(self.inside, other.inside) and np.array_equal(*said)
+        both = (self.inside & self.says, other.inside & other.says)
+        return np.array_equal(self.inside, other.inside) and np.array_equal(*both)
 
 
 def _readings(
     target: Target, classifiers: Sequence[str], parts: Parts, groups: Groups, number: int
 ) -> list[_Reading]:
     """How the target's classifiers read the parts; without a classifier for prevalence."""
-    found = []
+    readings = []
     for name in [name for name in (target.classifier, target.minus) if name] or [""]:
         among = groups.within(parts.classes ** len(classifiers), name, target.slice)
         inside, items = parts.inside(among), parts.all_items(among)
         if not name:  # predicted labels do not matter
-            found.append(_Reading(name, np.ones_like(inside), inside, items, items))
+            readings.append(_Reading(name, np.ones_like(inside), inside, items, items))
             continue
         place = classifiers.index(name)
-        yes_items = parts.all_said(place, number, among)
-        found.append(_Reading(name, parts.calls(place, number), inside, items, yes_items))
-    return found
+        yes_items = parts.predicted_items(place, number, among)
+        readings.append(_Reading(name, parts.calls(place, number), inside, items, yes_items))
+    return readings
 
 
 def _view(
@@ -254,8 +258,8 @@ def _refuse_undefined(target: Target, readings: list[_Reading]) -> None:
                 f"no item{among} needs a label for {target.name}",
                 hint=f"check the columns, or leave {target.name} out",
             )
-        said = each.says[each.inside]
-        none, every = not said.any(), bool(said.all())
+        predicted = each.says[each.inside]
+        none, every = not predicted.any(), bool(predicted.all())
         if each.name and (none or every) and not METRICS[target.metric].is_told_by(said=every):
             what = "yes" if none else "no"
             raise PredictionsError(

@@ -185,15 +185,15 @@ class Vocabulary:
             return ()
         return tuple(text.split(BETWEEN)) if self.multilabel else (text,)
 
-    def held(self, number: int) -> tuple[str, ...]:
+    def classes_in(self, number: int) -> tuple[str, ...]:
         """Classes in a number: one, or those of a set; none for the number of none."""
         if not self.multilabel:
             return self.names[number : number + 1]
         return tuple(name for place, name in enumerate(self.names) if number >> place & 1)
 
-    def says(self, said: Ints, number: int | Ints) -> Bools:
+    def says(self, predicted: Ints, number: int | Ints) -> Bools:
         """Whether predicted labels, by number, are a class or contain it."""
-        return np.asarray(said >> number & 1 > 0 if self.multilabel else said == number)
+        return np.asarray(predicted >> number & 1 > 0 if self.multilabel else predicted == number)
 
     def counted_by(self, number: int) -> tuple[int, ...]:
         """Numbers of the classes that count an answer of this number.
@@ -201,7 +201,7 @@ class Vocabulary:
         A label of an item with several classes counts for each; one of none has the number after
         the last.
         """
-        return tuple(self.numbers[name] for name in self.held(number)) or (len(self),)
+        return tuple(self.numbers[name] for name in self.classes_in(number)) or (len(self),)
 
     @cached_property
     def _by_number(self) -> Mapping[float, str]:
@@ -226,8 +226,8 @@ class Vocabulary:
         It is a name or an alias, in any case; or a number that only one name is: 9.0 is the class
         9.
         """
-        if (found := self.find(value)) is not None:
-            return found
+        if (name := self.find(value)) is not None:
+            return name
         details, near = self.unknown(value)
         raise LabelError(f"{value!r} is not a class", details=details, hint=near)
 
@@ -271,10 +271,10 @@ class Vocabulary:
             guidelines.setdefault(here[name], guideline)
         return replace(self, names=(*self.names, *new), aliases=aliases, guidelines=guidelines)
 
-    def said(self, code: Codes, classifier: int) -> Codes:
+    def predicted(self, code: Codes, classifier: int) -> Codes:
         """Numbers of one classifier's predicted labels, from codes.
 
-        >>> Vocabulary(("a", "b", "c")).said(np.array([5, 6]), 1)
+        >>> Vocabulary(("a", "b", "c")).predicted(np.array([5, 6]), 1)
         array([1, 2])
         """
         place: int = self.kinds**classifier
@@ -305,11 +305,11 @@ class Vocabulary:
         >>> Vocabulary.of([10, 9, 10]).names, Vocabulary.of(["b", "a"]).names
         (('9', '10'), ('a', 'b'))
         """
-        found = set(values)
-        if all(isinstance(value, Real) for value in found):
-            ordered = sorted(found, key=lambda value: float(str(value)))
+        distinct = set(values)
+        if all(isinstance(value, Real) for value in distinct):
+            ordered = sorted(distinct, key=lambda value: float(str(value)))
         else:
-            ordered = sorted(found, key=str)
+            ordered = sorted(distinct, key=str)
         return cls(tuple(dict.fromkeys(map(str, ordered))))
 
 

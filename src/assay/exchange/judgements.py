@@ -142,7 +142,7 @@ def read_judgements(
     notes, scorers = list[str](), set[str]()
     for log in logs:
         content = Content(log)
-        rows, its_scorer, its_notes = _rows(
+        rows, own_scorer, part_notes = _rows(
             content, scorer, (id_column, verdict_column, score_column)
         )
         problems = list[str]()
@@ -157,8 +157,8 @@ def read_judgements(
                 details=first(problems),
                 hint="give the meaning of words: map={'pass': 'yes', 'fail': 'no'}",
             )
-        scorers.add(its_scorer)
-        notes += its_notes
+        scorers.add(own_scorer)
+        notes += part_notes
     if not verdicts:
         raise InputError(f"no judgements in {', '.join(str(log) for log in logs)}")
     all_integers = all(answer.whole for answer in verdicts.values())  # all ids are texts if any is

@@ -1,14 +1,14 @@
 from assay.labelling.accept import LONGEST_COMMENT as LONGEST_COMMENT
 from assay.labelling.accept import check_lease as check_lease
 from assay.labelling.accept import check_sent as check_sent
-from assay.labelling.accept import check_told as check_told
 from assay.labelling.accept import checked_request as checked_request
 from assay.labelling.accept import comment_of as comment_of
 from assay.labelling.accept import contradicts as contradicts
 from assay.labelling.accept import kinds_of as kinds_of
+from assay.labelling.accept import new_labels_of as new_labels_of
 from assay.labelling.accept import now_words as now_words
+from assay.labelling.accept import recorded_label as recorded_label
 from assay.labelling.accept import reviewer_of as reviewer_of
-from assay.labelling.accept import told_by_one as told_by_one
 from assay.labelling.assignments import LEASE_SECONDS as LEASE_SECONDS
 from assay.labelling.assignments import Assignments as Assignments
 from assay.labelling.assignments import TurnReply as TurnReply

@@ -91,7 +91,7 @@ def checked_request(
     return TurnRequest(sent, name, want, lease, blind)
 
 
-def check_told(label: Label, settings: Settings) -> Label:
+def recorded_label(label: Label, settings: Settings) -> Label:
     """Label from a file or a program, as it is recorded; raise if it is invalid."""
     answer = label.answer
     stored = answer in settings.words and answer not in (SKIP, WITHDRAWN)
@@ -114,7 +114,7 @@ def _is_right_name(reviewer: str) -> bool:
     return reviewer_of(reviewer, empty=True) == reviewer
 
 
-def told_by_one(
+def new_labels_of(
     labelling: Labelling,
     given: Mapping[str, Answer],
     reviewer: str,

@@ -92,8 +92,8 @@ class Assignments:
             served = [self._serve_or_less(session, claims, request) for request in requests]
             claims.write()
         return [
-            TurnReply(self._answer(its_receipts, items, request.reviewer), short)
-            for request, its_receipts, (items, short) in zip(
+            TurnReply(self._answer(own_receipts, items, request.reviewer), short)
+            for request, own_receipts, (items, short) in zip(
                 requests, receipts, served, strict=True
             )
         ]
@@ -158,12 +158,12 @@ class Assignments:
 
         receipts = []
         for request in requests:
-            its = []
+            own_receipts = []
             for label in request.labels:
                 if label.item_id in new or label.key in keys:
                     record()  # the next label depends on it
                 receipt = self._look_at(claims, label, blind=request.blind)
-                its.append(receipt)
+                own_receipts.append(receipt)
                 if receipt.status != "saved":
                     continue
                 new[label.item_id] = replace(label, late=receipt.late)
@@ -176,7 +176,7 @@ class Assignments:
                     waits = self._labelling.rounds.waits(label.item_id)
                     if waits and self._may_have(claims, label.item_id, label.reviewer):
                         claims.give(claim, request.lease)
-            receipts.append(tuple(its))
+            receipts.append(tuple(own_receipts))
         record()
         return receipts
 
@@ -186,17 +186,17 @@ class Assignments:
         if (before := self._labelling.sent.get(key)) is not None:
             if before.content() == replace(label, late=before.late).content():
                 return Receipt(key, "again", before.late)
-            told = "another answer was already sent under this key, and is kept"
-            return Receipt(key, "conflict", message=told)
+            message = "another answer was already sent under this key, and is kept"
+            return Receipt(key, "conflict", message=message)
         # Claimed, but not drawn: the campaign may have been rebased since.
         drawn = self._labelling.rounds.card(label.item_id) is not None
         claim = Claim(label.item_id, label.reviewer)
         if not (drawn if label.ruling else claims.was_made(claim)):
-            told = "this item was not assigned to you"
-            return Receipt(key, "refused", message=told)
+            message = "this item was not assigned to you"
+            return Receipt(key, "refused", message=message)
         if blind and self._would_try_again(label):
-            told = "its round is complete and counted; the owner can change your answer"
-            return Receipt(key, "refused", message=told)
+            message = "its round is complete and counted; the owner can change your answer"
+            return Receipt(key, "refused", message=message)
         return Receipt(key, "saved", not label.ruling and self._comes_late(claims, label))
 
     def _would_try_again(self, label: Label) -> bool:
@@ -259,13 +259,13 @@ class Assignments:
     def _to_judge(self, claims: Claims, reviewer: str | None, n: int) -> list[CardRow]:
         """Up to `n` cards for a reviewer: first those they have, last those they skipped."""
         rounds, waiting = self._labelling.rounds, self._labelling.waiting
-        held = [
+        claimed = [
             item_id
-            for item_id in claims.held_by(reviewer)
+            for item_id in claims.items_of(reviewer)
             if rounds.waits(item_id) and self._may_have(claims, item_id, reviewer)
         ]
-        held = sorted(held, key=waiting.place)[:n]
-        chosen = [*held, *self._free(claims, reviewer, n - len(held))]
+        claimed = sorted(claimed, key=waiting.place)[:n]
+        chosen = [*claimed, *self._free(claims, reviewer, n - len(claimed))]
         return [card for card in map(rounds.card, chosen) if card is not None]
 
     def _free(self, claims: Claims, reviewer: str | None, n: int) -> list[str]:

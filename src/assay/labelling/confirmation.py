@@ -43,8 +43,8 @@ def confirm_source(store: Store, settings: Settings) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            told = f"campaign {settings.name} of {store.name}\n{source_text(settings.source)}\n"
-            path.write_text(printable(told), encoding="utf-8", errors="backslashreplace")
+            text = f"campaign {settings.name} of {store.name}\n{source_text(settings.source)}\n"
+            path.write_text(printable(text), encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         warn(
             f"{path.parent} cannot be written ({error.strerror}): other processes will read the "
@@ -91,8 +91,8 @@ def source_text(source: Source) -> str:
     """
     lines = []
     for part in source.parts:
-        told = part.scan or {"source": f"{part.description}, which was given in memory"}
-        for name, value in told.items():
+        facts = part.scan or {"source": f"{part.description}, which was given in memory"}
+        for name, value in facts.items():
             # Line ends are marked: a text must not look like another line of this one.
             text = printable(value).replace("\r", "\\r").replace("\n", "\n        | ")
             lines.append(f"  {printable(name)}: {text}")
@@ -124,8 +124,8 @@ def _place(store: Store, settings: Settings) -> Path | None:
     """File that marks a source as confirmed; None if nothing can be read again."""
     if all(part.scan is None for part in settings.source.parts):
         return None
-    told = json.dumps([store.uid, settings.name, settings.source.to_dict()], sort_keys=True)
-    return _folder() / sha256(told.encode("utf-8", "surrogatepass")).hexdigest()
+    identity = json.dumps([store.uid, settings.name, settings.source.to_dict()], sort_keys=True)
+    return _folder() / sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _folder() -> Path:

@@ -45,21 +45,23 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
     refuse_untold(settings.strata, whose)
     among = settings.strata.groups.within(settings.strata.unit, whose, None)
     mine = np.flatnonzero(parts.inside(among))  # the parts that the classifier was applied to
-    said, names = parts.says(place)[mine], (*settings.classes.names, NONE_OF_THESE)
-    said_items = parts.every_said(place, among)
-    matrix = Matrix("accuracy", parts.stratum[mine], said, parts.size[mine], said_items)
+    predicted, names = parts.says(place)[mine], (*settings.classes.names, NONE_OF_THESE)
+    predicted_items = parts.items_by_prediction(place, among)
+    matrix = Matrix("accuracy", parts.stratum[mine], predicted, parts.size[mine], predicted_items)
     cells: list[ConfusionCell] = []
     if (by_class := state.tallies.by_class) is not None:
-        told = by_class[mine, : len(names)]
-        right = matrix.right(state.tallies.n[mine], told)
+        labels_by_class = by_class[mine, : len(names)]
+        right = matrix.right(state.tallies.n[mine], labels_by_class)
         fixed = (settings.design, settings.goal.confidence, state, parts)
-        for number in np.unique(said).tolist():
-            row = _Row(*fixed, mine[said == number], told[said == number], number)
+        for number in np.unique(predicted).tolist():
+            row = _Row(
+                *fixed, mine[predicted == number], labels_by_class[predicted == number], number
+            )
             cells += [
                 ConfusionCell(names[number], names[k], share * row.size, share, low, high, labels)
                 for k, share, low, high, labels in row.shares(float(right[number]))
             ]
-    items = dict(zip(settings.classes.names, map(int, said_items), strict=True))
+    items = dict(zip(settings.classes.names, map(int, predicted_items), strict=True))
     return ConfusionMatrix(
         settings.classes.names, tuple(cells), items, settings.goal.confidence, name_of(whose)
     )
@@ -89,8 +91,8 @@ def whose_classes(strata: Strata) -> list[str]:
     among = {name: strata.groups.within(strata.unit, name, None) for name in strata.classifiers}
     return [
         name
-        for name, its in among.items()
-        if not any(items and its.holds(code) for code, items in strata.rest)
+        for name, domain in among.items()
+        if not any(items and domain.holds(code) for code, items in strata.rest)
     ]
 
 
@@ -148,20 +150,20 @@ def class_table_of(
     whose = settings.strata.classifiers[place]
     refuse_untold(settings.strata, whose)
     among = settings.strata.groups.within(settings.strata.unit, whose, None)
-    told = [_labels(state, parts, place, number) for number in range(len(names))]
+    labels = [_labels(state, parts, place, number) for number in range(len(names))]
     if classes is None:
-        shown = sorted(sorted(range(len(names)), key=lambda number: -told[number])[:_MOST])
+        shown = sorted(sorted(range(len(names)), key=lambda number: -labels[number])[:_MOST])
     else:
         shown = [_number(names, name) for name in classes]
     suffix = f":{whose}" if name_of(whose) else ""
     estimated = {each.name: each for each in labelling.rounds.standings}
     rows = []
     for number in shown:
-        said = int(parts.all_said(place, number, among))
-        views = _views(settings, names[number], suffix, said=said)
+        predicted = int(parts.predicted_items(place, number, among))
+        views = _views(settings, names[number], suffix, predicted=predicted)
         ends = [_ends(settings, state, view, estimated.get(view.name)) for view in views]
-        row = _row(names[number], ends, said=said, whole=parts.all_items(among))
-        rows.append(_with_doubt(replace(row, labels=told[number])))
+        row = _row(names[number], ends, predicted=predicted, whole=parts.all_items(among))
+        rows.append(_with_doubt(replace(row, labels=labels[number])))
     return ClassTable(
         tuple(rows),
         settings.goal.confidence,
@@ -178,15 +180,15 @@ def _number(names: Sequence[str], name: str) -> int:
 
 def _labels(state: State, parts: Parts, place: int, number: int) -> int:
     """Return the number of labels of items that are predicted to be of a class, or are of it."""
-    said = parts.calls(place, number)
+    predicted = parts.calls(place, number)
     by_class = state.tallies.by_class
-    named = 0.0 if by_class is None else by_class[~said, number].sum()
-    return int(state.tallies.n[said].sum() + named)
+    named = 0.0 if by_class is None else by_class[~predicted, number].sum()
+    return int(state.tallies.n[predicted].sum() + named)
 
 
-def _views(settings: Settings, name: str, suffix: str, *, said: int) -> Sequence[View]:
+def _views(settings: Settings, name: str, suffix: str, *, predicted: int) -> Sequence[View]:
     """Return the views of a class's metrics on the labels; the share of all items comes last."""
-    strata, of_class = settings.strata, (*_METRICS, _SHARE) if said else (_SHARE,)
+    strata, of_class = settings.strata, (*_METRICS, _SHARE) if predicted else (_SHARE,)
     targets = parse_targets(
         [f"{metric}:{name}{suffix}" for metric in of_class],
         strata.classifiers,
@@ -196,18 +198,18 @@ def _views(settings: Settings, name: str, suffix: str, *, said: int) -> Sequence
     return joint_of(settings.design, goal, strata).views
 
 
-def _row(name: str, ends: Sequence[_Ends], *, said: int, whole: float) -> ClassRow:
+def _row(name: str, ends: Sequence[_Ends], *, predicted: int, whole: float) -> ClassRow:
     """Row of a class from the ends of its metrics, in the order of `_views`.
 
-    `said`: number of items predicted to be of the class; `whole`: number of all items.
+    `predicted`: number of items predicted to be of the class; `whole`: number of all items.
     """
-    *found, (share, low, high) = ends
-    if not said:  # nothing is predicted to be of it
+    *metrics, (share, low, high) = ends
+    if not predicted:  # nothing is predicted to be of it
         missed: _Ends = (0.0, 0.0, 0.0) if share else _UNKNOWN
-        found = [_UNKNOWN, missed, missed]
-    precision, recall, f1 = found
+        metrics = [_UNKNOWN, missed, missed]
+    precision, recall, f1 = metrics
     items = None if share is None else share * whole
-    return ClassRow(name, *precision, *recall, *f1, said, items, low * whole, high * whole, 0)
+    return ClassRow(name, *precision, *recall, *f1, predicted, items, low * whole, high * whole, 0)
 
 
 def _with_doubt(row: ClassRow) -> ClassRow:
@@ -261,14 +263,14 @@ class _Row:
 
         Each with the class's number, the ends of the interval, and the labels that name it.
         """
-        told = self.told
+        labels = self.told
         n = np.maximum(self.state.tallies.n[self.mine], 1.0)
-        seen = (told * (self.parts.size[self.mine] / n)[:, None]).sum(axis=0)
+        seen = (labels * (self.parts.size[self.mine] / n)[:, None]).sum(axis=0)
         seen[self.number] = 0.0
         share = (1 - right / self.size) * seen / max(float(seen.sum()), 1e-300)
         share[self.number] = right / self.size
-        there = np.asarray(told.any(axis=0))
-        shown = [k for k in range(told.shape[1]) if there[k] or k == self.number]
+        there = np.asarray(labels.any(axis=0))
+        shown = [k for k in range(labels.shape[1]) if there[k] or k == self.number]
         low, high = self._ends(shown)
         return [
             (
@@ -276,7 +278,7 @@ class _Row:
                 float(share[k]),
                 float(min(low[place], share[k])),
                 float(max(high[place], share[k])),
-                int(told[:, k].sum()),
+                int(labels[:, k].sum()),
             )
             for place, k in enumerate(shown)
         ]

@@ -35,12 +35,12 @@ def threshold_curve(labelling: Labelling, *, predictions: object = None) -> Thre
     """Threshold curve; the parameters are those of `Campaign.curve`."""
     settings = labelling.settings
     roles = _refuse(settings)
-    found = _scored(labelling, predictions)
+    scored = _scored(labelling, predictions)
     items = [item for item, answer in labelling.rounds.answers.items() if answer.judged]
     answered = SliceAnswers.on(labelling, items)
     yes = answered.predicted & 1 > 0
     scores = _scores(labelling, items, roles, yes, predictions)
-    bins = _bins(settings, found, scores, yes, answered.positive)
+    bins = _bins(settings, scored, scores, yes, answered.positive)
     if not bins.covered[-1]:
         raise DesignError(
             f"the labels of campaign {settings.name!r} do not give the curve of its score",
@@ -48,7 +48,7 @@ def threshold_curve(labelling: Labelling, *, predictions: object = None) -> Thre
             hint="a campaign for accuracy, recall or F1 draws items of all scores",
         )
     chosen = settings.goal.threshold_for is None  # otherwise the campaign is looking for it
-    own = found.threshold if chosen else None
+    own = scored.threshold if chosen else None
     known = curve_bands(
         bins,
         confidence=settings.goal.confidence,
@@ -56,7 +56,7 @@ def threshold_curve(labelling: Labelling, *, predictions: object = None) -> Thre
         own=own,
     )
     if own is not None:
-        known = _through_estimates(known, labelling, own, found.positives)
+        known = _through_estimates(known, labelling, own, scored.positives)
     return _result(labelling, bins, known, own)
 
 
@@ -137,10 +137,10 @@ def _scored(labelling: Labelling, predictions: object) -> Predictions:
             details=error.details,
             hint=error.hint or "give the predictions again: predictions=...",
         ) from error
-    found = read_again(scans, settings)
-    check_same(settings, found)
+    scored = read_again(scans, settings)
+    check_same(settings, scored)
     if not has_ranks:
-        return found
+        return scored
     (own,) = source.columns["classifiers"].values()
     others = {name: value for name, value in source.columns.items() if name != "classifiers"}
     alone = replace(source, columns={**others, **own})
@@ -161,17 +161,17 @@ def _scores(
 
 
 def _bins(
-    settings: Settings, found: Predictions, scores: Floats, yes: Bools, positive: Bools
+    settings: Settings, predictions: Predictions, scores: Floats, yes: Bools, positive: Bools
 ) -> ScoreBins:
     """All items by score, with their labels."""
     scale = settings.source.scale
-    there = {True: found.positives > 0, False: found.positives < found.size}
+    there = {True: predictions.positives > 0, False: predictions.positives < predictions.size}
     sides = [side for side in (True, False) if there[side]]
-    profiles = found.profile("score", scale, [*sides, None])
+    profiles = predictions.profile("score", scale, [*sides, None])
     parts = []
     for side in sides:
         profile = profiles[side]
-        values = _variable(settings, profiles, side, found.threshold)
+        values = _variable(settings, profiles, side, predictions.threshold)
         stratum = _strata_of(settings.strata, side, values)
         mine = yes == side
         parts.append(_with_labels(profile, stratum, scores[mine], positive[mine]))
@@ -201,8 +201,8 @@ def _variable(
     if variable == "rank":
         return rank(own.low, profiles[None])
     if variable == "confidence":
-        said = np.full(own.mean.shape, side)
-        return confidence(own.mean, said, settings.source.scale, threshold or 0.0)
+        predicted = np.full(own.mean.shape, side)
+        return confidence(own.mean, predicted, settings.source.scale, threshold or 0.0)
     return own.low
 
 
@@ -242,9 +242,9 @@ def _with_labels(
         (stratum[kept], own),
         ((profile.low == profile.high)[kept], np.ones(single.size, dtype=np.bool_)),
     )
-    score, items, known, found, drawn, tied = (np.concatenate(each) for each in columns)
+    score, items, known, outcome, drawn, tied = (np.concatenate(each) for each in columns)
     order = np.argsort(score, kind="stable")
-    return (score[order], items[order], known[order], found[order], drawn[order], tied[order])
+    return (score[order], items[order], known[order], outcome[order], drawn[order], tied[order])
 
 
 def _result(
@@ -317,20 +317,20 @@ _FEW = 30  # labels of either half: with fewer, no note on the order of the scor
 
 def threshold_of(labelling: Labelling) -> ThresholdAnswer | None:
     """Answer about the threshold; None if the campaign is not for one."""
-    found, settings = labelling.rounds.threshold, labelling.settings
+    outcome, settings = labelling.rounds.threshold, labelling.settings
     question = settings.goal.question
-    if found is None or question is None:
+    if outcome is None or question is None:
         return None
-    run, now, state = found
+    run, now, state = outcome
     stratum = now.supported if now.certified is None else now.certified
     sizes, points = settings.strata.sizes, settings.strata.heaps[0].cuts.points
     names = dict.fromkeys(("precision", "recall", *(metric for metric, _ in question.floors)))
     metrics: list[MetricAtThreshold] = []
     if stratum is not None:
-        told = run.intervals(state, list(names), int(sizes.size - 1 - stratum))
+        intervals = run.intervals(state, list(names), int(sizes.size - 1 - stratum))
         metrics = [
             MetricAtThreshold(name, value, low, high)
-            for name, (value, low, high, _) in zip(names, told, strict=True)
+            for name, (value, low, high, _) in zip(names, intervals, strict=True)
         ]
     threshold = points[stratum - 1] if stratum else None
     if threshold is not None and settings.source.columns.get("scale") == "percent":

@@ -55,7 +55,7 @@ def _estimate(
     defined = bool(now.moments.defined)
     at_threshold = goal.threshold_for is not None
     verdict = labelling.rounds.reason.verdict
-    found = Estimate(
+    estimate = Estimate(
         metric=standing.name,
         value=float(now.moments.value) if defined else None,
         low=float(now.low),
@@ -82,9 +82,9 @@ def _estimate(
         like_rest=standing.like_rest,
     )
     if at_threshold:
-        return found
-    at_random = worth_of(labelling, standing, found)[1]
-    return replace(found, random_labels=None if at_random is None else two_digits(at_random))
+        return estimate
+    at_random = worth_of(labelling, standing, estimate)[1]
+    return replace(estimate, random_labels=None if at_random is None else two_digits(at_random))
 
 
 def _is_spent(standing: Standing) -> bool:
@@ -206,8 +206,8 @@ def worth_of(
     if standing.goal.targets[0].label == "" and metric != "accuracy":
         return None, None
     design = labelling.settings.design
-    found = rates(standing.tallies, design.estimator, replacement=design.replacement)
-    totals, kind = standing.tallies.N * found, METRICS[metric]
+    hit_rates = rates(standing.tallies, design.estimator, replacement=design.replacement)
+    totals, kind = standing.tallies.N * hit_rates, METRICS[metric]
     weighted = labelling.settings.strata.weighted
     if kind.power is None:
         denominator = float(standing.metric.denominator(totals))
@@ -295,19 +295,19 @@ def _rates(labelling: Labelling) -> list[tuple[float | None, ...]]:
     return [tuple(row) if labels else (None,) * 3 for row, labels in zip(table, n, strict=True)]
 
 
-def _row(labelling: Labelling, said: int, answer: Answer) -> int:
+def _row(labelling: Labelling, predicted: int, answer: Answer) -> int:
     """Row that counts an answer: yes, no, or neither; with more classes, correct or not."""
     if not answer.judged:
         return 2
     classes = labelling.settings.classes
     if classes.is_yes_or_no:
         return int(answer is not Answer.YES)
-    return int(classes.number(answer) != labelling.settings.strata.first_said(said))
+    return int(classes.number(answer) != labelling.settings.strata.first_prediction(predicted))
 
 
 def reviewers_in(labelling: Labelling) -> list[ReviewerRow]:
     """Work of each reviewer, by name."""
-    people = {name: Counter[str]() for name in labelling.last_said}
+    people = {name: Counter[str]() for name in labelling.last_label_at}
     for review in labelling.reviews.values():
         for name, times in review.skips.items():
             people[name]["skipped"] += times
@@ -325,7 +325,7 @@ def reviewers_in(labelling: Labelling) -> list[ReviewerRow]:
             skipped=counts["skipped"],
             late=counts["late"],
             spare=counts["spare"],
-            last_at=labelling.last_said[name],
+            last_at=labelling.last_label_at[name],
         )
         for name, counts in sorted(people.items())
     ]

@@ -129,12 +129,12 @@ def judges_of(labelling: Labelling) -> tuple[JudgeQuality, ...]:
 
     For pages that are built often: columns that would have to be read again are left out.
     """
-    found, source = [], labelling.settings.source
+    judges, source = [], labelling.settings.source
     for column in source.aux if labelling.rounds.answers else ():
         if column in source.kept:
             with suppress(InputError):  # numbers are not verdicts; a bundle has no such values
-                found.append(judge_of(labelling, column))
-    return tuple(each for each in found if each.with_verdict)
+                judges.append(judge_of(labelling, column))
+    return tuple(each for each in judges if each.with_verdict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,9 +169,9 @@ class _Part:
 
     def figures(self) -> Iterator[JudgeFigure]:
         """Yield every figure of each slice."""
-        found = {name: self._known(figure_of(self.strata, name)) for name in FIGURES}
+        figures = {name: self._known(figure_of(self.strata, name)) for name in FIGURES}
         for at, slice in enumerate(self.names):
-            for name, known in found.items():
+            for name, known in figures.items():
                 lowest = kind_of(FIGURES[name]).lowest
                 yield JudgeFigure(
                     slice=slice,
@@ -183,15 +183,15 @@ class _Part:
 
     def gaps(self) -> Iterator[JudgeGap]:
         """Yield, for each slice, the difference between metrics by the judge and by people."""
-        found = []
+        gaps = []
         for name, sides in _contrasts(self.labelling):
             terms, quantity = gap_of(self.strata, sides, self.confidence)
             sums = self._counted(quantity, self.answered).sums
             judge = sum(term.sign * term.value(sums) for term in terms[: len(sides)])
             people = -sum(term.sign * term.value(sums) for term in terms[len(sides) :])
-            found.append((name, self._known(quantity), np.asarray(judge), np.asarray(people)))
+            gaps.append((name, self._known(quantity), np.asarray(judge), np.asarray(people)))
         for at, slice in enumerate(self.names):
-            for name, known, judge, people in found:
+            for name, known, judge, people in gaps:
                 figures = figures_at(known, at)
                 gap = figures.pop("value")
                 by_judge, by_people = (
@@ -202,17 +202,17 @@ class _Part:
     def _known(self, quantity: Quantity) -> Domain:
         """Estimate of a quantity; items that wait for an answer are at their worst."""
         counts = self._counted(quantity, self.answered)
-        found = quantity.on_scale(counts.domain(quantity.share, self.confidence))
+        domain = quantity.on_scale(counts.domain(quantity.share, self.confidence))
         if not self.answered.open.any():
-            return found
+            return domain
         raises = self._raises(quantity, counts)
         for supposed in (raises, ~raises):
             answered = SliceAnswers.on(self.labelling, self.items, supposed=supposed)
             then = self._counted(quantity, answered).domain(quantity.share, self.confidence)
             end = quantity.on_scale(then)
-            low, high = np.minimum(found.low, end.low), np.maximum(found.high, end.high)
-            found = replace(found, low=low, high=high)
-        return found
+            low, high = np.minimum(domain.low, end.low), np.maximum(domain.high, end.high)
+            domain = replace(domain, low=low, high=high)
+        return domain
 
     def _raises(self, quantity: Quantity, counts: SliceCounts) -> Bools:
         """For which items a yes raises the quantity, by its slopes."""
@@ -254,7 +254,7 @@ def figure_of(strata: Strata, name: str) -> Quantity:
         kinds_of,
         np.ones((strata.n_strata, number), dtype=np.bool_),
         share,
-        lambda found: as_metric(metric, found),
+        lambda domain: as_metric(metric, domain),
     )
 
 
@@ -296,14 +296,14 @@ def gap_of(
     ]
 
     def kinds_of(predicted: Ints, yes: Bools, positive: Bools) -> Ints:
-        found = 2 * ~yes + ~positive
+        kinds = 2 * ~yes + ~positive
         about = np.zeros(predicted.shape, dtype=np.bool_)
         for place, (_, target) in enumerate(sides):
             inside = target.among.holds(predicted)
-            said = (predicted >> target.bit & 1) > 0
-            found = found + 4 * 3**place * np.where(inside, 1 + said, 0)
+            says_yes = (predicted >> target.bit & 1) > 0
+            kinds = kinds + 4 * 3**place * np.where(inside, 1 + says_yes, 0)
             about |= inside
-        return np.where(about, found, -1)
+        return np.where(about, kinds, -1)
 
     possible = np.logical_or(
         *(
@@ -316,7 +316,7 @@ def gap_of(
         kinds_of,
         possible,
         contrast_share(terms),
-        lambda found: as_contrast(found, reach, confidence),
+        lambda kinds: as_contrast(kinds, reach, confidence),
     )
 
 
@@ -326,13 +326,13 @@ def _by_verdict(kinds: _Kinds, predicted: Ints, positive: Bools, *, yes: bool) -
 
 def _alike(strata: Strata) -> Ints:
     """Numbers of the strata, equal for strata that hold the same predictions."""
-    held: dict[int, set[int]] = {}
-    for stratum, code in strata.held:
-        held.setdefault(stratum, set()).add(code)
+    codes_in: dict[int, set[int]] = {}
+    for stratum, code in strata.possible_codes:
+        codes_in.setdefault(stratum, set()).add(code)
     numbers: dict[frozenset[int], int] = {}
     return np.array(
         [
-            numbers.setdefault(frozenset(held.get(stratum, ())), len(numbers))
+            numbers.setdefault(frozenset(codes_in.get(stratum, ())), len(numbers))
             for stratum in range(strata.n_strata)
         ],
         dtype=np.int64,
@@ -347,16 +347,16 @@ def _opinions(
     is_read = column in settings.source.aux and column not in settings.source.kept
     if predictions is None and is_read and items:
         with suppress(PredictionsError):  # reported below, for this column
-            found = labelling.predictions()
-            return list(found.opinions([settings.item_id(item) for item in items])[column])
+            source = labelling.predictions()
+            return list(source.opinions([settings.item_id(item) for item in items])[column])
     return column_values(labelling, items, column, predictions)
 
 
 def _verdicts(values: Sequence[object], column: str, at: float | None) -> _Verdicts:
-    found, strange = list[bool | None](), dict[str, None]()
+    verdicts, strange = list[bool | None](), dict[str, None]()
     for value in values:
         try:
-            found.append(parse_verdict(value, at))
+            verdicts.append(parse_verdict(value, at))
         except LabelError:
             strange[repr(value)] = None
     if strange:
@@ -369,8 +369,8 @@ def _verdicts(values: Sequence[object], column: str, at: float | None) -> _Verdi
             if at is None
             else "leave at out where the verdicts are words",
         )
-    there = np.array([each is not None for each in found], dtype=np.bool_)
-    return _Verdicts(there, np.array([each is True for each in found], dtype=np.bool_))
+    there = np.array([each is not None for each in verdicts], dtype=np.bool_)
+    return _Verdicts(there, np.array([each is True for each in verdicts], dtype=np.bool_))
 
 
 def _refuse_no_number(at: object) -> None:
@@ -389,7 +389,9 @@ def _notes(labelling: Labelling, whole: _Part) -> Iterator[str]:
             f"left out: the judge has one on about {whole.share:.1%} of the items"
         )
     strata = labelling.settings.strata
-    if not any(code & ((1 << len(strata.classifiers)) - 1) == 0 for _, code in strata.held):
+    if not any(
+        code & ((1 << len(strata.classifiers)) - 1) == 0 for _, code in strata.possible_codes
+    ):
         who = "the classifier" if len(strata.classifiers) == 1 else "any classifier"
         yield (
             f"all is about items that {who} says yes to: this campaign draws no others; one of "

@@ -34,7 +34,7 @@ from assay.storage import CardRow
 
 
 @dataclass(frozen=True)
-class Said:
+class Prediction:
     """Prediction of one classifier: a class's number; `score` is None if unknown."""
 
     number: int
@@ -50,7 +50,7 @@ class Said:
 class Judged:
     """Item with an answer that counts.
 
-    `said`: predictions of every classifier applied to it; `weight`: None if it could not be judged.
+    `predictions`: by classifier applied to it; `weight`: None if it could not be judged.
     """
 
     item_id: str
@@ -58,7 +58,7 @@ class Judged:
     answer: Answer
     stratum: str
     weight: float | None
-    said: Mapping[str, Said]
+    predictions: Mapping[str, Prediction]
     review: Review
     shown: Mapping[str, object]
 
@@ -84,23 +84,23 @@ def judged_items(labelling: Labelling, predictions: object = None) -> list[Judge
     weights = np.where(counted.judged, weights, np.nan).tolist()
     strata, names = settings.strata_words, seen_columns(settings.source)
     scores, roles = _scores(labelling, items, predictions), settings.source.roles
-    found = []
+    judged = []
     for place, (card, weight) in enumerate(zip(cards, weights, strict=True)):
-        its = {name: column[place] for name, column in scores.items()}
+        own_scores = {name: column[place] for name, column in scores.items()}
         kept, answer = json.loads(card.shown), rounds.answers[card.item_id]
-        found.append(
+        judged.append(
             Judged(
                 item_id=card.item_id,
                 id=settings.item_id(card.item_id),
                 answer=answer,
                 stratum=strata[card.stratum],
                 weight=weight if answer.judged else None,
-                said=_said(settings, roles, card, its),
+                predictions=_predictions_of(settings, roles, card, own_scores),
                 review=labelling.review(card.item_id),
                 shown={name: kept[name] for name in names if name in kept},
             )
         )
-    return found
+    return judged
 
 
 def seen_columns(source: Source) -> list[str]:
@@ -116,21 +116,21 @@ def _scores(
     """Values of the columns of scores: kept with the cards, or looked up."""
     source = labelling.settings.source
     columns = dict.fromkeys(each.score for each in source.roles if each is not None)
-    found = {}
+    columns_by_name = {}
     for name in filter(None, columns):
         kept = predictions is None and name in source.kept
         if kept or predictions is not None:
-            found[name] = column_values(labelling, items, name, predictions)
-    return found
+            columns_by_name[name] = column_values(labelling, items, name, predictions)
+    return columns_by_name
 
 
-def _said(
+def _predictions_of(
     # settings, roles: of the campaign; column roles of each classifier.
     settings: Settings,
     roles: Sequence[Roles | None],
     card: CardRow,
     scores: Mapping[str, object],  # the item's values of the score columns
-) -> dict[str, Said]:
+) -> dict[str, Prediction]:
     """Predictions of every classifier that was applied to an item.
 
     Of two sets of predictions side by side one score is kept: the later one's if it has the item,
@@ -143,19 +143,19 @@ def _said(
         for bit, name in enumerate(names)
         if strata.groups.within(strata.unit, name, None).holds(card.predicted)
     ]
-    said = {}
+    opinions = {}
     for bit in inside:
         value = None
         # If an item may have several classes, each of them has a score, and the item none.
         each = None if settings.classes.multilabel else roles[bit]
-        its = settings.classes.said(card.predicted, bit)
+        number = settings.classes.predicted(card.predicted, bit)
         column = None if each is None or (source.compares and bit != inside[-1]) else each.score
         if column is not None and column in scores:
             value = _number(scores[column])
         if each is not None and value is not None and binary:  # of the positive class, as used
-            value = float(each.positive_scores(np.array(value), np.array(its == 1)))
-        said[names[bit]] = Said(its, value)
-    return said
+            value = float(each.positive_scores(np.array(value), np.array(number == 1)))
+        opinions[names[bit]] = Prediction(number, value)
+    return opinions
 
 
 def _number(value: object) -> float | None:
@@ -171,8 +171,8 @@ def _number(value: object) -> float | None:
 def judged_columns(labelling: Labelling, taken: Sequence[str]) -> tuple[str, ...]:
     """Names of an item's columns: predictions, scores, weight, shown columns."""
     names = labelling.settings.strata.classifiers
-    said = [_named(what, name, names) for name in names for what in ("predicted", "score")]
-    own = (*said, "weight")
+    columns = [_named(what, name, names) for name in names for what in ("predicted", "score")]
+    own = (*columns, "weight")
     return (*own, *free_names(seen_columns(labelling.settings.source), (*taken, *own)))
 
 
@@ -181,17 +181,21 @@ def judged_cells(labelling: Labelling, item: Judged) -> tuple[object, ...]:
     cells: list[object] = []
     settings = labelling.settings
     for name in settings.strata.classifiers:
-        said = item.said.get(name)
-        cells += [None, None] if said is None else [_predicted(settings, said), said.score]
+        prediction = item.predictions.get(name)
+        cells += (
+            [None, None]
+            if prediction is None
+            else [_predicted(settings, prediction), prediction.score]
+        )
     seen = seen_columns(settings.source)
     return (*cells, item.weight, *(item.shown.get(name) for name in seen))
 
 
-def _predicted(settings: Settings, said: Said) -> bool | str:
+def _predicted(settings: Settings, prediction: Prediction) -> bool | str:
     """Prediction as it appears in a table: true or false, or the classes."""
     if settings.is_binary:
-        return said.yes
-    return settings.classes.joined(settings.classes.held(said.number))
+        return prediction.yes
+    return settings.classes.joined(settings.classes.classes_in(prediction.number))
 
 
 def _named(what: str, classifier: str, classifiers: Sequence[str]) -> str:
@@ -246,22 +250,22 @@ def mistakes_of(
     settings = labelling.settings
     name = _classifier(settings.strata.classifiers, classifier)
     wanted = _kinds(kind, settings)
-    found = [item for item in judged_items(labelling, predictions) if name in item.said]
+    items = [item for item in judged_items(labelling, predictions) if name in item.predictions]
     for column, value in (where or {}).items():
-        values = slice_values(labelling, [item.item_id for item in found], column, predictions)
-        found = [item for item, its in zip(found, values, strict=True) if its == str(value)]
-    judged = [item for item in found if item.answer.judged]
+        values = slice_values(labelling, [item.item_id for item in items], column, predictions)
+        items = [item for item, mistake in zip(items, values, strict=True) if mistake == str(value)]
+    judged = [item for item in items if item.answer.judged]
     rows = [
-        (item, its)
+        (item, mistake)
         for item in judged
-        if (its := _kind_of(settings, item.said[name], item.answer)) is not None
+        if (mistake := _kind_of(settings, item.predictions[name], item.answer)) is not None
     ]
-    sure = _confidence(labelling, name, [item.said[name] for item, _ in rows])
+    sure = _confidence(labelling, name, [item.predictions[name] for item, _ in rows])
     mistakes = [
         Mistake(
             id=item.id,
             kind=kind,
-            score=item.said[name].score,
+            score=item.predictions[name].score,
             confidence=how_sure,
             stratum=item.stratum,
             weight=item.weight or 0.0,
@@ -278,33 +282,37 @@ def mistakes_of(
         classifier=name if len(settings.strata.classifiers) > 1 else "",
         rows=tuple(mistakes),
         judged=len(judged),
-        left_out=_left_out(labelling, found),
+        left_out=_left_out(labelling, items),
         columns=tuple(seen_columns(settings.source)),
         kinds=wanted if settings.is_binary else (),
         notes=tuple(_notes(settings, name, mistakes, wanted)),
     )
 
 
-def _kind_of(settings: Settings, said: Said, answer: Answer) -> str | None:
+def _kind_of(settings: Settings, prediction: Prediction, answer: Answer) -> str | None:
     """Kind of a mistake; None if the prediction is right."""
     classes = settings.classes
-    if classes.number(answer) == said.number:
+    if classes.number(answer) == prediction.number:
         return None
     if settings.is_binary:
-        return "false positive" if said.yes else "false negative"
+        return "false positive" if prediction.yes else "false negative"
     if classes.multilabel:
-        return _missed_and_wrong(set(classes.parted(answer)), set(classes.held(said.number)))
-    return f"{answer}, predicted {classes.names[said.number]}"
+        return _missed_and_wrong(
+            set(classes.parted(answer)), set(classes.classes_in(prediction.number))
+        )
+    return f"{answer}, predicted {classes.names[prediction.number]}"
 
 
-def _missed_and_wrong(has: set[str], said: set[str]) -> str:
+def _missed_and_wrong(has: set[str], predicted: set[str]) -> str:
     """Kind of a mistake, if an item may have several classes.
 
     >>> _missed_and_wrong({"fraud", "spam"}, {"spam", "toxic"})
     'misses fraud; wrongly says toxic'
     """
-    told = {"misses": has - said, "wrongly says": said - has}
-    return "; ".join(f"{word} {', '.join(sorted(names))}" for word, names in told.items() if names)
+    errors = {"misses": has - predicted, "wrongly says": predicted - has}
+    return "; ".join(
+        f"{word} {', '.join(sorted(names))}" for word, names in errors.items() if names
+    )
 
 
 def _is_wanted(
@@ -320,8 +328,8 @@ def _is_wanted(
         return kind in wanted
     classes = settings.classes
     sides = set(classes.parted(item.answer) or (item.answer.value,))
-    said = set(classes.held(item.said[classifier].number))
-    wrong = sides ^ said if classes.multilabel else sides | said
+    predicted = set(classes.classes_in(item.predictions[classifier].number))
+    wrong = sides ^ predicted if classes.multilabel else sides | predicted
     return not wanted or not wrong.isdisjoint(wanted)
 
 
@@ -356,32 +364,34 @@ def _classifier(names: Sequence[str], wanted: str | None) -> str:
     return wanted
 
 
-def _confidence(labelling: Labelling, name: str, said: Sequence[Said]) -> list[float | None]:
+def _confidence(
+    labelling: Labelling, name: str, predictions_of: Sequence[Prediction]
+) -> list[float | None]:
     """Confidence of the classifier in each prediction, None if its score is unknown.
 
     Scores are probabilities if the campaign treats them as such; with several classifiers, if all
     known ones lie between 0 and 1.
     """
     settings = labelling.settings
-    known = [each.score for each in said if each.score is not None]
+    known = [each.score for each in predictions_of if each.score is not None]
     if not known:
-        return [None] * len(said)
+        return [None] * len(predictions_of)
     if not settings.is_binary:  # the score is of the predicted class
-        return [each.score for each in said]
+        return [each.score for each in predictions_of]
     scale = settings.source.scale if settings.goal.single else scale_of(min(known), max(known))
     roles = settings.source.roles[settings.strata.classifiers.index(name)]
     sure = confidence(
-        np.array([np.nan if each.score is None else each.score for each in said]),
-        np.array([each.yes for each in said], dtype=np.bool_),
+        np.array([np.nan if each.score is None else each.score for each in predictions_of]),
+        np.array([each.yes for each in predictions_of], dtype=np.bool_),
         scale,
         0.0 if roles is None else roles.limit or 0.0,
     )
     return [None if np.isnan(each) else each for each in sure.tolist()]
 
 
-def _left_out(labelling: Labelling, found: Sequence[Judged]) -> dict[str, int]:
+def _left_out(labelling: Labelling, judged: Sequence[Judged]) -> dict[str, int]:
     """Count drawn items without a yes or no; the filters apply to answered items."""
-    given = Counter(item.answer for item in found)
+    given = Counter(item.answer for item in judged)
     waiting = [labelling.review(card.item_id) for card in labelling.rounds.outstanding]
     disputed = sum(review.disputed for review in waiting)
     return {
@@ -398,10 +408,10 @@ def _notes(
     """Return the notes on the mistakes."""
     notes = []
     strata = settings.strata
-    held = {bool(code >> strata.classifiers.index(name) & 1) for _, code in strata.held}
-    for kind, said in (("false positive", True), ("false negative", False)):
-        if settings.is_binary and kind in wanted and said not in held:
-            word = "yes" if said else "no"
+    sides = {bool(code >> strata.classifiers.index(name) & 1) for _, code in strata.possible_codes}
+    for kind, says_yes in (("false positive", True), ("false negative", False)):
+        if settings.is_binary and kind in wanted and says_yes not in sides:
+            word = "yes" if says_yes else "no"
             notes.append(
                 f"no item that the classifier said {word} to is drawn in this campaign, so "
                 f"{kind}s are not found here; recall, F1 or accuracy draws both"

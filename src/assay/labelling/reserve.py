@@ -157,16 +157,16 @@ class Reserve:
         and position, so that a process that dies leaves no gap.
         """
         with store.read() as session:
-            held = session.reserve(self._key, len(wanted))
-            longer = [each for each, end in [*self._ends.items()] if held[each] > end]
+            ends = session.reserve(self._key, len(wanted))
+            longer = [each for each, end in [*self._ends.items()] if ends[each] > end]
             if longer:  # another process has stored cards, perhaps all that are missing
                 for stratum in longer:
                     self._ends.pop(stratum, None)
                 return
-            lying = self._lying(session, [(0, stop) for stop in held])
-        found = self.source(store)
-        check_same(self._settings, found)
-        cards = more_cards(self._settings, found, wanted, lying)
+            lying = self._lying(session, [(0, stop) for stop in ends])
+        predictions = self.source(store)
+        check_same(self._settings, predictions)
+        cards = more_cards(self._settings, predictions, wanted, lying)
         if not cards:
             raise PredictionsError(
                 f"there are no more cards in {self._settings.source.description}",
@@ -174,9 +174,9 @@ class Reserve:
             )
         for start in range(0, len(cards), _AT_ONCE):
             with store.write() as session:
-                held = session.reserve(self._key, len(wanted))
+                ends = session.reserve(self._key, len(wanted))
                 some = cards[start : start + _AT_ONCE]
-                new = [card for card in some if card.position >= held[card.stratum]]
+                new = [card for card in some if card.position >= ends[card.stratum]]
                 session.add_cards(self._key, new)
 
     def source(self, store: Store) -> "Predictions":
@@ -188,14 +188,14 @@ class Reserve:
             remedy = f"load_campaign({self._settings.name!r}, predictions={_places(source)})"
             refuse_unconfirmed(store, self._settings)
             try:
-                found = read_again(whereabouts(store, self._settings), self._settings)
+                predictions = read_again(whereabouts(store, self._settings), self._settings)
             except AssayError as error:
                 raise PredictionsError(
                     "the reserve of items is used up, and the predictions are not available",
                     details=str(error),
                     hint=f"give their present location: {remedy}; all labels are safe",
                 ) from error
-            self._predictions = found
+            self._predictions = predictions
         return self._predictions
 
 
@@ -216,12 +216,12 @@ def more_cards(
     lying: Sequence[CardRow] = (),  # cards that are already stored
 ) -> list[CardRow]:
     """Cards to store below the present ones, until there are as many as wanted."""
-    held = np.bincount([card.stratum for card in lying], minlength=len(wanted)).tolist()
+    dealt = np.bincount([card.stratum for card in lying], minlength=len(wanted)).tolist()
     decks = predictions.deal(
         settings.strata,
         scale=settings.source.scale,
         seed=settings.draw_seed,
-        counts=[max(pair) for pair in zip(held, wanted, strict=True)],
+        counts=[max(pair) for pair in zip(dealt, wanted, strict=True)],
     )
     decks = _with_ranks(settings, predictions, decks)
     refuse_other_shown(settings, lying, decks, predictions.source)
@@ -231,7 +231,7 @@ def more_cards(
         card_row(card, stratum, position)
         for stratum, deck in enumerate(decks)
         for position, card in enumerate(
-            (card for card in deck if str(card.id) not in there), held[stratum]
+            (card for card in deck if str(card.id) not in there), dealt[stratum]
         )
     ]
 
@@ -330,15 +330,15 @@ def card_row(card: Card, stratum: int, position: int) -> CardRow:
 
 def check_same(settings: Settings, predictions: "Predictions") -> None:
     """Raise if the predictions are not those that the campaign was created from."""
-    parts, found = settings.source.parts, predictions.parts
-    if len(found) != len(parts):
+    parts, others = settings.source.parts, predictions.parts
+    if len(others) != len(parts):
         raise PredictionsError(
-            f"{predictions.source}: predictions from {len(found)} place(s), and those of campaign "
+            f"{predictions.source}: predictions from {len(others)} place(s), and those of campaign "
             f"{settings.name!r} came from {len(parts)}",
             details=f"they came from {', '.join(part.description for part in parts)}",
             hint=f"give all of them, in that order: predictions={_places(settings.source)}",
         )
-    for part, now in zip(parts, found, strict=True):
+    for part, now in zip(parts, others, strict=True):
         if now.fingerprint() == part.fingerprint:
             continue
         raise PredictionsError(

@@ -164,34 +164,34 @@ class Reviews(Mapping[str, Review]):
 
     def __init__(self, wanted: Callable[[str], int]) -> None:
         self._wanted = wanted
-        self._said: dict[str, Review | Label] = {}
+        self._reviews: dict[str, Review | Label] = {}
 
     def begin(self, labels: Mapping[str, Label]) -> None:
         """Take in answers, not rulings, to items without labels."""
-        self._said.update(labels)
+        self._reviews.update(labels)
 
     def open(self, item_id: str) -> Review:
         """Review of an item, for changes; a new one if it has no labels yet."""
-        said = self._said.get(item_id)
-        if isinstance(said, Review):
-            return said
-        labels = {} if said is None else {said.reviewer: said}
-        made = self._said[item_id] = Review(self._wanted(item_id), labels)
+        label = self._reviews.get(item_id)
+        if isinstance(label, Review):
+            return label
+        labels = {} if label is None else {label.reviewer: label}
+        made = self._reviews[item_id] = Review(self._wanted(item_id), labels)
         return made
 
     def __getitem__(self, item_id: str) -> Review:
-        if item_id not in self._said:
+        if item_id not in self._reviews:
             raise KeyError(item_id)
         return self.open(item_id)
 
     def __contains__(self, item_id: object) -> bool:
-        return item_id in self._said
+        return item_id in self._reviews
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._said)
+        return iter(self._reviews)
 
     def __len__(self) -> int:
-        return len(self._said)
+        return len(self._reviews)
 
 
 def _answers(labels: Iterable[tuple[str, Label]]) -> dict[str, Answer]:

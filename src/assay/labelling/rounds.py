@@ -111,8 +111,8 @@ class Rounds:
     def threshold(self) -> "tuple[ThresholdRun, ThresholdLook, State] | None":
         """Threshold run after the complete rounds, if the campaign is for a threshold."""
         self._look_at_complete_rounds()
-        found = self._evaluation.threshold(self._complete)
-        return None if found is None else (*found, self._complete)
+        result = self._evaluation.threshold(self._complete)
+        return None if result is None else (*result, self._complete)
 
     @property
     def stopped(self) -> str | None:
@@ -194,16 +194,16 @@ class Rounds:
 
     def deal(self, cards: Sequence[CardRow]) -> None:
         """Add a round's cards; items with an answer are answered at once."""
-        its = _Round(len(self._rounds), list(cards))
-        self._rounds.append(its)
+        new = _Round(len(self._rounds), list(cards))
+        self._rounds.append(new)
         for card in cards:
             item_id = card.item_id
-            self._dealt_in.setdefault(item_id, []).append(its.number)
+            self._dealt_in.setdefault(item_id, []).append(new.number)
             self._cards[item_id] = card
             if item_id not in self._answers:
                 self._waiting.setdefault(item_id, card)
-                its.missing += 1
-        self._add_round(its, self._total, self._total_first)
+                new.missing += 1
+        self._add_round(new, self._total, self._total_first)
 
     def record(self, item_id: str, answer: Answer) -> None:
         """Record an answer; it replaces an earlier one to the same item."""
@@ -330,22 +330,22 @@ class Rounds:
             kinds.append(-2 - stratum if outcome == UNJUDGED else 2 * stratum + outcome - OTHER)
         return np.array(kinds, dtype=np.int64)
 
-    def _add_round(self, its: _Round, outcomes: Outcomes, first: Outcomes) -> None:
+    def _add_round(self, dealt: _Round, outcomes: Outcomes, first: Outcomes) -> None:
         """Add a round's cards to outcomes by the answers now, and to those as first given."""
-        kinds = self._of_round(its, self._answers)
+        kinds = self._of_round(dealt, self._answers)
         outcomes.add(kinds)
-        ids = [card.item_id for card in its.cards]
+        ids = [card.item_id for card in dealt.cards]
         if any(self._answers.get(id) != self._first_answers.get(id) for id in ids):
-            kinds = self._of_round(its, self._first_answers)
+            kinds = self._of_round(dealt, self._first_answers)
         first.add(kinds)
 
-    def _of_round(self, its: _Round, answers: Mapping[str, Answer]) -> Counter[Counted]:
+    def _of_round(self, dealt: _Round, answers: Mapping[str, Answer]) -> Counter[Counted]:
         """Return what a round's cards add to the outcomes."""
         kinds, here = Counter[Counted](), set[str]()
-        for card in its.cards:
+        for card in dealt.cards:
             item_id, answer = card.item_id, answers.get(card.item_id)
             columns = () if answer is None else self._columns(card, answer)
-            once = self._dealt_in[item_id][0] == its.number and item_id not in here
+            once = self._dealt_in[item_id][0] == dealt.number and item_id not in here
             kinds[self._of_card(card, (DEALT, *columns), once=once)] += 1
             here.add(item_id)
         return kinds

@@ -68,11 +68,11 @@ def _placed(settings: Settings, stratum: Ints) -> Placed:
 
 def _by_own_score(former: Settings, judged: Sequence[Judged]) -> Ints | None:
     """Former strata of items by their kept scores; None if scores were not kept."""
-    said = [each for item in judged for each in item.said.values()]
-    if any(each.score is None for each in said):
+    opinions = [each for item in judged for each in item.predictions.values()]
+    if any(each.score is None for each in opinions):
         return None
-    score = np.array([each.score for each in said], dtype=np.float64)
-    return former.strata.assign(score, np.array([each.yes for each in said]))
+    score = np.array([each.score for each in opinions], dtype=np.float64)
+    return former.strata.assign(score, np.array([each.yes for each in opinions]))
 
 
 def _by_rank(labelling: Labelling, former: Settings, cards: Sequence[CardRow]) -> Ints | None:
@@ -83,9 +83,9 @@ def _by_rank(labelling: Labelling, former: Settings, cards: Sequence[CardRow]) -
     from assay.core.error_model import RANK
 
     with suppress(AssayError):
-        found = labelling.predictions()
+        predictions = labelling.predictions()
         ids = [former.item_id(card.item_id) for card in cards]
-        rank = found.opinions(ids)[RANK]
+        rank = predictions.opinions(ids)[RANK]
         codes = np.array([card.predicted for card in cards], dtype=np.int64)
         return former.strata.assign(np.asarray(rank, dtype=np.float64), codes)
     return None

@@ -217,7 +217,7 @@ class Epoch:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Rebuild from the values of `to_dict`."""
         rounds = (
-            tuple(Dealt(int(h), int(said), str(item)) for h, said, item in cards)
+            tuple(Dealt(int(h), int(predicted), str(item)) for h, predicted, item in cards)
             for cards in values["rounds"]
         )
         return cls(Strata.from_dict(values["strata"]), tuple(rounds), int(values["judged"]))

@@ -67,7 +67,7 @@ class SliceAnswers:
             ],
             dtype=np.bool_,
         )
-        told = cls(
+        shown = cls(
             stratum=np.array([card.stratum for card in cards], dtype=np.int64),
             predicted=np.array([card.predicted for card in cards], dtype=np.int64),
             judged=judged if supposed is None else judged | waits,
@@ -80,8 +80,8 @@ class SliceAnswers:
         if settings.strata.weighted:
             draws = np.array([rounds.times(item) for item in items], dtype=np.float64)
             weight = np.array([card.weight for card in cards], dtype=np.float64)
-            return told._weighed(labelling, settings.strata, draws, weight)
-        return told if settings.design.replacement else replace(told, looked=told.labels)
+            return shown._weighed(labelling, settings.strata, draws, weight)
+        return shown if settings.design.replacement else replace(shown, looked=shown.labels)
 
     def split(self, sizes: Floats) -> tuple[Self, Floats]:
         """Answers with known items as strata behind the others, and all sizes.
@@ -232,17 +232,17 @@ def _looked_up(
     scans = _scans(labelling, column, predictions)
     only = replace(source, columns={**source.columns, "show": [column]}, slices=())
     try:
-        found = read_again(scans, replace(settings, source=only))
+        reread = read_again(scans, replace(settings, source=only))
     except AssayError as error:
         hint = error.hint or _remedy(column)
         raise PredictionsError(error.problem, details=error.details, hint=hint) from error
-    check_same(settings, found)
+    check_same(settings, reread)
     ids = [settings.item_id(item) for item in items]
-    there = found.find(ids, variable=settings.variable, scale=source.scale)
+    there = reread.find(ids, variable=settings.variable, scale=source.scale)
     shown = [{} if each is None else each.card.shown for each in there]
     if not all(column in values for values in shown):
         raise PredictionsError(
-            f"{found.source} cannot be asked for the column {column!r}",
+            f"{reread.source} cannot be asked for the column {column!r}",
             details="predictions that were read before have no other columns than they were read "
             "with",
             hint="give the table, or the path of the file, that they were read from",

@@ -55,14 +55,14 @@ class CountedTarget:
         """Whether an answer makes an item positive."""
         if self.of:
             return self.of in self.classes.parted(answer)
-        return self.classes.number(answer) == self.classes.said(predicted, self.bit)
+        return self.classes.number(answer) == self.classes.predicted(predicted, self.bit)
 
     def says_yes(self, predicted: Ints) -> Bools:
         """Where the classifier says yes."""
-        said = self.classes.said(predicted, self.bit)
+        labels = self.classes.predicted(predicted, self.bit)
         if not self.of:
-            return np.ones_like(said, dtype=np.bool_)
-        return self.classes.says(said, self.classes.numbers[self.of])
+            return np.ones_like(labels, dtype=np.bool_)
+        return self.classes.says(labels, self.classes.numbers[self.of])
 
     def kinds(self, predicted: Ints, positive: Bools) -> Ints:
         """Kinds of items in the metric, -1 for those that do not count."""
@@ -71,7 +71,7 @@ class CountedTarget:
 
     def raises(self, predicted: Ints) -> Bools:
         """Where a positive item raises the metric, and a negative one does not."""
-        yes, no = (METRICS[self.metric].rises(said=said) for said in (True, False))
+        yes, no = (METRICS[self.metric].rises(said=side) for side in (True, False))
         return np.where(self.says_yes(predicted), yes, no)
 
     def about(self, predicted: Ints) -> Bools:
@@ -96,7 +96,7 @@ def slices_of(
     about = target.about(answered.predicted)
     slots, names, others = slots_of(values, about, answered.judged)
     confidence = 1 - (1 - target.confidence) / (max(len(names), 1) if simultaneous else 1)
-    found, share = _estimate(
+    estimates, share = _estimate(
         labelling, target, answered, slots, n_slices=len(names), confidence=confidence
     )
     if answered.open.any():
@@ -114,8 +114,8 @@ def slices_of(
             )
             for supposed in (~raises, raises)
         )
-        low, high = np.minimum(found.low, worst.low), np.maximum(found.high, best.high)
-        found = replace(found, low=low, high=high)
+        low, high = np.minimum(estimates.low, worst.low), np.maximum(estimates.high, best.high)
+        estimates = replace(estimates, low=low, high=high)
     labels, unjudged, waiting = (
         np.bincount(slots[about & which], minlength=len(names)).tolist()
         for which in (answered.judged, ~answered.judged & ~answered.open, answered.open)
@@ -126,7 +126,7 @@ def slices_of(
             estimated.get((f"{target.name}[{column}={name}]", confidence)),
             _row(
                 name,
-                found,
+                estimates,
                 at,
                 lowest=METRICS[target.metric].lowest,
                 share=share[at],
@@ -151,8 +151,8 @@ def slots_of(values: Sequence[str], about: Bools, judged: Bools) -> tuple[Ints, 
     Slices with most labels come first.
     """
     labels: Counter[str] = Counter()
-    for value, its, has_label in zip(values, about.tolist(), judged.tolist(), strict=True):
-        if its:
+    for value, covered, has_label in zip(values, about.tolist(), judged.tolist(), strict=True):
+        if covered:
             labels[value] += has_label
     names = sorted(labels, key=lambda name: (-labels[name], name))
     kept, others = names[:_MOST], len(names[_MOST:])
@@ -231,15 +231,15 @@ def _estimate(
             alike=possible @ (1 << np.arange(number)),
         )
 
-    found = counted(target.kinds(answered.predicted, answered.positive))
+    counts = counted(target.kinds(answered.predicted, answered.positive))
     items = counted(np.where(target.about(answered.predicted), 0, -1)).sums[:, 0]
     share = items / max(items.sum(), 1.0)
-    return as_metric(target.metric, found.domain(share_of_counts, confidence)), share
+    return as_metric(target.metric, counts.domain(share_of_counts, confidence)), share
 
 
 def possible_kinds(strata: Strata, kinds: Callable[[Ints, Bools], Ints], number: int) -> Bools:
     """Which strata may hold items of each kind, (H, K)."""
-    stratum, code = np.array(strata.held, dtype=np.int64).T
+    stratum, code = np.array(strata.possible_codes, dtype=np.int64).T
     possible = np.zeros((strata.n_strata, number), dtype=np.bool_)
     for positive in (True, False):
         kind = kinds(code, np.full(code.shape, positive))
@@ -249,7 +249,7 @@ def possible_kinds(strata: Strata, kinds: Callable[[Ints, Bools], Ints], number:
 
 def _row(
     name: str,
-    found: Domain,
+    estimates: Domain,
     at: int,
     *,
     lowest: float,
@@ -260,31 +260,31 @@ def _row(
 ) -> SliceRow:
     return SliceRow(
         slice=name,
-        **figures_at(found, at),
+        **figures_at(estimates, at),
         labels=labels,
-        effective=effective_at(found, at),
+        effective=effective_at(estimates, at),
         share=float(share),
         cannot_judge=cannot_judge,
-        doubt=doubt_of(found, at, lowest),
+        doubt=doubt_of(estimates, at, lowest),
         open=waiting,
     )
 
 
-def figures_at(found: Domain, at: int) -> dict[str, Any]:
+def figures_at(estimates: Domain, at: int) -> dict[str, Any]:
     """Value, interval, standard error and labels of a slice, for its row."""
-    known = bool(found.effective[at])
+    known = bool(estimates.effective[at])
     return {
-        "value": float(found.value[at]) if known else None,
-        "low": float(found.low[at]),
-        "high": float(found.high[at]),
-        "standard_error": float(np.sqrt(found.variance[at])) if known else None,
-        "counted": int(found.labels[at]),
+        "value": float(estimates.value[at]) if known else None,
+        "low": float(estimates.low[at]),
+        "high": float(estimates.high[at]),
+        "standard_error": float(np.sqrt(estimates.variance[at])) if known else None,
+        "counted": int(estimates.labels[at]),
     }
 
 
-def effective_at(found: Domain, at: int) -> float | None:
+def effective_at(estimates: Domain, at: int) -> float | None:
     """Effective number of labels of a slice; None if infinite."""
-    effective = float(found.effective[at])
+    effective = float(estimates.effective[at])
     return effective if np.isfinite(effective) else None
 
 
@@ -302,10 +302,10 @@ def _as_estimated(standing: Standing | None, row: SliceRow) -> SliceRow:
     )
 
 
-def doubt_of(found: Domain, at: int, lowest: float) -> str:
+def doubt_of(estimates: Domain, at: int, lowest: float) -> str:
     """Reason why a slice has too few labels, in words; empty if it has enough."""
-    why = _WHY.get(Doubt(int(doubts(found, lowest)[at])), "")
-    return why.format(counted=int(found.labels[at]), effective=float(found.effective[at]))
+    why = _WHY.get(Doubt(int(doubts(estimates, lowest)[at])), "")
+    return why.format(counted=int(estimates.labels[at]), effective=float(estimates.effective[at]))
 
 
 def _notes(slices: int, confidence: float, *, others: int, simultaneous: bool) -> tuple[str, ...]:

@@ -106,10 +106,12 @@ class Source:
     @property
     def judgements(self) -> tuple[str, ...]:
         """Columns with predictions or verdicts about an item."""
-        said = [each.get(role) for each in self._classifiers for role in ("score", "predicted")]
+        named_columns = [
+            each.get(role) for each in self._classifiers for role in ("score", "predicted")
+        ]
         # For the columns of all classes' probabilities, only named ones are known.
         named = [name for name in self.kept if any(fits_pattern(name, p) for p in self._patterns)]
-        every = (*said, *self.aux, *named)
+        every = (*named_columns, *self.aux, *named)
         return tuple(dict.fromkeys(name for name in every if name is not None))
 
     @property

@@ -75,7 +75,7 @@ class Labelling:
         self._store = store
         self._reserve = Reserve(key, settings, predictions)
         self.trouble = ""  # reason why no more cards could be stored
-        self.held = False  # whether dealing waits until strata are cut anew
+        self.waits_for_recut = False  # whether dealing waits until strata are cut anew
         self.soon_short: ShortReserveError | None = None
         self._may_be_early = True
         self.name = settings.name  # as stored at the last look: a rebase changes it
@@ -98,7 +98,7 @@ class Labelling:
         self.answered = 0  # number of answered items
         self.moments: deque[str] = deque(maxlen=REMEMBERED)  # of recent first answers
         self.sent: dict[str, StoredLabel] = {}  # by the keys of the pages
-        self.last_said: dict[str, str] = {}  # time of each reviewer's last label
+        self.last_label_at: dict[str, str] = {}  # time of each reviewer's last label
         self.items_of_rounds: list[frozenset[str]] = []  # the items of each
         self._first: dict[str, Answer] = {}  # of items that are not dealt: the first settled answer
         self.last_label = 0  # number of the last one taken in
@@ -180,7 +180,7 @@ class Labelling:
 
         Raises `ShortReserveError` if there are too few cards; nothing is changed then.
         """
-        if self.held or self.rounds.reason is not Reason.GO_ON:
+        if self.waits_for_recut or self.rounds.reason is not Reason.GO_ON:
             return False
         state = self.rounds.state
         if self.rounds.outstanding and not self._deals_ahead(state):
@@ -286,13 +286,13 @@ class Labelling:
         """Take in answers to items without labels: `_take_next`, only faster."""
         if not labels:
             return
-        told = list(labels.values())
-        self.answers_of.update([label.reviewer for label in told])
+        received = list(labels.values())
+        self.answers_of.update([label.reviewer for label in received])
         self.answered += len(labels)
-        self.moments.extend([label.told_at for label in told])
-        self.last_said.update([(label.reviewer, label.told_at) for label in told])
-        self.sent.update([(label.key, label) for label in told if label.key is not None])
-        self.last_label = told[-1].id
+        self.moments.extend([label.told_at for label in received])
+        self.last_label_at.update([(label.reviewer, label.told_at) for label in received])
+        self.sent.update([(label.key, label) for label in received if label.key is not None])
+        self.last_label = received[-1].id
         self.reviews.begin(labels)
         drawn: dict[str, Answer] = {}
         for item_id, label in labels.items():
@@ -311,7 +311,7 @@ class Labelling:
         self.answered += bool(review.labels) - any_before
         if review.labels and not any_before:
             self.moments.append(label.told_at)
-        self.last_said[reviewer] = label.told_at
+        self.last_label_at[reviewer] = label.told_at
         self.last_label = label.id
         if label.key is not None:
             self.sent[label.key] = label

@@ -84,7 +84,7 @@ class Claims:
         self._ends: dict[str, dict[str, float]] = {}  # of the claims on an item, by reviewer
         self._changed: dict[Claim, float | None] = {}  # the lease; None: given back
         self._touched: set[str] = set()  # items of these claims
-        self._held: dict[str, set[str]] = {}  # items, by reviewer
+        self._items_by_reviewer: dict[str, set[str]] = {}  # items, by reviewer
         self._load(item_ids, sorted(set(reviewers)), most + _MORE)
 
     @property
@@ -102,7 +102,7 @@ class Claims:
         self._ends |= {item_id: {} for item_id in new}
         for claim, end in live.items():
             self._ends.setdefault(claim.item_id, {})[claim.reviewer] = end
-            self._held.setdefault(claim.reviewer, set()).add(claim.item_id)
+            self._items_by_reviewer.setdefault(claim.reviewer, set()).add(claim.item_id)
 
     def holders(self, item_id: str) -> Mapping[str, float]:
         """Reviewers who hold a claim on an item, each with the time of its end."""
@@ -110,9 +110,9 @@ class Claims:
             self.load([item_id])
         return self._ends[item_id]
 
-    def held_by(self, reviewer: str | None) -> set[str]:
+    def items_of(self, reviewer: str | None) -> set[str]:
         """Items that a reviewer holds claims on."""
-        return self._held.get(reviewer or "", set())
+        return self._items_by_reviewer.get(reviewer or "", set())
 
     def was_made(self, claim: Claim) -> bool:
         """Whether a reviewer was ever given an item."""
@@ -128,14 +128,14 @@ class Claims:
         """Give an item to a reviewer for `lease` seconds, or renew the lease."""
         self.holders(claim.item_id)  # reads the others, if that was not done
         self._ends[claim.item_id][claim.reviewer] = self.now + lease
-        self._held.setdefault(claim.reviewer, set()).add(claim.item_id)
+        self._items_by_reviewer.setdefault(claim.reviewer, set()).add(claim.item_id)
         self._change(claim, lease)
 
     def end(self, claim: Claim) -> None:
         """End a reviewer's claim on an item, if there is one."""
         if claim.reviewer in self.holders(claim.item_id):
             del self._ends[claim.item_id][claim.reviewer]
-            self._held[claim.reviewer].discard(claim.item_id)
+            self._items_by_reviewer[claim.reviewer].discard(claim.item_id)
             self._change(claim, None)
 
     def _change(self, claim: Claim, lease: float | None) -> None:

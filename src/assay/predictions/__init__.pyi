@@ -27,8 +27,8 @@ from assay.predictions.opinions import fold_of as fold_of
 from assay.predictions.pair import NOWHERE as NOWHERE
 from assay.predictions.pair import are_alike as are_alike
 from assay.predictions.pair import code_of_both as code_of_both
+from assay.predictions.pair import predictions_of_both as predictions_of_both
 from assay.predictions.pair import read_compared as read_compared
-from assay.predictions.pair import said_by_both as said_by_both
 from assay.predictions.pair import stays_in_place as stays_in_place
 from assay.predictions.places import has_tables as has_tables
 from assay.predictions.predictions import Predictions as Predictions

@@ -60,7 +60,7 @@ class Batch:
     """Some items: their stratification variable, and their predicted labels or codes."""
 
     values: Floats
-    said: Bools | Ints
+    predicted: Bools | Ints
     ids: Ids | None = None
     digest: Words | None = None  # d(id)
     weights: Ints | None = None  # in impressions
@@ -78,7 +78,7 @@ class Batch:
         ids = None if self.ids is None or isinstance(rows, slice) else self.ids.take(rows)
         more: list[Any] = [self.digest, self.weights, self.given]
         more = [None if each is None else each[rows] for each in more]
-        return Batch(self.values[rows], self.said[rows], ids, *more)
+        return Batch(self.values[rows], self.predicted[rows], ids, *more)
 
 
 # Items by span of the stratification variable.
@@ -88,7 +88,7 @@ def count_spans(batches: Iterable[Batch], spans: Sequence[Span]) -> Ints:
     """Return the number and weight of the items in each span, shape (2, n)."""
     counts = np.zeros((2, len(spans)), dtype=np.int64)
     for batch in batches:
-        span = span_of(spans, batch.values, batch.said)
+        span = span_of(spans, batch.values, batch.predicted)
         inside = span >= 0
         np.add.at(counts[0], span[inside], 1)
         np.add.at(counts[1], span[inside], 1 if batch.weights is None else batch.weights[inside])
@@ -105,7 +105,7 @@ def drawn(batch: Batch, spans: Sequence[Span], seed: int) -> Batch:
     number = number_of(batch.words, seed)
     # Most rows are above every limit: skip them before looking for spans.
     some = np.flatnonzero(_low_enough(number, batch.weights, limit.max()))
-    span = span_of(spans, batch.values[some], batch.said[some])
+    span = span_of(spans, batch.values[some], batch.predicted[some])
     some, span = some[span >= 0], span[span >= 0]
     weights = None if batch.weights is None else batch.weights[some]
     return batch.at(some[_low_enough(number[some], weights, limit[span])])
@@ -126,8 +126,8 @@ def rows_of(batches: Iterable[Batch]) -> Rows:
         return None if parts[0] is None else np.concatenate(parts)
 
     ids = Ids.concatenated([batch.ids for batch in every if batch.ids is not None])
-    values, said, weights, given = map(column, ("values", "said", "weights", "given"))
-    return Rows(ids, values, said, weights=weights, given=given)
+    values, predicted, weights, given = map(column, ("values", "predicted", "weights", "given"))
+    return Rows(ids, values, predicted, weights=weights, given=given)
 
 
 # Items by bin and code.
@@ -172,12 +172,12 @@ def joined_cells(
     every = list(tallies)
     together = np.bitwise_xor if xor else np.add
     place, count, weight, digest, low, high = _joined([each.counted() for each in every], together)
-    said, bins = np.divmod(place, bins_by(rule))
-    order = np.argsort(bins * n_codes + said)
+    predicted, bins = np.divmod(place, bins_by(rule))
+    order = np.argsort(bins * n_codes + predicted)
     return ScoreCells(
         rule=rule,
         bin=bins[order] - STEPS[rule],
-        said=said[order],
+        predicted=predicted[order],
         count=count[order],
         low=low[order] + 0.0,  # -0.0 becomes 0.0
         high=high[order] + 0.0,
@@ -222,15 +222,19 @@ def cells_by_code(
     >>> digest = np.array([5, 6, 7], dtype=np.uint64)
     >>> ranks, codes = np.array([0.5, 0.5, 0.5]), np.array([2, 0, 2])
     >>> cells = cells_by_code(Batch(ranks, codes, digest=digest), n_codes=4)
-    >>> cells.said, cells.count, cells.digest
+    >>> cells.predicted, cells.count, cells.digest
     (array([0, 2]), array([1, 2]), array([ 6, 12], dtype=uint64))
     """
-    code, codes = batch.said, None
+    code, codes = batch.predicted, None
     if n_codes > MOST_CODES:
         codes, code = np.unique(code.astype(np.int64), return_inverse=True)
         n_codes = codes.size
-    cells = count_cells([replace(batch, said=code)], rule, n_codes, lambda each: each)
-    return cells if codes is None else replace(cells, said=codes[cells.said.astype(np.int64)])
+    cells = count_cells([replace(batch, predicted=code)], rule, n_codes, lambda each: each)
+    return (
+        cells
+        if codes is None
+        else replace(cells, predicted=codes[cells.predicted.astype(np.int64)])
+    )
 
 
 def places_of(value: Floats, code: Bools | Ints, rule: Rule) -> Ints:
@@ -246,25 +250,25 @@ def places_of(value: Floats, code: Bools | Ints, rule: Rule) -> Ints:
 
 def placed(items: Batch, rule: Rule) -> Placed:
     """Items with their places."""
-    place = places_of(items.values, items.said, rule)
+    place = places_of(items.values, items.predicted, rule)
     return Placed(place, items.values, items.digest, items.weights)
 
 
 def find_cells(cells: ScoreCells, place: Places | Ints) -> Ints:
     """Index of the cell of each place. Raise if a place has no cell: the items have changed."""
     bins = bins_by(cells.rule)
-    known = cells.bin + STEPS[cells.rule] + bins * cells.said.astype(np.int64)
+    known = cells.bin + STEPS[cells.rule] + bins * cells.predicted.astype(np.int64)
     if bins * cells.classes <= _MANY_CELLS:
         cell = np.full(bins * cells.classes, -1)
         cell[known] = np.arange(known.size)
-        found: Ints = cell[place]
+        cells_of: Ints = cell[place]
     else:
         order = np.argsort(known)
         at = np.minimum(np.searchsorted(known, place, sorter=order), known.size - 1)
-        found = np.where(known[order[at]] == place, order[at], -1)
-    if (found < 0).any():
+        cells_of = np.where(known[order[at]] == place, order[at], -1)
+    if (cells_of < 0).any():
         raise UnusableError
-    return found
+    return cells_of
 
 
 class _Dense:
@@ -292,10 +296,10 @@ class _Dense:
 
     def counted(self) -> Counted:
         """Return the counts of the places that occur."""
-        found = self._ranges
-        there = np.flatnonzero(found.count)
-        counts = found.count[there], self._weight[there], self._digest[there]
-        return there, *counts, found.low[there], found.high[there]
+        ranges = self._ranges
+        there = np.flatnonzero(ranges.count)
+        counts = ranges.count[there], self._weight[there], self._digest[there]
+        return there, *counts, ranges.low[there], ranges.high[there]
 
 
 class _Sparse:
@@ -305,7 +309,7 @@ class _Sparse:
 
     def __init__(self, together: np.ufunc) -> None:
         self._parts: list[Counted] = []
-        self._held = self._after = 0
+        self._size = self._after = 0
         self._together = together
 
     def add(self, items: Placed) -> None:
@@ -318,10 +322,10 @@ class _Sparse:
         counts = ones, ones if weights is None else weights, words
         own = place.astype(np.int64, copy=False)
         self._parts.append(_joined([(own, *counts, ends, ends)], self._together))
-        self._held += self._parts[-1][0].size
-        if self._held > 2 * self._after + _MANY_CELLS:
+        self._size += self._parts[-1][0].size
+        if self._size > 2 * self._after + _MANY_CELLS:
             self._parts = [_joined(self._parts, self._together)]
-            self._held = self._after = self._parts[0][0].size
+            self._size = self._after = self._parts[0][0].size
 
     def counted(self) -> Counted:
         """Return the counts of the places that occur."""
@@ -428,8 +432,8 @@ class BatchScanner(Scanner):
 
     def counted(self, items: Iterable[Batch], rule: Rule, classes: int) -> ScoreCells:
         """Count items by the bins of a rule; labels of two classes are yes and no."""
-        found = count_cells(items, rule, classes, lambda batch: replace(batch, digest=None))
-        return replace(found, said=found.said == 1) if classes == 2 else found
+        cells = count_cells(items, rule, classes, lambda batch: replace(batch, digest=None))
+        return replace(cells, predicted=cells.predicted == 1) if classes == 2 else cells
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
         """Return the number and weight of the items in each span."""

@@ -106,10 +106,10 @@ def read_classes(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
     unknown = numbers < 0
     if unknown.any():
         rows = first_few(unknown)
-        found = column.at(rows)
-        some = examples(rows, id=ids.at(rows), predicted=found)
+        labels = column.at(rows)
+        some = examples(rows, id=ids.at(rows), predicted=labels)
         raise unknown_class(
-            (int(unknown.sum()), unknown.size), str(column), some, found[0], classes
+            (int(unknown.sum()), unknown.size), str(column), some, labels[0], classes
         )
     return numbers
 
@@ -219,10 +219,10 @@ def columns_of_classes(
     """
     if STAR not in pattern:
         return (pattern,)
-    found = starred(pattern, known, besides, argument)
+    matches = starred(pattern, known, besides, argument)
     number_of = number_in(classes)
     column_of: dict[int, str] = {}
-    for text, column in found.items():
+    for text, column in matches.items():
         number = number_of(text)
         if number < 0:
             raise PredictionsError(
@@ -245,8 +245,8 @@ def columns_of_classes(
             f"{source} has no column of {argument} for {len(missing):,} of {len(classes):,} "
             f"classes: {some_of(missing)}",
             details=f"columns that fit {argument}={pattern!r}: "
-            f"{some_of(list(found.values())) or 'none'}",
-            hint=did_you_mean(wanted, [name for name in known if name not in found.values()]),
+            f"{some_of(list(matches.values())) or 'none'}",
+            hint=did_you_mean(wanted, [name for name in known if name not in matches.values()]),
         )
     return tuple(column_of[number] for number in range(len(classes)))
 
@@ -257,17 +257,17 @@ def take_classes(
     """Score and predicted class of each item."""
     columns = loaded.columns
     score = np.zeros(len(ids)) if roles.score is None else read_scores(columns[roles.score], ids)
-    said = None
+    predicted = None
     if roles.predicted is not None:
-        said = read_classes(columns[roles.predicted], classes, ids)
-    if said is None or roles.of_class:  # Roles ensures that one of the two is given
+        predicted = read_classes(columns[roles.predicted], classes, ids)
+    if predicted is None or roles.of_class:  # Roles ensures that one of the two is given
         each = [columns[name] for name in roles.of_class]
-        score, said = _probable(each, roles, classes, ids, said)
-    return roles.positive_scores(score, None), said
+        score, predicted = _probable(each, roles, classes, ids, predicted)
+    return roles.positive_scores(score, None), predicted
 
 
 def _probable(
-    columns: Sequence[Column], roles: Roles, classes: Vocabulary, ids: Ids, said: Ints | None
+    columns: Sequence[Column], roles: Roles, classes: Vocabulary, ids: Ids, predicted: Ints | None
 ) -> tuple[Floats, Ints]:
     """Score and predicted class of each item, from the probabilities of all classes.
 
@@ -278,15 +278,15 @@ def _probable(
     time to limit memory.
     """
     best: Floats = np.full(len(ids), -np.inf)
-    most: Ints = np.zeros(len(ids), dtype=np.int64) if said is None else said
+    most: Ints = np.zeros(len(ids), dtype=np.int64) if predicted is None else predicted
     total, least = np.zeros(len(ids)), np.full(len(ids), np.inf)
     largest = [np.full(len(ids), -np.inf) for _ in range(roles.shared if roles.shared > 1 else 0)]
     for number, column in enumerate(_spread(columns, classes, ids)):
         probability = read_numbers(column, ids, "probability")
         _refuse_no_probability(probability, column, ids)
-        here = probability > best if said is None else said == number
+        here = probability > best if predicted is None else predicted == number
         best[here] = probability[here]
-        if said is None:
+        if predicted is None:
             most[here] = number
         if roles.shared:
             total += probability
@@ -311,12 +311,12 @@ def ranked_classes(probabilities: Callable[[Ints], Floats], rows: Ints, k: int) 
 
     `probabilities`: returns the probabilities of all classes for some rows, shape (n, K).
     """
-    found: list[list[int]] = []
+    rankings: list[list[int]] = []
     wide = probabilities(rows[:1]).shape[-1] if rows.size else 1
     some = max(_AT_ONCE // wide, 1)
     for start in range(0, rows.size, some):
-        found += top_classes(probabilities(rows[start : start + some]), k).tolist()
-    return found
+        rankings += top_classes(probabilities(rows[start : start + some]), k).tolist()
+    return rankings
 
 
 def ranked_by(
@@ -330,15 +330,15 @@ def ranked_by(
     `each`: for a classifier with probabilities, returns the rows with some ids, and those of all
     classes. None are read for others.
     """
-    found: list[list[list[int]]] = []
+    rankings: list[list[list[int]]] = []
     for probabilities in each:
         if probabilities is None:
-            found.append([[] for _ in ids])
+            rankings.append([[] for _ in ids])
             continue
-        held, lists = probabilities(ids)
-        ranked = ranked_classes(lists.__getitem__, np.arange(len(held)), k)
-        found.append([ranked[row] for row in held.rows_of(ids, source)])
-    return [list(its) for its in zip(*found, strict=True)]
+        fetched, lists = probabilities(ids)
+        ranked = ranked_classes(lists.__getitem__, np.arange(len(fetched)), k)
+        rankings.append([ranked[row] for row in fetched.rows_of(ids, source)])
+    return [list(ranking) for ranking in zip(*rankings, strict=True)]
 
 
 def probabilities_at(
@@ -368,7 +368,7 @@ def places_of(columns: Sequence[Column], classes: Vocabulary, ids: Ids, numbers:
     return places
 
 
-def summed_probabilities(loaded: Loaded, roles: Roles, said: Ints, ids: Ids) -> Floats | None:
+def summed_probabilities(loaded: Loaded, roles: Roles, predicted: Ints, ids: Ids) -> Floats | None:
     """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""
     if roles.classes is None or not roles.of_class:
         return None
@@ -377,7 +377,7 @@ def summed_probabilities(loaded: Loaded, roles: Roles, said: Ints, ids: Ids) -> 
     sums = np.zeros((size, size))
     for number, column in enumerate(_spread(every, roles.classes, ids)):
         probability = np.maximum(read_numbers(column, ids, "probability"), 0.0)
-        sums[:, number] = np.bincount(said, probability, minlength=size)
+        sums[:, number] = np.bincount(predicted, probability, minlength=size)
     return sums
 
 

@@ -82,20 +82,20 @@ def _from_mapping(given: Mapping[Any, object]) -> Vocabulary:
     for key, value in given.items():
         name = class_text(key)
         names.append(name)
-        told = {"guideline": value} if isinstance(value, str | None) else value
-        if not isinstance(told, Mapping):
+        options = {"guideline": value} if isinstance(value, str | None) else value
+        if not isinstance(options, Mapping):
             raise InputError(
-                f"class {name!r} has the description {told!r}, of type {type(told).__name__}",
+                f"class {name!r} has the description {options!r}, of type {type(options).__name__}",
                 details=f"expected a guideline, or a mapping of some of {', '.join(_OPTIONS)}",
             )
-        for option in told:
+        for option in options:
             if option not in _OPTIONS:
                 raise InputError(
                     f"class {name!r} has an unknown option {option!r}",
                     details=f"options: {', '.join(_OPTIONS)}",
                     hint=did_you_mean(str(option), _OPTIONS),
                 )
-        others = told.get("aliases") or ()
+        others = options.get("aliases") or ()
         for alias in others.split("|") if isinstance(others, str) else others:
             word = class_text(alias)
             if aliases.setdefault(word, name) != name:
@@ -103,7 +103,7 @@ def _from_mapping(given: Mapping[Any, object]) -> Vocabulary:
                     f"{word!r} is an alias of {aliases[word]!r} and of {name!r}",
                     details="a word stands for one class",
                 )
-        if guideline := str(told.get("guideline") or "").strip():
+        if guideline := str(options.get("guideline") or "").strip():
             guidelines[name] = guideline
     return Vocabulary(tuple(names), aliases, guidelines)
 
@@ -121,30 +121,30 @@ def _from_file(path: Path) -> Vocabulary:
     if ending in (".csv", ".tsv"):
         return _from_lines(text, "\t" if ending == ".tsv" else ",", path)
     try:
-        found = read_json(text)
+        content = read_json(text)
     except ValueError as error:
         raise InputError(
             f"{path} is not JSON",
             details=str(error),
             hint="a list of names, or an object of names with guidelines; tables end in .csv",
         ) from error
-    if not isinstance(found, list | dict):
+    if not isinstance(content, list | dict):
         raise InputError(f"{path} holds neither a list of names nor an object of them")
-    return read_given(found)
+    return read_given(content)
 
 
 def _from_lines(text: str, separator: str, path: Path) -> Vocabulary:
     rows = csv.DictReader(text.splitlines(), delimiter=separator)
     refuse_missing_columns(["name"], list(rows.fieldnames or ()), str(path))
-    found: dict[str, dict[str, str]] = {}
+    classes: dict[str, dict[str, str]] = {}
     for row in rows:
         name = class_text(row["name"])
-        if name in found:
+        if name in classes:
             raise InputError(
                 f"class {name!r} is in {path} twice", details=f"line {rows.line_num} repeats it"
             )
-        found[name] = {option: row.get(option) or "" for option in _OPTIONS}
-    return _from_mapping(found)
+        classes[name] = {option: row.get(option) or "" for option in _OPTIONS}
+    return _from_mapping(classes)
 
 
 _MOST_CODES = 2**62
@@ -180,8 +180,8 @@ def find_classes(
     if isinstance(scan.source, Predictions):
         return _of_predictions(scan.source, known)
     if known is None and probabilities is not None:
-        found_in = f"the columns that fit {probabilities!r}"
-        known = _vocabulary(_from_columns(scan, probabilities, predicted), found_in)
+        origin = f"the columns that fit {probabilities!r}"
+        known = _vocabulary(_from_columns(scan, probabilities, predicted), origin)
     if predicted is None:
         if known is None:
             raise PredictionsError(
@@ -190,11 +190,11 @@ def find_classes(
             )
         return known
     refuse_no_column("predicted", predicted)
-    found = _columns_of(scan).distinct(predicted, MOST_CLASSES, complete=True)
+    occurring = _columns_of(scan).distinct(predicted, MOST_CLASSES, complete=True)
     if known is not None:
-        _refuse_unknown(found, known)
+        _refuse_unknown(occurring, known)
         return known
-    return _vocabulary(sorted_texts(found.values), found.where)
+    return _vocabulary(sorted_texts(occurring.values), occurring.where)
 
 
 def class_names(
@@ -238,8 +238,8 @@ def are_classes(values: Sequence[str]) -> bool:
     (True, False, False)
     """
     words = {value.casefold() for value in values}
-    said = [words & {word for word in each if word.isalpha()} for each in (YES_WORDS, NO_WORDS)]
-    return len(values) > 2 and not all(said)
+    leftover = [words & {word for word in each if word.isalpha()} for each in (YES_WORDS, NO_WORDS)]
+    return len(values) > 2 and not all(leftover)
 
 
 # Classes and the other arguments of predictions.
@@ -255,7 +255,7 @@ def for_classes(
     """Return the classifiers and their classes; the classes are None for yes and no."""
     pattern = own["probabilities"]
     every = {} if classifiers is None else as_mappings(classifiers)
-    patterns = [told.get("probabilities") for told in every.values() if isinstance(told, Mapping)]
+    patterns = [one.get("probabilities") for one in every.values() if isinstance(one, Mapping)]
     if classes is None and pattern is not None:
         classes = find_classes(scan, predicted=own["predicted"], probabilities=pattern)
     elif classes is not None and classes.is_yes_or_no and not any([pattern, *patterns]):
@@ -271,7 +271,7 @@ def for_classes(
             hint="name the classifier: classifiers={'cnn': {'probabilities': 'cnn_*'}, ...}",
         )
     if pattern is not None:
-        every = {name: {**told, "probabilities": pattern} for name, told in every.items()}
+        every = {name: {**one, "probabilities": pattern} for name, one in every.items()}
     return every, classes
 
 
@@ -309,17 +309,17 @@ def with_class_columns(
     patterns = [role.probabilities or "" for role in roles.values()]
     known = column_names(scan) if any(STAR in pattern for pattern in patterns) else []
     source = scan.path or type(scan.source).__name__
-    found = {}
+    roles_of = {}
     for name, role in roles.items():
-        found[name] = role
+        roles_of[name] = role
         if role.probabilities is not None:
             with about(name):
                 others = [*besides, role.predicted]
                 columns = columns_of_classes(
                     role.probabilities, classes, known, besides=others, source=source
                 )
-            found[name] = replace(role, of_class=columns)
-    return found
+            roles_of[name] = replace(role, of_class=columns)
+    return roles_of
 
 
 # Classes found in the predictions.
@@ -342,11 +342,11 @@ class _TableColumns:
 
     def names(self) -> list[str]:
         """Names of all columns."""
-        held: Any = self.scan.source
-        if isinstance(held, Mapping):
-            return [str(name) for name in held]
+        source: Any = self.scan.source
+        if isinstance(source, Mapping):
+            return [str(name) for name in source]
         try:
-            return list(nw.from_native(held).collect_schema().names())
+            return list(nw.from_native(source).collect_schema().names())
         except TypeError:
             load(self.scan, [], [], None)  # raises, with the supported sources
             raise
@@ -360,15 +360,15 @@ class _TableColumns:
         """All distinct values of a column."""
         del limit
         loaded = load(self.scan, [column], (), None)
-        held = loaded.columns[column]
-        values, place = distinct_values(held)
+        values_of = loaded.columns[column]
+        values, place = distinct_values(values_of)
         if complete:
-            refuse_missing_classes(held, values, place, take_ids(loaded, None))
+            refuse_missing_classes(values_of, values, place, take_ids(loaded, None))
 
         def rows(value: object) -> str:
             return examples(first_few(place == values.index(value)))
 
-        return Occurring(values, str(held), rows)
+        return Occurring(values, str(values_of), rows)
 
 
 def _columns_of(scan: Scan) -> "SparkColumns | DuckColumns | _TableColumns":
@@ -380,14 +380,14 @@ def _columns_of(scan: Scan) -> "SparkColumns | DuckColumns | _TableColumns":
     return _TableColumns(scan) if scan.path is None else DuckColumns(scan)
 
 
-def _of_predictions(held: Predictions, known: Vocabulary | None) -> Vocabulary:
-    if known is not None and known.names != held.classes:
+def _of_predictions(predictions: Predictions, known: Vocabulary | None) -> Vocabulary:
+    if known is not None and known.names != predictions.classes:
         raise PredictionsError(
-            f"{held.source} has the classes {some_of(held.classes)}",
+            f"{predictions.source} has the classes {some_of(predictions.classes)}",
             details=f"given are {some_of(known.names)}",
             hint="give the classes when the predictions are read",
         )
-    return held.vocabulary if known is None else known
+    return predictions.vocabulary if known is None else known
 
 
 def _from_columns(scan: Scan, pattern: str, predicted: str | None) -> list[str]:
@@ -401,14 +401,14 @@ def _from_columns(scan: Scan, pattern: str, predicted: str | None) -> list[str]:
 def names_by_pattern(scan: Scan, pattern: str, besides: str | None, argument: str) -> list[str]:
     """Class names for which the star of a pattern stands; `besides`: a column of another role."""
     known = column_names(scan)
-    found = sorted_texts(list(starred(pattern, known, [besides], argument)))
-    if not found:
+    names = sorted_texts(list(starred(pattern, known, [besides], argument)))
+    if not names:
         raise PredictionsError(
             f"no column fits {argument}={pattern!r}",
             details=f"columns: {', '.join(known)}",
             hint="the star stands for the name of a class",
         )
-    return found
+    return names
 
 
 def length_of_lists(scan: Scan, column: str) -> int:
@@ -447,9 +447,9 @@ def _vocabulary(names: Sequence[str], where: str) -> Vocabulary:
         ) from error
 
 
-def _refuse_unknown(found: Occurring, known: Vocabulary) -> None:
+def _refuse_unknown(occurring: Occurring, known: Vocabulary) -> None:
     number_of = number_in(known)
-    unknown = sorted((value for value in found.values if number_of(value) < 0), key=class_text)
+    unknown = sorted((value for value in occurring.values if number_of(value) < 0), key=class_text)
     if unknown:
-        some = found.rows(unknown[0])
-        raise no_such_class(found.where, unknown, known, f"{some}; " if some else "")
+        some = occurring.rows(unknown[0])
+        raise no_such_class(occurring.where, unknown, known, f"{some}; " if some else "")

@@ -65,8 +65,8 @@ def row_numbers(rows: Ints) -> "pa.Array[Any]":
     >>> pa.chunked_array([["a", "b", "c"]]).take(row_numbers(np.array([2, 0]))).to_pylist()
     ['c', 'a']
     """
-    held: Any = np.ascontiguousarray(rows, dtype=np.int64)
-    return pa.Array.from_buffers(pa.int64(), held.size, [None, pa.py_buffer(held)])
+    numbers: Any = np.ascontiguousarray(rows, dtype=np.int64)
+    return pa.Array.from_buffers(pa.int64(), numbers.size, [None, pa.py_buffer(numbers)])
 
 
 def is_plain(kind: pa.DataType) -> bool:
@@ -163,8 +163,8 @@ def examples(rows: Ints, **facts: Sequence[object]) -> str:
     """
     texts = []
     for place, row in enumerate(rows):
-        told = [f"{name} {_shown(values[place])}" for name, values in facts.items()]
-        texts.append(f"row {row} ({', '.join(told)})" if told else f"row {row}")
+        facts_of = [f"{name} {_shown(values[place])}" for name, values in facts.items()]
+        texts.append(f"row {row} ({', '.join(facts_of)})" if facts_of else f"row {row}")
     return f"first, counting rows from 0: {', '.join(texts)}"
 
 
@@ -281,22 +281,22 @@ def places_among(ids: Ids, among: Ids) -> Ints:
     >>> places_among(Ids(np.array([7, 8])), Ids(np.array([9, 7])))
     array([ 1, -1])
     """
-    held, others = ids.values, among.values
+    ids_here, others = ids.values, among.values
     if not len(others):
-        return np.full(len(held), -1)
-    if isinstance(held, np.ndarray) or isinstance(others, np.ndarray):  # they are of one kind
-        return _places_of_integers(np.asarray(held), np.asarray(others))
-    found = pc.index_in(held, value_set=others)
-    return np.asarray(found.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
+        return np.full(len(ids_here), -1)
+    if isinstance(ids_here, np.ndarray) or isinstance(others, np.ndarray):  # they are of one kind
+        return _places_of_integers(np.asarray(ids_here), np.asarray(others))
+    places = pc.index_in(ids_here, value_set=others)
+    return np.asarray(places.fill_null(-1).to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
-def _places_of_integers(held: Ints | Words, others: Ints | Words) -> Ints:
-    words, known = held.astype(np.uint64), others.astype(np.uint64)
+def _places_of_integers(wanted: Ints | Words, others: Ints | Words) -> Ints:
+    words, known = wanted.astype(np.uint64), others.astype(np.uint64)
     order = np.argsort(known)
     at = np.minimum(np.searchsorted(known[order], words), known.size - 1)
     place = order[at]
     same = known[place] == words
-    if held.dtype != others.dtype:  # -1 and 2^64 - 1 are written with the same bits
+    if wanted.dtype != others.dtype:  # -1 and 2^64 - 1 are written with the same bits
         same &= words < np.uint64(2**63)
     return np.where(same, place, -1)
 

@@ -114,9 +114,9 @@ def several_fingerprint(each: Iterable[ScoreCells], joint: ScoreCells) -> str:
     seen = sha256()
     for cells in each:
         seen.update(f"{cells.rule}:{cells.bin.size};".encode())
-        for whole in (cells.bin, cells.said, cells.count):
+        for whole in (cells.bin, cells.predicted, cells.count):
             seen.update(whole.astype("<i8").tobytes())
-    for whole in (joint.bin, joint.said, joint.count):
+    for whole in (joint.bin, joint.predicted, joint.count):
         seen.update(whole.astype("<i8").tobytes())
     for rank in (joint.low, joint.high):
         seen.update((rank + 0.0).astype("<f8").tobytes())

@@ -37,10 +37,10 @@ def doubts_of(cells: ScoreCells, roles: Roles, source: str, outside: Outside) ->
     low, high = cells.score_range
     if roles.score is None or low == high or roles.model is not None:
         return ()  # the log odds of a model are not the given scores
-    found = [_off_scale(cells, roles, source, outside)]
+    doubts = [_off_scale(cells, roles, source, outside)]
     if roles.classes is None:  # the scores of predicted classes have no order among these
-        found.append(_out_of_order(cells, roles, source))
-    return tuple(doubt for doubt in found if doubt is not None)
+        doubts.append(_out_of_order(cells, roles, source))
+    return tuple(doubt for doubt in doubts if doubt is not None)
 
 
 def _off_scale(cells: ScoreCells, roles: Roles, source: str, outside: Outside) -> Doubt | None:

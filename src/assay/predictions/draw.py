@@ -96,20 +96,20 @@ class ArrivalTimes:
         """
         return np.minimum(self._time * _NUMBERS * (1 + _ROUNDED) + _LEFT_OUT, _NUMBERS)
 
-    def wait(self, found: Fetched) -> bool:
+    def wait(self, fetched: Fetched) -> bool:
         """Choose a later time for strata that are short, and return whether there are any.
 
         A stratum is short if fewer items than wanted have arrived: items not found may come before
         the last of them. The heavy items have been found by then. The missing ones have the weight
         that the found leave. The time at least doubles, so this terminates.
         """
-        stratum, weights = found.stratum, found.weights
-        came = stratum[first_arrivals(found.number, weights) <= self._time[stratum]]
-        held = np.bincount(came, minlength=self._wanted.size)
-        short = (held < self._wanted) & (self.limits < _NUMBERS)
+        stratum, weights = fetched.stratum, fetched.weights
+        came = stratum[first_arrivals(fetched.number, weights) <= self._time[stratum]]
+        counts = np.bincount(came, minlength=self._wanted.size)
+        short = (counts < self._wanted) & (self.limits < _NUMBERS)
         seen = np.zeros_like(self._weights)
         np.add.at(seen, stratum, weights)
-        missing = _surely(np.maximum(self._wanted - held, 0))
+        missing = _surely(np.maximum(self._wanted - counts, 0))
         later = self._time + missing / np.maximum(self._weights - seen, 1)
         self._time = np.where(short, np.maximum(later, 2 * self._time), self._time)
         return bool(short.any())
@@ -177,10 +177,10 @@ def spans_of(
     return np.array(owners, dtype=np.int64), spans
 
 
-def span_of(spans: Sequence[Span], values: Floats, said: Bools | Ints) -> Ints:
+def span_of(spans: Sequence[Span], values: Floats, predicted: Bools | Ints) -> Ints:
     """Index of the span of each row, whatever its number; -1 for none.
 
-    `values`, `said`, (N,): the rows' stratification variable, and their labels or codes.
+    `values`, `predicted`, (N,): the rows' stratification variable, and their labels or codes.
 
     >>> low, high = Span(True, -inf, 0.5, 0), Span(True, 0.5, inf, 0)
     >>> span_of([low, high], np.array([0.5, 0.2, 0.9]), np.array([True, True, False]))
@@ -190,15 +190,15 @@ def span_of(spans: Sequence[Span], values: Floats, said: Bools | Ints) -> Ints:
     for place, span in enumerate(spans):
         sides = (0, 1) if span.side is None else (int(span.side),)
         groups.setdefault(span.codes or sides, []).append(place)
-    found = np.full(values.size, -1, dtype=np.int64)
-    rows_of_each = items_by_heap(said.astype(np.int64, copy=False), list(groups))
+    spans_of_rows = np.full(values.size, -1, dtype=np.int64)
+    rows_of_each = items_by_heap(predicted.astype(np.int64, copy=False), list(groups))
     for places, rows in zip(groups.values(), rows_of_each, strict=True):
         order = np.array(sorted(places, key=lambda place: spans[place].low))
         low, high = (np.array([getattr(spans[at], end) for at in order]) for end in ("low", "high"))
         at = np.searchsorted(low, values[rows], side="right") - 1
         inside = (at >= 0) & (values[rows] < high[at])
-        found[rows[inside]] = order[at[inside]]
-    return found
+        spans_of_rows[rows[inside]] = order[at[inside]]
+    return spans_of_rows
 
 
 def number_of(digest: Words, seed: int) -> Words:
@@ -245,10 +245,10 @@ class Shares:
         """Number below which that share lies."""
         return limits(self._share)
 
-    def wait(self, found: Fetched) -> bool:
+    def wait(self, fetched: Fetched) -> bool:
         """Double the shares of strata that are short, and return whether there are any."""
-        held = np.bincount(found.stratum, minlength=self._wanted.size)
-        short = (held < self._wanted) & (self._share < 1)
+        counts = np.bincount(fetched.stratum, minlength=self._wanted.size)
+        short = (counts < self._wanted) & (self._share < 1)
         self._share[short] *= 2
         return bool(short.any())
 
@@ -305,14 +305,14 @@ def listed_first(survey: Survey, cells: ScoreCells, strata: Strata, seed: int) -
     stratum = of_cell[listed.cell]
     rows = np.flatnonzero(stratum >= 0)
     cell = listed.cell[rows]
-    return Candidates(listed.ids.take(rows), stratum[rows], cells.said[cell])
+    return Candidates(listed.ids.take(rows), stratum[rows], cells.predicted[cell])
 
 
 def stratum_of_cells(strata: Strata, cells: ScoreCells) -> Ints | None:
     """Stratum of each cell, -1 for none; None if a cut goes through a cell."""
-    said = cells.said.astype(np.int64) if strata.is_named else cells.yes
-    lowest = strata.assign(cells.low, said)
-    whole = (lowest == strata.assign(cells.high, said)).all()
+    predicted = cells.predicted.astype(np.int64) if strata.is_named else cells.yes
+    lowest = strata.assign(cells.low, predicted)
+    whole = (lowest == strata.assign(cells.high, predicted)).all()
     # A stratum with two flanks may contain both ends of a cell and not its middle.
     whole &= all(heap.cuts.owner == tuple(range(heap.cuts.n_strata)) for heap in strata.heaps)
     return lowest if whole else None
@@ -327,7 +327,7 @@ def counts_of_parts(strata: Strata, cells: ScoreCells) -> Ints | None:
     if of_cell is None:
         return None
     inside = of_cell >= 0
-    pairs = zip(of_cell[inside].tolist(), cells.said[inside].tolist(), strict=True)
+    pairs = zip(of_cell[inside].tolist(), cells.predicted[inside].tolist(), strict=True)
     part = np.array([strata.part_of(stratum, int(code)) for stratum, code in pairs])
     counts = np.zeros((2, len(strata.parts)), dtype=np.int64)
     np.add.at(counts[0], part, cells.count[inside])
@@ -366,8 +366,8 @@ def first_cards(
     share = first_shares(wanted, sizes)
     while True:
         below = np.flatnonzero(number <= limits(share)[stratum])
-        held = np.bincount(stratum[below], minlength=sizes.size)
-        short = (held < wanted) & (share < 1)
+        so_far = np.bincount(stratum[below], minlength=sizes.size)
+        short = (so_far < wanted) & (share < 1)
         if not short.any():
             break
         share[short] *= 2
@@ -375,9 +375,10 @@ def first_cards(
     if (number[below[1:]] == number[below[:-1]]).any():
         order = zip(stratum[below], number[below], utf8(below), below, strict=True)
         below = np.array([place for *_, place in sorted(order)], dtype=np.int64)
-    ends = np.cumsum(held)
+    ends = np.cumsum(so_far)
     return [
-        below[end - size : end][:count] for end, size, count in zip(ends, held, wanted, strict=True)
+        below[end - size : end][:count]
+        for end, size, count in zip(ends, so_far, wanted, strict=True)
     ]
 
 

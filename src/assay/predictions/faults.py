@@ -117,8 +117,8 @@ def first_lines(error: Exception, count: int) -> str:
     >>> first_lines(ValueError("no such column\n\nLINE 1: SELECT"), 2)
     'no such column'
     """
-    said = re.split(r"\n\n|\nLINE ", str(error), maxsplit=1)[0]
-    return "\n".join(said.splitlines()[:count])
+    message = re.split(r"\n\n|\nLINE ", str(error), maxsplit=1)[0]
+    return "\n".join(message.splitlines()[:count])
 
 
 def refuse_repeated_columns(wanted: Iterable[str], names: Sequence[str], label: str) -> None:

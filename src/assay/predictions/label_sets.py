@@ -42,7 +42,7 @@ else:
     pc = later("pyarrow.compute")
 
 _BY_PATTERN = ("probabilities", "predicted")
-Told = Mapping[str, Mapping[str, Any]]
+ColumnsOf = Mapping[str, Mapping[str, Any]]
 """Columns and options of each classifier, by name."""
 
 
@@ -64,24 +64,24 @@ def find_labels(
     scan = as_scan(source)
     if isinstance(scan.source, Predictions):
         return _of_predictions(scan.source, classes)
-    told = _as_told(classifiers)
+    columns = _checked(classifiers)
     if classes is not None:
         known = _several(read_given(classes))
-        if are_by_class(told):
-            _refuse_other_names(known, list(told))
+        if are_by_class(columns):
+            _refuse_other_names(known, list(columns))
         return known
-    if are_by_class(told):
-        return _vocabulary([class_text(name) for name in told], "the classifiers")
+    if are_by_class(columns):
+        return _vocabulary([class_text(name) for name in columns], "the classifiers")
     names: list[str] = []
     where = ""
-    for name, each in told.items():
+    for name, each in columns.items():
         with about(name):
-            found, where = _names_in(scan, each)
-        names += [text for text in found if text not in names]
+            labels, where = _names_in(scan, each)
+        names += [text for text in labels if text not in names]
     return _vocabulary(sorted_texts(names), where)
 
 
-def are_by_class(told: Told) -> bool:
+def are_by_class(columns: ColumnsOf) -> bool:
     """Whether columns are given by class, each as for a classifier of yes and no.
 
     >>> are_by_class({"spam": {"score": "p", "threshold": 0.5}, "fraud": {"predicted": "f"}})
@@ -89,10 +89,10 @@ def are_by_class(told: Told) -> bool:
     >>> are_by_class({"new": {"probabilities": "p_*"}})
     False
     """
-    patterns = [each.get(role) for each in told.values() for role in _BY_PATTERN]
+    patterns = [each.get(role) for each in columns.values() for role in _BY_PATTERN]
     starred = any(STAR in str(pattern) for pattern in patterns)
-    of_all = any(each.get("probabilities") is not None for each in told.values())
-    return not starred and not of_all and ALONE not in told
+    of_all = any(each.get("probabilities") is not None for each in columns.values())
+    return not starred and not of_all and ALONE not in columns
 
 
 def label_layout(
@@ -134,9 +134,9 @@ def _sources(
     scan: Scan, classifiers: Classifiers, classes: Vocabulary, id: str | None
 ) -> dict[str, "_ByClass | _ByPattern"]:
     """Columns of each classifier."""
-    told = _as_told(classifiers)
-    by_class = are_by_class(told)
-    names = (ALONE,) if by_class else tuple(told)
+    columns = _checked(classifiers)
+    by_class = are_by_class(columns)
+    names = (ALONE,) if by_class else tuple(columns)
     if len(names) * len(classes) > MOST_LABELS:
         raise PredictionsError(
             f"{len(names)} classifiers of {len(classes)} classes are too many for one campaign",
@@ -145,9 +145,11 @@ def _sources(
             hint="make a campaign for each classifier",
         )
     if not by_class:
-        return {name: _of_pattern(scan, name, each, classes, [id]) for name, each in told.items()}
-    _refuse_other_names(classes, list(told))
-    given = {classes.find(name): each for name, each in told.items()}
+        return {
+            name: _of_pattern(scan, name, each, classes, [id]) for name, each in columns.items()
+        }
+    _refuse_other_names(classes, list(columns))
+    given = {classes.find(name): each for name, each in columns.items()}
     return {ALONE: _ByClass({name: given[name] for name in classes.names})}
 
 
@@ -177,34 +179,34 @@ class _ByPattern:
 
     def apart(self, classes: Vocabulary, classifier: str) -> list[Spread]:
         """Single columns of all classes, to be split."""
-        found = []
+        spreads = []
         for columns, of_scores in ((self.score, True), (self.predicted, False)):
             if len(columns) == 1:
                 names = tuple(_at(columns[0], name) for name in classes.names)
-                found.append(Spread(columns[0], classes, names, of_scores, classifier))
-        return found
+                spreads.append(Spread(columns[0], classes, names, of_scores, classifier))
+        return spreads
 
     def roles(self, classes: Vocabulary) -> dict[str, Roles]:
-        found = {}
+        roles = {}
         for place, name in enumerate(classes.names):
             own = {
                 role: columns[place] if len(columns) > 1 else _at(columns[0], name)
                 for role, columns in (("score", self.score), ("predicted", self.predicted))
                 if columns
             }
-            found[name] = role_of(name, {**self.options, **own})
-        return found
+            roles[name] = role_of(name, {**self.options, **own})
+        return roles
 
 
 def _columns_apart(spread: Spread, column: Column, ids: Ids) -> dict[str, Column]:
     """Columns for each class, split from one column of lists or of sets."""
     if spread.of_scores:
         return dict(zip(spread.names, lists_spread(column, spread.classes, ids), strict=True))
-    numbers, found = read_sets(column, spread.classes, ids), {}
+    numbers, columns = read_sets(column, spread.classes, ids), {}
     for place, name in enumerate(spread.names):
         says: Bools = np.asarray(numbers >> place & 1 > 0)
-        found[name] = Column(name, column.source, pa.chunked_array([pa.array(says)]))
-    return found
+        columns[name] = Column(name, column.source, pa.chunked_array([pa.array(says)]))
+    return columns
 
 
 def _at(column: str, label: str) -> str:
@@ -214,12 +216,12 @@ def _at(column: str, label: str) -> str:
 def _of_pattern(
     scan: Scan,  # the predictions
     name: str,  # the classifier's
-    told: Mapping[str, Any],  # its columns
+    given: Mapping[str, Any],  # its columns
     classes: Vocabulary,
     besides: Sequence[str | None],  # columns with another role, even if a pattern matches
 ) -> _ByPattern:
     """Columns of a classifier given by patterns."""
-    options = {key: value for key, value in told.items() if key not in _BY_PATTERN}
+    options = {key: value for key, value in given.items() if key not in _BY_PATTERN}
     options = {key: value for key, value in options.items() if value is not None}
     columns: dict[str, tuple[str, ...]] = {}
     with about(name):
@@ -231,7 +233,7 @@ def _of_pattern(
             )
         known = None
         for role in _BY_PATTERN:
-            pattern = told.get(role)
+            pattern = given.get(role)
             columns[role] = ()
             if pattern is None:
                 continue
@@ -278,9 +280,9 @@ def read_sets(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
         rows = np.unique(of_row[place == unknown[0]])[:3]
         some = f"{examples(rows, id=ids.at(rows))}; "
         raise no_such_class(str(column), [names[at] for at in unknown], classes, some)
-    found = np.zeros(len(ids), dtype=np.int64)
-    np.bitwise_or.at(found, of_row, np.int64(1) << numbers[place] if names else place)
-    return found
+    codes = np.zeros(len(ids), dtype=np.int64)
+    np.bitwise_or.at(codes, of_row, np.int64(1) << numbers[place] if names else place)
+    return codes
 
 
 def _mentions(column: Column) -> tuple[list[object], Ints, Ints]:
@@ -320,19 +322,19 @@ def _parted(text: str) -> list[str]:
 # Classes found in the predictions.
 
 
-def _names_in(scan: Scan, told: Mapping[str, Any]) -> tuple[list[str], str]:
+def _names_in(scan: Scan, columns: Mapping[str, Any]) -> tuple[list[str], str]:
     """Classes found in a classifier's columns, and where they are."""
     for role in _BY_PATTERN:
-        pattern = told.get(role)
+        pattern = columns.get(role)
         if pattern is not None and STAR in str(pattern):
             refuse_no_column(role, pattern)
             return names_by_pattern(scan, pattern, None, role), f"the columns that fit {pattern!r}"
-    if (column := told.get("predicted")) is not None:
+    if (column := columns.get("predicted")) is not None:
         refuse_no_column("predicted", column)
-        held = load(scan, [column], (), None).columns[column]
-        names, _, _ = _mentions(held)
-        return [text for text in map(class_text, names) if text], str(held)
-    if (column := told.get("probabilities")) is not None:
+        values = load(scan, [column], (), None).columns[column]
+        names, _, _ = _mentions(values)
+        return [text for text in map(class_text, names) if text], str(values)
+    if (column := columns.get("probabilities")) is not None:
         refuse_no_column("probabilities", column)
         return [*map(str, range(length_of_lists(scan, column)))], f"column {column!r}"
     raise PredictionsError(
@@ -341,18 +343,19 @@ def _names_in(scan: Scan, told: Mapping[str, Any]) -> tuple[list[str], str]:
     )
 
 
-def _of_predictions(held: Predictions, classes: Given | None) -> Vocabulary:
-    if not held.multilabel:
+def _of_predictions(predictions: Predictions, classes: Given | None) -> Vocabulary:
+    if not predictions.multilabel:
         raise PredictionsError(
-            f"{held.source} was not read as predictions of items that may have several classes",
+            f"{predictions.source} was not read as predictions of items that may have several "
+            "classes",
             hint="give the table or file that they were read from",
         )
     if classes is None:
-        return held.vocabulary
+        return predictions.vocabulary
     given = _several(read_given(classes))
-    if given.names != held.classes:
+    if given.names != predictions.classes:
         raise PredictionsError(
-            f"{held.source} has the classes {some_of(held.classes)}",
+            f"{predictions.source} has the classes {some_of(predictions.classes)}",
             details=f"given are {some_of(given.names)}",
         )
     return given
@@ -373,32 +376,32 @@ def _several(classes: Vocabulary) -> Vocabulary:
     return replace(classes, multilabel=True)
 
 
-def _as_told(classifiers: Classifiers) -> dict[str, Mapping[str, Any]]:
+def _checked(classifiers: Classifiers) -> dict[str, Mapping[str, Any]]:
     if not isinstance(classifiers, Mapping) or not classifiers:
         raise PredictionsError(
             f"classifiers are of type {type(classifiers).__name__}",
             details="where an item may have several classes, they are a mapping of each class to "
             "what tells of it: classifiers={'spam': {'score': 'p_spam', 'threshold': 0.5}}",
         )
-    told = as_mappings(classifiers)
-    for name, each in told.items():
+    columns = as_mappings(classifiers)
+    for name, each in columns.items():
         if not isinstance(each, Mapping):
             role_of(name, each)  # raises
-    return told
+    return columns
 
 
 def _refuse_other_names(classes: Vocabulary, given: Sequence[str]) -> None:
     """Raise if the names of the classes and of the columns by class differ."""
-    found = {name: classes.find(name) for name in given}
-    for name, label in found.items():
+    labels = {name: classes.find(name) for name in given}
+    for name, label in labels.items():
         if label is None:
             raise PredictionsError(
                 f"classifiers tell of {name!r}, which is not a class",
                 details=f"classes: {some_of(classes.names)}",
                 hint=near_class(name, classes),
             )
-    missing = [name for name in classes.names if name not in found.values()]
-    if missing or len(set(found.values())) < len(found):
+    missing = [name for name in classes.names if name not in labels.values()]
+    if missing or len(set(labels.values())) < len(labels):
         raise PredictionsError(
             f"classifiers do not tell of each class once: {some_of(missing or given)}",
             details=f"classes: {some_of(classes.names)}",

@@ -88,12 +88,12 @@ def read_labelled(
     refuse_bad_show(aux, "aux")
     if classes is not None or probabilities is not None:
         own = {"score": score, "predicted": predicted, "threshold": threshold}
-        told = {**own, "positive": positive, "probabilities": probabilities}
+        columns = {**own, "positive": positive, "probabilities": probabilities}
         if classes is not None and classes.multilabel:
             refuse_beside_classes({"aux": aux})
-            return _of_sets(source, label, classifiers or {ALONE: own | told}, classes)
+            return _of_sets(source, label, classifiers or {ALONE: own | columns}, classes)
         more: dict[str, Any] = {"aux": aux, "ranked": ranked, "top": top}
-        return _of_classes(source, label, classifiers, classes, own=told, **more)
+        return _of_classes(source, label, classifiers, classes, own=columns, **more)
     if classifiers is None:
         of_predicted = None if predicted is None else positive
         alone = score, predicted, None, threshold, of_predicted
@@ -107,9 +107,11 @@ def read_labelled(
     if len(names) > 1:
         judged = judge(loaded, roles, ids, keep_scores=bool(aux))
         truth = read_predicted(loaded.columns[label], positive, ids)
-        codes, ranks, said = judged.codes, judged.ranks, take_aux(loaded, aux)
-        told_by = opinions_of_several(said, judged.scores, codes, ranks) if aux else None
-        return Labelled(loaded.source, names, codes, truth, ranks, opinions=told_by)
+        codes, ranks, aux_values = judged.codes, judged.ranks, take_aux(loaded, aux)
+        judged_opinions = (
+            opinions_of_several(aux_values, judged.scores, codes, ranks) if aux else None
+        )
+        return Labelled(loaded.source, names, codes, truth, ranks, opinions=judged_opinions)
     (role,) = roles.values()
     with about(names[0]):
         scores, says_yes = take_judgements(loaded, role, ids)
@@ -134,8 +136,8 @@ def _of_classes(
     scan = as_scan(source)
     given, known = for_classes(scan, classifiers, classes, own, {"aux": aux})
     if known is None or given is None:
-        told = {name: value for name, value in own.items() if name != "probabilities"}
-        return read_labelled(source, label=label, classifiers=classifiers, aux=aux, **told)
+        columns = {name: value for name, value in own.items() if name != "probabilities"}
+        return read_labelled(source, label=label, classifiers=classifiers, aux=aux, **columns)
     roles = with_class_columns(scan, roles_of(with_top(given, top), known), known, [])
     refuse_no_column("label", label)
     loaded = load_columns(scan, Layout(roles), [label])
@@ -162,8 +164,8 @@ def _of_sets(source: object, label: str, classifiers: Classifiers, classes: Voca
     loaded = load_label_sets(source, layout)
     judged = judge(loaded, layout.judges, take_ids(loaded, None))
     truth = label_layout(source, {ALONE: {"predicted": label}}, classes)
-    told = load_label_sets(source, truth)
-    numbers = judge(told, truth.judges, take_ids(told, None)).codes
+    table = load_label_sets(source, truth)
+    numbers = judge(table, truth.judges, take_ids(table, None)).codes
     return Labelled(
         loaded.source,
         layout.classifiers,
@@ -181,13 +183,13 @@ def _places(
     """Rank of each item's class by the probabilities of each classifier."""
     each = [[loaded.columns[name] for name in role.of_class] for role in roles.values()]
     behind = np.full(len(ids), len(classes), dtype=np.int64)
-    found = [places_of(own, classes, ids, numbers) if own else behind for own in each]
-    return np.stack(found, axis=1)
+    places = [places_of(own, classes, ids, numbers) if own else behind for own in each]
+    return np.stack(places, axis=1)
 
 
 def _numbers(column: Column, classes: Vocabulary) -> Ints:
     """Class number of each item; one past the last for none."""
     values, place = distinct_values(column)
     number_of = number_in(classes)
-    found = np.array([number_of(value) for value in values], dtype=np.int64)
-    return np.where(found < 0, len(classes), found)[place]
+    numbers = np.array([number_of(value) for value in values], dtype=np.int64)
+    return np.where(numbers < 0, len(classes), numbers)[place]

@@ -168,7 +168,7 @@ class Steps:
         (array([0.125, 0.375, 0.75 ]), array([0, 4, 4]))
         """
         ranks = rank(cells.low, cells.profile(None))
-        return cls(cells, ranks, cells.said.astype("int64") * cells.classes**place)
+        return cls(cells, ranks, cells.predicted.astype("int64") * cells.classes**place)
 
 
 # Columns of each classifier, from arguments.
@@ -186,14 +186,14 @@ def as_mappings(classifiers: Classifiers) -> dict[str, Any]:
     >>> as_mappings({"a": ("p", "said"), "b": ("q", 0.5)})
     {'a': {'score': 'p', 'predicted': 'said'}, 'b': {'score': 'q', 'threshold': 0.5}}
     """
-    found: dict[str, Any] = dict(classifiers)
-    for name, given in found.items():
+    columns: dict[str, Any] = dict(classifiers)
+    for name, given in columns.items():
         if isinstance(given, tuple | list) and len(given) == 2:
             score, says_yes = given
             number = isinstance(says_yes, Real) and not isinstance(says_yes, bool)
             by = "threshold" if number else "predicted"
-            found[name] = {**({} if score is None else {"score": score}), by: says_yes}
-    return found
+            columns[name] = {**({} if score is None else {"score": score}), by: says_yes}
+    return columns
 
 
 def with_top(classifiers: Classifiers, top: int) -> dict[str, Any]:
@@ -203,8 +203,10 @@ def with_top(classifiers: Classifiers, top: int) -> dict[str, Any]:
     {'a': {'top': 2, 'probabilities': 'p_*'}, 'b': {'predicted': 'said'}}
     """
     each = as_mappings(classifiers)
-    told = {name: one for name, one in each.items() if isinstance(one, Mapping)}
-    ranked = {name: {"top": top, **one} for name, one in told.items() if one.get("probabilities")}
+    mappings = {name: one for name, one in each.items() if isinstance(one, Mapping)}
+    ranked = {
+        name: {"top": top, **one} for name, one in mappings.items() if one.get("probabilities")
+    }
     return each | ranked
 
 

@@ -59,9 +59,9 @@ class MemoryScanner(BatchScanner):
         *,
         source: str,  # source of the predictions, for users
         ids: Ids,  # no two alike
-        # values, said, (N,): finite values without -0.0, and the label or code of each item.
+        # values, predicted, (N,): finite values without -0.0, and the label or code of each item.
         values: Floats,
-        said: Bools | Ints,
+        predicted: Bools | Ints,
         show: Show,  # returns the displayed values of some items
         threshold: float | None = None,  # threshold of the predicted label
         n_codes: int = 2,  # number of possible labels or codes
@@ -88,10 +88,10 @@ class MemoryScanner(BatchScanner):
         self._impressions: Ints | None = None
         if weights is not None:
             there = np.flatnonzero(weights)
-            ids, values, said = ids.take(there), values[there], said[there]
+            ids, values, predicted = ids.take(there), values[there], predicted[there]
             show, weights = _of_rows(show, there), weights[there]
             self._impressions = impressions(weights)
-        self.ids, self.values, self.said, self.weights = ids, values, said, weights
+        self.ids, self.values, self.predicted, self.weights = ids, values, predicted, weights
         self.show_rows = show
 
     @property
@@ -124,8 +124,8 @@ class MemoryScanner(BatchScanner):
     def _counted(self) -> ScoreCells:
         digest, weights = self.ids.digest, self._impressions
         if not self.coded:
-            return cells_of(self.values, self.said, digest, weights, classes=self.n_codes)
-        codes = self.said.astype(np.int64, copy=False)
+            return cells_of(self.values, self.predicted, digest, weights, classes=self.n_codes)
+        codes = self.predicted.astype(np.int64, copy=False)
         items = Batch(self.values, codes, digest=digest, weights=weights)
         rule: Rule = "margin" if self._placed else "probability"
         return cells_by_code(items, n_codes=self.n_codes, rule=rule)
@@ -135,15 +135,15 @@ class MemoryScanner(BatchScanner):
         values, weights = self.values, self._impressions
         if variable == "confidence":
             limit = self._threshold or 0.0
-            values = confidence(values, self.said.astype(np.bool_), scale, limit)
-        items = Batch(values, self.said, self.ids, self.ids.digest, weights, self.weights)
+            values = confidence(values, self.predicted.astype(np.bool_), scale, limit)
+        items = Batch(values, self.predicted, self.ids, self.ids.digest, weights, self.weights)
         if some.ids is None:
             return [items]
         return [items.at(np.array(list(self._rows_by_id(some.ids).values()), dtype=np.int64))]
 
     def pieces(self) -> Iterator[Judged]:
         """Id, score, label and weight of every row, all in one piece."""
-        yield self.ids, self.values, self.said, self.weights
+        yield self.ids, self.values, self.predicted, self.weights
 
     def show(self, ids: Sequence[deck.Id]) -> list[dict[str, object]]:
         """Return the displayed values of the items with these ids, in their order."""
@@ -161,7 +161,7 @@ class MemoryScanner(BatchScanner):
             [[] for _ in ids] if of_rows is None else ranked_classes(of_rows, rows, k)
             for of_rows in self._probabilities
         ]
-        return [list(its) for its in zip(*each, strict=True)]
+        return [list(ranking) for ranking in zip(*each, strict=True)]
 
     def summed_probabilities(self) -> Floats | None:
         """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""
@@ -223,27 +223,27 @@ def in_memory(loaded: Loaded, layout: Layout) -> Predictions:
     weights = None if name is None else read_weights(loaded.columns[name], ids)
     scan = _of_codes if layout.is_coded else _of_scores
     scanner = scan(loaded, layout, ids, weights)
-    found = Predictions(
+    predictions = Predictions(
         scanner,
         threshold=None if layout.is_coded else layout.first.limit,
         classifiers=layout.classifiers,
         vocabulary=layout.vocabulary,
         reopen=scanner.placed_by if layout.aux else None,
     )
-    return found if layout.model is None else found.with_model(layout.model)
+    return predictions if layout.model is None else predictions.with_model(layout.model)
 
 
 def _of_scores(loaded: Loaded, layout: Layout, ids: Ids, weights: Floats | None) -> MemoryScanner:
     """Scanner of one classifier, by its scores and labels."""
     ((name, role),) = layout.judges.items()
     with about(name):
-        score, said = taken(loaded, role, ids)
-    yes = said.astype(np.bool_)
+        score, predicted = taken(loaded, role, ids)
+    yes = predicted.astype(np.bool_)
     return MemoryScanner(
         source=loaded.source,
         ids=ids,
         values=score,
-        said=said,
+        predicted=predicted,
         show=loaded.show,
         threshold=role.limit,
         n_codes=role.n_classes,
@@ -253,7 +253,7 @@ def _of_scores(loaded: Loaded, layout: Layout, ids: Ids, weights: Floats | None)
         ),
         opinions=take_opinions(loaded, role.score, layout.aux, yes) if layout.aux else None,
         probabilities=_probabilities(loaded, layout, ids),
-        sums=lambda: summed_probabilities(loaded, role, said.astype(np.int64), ids),
+        sums=lambda: summed_probabilities(loaded, role, predicted.astype(np.int64), ids),
     )
 
 
@@ -268,7 +268,7 @@ def _of_codes(loaded: Loaded, layout: Layout, ids: Ids, weights: Floats | None) 
         source=loaded.source,
         ids=ids,
         values=judged.ranks,
-        said=codes,
+        predicted=codes,
         show=loaded.show,
         n_codes=layout.n_codes(slices.names),
         coded=True,

@@ -37,8 +37,8 @@ class Opinions:
 
     def at(self, rows: Ints) -> dict[str, Values]:
         """Values of the items of some rows, without the predicted labels."""
-        said = {name: values for name, values in self.columns.items() if name != SAID}
-        return columns_at(said, rows)
+        opinions = {name: values for name, values in self.columns.items() if name != SAID}
+        return columns_at(opinions, rows)
 
     def digest(self, ids: Words) -> int:
         """64 bits that change if a value of a column in `aux` does.
@@ -163,8 +163,8 @@ def opinions_of_several(
     `aux`: columns beside the scores; `scores`: by classifier; `codes`, `ranks`, (N,): the
     classifiers' codes, and the mean rank by their scores.
     """
-    told = {**aux, **{score_name(name): score for name, score in scores.items()}}
-    return Opinions({**told, SAID: codes, RANK: ranks}, None, tuple(told))
+    columns = {**aux, **{score_name(name): score for name, score in scores.items()}}
+    return Opinions({**columns, SAID: codes, RANK: ranks}, None, tuple(columns))
 
 
 def take_aux(loaded: Loaded, aux: Sequence[str]) -> dict[str, Values]:

@@ -53,14 +53,14 @@ def code_of_both(old: Ints, new: Ints, classes: int) -> Ints:
     array([15,  4, 10])
     """
     there = (old != NOWHERE) + 2 * (new != NOWHERE)
-    said = np.maximum(old, 0) + classes * np.maximum(new, 0)
-    return np.asarray(said + classes**2 * there, dtype=np.int64)
+    code = np.maximum(old, 0) + classes * np.maximum(new, 0)
+    return np.asarray(code + classes**2 * there, dtype=np.int64)
 
 
-def said_by_both(code: int, classes: int) -> tuple[int, int]:
+def predictions_of_both(code: int, classes: int) -> tuple[int, int]:
     """Predictions of two classifiers in a code: class numbers, or `NOWHERE`.
 
-    >>> [said_by_both(code, 2) for code in (15, 4, 10)]
+    >>> [predictions_of_both(code, 2) for code in (15, 4, 10)]
     [(1, 1), (0, -1), (-1, 1)]
     """
     there = code // classes**2
@@ -108,26 +108,26 @@ def _joined(
     before, after = scanners
     sides = []
     for number, (part, scanner) in enumerate(zip(parts, scanners, strict=True)):
-        said, nowhere = _numbers(part, scanner, classes), np.full(scanner.values.size, NOWHERE)
-        old, new = (nowhere, said) if number else (said, nowhere)
+        numbers, nowhere = _numbers(part, scanner, classes), np.full(scanner.values.size, NOWHERE)
+        old, new = (nowhere, numbers) if number else (numbers, nowhere)
         codes = code_of_both(old, new, len(classes))
         sides.append((scanner.ids, _ranks(scanner), codes, scanner.weights))
     ids, ranks, codes, weights, place = put_together(*sides)
     gone = np.flatnonzero(place >= len(after.ids))
     if weights is not None:
         _refuse_unlike_weights(scanners, weights, place, ids)
-    told = joint_fingerprint([part.fingerprint() for part in parts], sum(p.size for p in parts))
+    joint = joint_fingerprint([part.fingerprint() for part in parts], sum(p.size for p in parts))
     return MemoryScanner(
         source=listed([part.source for part in parts]),
         ids=ids,
         values=ranks,
-        said=codes,
+        predicted=codes,
         show=_Shown(before, after, gone),
         n_codes=4 * len(classes) ** 2,
         coded=True,
         weights=weights,
         parts=parts,
-        fingerprint=lambda _: told,
+        fingerprint=lambda _: joint,
         doubts=lambda _: tuple(
             doubt.about(name)
             for name, part in zip(names, parts, strict=True)
@@ -143,14 +143,14 @@ def are_alike(both: Predictions, metric: str) -> bool:
     They do if both predict the same for all items of the metric, and apply it to the same items.
     With classes, a metric may name one: ``precision:fraud``.
     """
-    said = [said_by_both(code, len(both.classes)) for code in both.cells()]
+    pairs = [predictions_of_both(code, len(both.classes)) for code in both.cells()]
     name, _, label = metric.partition(":")
     if both.of_classes and not label:
-        return all(old == new for old, new in said)
+        return all(old == new for old, new in pairs)
     number = both.classes.index(label) if label else 1
     return all(
         (old != NOWHERE and (old == number) == side) == (new != NOWHERE and (new == number) == side)
-        for old, new in said
+        for old, new in pairs
         for side in sides(name)
     )
 
@@ -189,7 +189,7 @@ def _numbers(part: Predictions, scanner: MemoryScanner, classes: Vocabulary) -> 
             hint="both must be of classes, or both of yes and no",
         )
     number = np.array([classes.numbers[str(name)] for name in names], dtype=np.int64)
-    return np.asarray(number[scanner.said.astype(np.int64)])
+    return np.asarray(number[scanner.predicted.astype(np.int64)])
 
 
 def _ranks(scanner: MemoryScanner) -> Floats:
@@ -215,10 +215,10 @@ def _refuse_unlike_weights(
         names = ids.at(place[others])
         first = min(range(len(names)), key=lambda at: names[at])
         each = float(before[others[first]]), float(weights[place[others[first]]])
-        told = Weighing(
+        weighing = Weighing(
             weights.size, int(np.count_nonzero(in_both)), total, others.size, names[first]
         )
-        refuse_two_weights(told, each, parts)
+        refuse_two_weights(weighing, each, parts)
     refuse_bad_total(total, listed([part.source for part in parts]))
 
 
@@ -252,17 +252,17 @@ def _opinions(
 def _either(earlier: Values, later: Values, place: Ints, size: int) -> Values:
     """Column of all rows: the later value or, if that is missing, the earlier."""
     if isinstance(earlier, np.ndarray) and isinstance(later, np.ndarray):
-        found = np.full(size, np.nan)
-        found[place] = earlier
-        found[: later.size] = np.where(np.isnan(later), found[: later.size], later)
-        return found
-    told: list[object] = [None] * size
+        numbers = np.full(size, np.nan)
+        numbers[place] = earlier
+        numbers[: later.size] = np.where(np.isnan(later), numbers[: later.size], later)
+        return numbers
+    values: list[object] = [None] * size
     for row, value in zip(place.tolist(), earlier, strict=True):
-        told[row] = value
+        values[row] = value
     for row, value in enumerate(later):
         if not is_missing(value):
-            told[row] = value
-    return told
+            values[row] = value
+    return values
 
 
 class _Shown:
@@ -335,36 +335,36 @@ def read_compared(
             f"{len(scans)} predictions of {len(classifiers)} classifiers cannot be compared",
             details="two are needed: the earlier and the later",
         )
-    held = [as_scan(scan) for scan in scans]
-    if id is None and not all(isinstance(scan.source, Predictions) for scan in held):
+    sources = [as_scan(scan) for scan in scans]
+    if id is None and not all(isinstance(scan.source, Predictions) for scan in sources):
         raise PredictionsError(
             "a comparison needs ids",
             details="nothing else tells which items of the two are the same",
             hint="say which column: id='url'",
         )
     one, other = classifiers
-    stays = [stays_in_place(scan, id) for scan in held]
+    stays = [stays_in_place(scan, id) for scan in sources]
     around: dict[str, Any] = {"id": id, "show": show, "seed": seed, "sample_weight": sample_weight}
-    engine = joining(held)
+    engine = joining(sources)
     if any(stays) and not classes and (not aux or engine is not None):
-        asked = [replace(scan, engine=engine) for scan in held] if aux else held
+        asked = [replace(scan, engine=engine) for scan in sources] if aux else sources
         more = around | {"aux": aux} if aux else around
         old, new = (
             _read(scan, **more, **dict(columns))
             for scan, columns in zip(asked, as_mappings(classifiers).values(), strict=True)
         )
         if not aux or opinions_are_alike(old, new):
-            found = compared((old, new), (one, other), seed=seed, shows=bool(show))
+            predictions = compared((old, new), (one, other), seed=seed, shows=bool(show))
             fits = None if model is None or not aux else Model.from_dict(model)
-            return found if fits is None else found.with_model(fits)
+            return predictions if fits is None else predictions.with_model(fits)
     around |= {"aux": aux}
     first, second = (
         _in_memory(scan, classes, **around, **dict(columns))
-        for scan, columns in zip(held, as_mappings(classifiers).values(), strict=True)
+        for scan, columns in zip(sources, as_mappings(classifiers).values(), strict=True)
     )
     known = YES_OR_NO if classes is None else classes
-    found = compared((first, second), (one, other), classes=known, seed=seed)
-    return found if model is None else found.with_model(Model.from_dict(model))
+    predictions = compared((first, second), (one, other), classes=known, seed=seed)
+    return predictions if model is None else predictions.with_model(Model.from_dict(model))
 
 
 def stays_in_place(predictions: object, id: str | None) -> bool:
@@ -377,12 +377,14 @@ def stays_in_place(predictions: object, id: str | None) -> bool:
 
 def _read(scan: Scan, **columns: Any) -> Predictions:
     """Read one of two sets, at least one of which stays in place."""
-    found = read_predictions(scan, **{"score": None, **columns})
-    in_one_place = found.parts == (found,)
-    if in_one_place and (found.classifiers == UNNAMED or not stays_in_place(found, None)):
-        return found
+    predictions = read_predictions(scan, **{"score": None, **columns})
+    in_one_place = predictions.parts == (predictions,)
+    if in_one_place and (
+        predictions.classifiers == UNNAMED or not stays_in_place(predictions, None)
+    ):
+        return predictions
     raise PredictionsError(
-        f"{found.source} lies in several places, or has several classifiers",
+        f"{predictions.source} lies in several places, or has several classifiers",
         details="what is compared are the predictions of one classifier in one place",
         hint="give a path, a pattern of paths, a table or a query",
     )
@@ -409,12 +411,12 @@ def _in_memory(scan: Scan, classes: Vocabulary | None, **columns: Any) -> Predic
         there = {classes.find(name) for name in names}
         aliases = {alias: name for alias, name in classes.aliases.items() if name in there}
         classes = Vocabulary(tuple(name for name in classes.names if name in there), aliases)
-    found = read_predictions(lasting, **{"score": None, **columns}, classes=classes)
-    if stays_in_place(found, None):
+    predictions = read_predictions(lasting, **{"score": None, **columns}, classes=classes)
+    if stays_in_place(predictions, None):
         raise PredictionsError(
-            f"{found.source} lies where {type(found.scanner).__name__} reads it",
+            f"{predictions.source} lies where {type(predictions.scanner).__name__} reads it",
             details="with second opinions or more classes than yes and no, what is compared is "
             "read into memory",
             hint="write these columns to a Parquet file, and compare that",
         )
-    return found
+    return predictions

@@ -77,17 +77,17 @@ class Side:
         if self.scanner.streams:
             yield from self.scanner.keyed(self.cells)
             return
-        for ids, score, said, given in self.scanner.pieces():
-            held: Any = ids.values
-            key = pa.array(self.cell_of(score, said), pa.int32())
+        for ids, score, predicted, given in self.scanner.pieces():
+            own_ids: Any = ids.values
+            key = pa.array(self.cell_of(score, predicted), pa.int32())
             weight = {} if given is None else {"weight": pa.array(given)}
-            yield pa.record_batch({"id": pa.array(held), "key": key, **weight})
+            yield pa.record_batch({"id": pa.array(own_ids), "key": key, **weight})
 
-    def cell_of(self, score: Floats, said: Bools | Ints) -> Ints:
+    def cell_of(self, score: Floats, predicted: Bools | Ints) -> Ints:
         """Place of each item's cell among the cells."""
         rule, classes = self.cells.rule, self.cells.classes
-        known = classes * self.cells.bin + self.cells.said
-        return place_of(classes * bins_of(score, rule) + said, known, self.part.source)
+        known = classes * self.cells.bin + self.cells.predicted
+        return place_of(classes * bins_of(score, rule) + predicted, known, self.part.source)
 
     def find(self, ids: Sequence[Id]) -> Rows:
         """Rows with these ids."""
@@ -116,24 +116,24 @@ def joined_opinions(
     families = kinds[0]
     if "other" in families.values():
         return {}
-    found = {name: (f"aux_{place}", families[name]) for place, name in enumerate(families)}
+    columns_of = {name: (f"aux_{place}", families[name]) for place, name in enumerate(families)}
     for side, name, each in zip(SIDES, names, scanners, strict=True):
         if families and each.has_score:
-            found[score_name(name)] = f"score_{side}", "float"
-    return found
+            columns_of[score_name(name)] = f"score_{side}", "float"
+    return columns_of
 
 
-def told_of(
-    found: "pa.Table", columns: Mapping[str, str], ranks: Floats, rows: Sequence[int]
+def joined_values(
+    table: "pa.Table", columns: Mapping[str, str], ranks: Floats, rows: Sequence[int]
 ) -> dict[str, Values]:
     """Values of columns of a join, and mean ranks, of some of its rows."""
-    told: dict[str, Values] = {
-        name: found[column].to_numpy()
-        if pa.types.is_floating(found[column].type)
-        else found[column].to_pylist()
+    values: dict[str, Values] = {
+        name: table[column].to_numpy()
+        if pa.types.is_floating(table[column].type)
+        else table[column].to_pylist()
         for name, column in columns.items()
     }
-    return columns_at({**told, RANK: ranks}, np.array(rows, dtype=np.int64))
+    return columns_at({**values, RANK: ranks}, np.array(rows, dtype=np.int64))
 
 
 def tell_of_move(side: Side, engine: str) -> None:
@@ -268,14 +268,14 @@ class PairScanner(Scanner):
 
     def _weigh(self) -> None:
         """Find the factor from weights to impressions; raise if an item has two weights."""
-        found = self.weighing()
-        if found.first is not None:
+        weighing = self.weighing()
+        if weighing.first is not None:
             self.refuse_repeated_ids()
-            before, after = (side.find([found.first]).given for side in self._sides)
+            before, after = (side.find([weighing.first]).given for side in self._sides)
             weights = [float(each[0]) for each in (before, after) if each is not None and each.size]
-            refuse_two_weights(found, weights, self.parts)
-        refuse_bad_total(found.total, self.source)
-        self.exponent = factor_exponent(found.total, found.items, self.weights)
+            refuse_two_weights(weighing, weights, self.parts)
+        refuse_bad_total(weighing.total, self.source)
+        self.exponent = factor_exponent(weighing.total, weighing.items, self.weights)
 
     def _refuse_other_sizes(self, cells: ScoreCells) -> None:
         """Raise if a side has another number of items than were joined.
@@ -283,7 +283,7 @@ class PairScanner(Scanner):
         An id that is twice in one and once in the other is joined twice.
         """
         for place, side in enumerate(self._sides):
-            inside = cells.said >> 2 + place & 1 == 1
+            inside = cells.predicted >> 2 + place & 1 == 1
             if int(cells.count[inside].sum()) == side.cells.size:
                 continue
             self.refuse_repeated_ids()
@@ -296,14 +296,14 @@ class PairScanner(Scanner):
         if one is None or other is None or {one.seed, other.seed} != {seed}:
             return None
         limit = min(one.limit, other.limit)
-        held = []
+        sides = []
         for each, side in zip((one, other), self._sides, strict=True):
             low = np.flatnonzero(numbers(each.ids, seed) <= np.uint64(limit))
             at = each.cell[low]
-            held.append((each.ids.take(low), side.steps.rank[at], side.steps.code[at], None))
-        ids, values, codes, *_ = put_together(*held)
+            sides.append((each.ids.take(low), side.steps.rank[at], side.steps.code[at], None))
+        ids, values, codes, *_ = put_together(*sides)
         place = cells.classes * bins_of(values, cells.rule) + codes
-        known = cells.classes * cells.bin + cells.said
+        known = cells.classes * cells.bin + cells.predicted
         return Listed(seed, limit, ids, place_of(place, known, self.source))
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
@@ -311,17 +311,17 @@ class PairScanner(Scanner):
         del variable, scale
         if self.model is not None:
             return self.joined(ids)
-        held = []
+        sides = []
         for side in self._sides:
             rows = side.find(ids)
             at = side.cell_of(rows.values, rows.predicted)
-            held.append((rows.ids, side.steps.rank[at], side.steps.code[at], rows.given))
-        found, ranks, codes, given, _ = put_together(*held)
+            sides.append((rows.ids, side.steps.rank[at], side.steps.code[at], rows.given))
+        ids_there, ranks, codes, given, _ = put_together(*sides)
         exponent = self.exponent
         weights = None
         if given is not None and exponent is not None:
             weights = as_impressions(given, exponent)
-        return Rows(found, ranks, codes, weights=weights)
+        return Rows(ids_there, ranks, codes, weights=weights)
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return the displayed values of items: from the later predictions, if they have them."""
@@ -331,11 +331,11 @@ class PairScanner(Scanner):
         rows = after.find(ids)
         late = set(rows.ids.at(np.arange(len(rows.ids))))
         shown: dict[Id, dict[str, object]] = {}
-        for side, its in (
+        for side, own in (
             (after, [id for id in ids if id in late]),
             (before, [id for id in ids if id not in late]),
         ):
-            shown |= dict(zip(its, side.show(its), strict=True))
+            shown |= dict(zip(own, side.show(own), strict=True))
         return [shown[id] for id in ids]
 
     def refuse_repeated_ids(self) -> None:
@@ -345,7 +345,7 @@ class PairScanner(Scanner):
 
 
 def refuse_two_weights(
-    found: Weighing, weights: Sequence[float], parts: Sequence[Predictions | Scanner]
+    weighing: Weighing, weights: Sequence[float], parts: Sequence[Predictions | Scanner]
 ) -> NoReturn:
     """Raise because an item has two weights.
 
@@ -354,21 +354,23 @@ def refuse_two_weights(
     short = [f"{weight:g}" for weight in weights]
     if len({*short}) < len(weights):
         short = [repr(weight) for weight in weights]  # which distinguishes any two
-    told = (f"{weight} in {part.source}" for weight, part in zip(short, parts, strict=True))
+    weights_there = (
+        f"{weight} in {part.source}" for weight, part in zip(short, parts, strict=True)
+    )
     raise PredictionsError(
-        f"item {found.first!r} has weight {' and '.join(told)}",
-        details=f"{found.unlike:,} of the {found.in_both:,} items in both have two weights: a "
-        "label counts for both metrics, and is drawn in proportion to one weight",
+        f"item {weighing.first!r} has weight {' and '.join(weights_there)}",
+        details=f"{weighing.unlike:,} of the {weighing.in_both:,} items in both have two weights: "
+        "a label counts for both metrics, and is drawn in proportion to one weight",
         hint="give each item one weight, such as its mean over both weeks; or follow the weeks "
         "as a series, each with weights of its own",
     )
 
 
-Told = tuple[Ids, Floats, Ints, Floats | None]
+Members = tuple[Ids, Floats, Ints, Floats | None]
 """Ids, with the rank, the code and, if there are weights, the weight of each."""
 
 
-def put_together(before: Told, after: Told) -> tuple[Ids, Floats, Ints, Floats | None, Ints]:
+def put_together(before: Members, after: Members) -> tuple[Ids, Floats, Ints, Floats | None, Ints]:
     """Distinct ids of both, with mean rank and code; those of the later set come first.
 
     Also the positions of the earlier ids among them.
@@ -379,13 +381,16 @@ def put_together(before: Told, after: Told) -> tuple[Ids, Floats, Ints, Floats |
     >>> ids.values, ranks, codes, place
     (array([9, 7, 8]), array([0.5, 0.4, 0.4]), array([ 8, 15,  4]), array([1, 2]))
     """
-    old, earlier, said, weighed = before
+    old, earlier, earlier_codes, weighed = before
     new, later, says, weighs = after
     at = places_among(old, new)
     there, gone = np.flatnonzero(at >= 0), np.flatnonzero(at < 0)
-    ranks, codes = np.concatenate([later, earlier[gone]]), np.concatenate([says, said[gone]])
+    ranks, codes = (
+        np.concatenate([later, earlier[gone]]),
+        np.concatenate([says, earlier_codes[gone]]),
+    )
     ranks[at[there]] = (ranks[at[there]] + earlier[there]) / 2
-    codes[at[there]] += said[there]
+    codes[at[there]] += earlier_codes[there]
     weights = None
     if weighed is not None and weighs is not None:
         weights = np.concatenate([weighs, weighed[gone]])

@@ -79,7 +79,7 @@ class FirstIds:
     limit: int  # largest number of a first card
     signed: bool  # whether the ids have a sign
 
-    def found(self, digest: Words) -> tuple[Ints, Ints | Words]:
+    def places(self, digest: Words) -> tuple[Ints, Ints | Words]:
         """Positions of first cards, and their ids."""
         key, limit = np.uint64(deck.key(self.seed)), np.uint64(self.limit)
         parts = [
@@ -116,24 +116,24 @@ class Judge:
         """Scores of some rows; -0.0 becomes 0.0."""
         if self.score is None:
             return np.zeros(rows.stop - rows.start)
-        found: Floats = np.add(columns[self.score][rows], 0.0, dtype=np.float64)
-        return found
+        scores: Floats = np.add(columns[self.score][rows], 0.0, dtype=np.float64)
+        return scores
 
     def find_places(self, columns: "Columns", rows: slice, places: Places) -> None:
         """Find the places of some rows."""
         score = np.zeros(places.size) if self.score is None else columns[self.score][rows]
-        if not find_places(score, self.rule, self.said(columns, score, rows), places):
+        if not find_places(score, self.rule, self.labels(columns, score, rows), places):
             raise UnusableError
 
-    def said(self, columns: "Columns", score: Floats, rows: slice) -> Any:
+    def labels(self, columns: "Columns", score: Floats, rows: slice) -> Any:
         """Labels of some rows, by their scores if there is no column of labels."""
         return score >= np.float64(self.limit) if self.says is None else columns[self.says][rows]
 
     def batch(self, columns: "Columns", size: int) -> Batch:
         """All rows by score and label."""
         score = self.values(columns, slice(0, size))
-        said = self.said(columns, score, slice(0, size))
-        return Batch(score, said == 1 if self.classes == 2 else said.astype(np.int64))
+        predicted = self.labels(columns, score, slice(0, size))
+        return Batch(score, predicted == 1 if self.classes == 2 else predicted.astype(np.int64))
 
     @property
     def kind(self) -> Any:
@@ -142,10 +142,10 @@ class Judge:
 
     def places(self, columns: "Columns", size: int) -> Places:
         """Places of all rows."""
-        found = np.empty(size, dtype=self.kind)
+        places = np.empty(size, dtype=self.kind)
         for rows in pieces(size, PIECE):
-            self.find_places(columns, rows, found[rows])
-        return found
+            self.find_places(columns, rows, places[rows])
+        return places
 
 
 Columns = Mapping[str, Any]
@@ -153,10 +153,10 @@ Columns = Mapping[str, Any]
 
 def columns_of(batch: "pa.RecordBatch", names: Iterable[str]) -> Columns:
     """Columns without missing values; raise if a value is missing."""
-    found = {name: batch.column(name) for name in names}
-    if any(values.null_count for values in found.values()):
+    arrays = {name: batch.column(name) for name in names}
+    if any(values.null_count for values in arrays.values()):
         raise UnusableError
-    return {name: values.to_numpy(zero_copy_only=False) for name, values in found.items()}
+    return {name: values.to_numpy(zero_copy_only=False) for name, values in arrays.items()}
 
 
 def places_by(judges: Sequence[Judge], columns: Columns, size: int) -> Keys:
@@ -178,7 +178,7 @@ class FirstPass:
     ) -> None:
         self.judges, self._file, self._columns, self._first = judges, file, columns, first
         self._exponent = exponent
-        self._held: list[Kept] = []
+        self._kept_rows: list[Kept] = []
         self._lock = Lock()
         self.size = 0
         self._room, self._sizes = _HELD, list[int]()  # of the batches, in the order of the file
@@ -238,7 +238,7 @@ class FirstPass:
     ) -> "list[tuple[pa.Array[Any], Kept]]":
         """Ids of first cards among the rows, and the data kept of these."""
         if self._first is not None:
-            some, ids = self._first.found(kept.digest)
+            some, ids = self._first.places(kept.digest)
             return [(pa.array(ids), kept.at(some))]
         if LISTED not in self._columns:
             return []
@@ -253,7 +253,7 @@ class FirstPass:
         ]
         self._room -= sum(each.nbytes for each in arrays)
         if self._room >= 0:
-            self._held.append(kept.copied())
+            self._kept_rows.append(kept.copied())
             return
         self._sizes.append(kept.size)
         for array in arrays:
@@ -263,12 +263,12 @@ class FirstPass:
         """Return the counts of a classifier; bins replace cell ends that were not requested."""
         judge = self.judges[number]
         tallies = [each[number] for each in self._tallies]
-        found = joined_cells(tallies, judge.rule, judge.classes, xor=self._file is None)
-        said = found.said == 1 if judge.classes == 2 else found.said
+        cells = joined_cells(tallies, judge.rule, judge.classes, xor=self._file is None)
+        predicted = cells.predicted == 1 if judge.classes == 2 else cells.predicted
         if judge.ends:
-            return replace(found, said=said)
-        bins = found.bin.astype(np.float64)
-        return replace(found, said=said, low=bins, high=bins)
+            return replace(cells, predicted=predicted)
+        bins = cells.bin.astype(np.float64)
+        return replace(cells, predicted=predicted, low=bins, high=bins)
 
     def are_heavy(self, number: int) -> bool:
         """Whether a better rule for the scores may exist, if cells were counted without ends."""
@@ -278,7 +278,7 @@ class FirstPass:
 
     def kept(self) -> Iterator[Kept]:
         """Return the data kept of the rows that count, batch by batch."""
-        yield from self._held
+        yield from self._kept_rows
         if self._file is None or not self._sizes:
             return
         self._file.flush()
@@ -306,8 +306,8 @@ class FirstPass:
         keys = np.concatenate([each.keys for each in kept], axis=1)
         digest = np.concatenate([each.digest for each in kept])
         bits = [each.bits for each in kept if each.bits is not None]
-        told = Kept(keys, digest, np.concatenate(bits) if bits else None)
-        return pa.chunked_array(list(ids)), told
+        kept_rows = Kept(keys, digest, np.concatenate(bits) if bits else None)
+        return pa.chunked_array(list(ids)), kept_rows
 
 
 # Second pass, by mean rank and code: the first pass gives the ranks of all bins, and the data that
@@ -327,7 +327,9 @@ class Ranked:
         for step, bins, has_score in zip(steps, self.bins, scored, strict=True):
             cells = step.cells
             table = np.zeros(cells.classes * bins)
-            table[cells.bin + STEPS[cells.rule] + bins * cells.said.astype(np.int64)] = step.rank
+            table[cells.bin + STEPS[cells.rule] + bins * cells.predicted.astype(np.int64)] = (
+                step.rank
+            )
             self._tables.append(table if has_score else None)
 
     def of(self, kept: Kept) -> Batch:
@@ -338,9 +340,9 @@ class Ranked:
         code: Any = np.zeros(kept.size, np.uint16 if few else np.int64)
         pairs = zip(kept.keys, self._tables, self.bins, strict=True)
         for place, (key, table, bins) in enumerate(pairs):
-            said = (key >= bins if self._classes == 2 else key // bins).astype(code.dtype)
-            said *= code.dtype.type(self._classes**place)
-            code += said
+            predicted = (key >= bins if self._classes == 2 else key // bins).astype(code.dtype)
+            predicted *= code.dtype.type(self._classes**place)
+            code += predicted
             if table is not None:
                 total += table.take(key, mode="clip")
                 scored += 1
@@ -368,11 +370,11 @@ class Odds:
 
     def placed(self, columns: Columns, items: Batch) -> Batch:
         """Items by log odds and code; the log odds replace the mean rank."""
-        told = {SAID: items.said, RANK: items.values}
+        facts = {SAID: items.predicted, RANK: items.values}
         numbers = [
             columns[input_name(place)]
             if input_name(place) in self.columns
-            else each.values(told[each.column])
+            else each.values(facts[each.column])
             for place, each in enumerate(self._model.inputs)
         ]
         odds = self._model.summed(numbers, second_fold(items.words, self._model.seed))

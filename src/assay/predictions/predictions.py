@@ -101,12 +101,12 @@ class Predictions(OfClasses):
         names = "" if self.classifiers in (UNNAMED, (ALONE,)) else ", ".join(self.classifiers)
         by = f" by {names}" if names else ""
         if self.of_classes:
-            told = f"{len(self.classes):,} classes{', several an item' if self.multilabel else ''}"
+            says = f"{len(self.classes):,} classes{', several an item' if self.multilabel else ''}"
         elif self.classifiers == UNNAMED:
-            told = f"{self.positives:,} say yes"
+            says = f"{self.positives:,} say yes"
         else:
-            told = f"to {self.positives:,} one says yes"
-        return f"<predictions of {self.source}{by}: {told}>"
+            says = f"to {self.positives:,} one says yes"
+        return f"<predictions of {self.source}{by}: {says}>"
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -164,7 +164,7 @@ class Predictions(OfClasses):
         If classifiers were applied to their own items, codes end with bits for that.
         """
         unit = self.vocabulary.kinds ** len(self.classifiers)
-        return np.asarray(cells.said.astype(np.int64) % unit != 0)
+        return np.asarray(cells.predicted.astype(np.int64) % unit != 0)
 
     @property
     def _counts_ranks(self) -> bool:
@@ -219,10 +219,10 @@ class Predictions(OfClasses):
             reopen=self._reopen,
         )
 
-    def marked(self, told: str) -> "Predictions":
+    def marked(self, mark: str) -> "Predictions":
         """Return the same predictions with a mark for a model's log odds in the fingerprint."""
         again = copy(self)
-        again.__dict__["_fingerprint"] = marked(self.fingerprint(), told)
+        again.__dict__["_fingerprint"] = marked(self.fingerprint(), mark)
         return again
 
     def fingerprint(self) -> str:
@@ -258,12 +258,12 @@ class Predictions(OfClasses):
     def cells(self) -> dict[int, int]:
         """Weight of the items with each code that occurs."""
         counted = self._survey.cells.by_weight
-        return count_cells(counted.said.astype(np.int64), counted.count)
+        return count_cells(counted.predicted.astype(np.int64), counted.count)
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
         """Distribution of the rank among the items with each heap's codes."""
-        said = self._survey.cells.said
-        profiles = [self._ranks_of(np.isin(said, list(heap))) for heap in heaps]
+        predicted = self._survey.cells.predicted
+        profiles = [self._ranks_of(np.isin(predicted, list(heap))) for heap in heaps]
         return [replace(profile, scale=self._rank_scale) for profile in profiles]
 
     def _ranks_of(self, inside: Bools) -> Profile:
@@ -273,7 +273,7 @@ class Predictions(OfClasses):
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
         """Return the number of items in each part of the strata into which the heaps are cut."""
         ranked = self._rank_cells
-        return count_parts(ranked.low, ranked.said.astype(np.int64), heaps, ranked.count)
+        return count_parts(ranked.low, ranked.predicted.astype(np.int64), heaps, ranked.count)
 
     def count(self, strata: Strata, *, scale: Scale) -> Ints:
         """Return the number of items in each stratum, by the strata's own cuts."""
@@ -344,8 +344,8 @@ class Predictions(OfClasses):
             by_time = ArrivalTimes(missing, weights, sizes) if self.weighted else None
             asked = missing, by_time or Shares(missing, sizes), seed
             parts.append(self._ask(strata, *asked, variable=variable, scale=scale))
-        found = joined(parts)
-        return self._cards(found, found.first(wanted, np.maximum(sizes, 1), seed))
+        candidates = joined(parts)
+        return self._cards(candidates, candidates.first(wanted, np.maximum(sizes, 1), seed))
 
     def find(
         self, ids: Sequence[deck.Id], *, variable: Variable, scale: Scale
@@ -362,10 +362,10 @@ class Predictions(OfClasses):
         by_rank = variable == "rank" and not self._counts_ranks
         values = rank(rows.values, self._scores) if by_rank else rows.values + 0.0
         every = np.arange(len(there))
-        held = Candidates(rows.ids, every, rows.predicted, rows.shown, rows.weights)
-        (cards,) = self._cards(held, [every])
-        found = dict(zip(there, map(Found, cards, values.tolist()), strict=True))
-        return [found.get(id) for id in ids]
+        candidates = Candidates(rows.ids, every, rows.predicted, rows.shown, rows.weights)
+        (cards,) = self._cards(candidates, [every])
+        by_id = dict(zip(there, map(Found, cards, values.tolist()), strict=True))
+        return [by_id.get(id) for id in ids]
 
     def _could_be(self, id: deck.Id) -> bool:
         if isinstance(id, str):
@@ -375,8 +375,8 @@ class Predictions(OfClasses):
     @property
     def has_probabilities(self) -> tuple[bool, ...]:
         """Whether each classifier was read with the probabilities of all classes."""
-        found = self._scanner.has_probabilities  # of several classifiers in place, none has
-        return found if len(found) > 1 else found * len(self.classifiers)
+        result = self._scanner.has_probabilities  # of several classifiers in place, none has
+        return result if len(result) > 1 else result * len(self.classifiers)
 
     def ranked(self, ids: Sequence[deck.Id], k: int) -> list[list[list[int]]]:
         """Return the k most probable classes in order, for each item and classifier.
@@ -477,16 +477,18 @@ class Predictions(OfClasses):
         refuse_repeated(rows.ids, self.source, self.size)
         return Candidates(rows.ids, stratum, rows.predicted, rows.shown, rows.weights)
 
-    def _cards(self, found: "Candidates", places: list[Ints]) -> list[list[Card]]:
+    def _cards(self, candidates: "Candidates", places: list[Ints]) -> list[list[Card]]:
         chosen = np.concatenate(places)
-        ids = found.ids.at(chosen)
-        if found.shown is None:
+        ids = candidates.ids.at(chosen)
+        if candidates.shown is None:
             shown = self._scanner.show(ids) if ids else []
         else:
-            shown = [found.shown[place] for place in chosen.tolist()]
-        weights = [None] * len(ids) if found.weights is None else found.weights[chosen].tolist()
+            shown = [candidates.shown[place] for place in chosen.tolist()]
+        weights = (
+            [None] * len(ids) if candidates.weights is None else candidates.weights[chosen].tolist()
+        )
         kind = bool if self.classifiers == UNNAMED else int  # codes for named classifiers
-        said = map(kind, found.predicted[chosen].tolist())
-        facts = zip(ids, said, shown, weights, strict=True)
+        predicted = map(kind, candidates.predicted[chosen].tolist())
+        facts = zip(ids, predicted, shown, weights, strict=True)
         cards = iter([Card(*each) for each in facts])
         return [[next(cards) for _ in place] for place in places]

@@ -82,9 +82,9 @@ def read_predictions(
     <predictions of dict, 3 rows: 2 say yes>
     """
     scan = as_scan(source)
-    held = scan.source if isinstance(scan.source, Predictions) else None
-    if held is not None and (classifiers is None or held.classifiers != UNNAMED):
-        return held
+    already = scan.source if isinstance(scan.source, Predictions) else None
+    if already is not None and (classifiers is None or already.classifiers != UNNAMED):
+        return already
     refuse_bad_show(aux, "aux")
     refuse({"aux": list(aux), "sample_weight": sample_weight})
     own = {"score": score, "predicted": predicted, "threshold": threshold, "positive": positive}
@@ -96,9 +96,9 @@ def read_predictions(
         names = ("predicted", "probabilities", "threshold", "score", "scale")
         each = {ALONE: {name: own[name] for name in names}} if classifiers is None else classifiers
         return _counted(scan, label_layout(scan, each, classes, id=id, show=show), seed)
-    if held is not None and classifiers is not None and len(classifiers) == 1 and not groups:
+    if already is not None and classifiers is not None and len(classifiers) == 1 and not groups:
         refuse_bad_names(list(classifiers))
-        return Predictions(held.scanner, classifiers=tuple(classifiers), seed=seed)
+        return Predictions(already.scanner, classifiers=tuple(classifiers), seed=seed)
     roles = _roles(scan, own, shared, classifiers, classes, id=id)
     refuse_bad_show(show)
     fitted = None if model is None else Model.from_dict(model)
@@ -226,8 +226,8 @@ def _of_arrays(
     names = ("y_score", "y_pred", "ids", "sample_weight", "y_prob")
     score, predicted, id, weight, every = (name if name in columns else None for name in names)
     loaded = read_mapping(columns, list(columns), (), "arrays")
-    said = loaded.columns.get("y_pred")
-    several = said is not None and len(sorted_texts(distinct_values(said)[0])) > 2
+    labels = loaded.columns.get("y_pred")
+    several = labels is not None and len(sorted_texts(distinct_values(labels)[0])) > 2
     if every is None and classes is None and not several:
         roles = Roles(score, predicted, None, threshold, positive=None)
         return in_memory(loaded, Layout(dict.fromkeys(UNNAMED, roles), id, weight=weight))

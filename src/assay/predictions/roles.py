@@ -256,8 +256,8 @@ def which_means_yes(yes: Sequence[object], unknown: Sequence[object]) -> str:
     "say which value means yes: positive='ham' or positive='spam'; all others mean no"
     """
     some = list(yes)[:1] or list(unknown)[:2]
-    told = " or ".join(f"positive={value!r}" for value in some)
-    return f"say which value means yes: {told}; all others mean no"
+    choices = " or ".join(f"positive={value!r}" for value in some)
+    return f"say which value means yes: {choices}; all others mean no"
 
 
 def refuse_bad_show(show: object, argument: str = "show") -> None:
@@ -432,8 +432,8 @@ class Columns:
     @property
     def of_one(self) -> dict[str, Any]:
         """Arguments of a single classifier, without those that are None."""
-        said = {name: getattr(self, name) for name in OF_ONE}
-        return {name: value for name, value in said.items() if value is not None}
+        options = {name: getattr(self, name) for name in OF_ONE}
+        return {name: value for name, value in options.items() if value is not None}
 
     def to_read(self, **changed: Any) -> Mapping[str, Any]:
         """Arguments to read predictions with; the first six are included even if they are None."""

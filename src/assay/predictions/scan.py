@@ -121,7 +121,7 @@ class Scan:
         Passwords are dropped: the storage must not contain them. libpq reads ``PGPASSWORD`` in the
         environment or ``~/.pgpass``, and ClickHouse ``CLICKHOUSE_PASSWORD``.
         """
-        told = {
+        fields = {
             "source": None if self.path is None else _without_password(_absolute(self.path)),
             "table": self.table,
             "where": self.where,
@@ -129,12 +129,12 @@ class Scan:
             "spark": _without_token(self.spark) if isinstance(self.spark, str) else self.spark,
             "encoding": self.encoding,
         }
-        return {name: value for name, value in told.items() if value is not None}
+        return {name: value for name, value in fields.items() if value is not None}
 
     @classmethod
-    def from_dict(cls, told: Mapping[str, Any]) -> "Scan":
+    def from_dict(cls, fields: Mapping[str, Any]) -> "Scan":
         """Inverse of `to_dict`; ids were already checked if requested."""
-        return cls(**told)
+        return cls(**fields)
 
 
 def as_scan(predictions: object) -> Scan:

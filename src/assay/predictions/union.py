@@ -89,11 +89,11 @@ class UnionScanner(Scanner):
         asked: dict[str, Any] = {"variable": variable, "scale": scale}
         return self._together([part.scanner.find(ids, **asked) for part in self.parts])
 
-    def _together(self, found: Sequence[Rows]) -> Rows:
+    def _together(self, parts_rows: Sequence[Rows]) -> Rows:
         """Rows of all parts; raise if an item is in two."""
-        ids = [rows.ids.at(np.arange(len(rows.ids))) for rows in found]
-        _refuse_shared([(part.source, its) for part, its in zip(self.parts, ids, strict=True)])
-        there = [rows for rows in found if len(rows.ids)] or found[:1]
+        ids = [rows.ids.at(np.arange(len(rows.ids))) for rows in parts_rows]
+        _refuse_shared([(part.source, own) for part, own in zip(self.parts, ids, strict=True)])
+        there = [rows for rows in parts_rows if len(rows.ids)] or parts_rows[:1]
         return Rows(
             Ids.concatenated([rows.ids for rows in there]),
             np.concatenate([rows.values for rows in there]),
@@ -103,25 +103,27 @@ class UnionScanner(Scanner):
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Return the displayed values of the items with these ids, in their order."""
         shown: dict[Id, dict[str, object]] = {}
-        for part, its in self._parted(ids):
-            shown |= dict(zip(its, part.scanner.show(its), strict=True))
+        for part, own in self._parted(ids):
+            shown |= dict(zip(own, part.scanner.show(own), strict=True))
         return [shown[id] for id in ids]
 
     def _parted(self, ids: Sequence[Id]) -> Iterator[tuple[Predictions, list[Id]]]:
         """Each part with its items among these."""
         for part in self.parts:
-            held = part.scanner.find(ids, variable="score", scale="margin").ids
-            there = set(held.at(np.arange(len(held))))
+            ids_there = part.scanner.find(ids, variable="score", scale="margin").ids
+            there = set(ids_there.at(np.arange(len(ids_there))))
             if there:
                 yield part, [id for id in dict.fromkeys(ids) if id in there]
 
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Values of the score and of every column for a model, for some items."""
-        told: dict[Id, dict[str, object]] = {}
-        for part, its in self._parted(ids):
-            said = part.opinions(its)
-            told |= {id: {name: said[name][at] for name in said} for at, id in enumerate(its)}
-        return {name: [told[id][name] for id in ids] for name in next(iter(told.values()), ())}
+        by_id: dict[Id, dict[str, object]] = {}
+        for part, own in self._parted(ids):
+            opinions = part.opinions(own)
+            by_id |= {
+                id: {name: opinions[name][at] for name in opinions} for at, id in enumerate(own)
+            }
+        return {name: [by_id[id][name] for id in ids] for name in next(iter(by_id.values()), ())}
 
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""
@@ -161,10 +163,10 @@ def merge(tops: Sequence[Top], seed: int) -> list[list[Card]]:
         placed = []
         end: tuple[int, bytes] | None = None
         for top in tops:
-            its = [(_place(card.id, seed), card) for card in top.decks[stratum]]
-            placed += its
+            own = [(_place(card.id, seed), card) for card in top.decks[stratum]]
+            placed += own
             if not top.whole[stratum]:
-                last = its[-1][0] if its else (-1, b"")
+                last = own[-1][0] if own else (-1, b"")
                 end = last if end is None else min(end, last)
         placed.sort(key=lambda pair: pair[0])
         merged.append([card for place, card in placed if end is None or place <= end])
@@ -213,26 +215,26 @@ def _joined(parts: Sequence[ScoreCells]) -> ScoreCells:
     They equal the cells of all items in one place. They are wider only if the values of some parts
     lie between 0 and 1 and those of others do not: each part used its own rule.
     """
-    low, high, count, said = (
+    low, high, count, predicted = (
         np.concatenate([getattr(part, name) for part in parts])
-        for name in ("low", "high", "count", "said")
+        for name in ("low", "high", "count", "predicted")
     )
     order = np.argsort(low, kind="stable")
-    low, high, count, said = low[order], high[order], count[order], said[order]
+    low, high, count, predicted = low[order], high[order], count[order], predicted[order]
     reach = np.maximum.accumulate(high)
 
     def cells(rule: Rule) -> ScoreCells:
         first, last = bins_of(low, rule), bins_of(reach, rule)
         apart = (low[1:] > reach[:-1]) & (first[1:] > last[:-1])
         bins = first[np.flatnonzero(np.concatenate([[True], apart]))]
-        place = 2 * np.concatenate([[0], np.cumsum(apart)]) + said
+        place = 2 * np.concatenate([[0], np.cumsum(apart)]) + predicted
         by_place = np.argsort(place, kind="stable")
         starts = np.flatnonzero(np.diff(place[by_place], prepend=-1))
         there = place[by_place][starts]
         return ScoreCells(
             rule=rule,
             bin=bins[there // 2],
-            said=there % 2 == 1,
+            predicted=there % 2 == 1,
             count=np.add.reduceat(count[by_place], starts),
             low=np.minimum.reduceat(low[by_place], starts),
             high=np.maximum.reduceat(high[by_place], starts),
@@ -241,4 +243,4 @@ def _joined(parts: Sequence[ScoreCells]) -> ScoreCells:
 
     if scale_of(float(low[0]), float(reach[-1])) == "margin":
         return cells("margin")
-    return evenest(cells, "probability", lambda found: found)
+    return evenest(cells, "probability", lambda each: each)

@@ -181,8 +181,8 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
     Without `positive`, the value that means yes, it contains true and false, 0 and 1, or words for
     these: yes and no, y and n, t and f, in any case.
 
-    >>> said = Column("said", "a table", pa.chunked_array([["ham", "spam"]]))
-    >>> read_predicted(said, "spam", Ids(np.arange(2)))
+    >>> predicted = Column("said", "a table", pa.chunked_array([["ham", "spam"]]))
+    >>> read_predicted(predicted, "spam", Ids(np.arange(2)))
     array([False,  True])
     """
     if column.data.null_count:
@@ -196,9 +196,9 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
     values, place = distinct_values(column)
     means = _meaning(column, positive)
     says = [means(value) for value in values]
-    unknown = [value for value, said in zip(values, says, strict=True) if said is None]
+    unknown = [value for value, predicted in zip(values, says, strict=True) if predicted is None]
     if unknown:
-        sure = [value for value, said in zip(values, says, strict=True) if said]
+        sure = [value for value, predicted in zip(values, says, strict=True) if predicted]
         got = f"got {_listed(unknown)}, of type {column.data.type}"
         raise unclear_labels(column, got, which_means_yes(sure, unknown))
     if positive is not None and not any(says):
@@ -223,8 +223,8 @@ def refuse_contradictions(
     bad = np.where(predicted, scores < limit, scores > limit)
     if bad.any():
         rows = first_few(bad)
-        told = {"score": scores[rows].tolist(), "predicted": predicted[rows].tolist()}
-        some, threshold = examples(rows, id=ids.at(rows), **told), roles.threshold
+        facts = {"score": scores[rows].tolist(), "predicted": predicted[rows].tolist()}
+        some, threshold = examples(rows, id=ids.at(rows), **facts), roles.threshold
         raise CONTRADICTION.error(bad.sum(), bad.size, some, column=column, threshold=threshold)
 
 
@@ -312,14 +312,14 @@ def read_slices(loaded: Loaded, written: Sequence[str]) -> SliceBits:
     ``lang=de`` is the items with that value, ``lang`` one slice for each value that occurs.
 
     >>> from assay.predictions.duckdb.loading import load
-    >>> found = read_slices(load({"lang": ["de", "en", "de"]}, ["lang"], (), None), ["lang"])
-    >>> found.names, found.bits
+    >>> slices = read_slices(load({"lang": ["de", "en", "de"]}, ["lang"], (), None), ["lang"])
+    >>> slices.names, slices.bits
     (('lang=de', 'lang=en'), array([1, 2, 1]))
     """
-    found = {name: _slice_values(loaded.columns[name]) for name in slice_columns(written)}
-    names, of_value = slice_bits(written, lambda name: found[name][0], loaded.source)
+    slices = {name: _slice_values(loaded.columns[name]) for name in slice_columns(written)}
+    names, of_value = slice_bits(written, lambda name: slices[name][0], loaded.source)
     bits = np.zeros(len(next(iter(loaded.columns.values())).data), dtype=np.int64)
-    for name, (values, place) in found.items():
+    for name, (values, place) in slices.items():
         bits |= np.array([of_value[name].get(value, 0) for value in values])[place]
     return SliceBits(names, bits)
 

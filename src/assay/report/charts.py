@@ -252,7 +252,7 @@ def _point(stratum: StratumFacts, facts: Facts) -> _Point | None:
     return _Point(stratum.stratum, tuple(drawn), (start + end) / 2, rate, low, high)
 
 
-def _known_ends(ends: Range, said_yes: bool | None, facts: Facts) -> list[float]:
+def _known_ends(ends: Range, predicted_yes: bool | None, facts: Facts) -> list[float]:
     """Known ends of scores.
 
     A probability has ends of its own. Without a threshold, the first score of a predicted label is
@@ -260,8 +260,8 @@ def _known_ends(ends: Range, said_yes: bool | None, facts: Facts) -> list[float]
     """
     least, most = ends
     if facts.is_probability:
-        least = 0.0 if least is None and said_yes is not True else least
-        most = 1.0 if most is None and said_yes is not False else most
+        least = 0.0 if least is None and predicted_yes is not True else least
+        most = 1.0 if most is None and predicted_yes is not False else most
     return [end for end in (least, most) if end is not None]
 
 

@@ -103,20 +103,20 @@ class LabelledCells(OfClasses):
         kinds = numbers << len(tops)
         for place, top in enumerate(tops):
             kinds |= top.among(self._places).astype(np.int64) << place
-        found = np.unique(kinds)
-        each = [self._parts_of(kinds == kind, strata) for kind in found.tolist()]
-        said, in_top = found >> len(tops), found[:, None] >> np.arange(len(tops)) & 1
-        members = self.vocabulary.says(said[:, None], every)
+        distinct = np.unique(kinds)
+        each = [self._parts_of(kinds == kind, strata) for kind in distinct.tolist()]
+        predicted, in_top = distinct >> len(tops), distinct[:, None] >> np.arange(len(tops)) & 1
+        members = self.vocabulary.says(predicted[:, None], every)
         outcomes = np.column_stack([members, ~members.any(axis=1), in_top]).astype(np.float64)
-        return SetCounts(said, np.column_stack(each), outcomes)
+        return SetCounts(predicted, np.column_stack(each), outcomes)
 
     def _parts_of(self, which: Bools, strata: Strata) -> Floats:
         """Return the number of the given items in each part, shape (C,)."""
         there = count_parts(self.rank[which], self._labelled.codes[which], strata.heaps)
-        found = np.zeros(len(strata.parts))
+        outcomes = np.zeros(len(strata.parts))
         for stratum, code, items in there:
-            found[strata.part_of(stratum, code)] = items
-        return found
+            outcomes[strata.part_of(stratum, code)] = items
+        return outcomes
 
     @property
     def _places(self) -> Ints:

@@ -24,7 +24,7 @@ from assay.core.stratify import parts_of
 from assay.core.tallies import Tallies, at_columns
 from assay.core.types import Bools, Floats, Ints
 
-_Told = tuple[Ints, Floats | int]
+_Outcomes = tuple[Ints, Floats | int]
 NO_CARDS = np.zeros(0, dtype=np.int64)
 
 
@@ -65,12 +65,12 @@ class StrataOracle:
                 else _drawn(judgeable - tallies.n, unjudged - tallies.u, counts, rng)
             )
         if self.replacement:
-            found = rng.binomial(judged, outcomes / np.maximum(judgeable, 1.0))
+            yes = rng.binomial(judged, outcomes / np.maximum(judgeable, 1.0))
         else:
             good = outcomes - tallies.x
-            found = _drawn(good, judgeable - tallies.n - good, judged, rng)
-        after = state.deal(counts).changed(tallies=tallies.add(judged, found, counts - judged))
-        kinds = shuffled_kinds(counts, judged, found, rng) if self.reads_cards else NO_CARDS
+            yes = _drawn(good, judgeable - tallies.n - good, judged, rng)
+        after = state.deal(counts).changed(tallies=tallies.add(judged, yes, counts - judged))
+        kinds = shuffled_kinds(counts, judged, yes, rng) if self.reads_cards else NO_CARDS
         return after, kinds
 
 
@@ -88,9 +88,9 @@ class SetCounts:
         """Items of each part by these columns, (C, K + 1 + M)."""
         return np.asarray(self.counts @ self.outcomes)
 
-    def right(self, drawn: Ints, said: Ints) -> Ints:
+    def right(self, drawn: Ints, predicted: Ints) -> Ints:
         """Return the number of drawn items (..., C, U) whose set is exactly the predicted one."""
-        return np.asarray((drawn * (self.numbers == said[:, None])).sum(axis=-1))
+        return np.asarray((drawn * (self.numbers == predicted[:, None])).sum(axis=-1))
 
 
 class PartsOracle:
@@ -113,25 +113,25 @@ class PartsOracle:
         """Return the state after a round, and no cards: no target needs every card."""
         left = state.tallies.N - state.tallies.n
         drawn = _fall(self._parts, left, counts, rng)
-        found, named = self._told(state, drawn, left, running, rng)
-        tallies = state.tallies.add(drawn, found, 0, named)
+        outcomes, named = self._outcomes(state, drawn, left, running, rng)
+        tallies = state.tallies.add(drawn, outcomes, 0, named)
         return state.deal(counts).changed(tallies=tallies), NO_CARDS
 
-    def _told(
+    def _outcomes(
         self, state: State, drawn: Ints, left: Floats, running: Ints, rng: np.random.Generator
-    ) -> _Told:
+    ) -> _Outcomes:
         """Outcomes that are found, and the labels by class if these count."""
         if self._sets is not None:
-            return self._told_of_sets(self._sets, state, drawn, running, rng)
+            return self._outcomes_of_sets(self._sets, state, drawn, running, rng)
         if state.tallies.by_class is None:
             good = self._truth - state.tallies.x
             return _drawn(good, left - good, drawn, rng), 0
         named = _classes_of(self._truth - state.tallies.by_class, drawn, rng)
         return at_columns(named, self._parts.says(0)), named.astype(np.float64)
 
-    def _told_of_sets(
+    def _outcomes_of_sets(
         self, sets: SetCounts, state: State, drawn: Ints, running: Ints, rng: np.random.Generator
-    ) -> _Told:
+    ) -> _Outcomes:
         if state.rounds == 0:
             self._drawn = {}
         none = np.zeros(self._truth.shape)
@@ -198,7 +198,7 @@ def _classes_of(left: Floats, drawn: Ints, rng: np.random.Generator) -> Ints:
     named = np.zeros(left.shape, dtype=np.int64)
     dealt = np.nonzero(drawn)
     missing, each = drawn[dealt], left[dealt].astype(np.int64)
-    beyond, found = each.sum(axis=-1), np.zeros_like(each)
+    beyond, labels = each.sum(axis=-1), np.zeros_like(each)
     of_parts: Bools = np.any((left > 0).reshape(-1, *left.shape[-2:]), axis=0)
     present = of_parts[dealt[-1]]
     for number in range(left.shape[-1]):
@@ -206,9 +206,9 @@ def _classes_of(left: Floats, drawn: Ints, rng: np.random.Generator) -> Ints:
         there = np.flatnonzero(present[:, number])
         if there.size:
             some = rng.hypergeometric(each[there, number], beyond[there], missing[there])
-            found[there, number] = some
+            labels[there, number] = some
             missing[there] -= some
-    named[dealt] = found
+    named[dealt] = labels
     return named
 
 
@@ -237,11 +237,11 @@ def _drawn(good: Floats, bad: Floats, cards: Ints, rng: np.random.Generator) -> 
     return rng.hypergeometric(good.astype(np.int64), bad.astype(np.int64), cards)
 
 
-def shuffled_kinds(counts: Ints, judged: Ints, found: Ints, rng: np.random.Generator) -> Ints:
+def shuffled_kinds(counts: Ints, judged: Ints, outcomes: Ints, rng: np.random.Generator) -> Ints:
     """Every run's cards in a random order, as input of `fold`, shape (..., cards).
 
-    `counts`, `judged`, `found`, (..., H): cards of each stratum, judgeable ones, and those with the
-    outcome.
+    `counts`, `judged`, `outcomes`, (..., H): cards of each stratum, judgeable ones, and those with
+    the outcome.
     """
     ends = counts.cumsum(axis=-1)
     place = np.arange(ends[..., -1].max())
@@ -249,7 +249,7 @@ def shuffled_kinds(counts: Ints, judged: Ints, found: Ints, rng: np.random.Gener
     dealt = stratum < counts.shape[-1]
     stratum = np.where(dealt, stratum, 0)
     rank = place - np.take_along_axis(ends - counts, stratum, axis=-1)
-    outcome = rank < np.take_along_axis(found, stratum, axis=-1)
+    outcome = rank < np.take_along_axis(outcomes, stratum, axis=-1)
     is_judged = rank < np.take_along_axis(judged, stratum, axis=-1)
     kinds = np.where(is_judged, 2 * stratum + outcome, -2 - stratum)
     return rng.permuted(np.where(dealt, kinds, -1), axis=-1)

@@ -102,7 +102,7 @@ class Population(LabelledCells):
         else:
             given = {**(aux or {}), "y_true": y_true, "y_score": y_score, "y_pred": y_pred}
             given = {name: values for name, values in given.items() if values is not None}
-            said = {"predicted": "y_pred" if "y_pred" in given else None, "threshold": threshold}
+            roles = {"predicted": "y_pred" if "y_pred" in given else None, "threshold": threshold}
             labelled = read_labelled(
                 given,
                 label="y_true",
@@ -110,7 +110,7 @@ class Population(LabelledCells):
                 predicted="y_pred" if y_pred is not None else None,
                 threshold=threshold,
                 aux=list(aux or ()),
-                classes=classes_of(given, said, None, None, ()),
+                classes=classes_of(given, roles, None, None, ()),
             )
         self._take(labelled, scale)
 
@@ -225,10 +225,10 @@ class Population(LabelledCells):
     def random_variance(self, metric: str) -> float:
         """Return n times the metric's variance under simple random sampling."""
         predicted, truth = self._of_one.predicted, self.truth
-        said = np.array([True, False])
+        sides = np.array([True, False])
         sizes = np.array([predicted.sum(), (~predicted).sum()], dtype=np.float64)
         hits = np.array([(truth & predicted).sum(), (truth & ~predicted).sum()], dtype=np.float64)
-        return forecast.random_variance(canonical_metric(metric), sizes, hits, said)
+        return forecast.random_variance(canonical_metric(metric), sizes, hits, sides)
 
     def limit(self, metric: str) -> float:
         """Share of random sampling's labels that a design by score must spend.
@@ -266,9 +266,9 @@ class Population(LabelledCells):
             forecast.isotonic_rates(count, truth.outcomes)
             for count, truth in zip(counts, truths, strict=True)
         ]
-        said = np.repeat([bool(side) for side in sides], [count.size for count in counts])
+        predicted = np.repeat([bool(side) for side in sides], [count.size for count in counts])
         count = np.concatenate(counts)
-        return ratio(canonical_metric(metric), count, said), count, np.concatenate(eta)
+        return ratio(canonical_metric(metric), count, predicted), count, np.concatenate(eta)
 
     def opined(self, metric: str) -> OpinedItems | None:
         """Items that a metric needs, with second opinions; None if there are none."""
@@ -311,8 +311,8 @@ class Population(LabelledCells):
         score = self._scores_of_one
         profile = profile_of(score, cells_of(score, np.ones(score.size, dtype=np.bool_)).rule)
         cell = np.searchsorted(profile.low, score, side="right") - 1
-        found = np.bincount(cell, self.truth, minlength=profile.low.size)
-        truth = Truth(profile, np.asarray(found, dtype=np.float64))
+        positives = np.bincount(cell, self.truth, minlength=profile.low.size)
+        truth = Truth(profile, np.asarray(positives, dtype=np.float64))
         return frame_of({True: truth}, design, "precision")
 
     def thresholds(self) -> Thresholds:
@@ -349,8 +349,8 @@ class Population(LabelledCells):
             values = values if side is None else values[predicted == side]
             profile = profile_of(values, rule)
             cell = np.searchsorted(profile.low, values, side="right") - 1
-            found = np.bincount(cell, outcome, minlength=profile.low.size)
-            outcomes = np.asarray(found, dtype=np.float64)
+            positives = np.bincount(cell, outcome, minlength=profile.low.size)
+            outcomes = np.asarray(positives, dtype=np.float64)
             self._truths[key] = Truth(profile, outcomes)
         return self._truths[key]
 

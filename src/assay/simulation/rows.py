@@ -136,14 +136,14 @@ class Simulation(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the population, the goal and the rows as plain values."""
-        found = {
+        document = {
             "population": dict(self.population),
             "goal": self.goal.to_dict(),
             "rows": [row.to_dict() for row in self.rows],
         }
         if not self.goal.single:
-            found["ensemble"] = found["population"]  # its former name
-        return found
+            document["ensemble"] = document["population"]  # its former name
+        return document
 
     @property
     def tables(self) -> tuple[Block, ...]:
@@ -210,10 +210,10 @@ class Entry:
     sizes: Sizes | None = None
 
 
-def rows_of(entries: Sequence[Entry], found: Sequence[Runs | None]) -> Iterator[Row]:
+def rows_of(entries: Sequence[Entry], runs_of: Sequence[Runs | None]) -> Iterator[Row]:
     """Yield a row for each entry that has runs, and that its reference design has runs for."""
-    labels = [None if runs is None else float(runs.labels.mean()) for runs in found]
-    for entry, runs in zip(entries, found, strict=True):
+    labels = [None if runs is None else float(runs.labels.mean()) for runs in runs_of]
+    for entry, runs in zip(entries, runs_of, strict=True):
         baseline = None if entry.against is None else labels[entry.against]
         if runs is not None and (entry.against is None or baseline is not None):
             yield summarise(entry.name, runs, entry.wanted, baseline=baseline, sizes=entry.sizes)

@@ -74,8 +74,8 @@ class CurveSimulation(Shown):
         for name, word in AREAS.items():
             for row in self.rows:
                 if name in row.areas:
-                    truth, held = self.population[name], row.areas[name]
-                    areas.append((word, row.design, f"{truth:.4f}", f"{held:.3f}"))
+                    truth, coverage = self.population[name], row.areas[name]
+                    areas.append((word, row.design, f"{truth:.4f}", f"{coverage:.3f}"))
         numbers = ("holds everywhere", "each threshold", "mean width", "ratio")
         design = Column("design", "text")
         return Document.of(
@@ -140,18 +140,18 @@ class _Truth:
             inside = np.flatnonzero(self.stratum == h)
             yes = self.positives[inside].astype(np.int64)
             no = self.items[inside].astype(np.int64) - yes
-            found = _spread(yes, int(x[h]), rng)
-            positives[inside] = found
-            labels[inside] = found + _spread(no, int(n[h] - x[h]), rng)
+            outcomes = _spread(yes, int(x[h]), rng)
+            positives[inside] = outcomes
+            labels[inside] = outcomes + _spread(no, int(n[h] - x[h]), rng)
         return self.bins(labels, positives, self.stratum)
 
     def random(self, labels: int, rng: np.random.Generator) -> ScoreBins:
         """Labels of a simple random sample."""
         drawn = _spread(self.items.astype(np.int64), labels, rng)
         yes = self.positives.astype(np.int64)
-        found = rng.hypergeometric(yes, self.items.astype(np.int64) - yes, drawn)
+        outcomes = rng.hypergeometric(yes, self.items.astype(np.int64) - yes, drawn)
         one = np.zeros(self.score.size, dtype=np.int64)
-        return self.bins(drawn.astype(np.float64), found.astype(np.float64), one)
+        return self.bins(drawn.astype(np.float64), outcomes.astype(np.float64), one)
 
     def complete(self) -> CurveBands:
         """Return the curve with a label of every item."""
@@ -185,8 +185,8 @@ def simulate_curves(
     >>> rng = np.random.default_rng(0)
     >>> score = rng.random(5000)
     >>> population = Population(y_true=rng.random(5000) < score, y_score=score, threshold=0.5)
-    >>> found = simulate_curves(population, budget=100, replications=3, draws=200)
-    >>> [row.design for row in found.rows], sorted(found.ratio)
+    >>> simulation = simulate_curves(population, budget=100, replications=3, draws=200)
+    >>> [row.design for row in simulation.rows], sorted(simulation.ratio)
     (['random', 'default'], ['f1', 'precision', 'recall', 'specificity'])
     """
     goal = Goal(metric, within, budget, confidence)
@@ -212,10 +212,10 @@ def simulate_curves(
         samples = {_RANDOM: truth.random(int(n[run].sum()), rng)} if random else {}
         samples[_DEFAULT] = truth.stratified(n[run], x[run], rng)
         for name, bins in samples.items():
-            found = curve_bands(
+            simulation = curve_bands(
                 bins, confidence=confidence, rng=rng, draws=draws, thresholds=thresholds
             )
-            seen[name].append(_seen(found, known))
+            seen[name].append(_seen(simulation, known))
         if progress is not None:
             progress((run + 1) / replications)
     rows = tuple(
@@ -232,28 +232,30 @@ def simulate_curves(
     return CurveSimulation({**facts, **areas}, replications, rows, ratio)
 
 
-def _seen(found: CurveBands, known: CurveBands) -> dict[str, dict[str, Any]]:
+def _seen(bands: CurveBands, known: CurveBands) -> dict[str, dict[str, Any]]:
     """Where one curve holds the truth, by the fields of `CurveRow`."""
-    place, inner = np.searchsorted(known.threshold, found.threshold), found.inner
-    share = -np.diff(found.items, append=0.0)[inner]
-    least = np.searchsorted(-found.items[inner], -found.total * (1 - _QUANTILES))
-    held: dict[str, dict[str, Any]] = {name: {} for name in _SHARES}
+    place, inner = np.searchsorted(known.threshold, bands.threshold), bands.inner
+    share = -np.diff(bands.items, append=0.0)[inner]
+    least = np.searchsorted(-bands.items[inner], -bands.total * (1 - _QUANTILES))
+    coverage: dict[str, dict[str, Any]] = {name: {} for name in _SHARES}
     for name in CURVES:
-        if name not in found.bands:
+        if name not in bands.bands:
             continue
-        band, truth = found.bands[name], known.bands[name].value[place][inner]
+        band, truth = bands.bands[name], known.bands[name].value[place][inner]
         own = _holds(band.low[inner], truth, band.high[inner])
-        held["coverage"][name] = float(_holds(band.lowest[inner], truth, band.highest[inner]).all())
-        held["pointwise"][name] = float((own * share).sum() / share.sum())
-        held["least"][name] = own[np.minimum(least, own.size - 1)]
-        held["everywhere"][name] = float(own.all())
+        coverage["coverage"][name] = float(
+            _holds(band.lowest[inner], truth, band.highest[inner]).all()
+        )
+        coverage["pointwise"][name] = float((own * share).sum() / share.sum())
+        coverage["least"][name] = own[np.minimum(least, own.size - 1)]
+        coverage["everywhere"][name] = float(own.all())
         wide = (band.highest - band.lowest)[inner]
-        held["width"][name] = float((wide * share).sum() / share.sum())
-    held["areas"] = {
+        coverage["width"][name] = float((wide * share).sum() / share.sum())
+    coverage["areas"] = {
         name: float(_holds(low, known.areas[name][0], high))
-        for name, (_, low, high) in found.areas.items()
+        for name, (_, low, high) in bands.areas.items()
     }
-    return held
+    return coverage
 
 
 def _holds(low: Any, truth: Any, high: Any) -> Any:

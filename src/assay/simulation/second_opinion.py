@@ -122,8 +122,8 @@ class RecutRun:
         self._deals = None
         known, strata = self.stratum[self._known], self.strata.n_strata
         counts = np.bincount(known, minlength=strata)[None]
-        found = np.bincount(known, self.items.positive[self._known], minlength=strata)[None]
-        return state.deal(counts).changed(tallies=state.tallies.add(counts, found), bets=bets)
+        outcomes = np.bincount(known, self.items.positive[self._known], minlength=strata)[None]
+        return state.deal(counts).changed(tallies=state.tallies.add(counts, outcomes), bets=bets)
 
     def _another_order(self) -> Floats:
         return self._rng.random(self.number.size)
@@ -189,11 +189,11 @@ class RecutRun:
         self._known[new] = True
         self._order += new.tolist()
         stratum, positive, codes = self.stratum, self.items.positive, self.items.codes
-        said = zip(stratum[drawn].tolist(), codes[drawn].tolist(), strict=True)
-        part, parts = [strata.part_of(*each) for each in said], len(strata.parts)
+        pairs = zip(stratum[drawn].tolist(), codes[drawn].tolist(), strict=True)
+        part, parts = [strata.part_of(*each) for each in pairs], len(strata.parts)
         cards = np.bincount(part, minlength=parts)
-        found = np.bincount(part, positive[drawn], minlength=parts)
-        return cards, found, 2 * stratum[new] + positive[new]
+        outcomes = np.bincount(part, positive[drawn], minlength=parts)
+        return cards, outcomes, 2 * stratum[new] + positive[new]
 
     def deal_beside(self, others: Sequence["RecutRun"], *, recut: bool) -> list["RecutRun"]:
         """Deal to evaluations in parallel, each until it is over; return those that may be recut.
@@ -226,8 +226,8 @@ class RecutRun:
             state, middle = state.changed(streak=now.streak).take(~leaves), now.middle[~leaves]
             counts = procedure.plan(state, Wanted(self._asked, self._rng, now.look))
             rounds = zip(running, state.dealt, counts, strict=True)
-            cards, found, kinds = zip(*(run.judge(*its) for run, *its in rounds), strict=True)
-            tallies = state.tallies.add(np.stack(cards), np.stack(found))
+            cards, outcomes, kinds = zip(*(run.judge(*own) for run, *own in rounds), strict=True)
+            tallies = state.tallies.add(np.stack(cards), np.stack(outcomes))
             after, kind = state.deal(counts).changed(tallies=tallies), kinds[0][None]
             state = procedure.fold(Answered(state, state, after, kind, kind))
         return due
@@ -328,9 +328,9 @@ class Decks:
 
     def __init__(self, order: Order, stratum: Ints, n_strata: int) -> None:
         self._order, self._stratum = order, stratum
-        its = stratum[order.first]
-        by_stratum = np.argsort(its, kind="stable")
-        ends = np.searchsorted(its[by_stratum], np.arange(n_strata + 1))
+        own = stratum[order.first]
+        by_stratum = np.argsort(own, kind="stable")
+        ends = np.searchsorted(own[by_stratum], np.arange(n_strata + 1))
         cards = order.first[by_stratum]
         self._cards = [cards[start:end] for start, end in pairwise(ends)]
         self._whole = np.zeros(n_strata, dtype=np.bool_)

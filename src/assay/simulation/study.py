@@ -172,15 +172,15 @@ def simulate(
             more = samples.facts
             chosen = _designs_of_several(designs, targets, bins)
             entries = [*_of_cells(population, goals, chosen, batch, samples)]
-    found = run_tasks(
+    every = run_tasks(
         [entry.task for entry in entries],
         replications=replications,
         seed=seed,
         workers=workers,
         progress=progress,
     )
-    complete = all(runs is not None and runs.labels.size == replications for runs in found)
-    rows = tuple(row for row in rows_of(entries, found) if row.design != _WITH_REPLACEMENT)
+    complete = all(runs is not None and runs.labels.size == replications for runs in every)
+    rows = tuple(row for row in rows_of(entries, every) if row.design != _WITH_REPLACEMENT)
     return Simulation(facts | more, goals[0], rows, interrupted=not complete)
 
 
@@ -309,8 +309,8 @@ class _Samples:
     def facts(self) -> dict[str, Any]:
         """Facts about the population: what each classifier predicts, and the parent."""
         known = self.population
-        said = {name: int(known.says_yes(name).sum()) for name in known.classifiers}
-        return {"predicted_positives": said, "parent": self.route.names[0]}
+        counts = {name: int(known.says_yes(name).sum()) for name in known.classifiers}
+        return {"predicted_positives": counts, "parent": self.route.names[0]}
 
     def of(self, design: str) -> tuple[SharedSamples, Sizes]:
         """Return a design, prepared for draws, and the sizes of its samples."""

@@ -134,8 +134,10 @@ class Question:
     @property
     def metric(self) -> str:
         """The name of the first metric."""
-        found = self.population
-        return parse_targets(self.metrics, found.classifiers, classes=found.vocabulary)[0].metric
+        population = self.population
+        return parse_targets(self.metrics, population.classifiers, classes=population.vocabulary)[
+            0
+        ].metric
 
     @property
     def designs(self) -> dict[str, Design]:
@@ -162,7 +164,7 @@ class Question:
         budget: Sequence[int] | None = None,
     ) -> tuple[Row, ...]:
         """Simulate; re-raise Ctrl-C, as half a curve is useless."""
-        found = simulate(
+        simulation = simulate(
             population,
             designs=designs,
             metric=self.metric,
@@ -173,9 +175,9 @@ class Question:
             seed=self.seed,
             workers=1,
         )
-        if found.interrupted:
+        if simulation.interrupted:
             raise KeyboardInterrupt
-        return found.rows
+        return simulation.rows
 
     def fits(self, design: Design, budget: int) -> bool:
         """Whether the budget covers the design's first round."""
@@ -255,16 +257,16 @@ def _variances(
     question: Question, x: Sequence[int], asked: Sequence[tuple[Mapping[str, Design], int]]
 ) -> Curves:
     """Ratios of each design at every x, which is run with the designs and the budget."""
-    found: dict[str, list[float]] = {name: [] for name in question.designs}
+    curves: dict[str, list[float]] = {name: [] for name in question.designs}
     for designs, budget in asked:
         fitting = {name: each for name, each in designs.items() if question.fits(each, budget)}
         rows = question.ask(question.population, fitting, budget=[budget])
         ratios = {row.design: row.metrics[0].mvr for row in rows}
-        for name, values in found.items():
+        for name, values in curves.items():
             ratio = ratios.get(name)
             values.append(np.nan if ratio is None else ratio)
     return Curves(
-        np.array(x, dtype=np.float64), {name: np.array(each) for name, each in found.items()}
+        np.array(x, dtype=np.float64), {name: np.array(each) for name, each in curves.items()}
     )
 
 

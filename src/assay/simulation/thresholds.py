@@ -40,8 +40,8 @@ class Thresholds:
         `score`: (N,); `positive`: (N,).
         """
         _, place, sizes = np.unique(score, return_inverse=True, return_counts=True)
-        found = np.bincount(place, positive, minlength=sizes.size)
-        return cls(sizes[::-1].astype(np.float64), np.asarray(found[::-1], dtype=np.float64))
+        positives = np.bincount(place, positive, minlength=sizes.size)
+        return cls(sizes[::-1].astype(np.float64), np.asarray(positives[::-1], dtype=np.float64))
 
     @cached_property
     def precision(self) -> Floats:
@@ -60,11 +60,11 @@ class Thresholds:
 
     def keep(self, question: ThresholdQuestion) -> Bools:
         """Thresholds that keep all floors, (..., H)."""
-        found = []
+        checks = []
         for metric, floor in question.floors:
             rungs = Rungs(metric, floor, self.sizes, 0.05)
-            found.append(rungs.is_defined & (rungs.total(self.positives) >= -_ROUNDING))
-        return np.asarray(np.logical_and.reduce(found))
+            checks.append(rungs.is_defined & (rungs.total(self.positives) >= -_ROUNDING))
+        return np.asarray(np.logical_and.reduce(checks))
 
     def worth(self, question: ThresholdQuestion) -> Floats:
         """Return the wanted metric at every threshold, (..., H)."""
@@ -161,7 +161,7 @@ class ThresholdTask:
         """Run the task this many times on the random stream of `key` and its own."""
         rng = np.random.default_rng(stream_of(self.name, key, self.budget))
         runs = ThresholdRuns.start(replications)
-        found = replay(
+        result = replay(
             self.run,
             StrataOracle(self.truth.positives[..., ::-1], reads_cards=True),
             replications=replications,
@@ -170,7 +170,7 @@ class ThresholdTask:
             ended=lambda which, state: self._end(runs, which, state),
             until=self.budget,
         )
-        return replace(runs, reason=found.reason, labels=found.labels)
+        return replace(runs, reason=result.reason, labels=result.labels)
 
     def _end(self, runs: ThresholdRuns, which: Ints, state: State) -> None:
         """Record how some of them ended."""

@@ -65,7 +65,7 @@ def _live_claims(reviewers: int) -> sa.Select[Any] | sa.CompoundSelect[Any]:
     """Statement for the live claims on some items, and on the first items of so many reviewers."""
     live = sa.select(_claim.item_id, _claim.reviewer, _claim.until).where(_is_live)
     named = live.where(_claim.item_id.in_(sa.bindparam("which", expanding=True)))
-    held = [
+    queries = [
         sa.select(_claim.item_id)
         .where(_is_live, _claim.until > sa.bindparam("now"))
         .where(_claim.reviewer == sa.bindparam(f"who_{number}"))
@@ -74,9 +74,9 @@ def _live_claims(reviewers: int) -> sa.Select[Any] | sa.CompoundSelect[Any]:
         .subquery()
         for number in range(reviewers)
     ]
-    if not held:
+    if not queries:
         return named
-    of_reviewers = live.where(_claim.item_id.in_(sa.union_all(*map(sa.select, held))))
+    of_reviewers = live.where(_claim.item_id.in_(sa.union_all(*map(sa.select, queries))))
     return sa.union_all(named, of_reviewers)
 
 
@@ -100,15 +100,15 @@ class Claims(Connected):
         They are those on the items, and on up to `most` items that each reviewer has claimed: those
         whose claims end first.
         """
-        found: dict[Claim, float] = {}
+        claims: dict[Claim, float] = {}
         while item_ids or reviewers:
             some, item_ids = item_ids[:_AT_ONCE], item_ids[_AT_ONCE:]
             who, reviewers = reviewers[:_TOGETHER], reviewers[_TOGETHER:]
             names = {f"who_{number}": reviewer for number, reviewer in enumerate(who)}
             these = {"campaign": campaign, "now": self.now, "which": some, "most": most}
             rows = self._connection.execute(_live_claims(len(who)), {**these, **names})
-            found |= {Claim(item_id, reviewer): until for item_id, reviewer, until in rows}
-        return found
+            claims |= {Claim(item_id, reviewer): until for item_id, reviewer, until in rows}
+        return claims
 
     def all_live_claims(self, campaign: int) -> list[Claim]:
         """All claims that have not expired."""

@@ -26,10 +26,10 @@ class Check(Protocol):
         """Raise `AssertionError` if the store fails."""
 
 
-def expect(what: str, found: object, right: object) -> None:
+def expect(what: str, actual: object, right: object) -> None:
     """Raise unless the value found is the expected one."""
-    if found != right:
-        raise AssertionError(f"{what}: found {found!r}, and {right!r} is right")
+    if actual != right:
+        raise AssertionError(f"{what}: found {actual!r}, and {right!r} is right")
 
 
 @contextmanager
@@ -241,13 +241,13 @@ def claims_are_leases(opened: Opener) -> None:
         expect("live claims", set(live), _claims("ann 7", "ann 8", "bob 7"))
         expect("their ends", {0 < end - session.now <= 60 for end in live.values()}, {True})
         expect("of one item", set(session.live_claims(key, ["8"])), _claims("ann 8"))
-        held = session.live_claims(key, [], ["ann", "eve"], 9)
-        expect("of reviewers", set(held), _claims("ann 7", "ann 8", "bob 7"))
+        claims = session.live_claims(key, [], ["ann", "eve"], 9)
+        expect("of reviewers", set(claims), _claims("ann 7", "ann 8", "bob 7"))
         expect(
             "up to one", set(session.live_claims(key, [], ["ann"], 1)), _claims("ann 7", "bob 7")
         )
         many = [str(number) for number in range(700)]
-        expect("of many", set(session.live_claims(key, many, [*many, "ann"], 9)), set(held))
+        expect("of many", set(session.live_claims(key, many, [*many, "ann"], 9)), set(claims))
         expect("once claimed", session.claimed(key, "eve", ["7", "9"]), {"9"})
     with store.write() as session:
         session.give_back(key, _claims("ann 7", "ann never-claimed"))

@@ -138,7 +138,7 @@ def test_an_item_is_looked_for_by_an_index(request: pytest.FixtureRequest) -> No
         found = read_predictions(scan, **ROLES)
         assert isinstance(found, Predictions)
         assert isinstance(found.scanner, CountingScanner)
-        told = found.scanner._told(shown=True)
+        told = found.scanner._columns(shown=True)
         (items,) = found.scanner.table.among([7, 8, 2**70], found.scanner._ids, told)
         database = Postgres(url)
         with database.connected():

@@ -49,7 +49,7 @@ def test_many_truths_have_a_row_each() -> None:
         frame, alone = many.frame(design, "accuracy"), one.frame(design, "accuracy")
         np.testing.assert_array_equal(frame.outcomes[0], alone.outcomes)
         np.testing.assert_array_equal(frame.outcomes[1], alone.sizes - alone.outcomes)
-    assert many.positives(True) == pytest.approx(many.said(True) / 2)
+    assert many.positives(True) == pytest.approx(many.predicted(True) / 2)
 
 
 def test_with_many_labels_the_curve_is_a_logistic_regression() -> None:

@@ -52,7 +52,7 @@ def precision_of(evidence: RankEvidence) -> float:
     """Return what the evidence makes of the precision on next week's items."""
     supposed = Supposed.of(assay.from_arrays(y_score=SCORE[N:], threshold=0.4), "probability")
     rates = evidence.draw(True, supposed, 200, np.random.default_rng(0))
-    return float((rates @ supposed.profiles[True].count).mean() / supposed.said(True))
+    return float((rates @ supposed.profiles[True].count).mean() / supposed.predicted(True))
 
 
 @pytest.fixture(scope="module")

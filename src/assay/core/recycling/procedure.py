@@ -174,20 +174,20 @@ class Recycle(Procedure):
     def _samples(self) -> list[Ints]:
         """Every classifier's sample, the parent first."""
         rng = np.random.default_rng([self.seed, 1])
-        yes, found = self.cells.yes(self.route.names) > 0, list[Ints]()
+        yes, samples = self.cells.yes(self.route.names) > 0, list[Ints]()
         twice = self.design.allocation == "recycle-sample"
         option: Option = "UniformSample" if twice else "UniformShuffle"
         for says, n in zip(yes, self.n.tolist(), strict=True):
             child = self._items(says)
             if not n:
-                found.append(np.zeros(0, dtype=np.int64))
-            elif not found:
-                found.append(child.draw(n, rng))
+                samples.append(np.zeros(0, dtype=np.int64))
+            elif not samples:
+                samples.append(child.draw(n, rng))
             else:
                 both, only = self._items(says & yes[0]), self._items(says & ~yes[0])
                 sets = Overlap(self._items(yes[0]), child, both, only)
-                found.append(recycle(found[0], sets, n, option=option, rng=rng).sample)
-        return found
+                samples.append(recycle(samples[0], sets, n, option=option, rng=rng).sample)
+        return samples
 
     def _items(self, which: Bools) -> Items:
         """Items of some cells: those of a cell are consecutive."""
@@ -274,10 +274,10 @@ def _by_card(cells: Ints, kinds: Ints) -> Floats:
     is its first card in the queue.
     """
     stratum = np.where(kinds < 0, -2 - kinds, kinds // 2)
-    said = np.where(kinds < 0, np.nan, kinds % 2)
-    found = np.empty(cells.size)
-    found[np.argsort(cells, kind="stable")] = said[np.argsort(stratum, kind="stable")]
-    return found
+    outcomes = np.where(kinds < 0, np.nan, kinds % 2)
+    by_card = np.empty(cells.size)
+    by_card[np.argsort(cells, kind="stable")] = outcomes[np.argsort(stratum, kind="stable")]
+    return by_card
 
 
 def _share(answer: Floats, draws: Ints) -> tuple[float, int]:
@@ -294,9 +294,9 @@ def _hits(recycled: Recycle, state: State, spread: Floats) -> Floats:
     same draw again, with the variance of half as many.
     """
     taken = np.flatnonzero(recycled.n)
-    found = np.zeros((spread.size, spread.size))
+    covariance = np.zeros((spread.size, spread.size))
     if not taken.size:
-        return found
+        return covariance
     known, cells = state.tallies, recycled.cells
     rates = ((known.x + 0.5) / (known.n + 1.0)).ravel()
     names = tuple(recycled.route.names[k] for k in taken)
@@ -305,8 +305,8 @@ def _hits(recycled: Recycle, state: State, spread: Floats) -> Floats:
     sd = np.sqrt(np.diag(shared))
     twice = recycled.design.allocation == "recycle-sample"
     scale = spread[taken] * np.where(twice & (taken > 0), np.sqrt(2.0), 1.0)
-    found[np.ix_(taken, taken)] = shared / np.outer(sd, sd) * np.outer(scale, scale)
-    return found
+    covariance[np.ix_(taken, taken)] = shared / np.outer(sd, sd) * np.outer(scale, scale)
+    return covariance
 
 
 def recycle_of(design: Design, goal: Goal, strata: Strata, seed: int) -> Recycle:

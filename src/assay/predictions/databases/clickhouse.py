@@ -103,12 +103,12 @@ class ClickHouse(Counter):
 
     def tables(self) -> list[DatabaseTable]:
         """Readable tables and views."""
-        found = self.fetch(
+        rows = self.fetch(
             "SELECT database, name, database = currentDatabase() FROM system.tables "
             "WHERE NOT is_temporary AND lower(database) NOT IN ('system', 'information_schema') "
             "ORDER BY database, name"
         )
-        return [(str(schema), str(name), bool(enough)) for schema, name, enough in found]
+        return [(str(schema), str(name), bool(enough)) for schema, name, enough in rows]
 
     def table(self, schema: str, name: str) -> str:
         """Return a table as written after FROM."""
@@ -116,8 +116,8 @@ class ClickHouse(Counter):
 
     def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
         """Columns of a table."""
-        found = self.fetch(f"DESCRIBE TABLE {self.table(schema, name)}")
-        return [_column(str(column), str(kind)) for column, kind, *_ in found]
+        rows = self.fetch(f"DESCRIBE TABLE {self.table(schema, name)}")
+        return [_column(str(column), str(kind)) for column, kind, *_ in rows]
 
     def errors(self) -> tuple[type[Exception], ...]:
         """Exceptions of the driver."""
@@ -168,9 +168,9 @@ def _column(name: str, kind: str) -> DatabaseColumn:
     quoted = identifier(name)
     if plain.startswith("Decimal("):
         return DatabaseColumn(name, plain.upper().replace(" ", ""), quoted)
-    found, stored = _TYPES.get(plain, "VARCHAR"), quoted if plain in _TYPES else ""
-    if found == "DOUBLE":
-        return DatabaseColumn(name, found, f"toFloat64({quoted})")
-    if found == "BIGINT":
-        return DatabaseColumn(name, found, f"toInt64({quoted})", stored)
-    return DatabaseColumn(name, found, stored or f"toString({quoted})", stored)
+    kind_of, stored = _TYPES.get(plain, "VARCHAR"), quoted if plain in _TYPES else ""
+    if kind_of == "DOUBLE":
+        return DatabaseColumn(name, kind_of, f"toFloat64({quoted})")
+    if kind_of == "BIGINT":
+        return DatabaseColumn(name, kind_of, f"toInt64({quoted})", stored)
+    return DatabaseColumn(name, kind_of, stored or f"toString({quoted})", stored)

@@ -121,10 +121,10 @@ class Database(ABC):
             raise
         except self.errors() as error:
             raise PredictionsError(
-                f"{label or self.address} cannot be read", details=self.told(error)
+                f"{label or self.address} cannot be read", details=self.message(error)
             ) from error
 
-    def told(self, error: Exception) -> str:
+    def message(self, error: Exception) -> str:
         """Message of an error, for users."""
         return first_lines(error, 3)
 
@@ -219,21 +219,21 @@ def find_table(wanted: str | None, tables: Iterable[DatabaseTable], label: str) 
         called[name if is_enough else f"{schema}.{name}"] = (schema, name)
     qualified = {f"{schema}.{name}": (schema, name) for schema, name in called.values()}
     some = [*list(called)[:_TOLD], *(["..."] if len(called) > _TOLD else [])]
-    told = f"tables: {', '.join(some) or 'none'}"
+    listing = f"tables: {', '.join(some) or 'none'}"
     if wanted is None:
         raise PredictionsError(
             f"no table of {label} is named",
-            details=told,
+            details=listing,
             hint=f"name one: table={next(iter(called))!r}" if called else "",
         )
-    found = called.get(wanted) or qualified.get(wanted)
-    if found is None:
+    match = called.get(wanted) or qualified.get(wanted)
+    if match is None:
         raise PredictionsError(
             f"table {wanted!r} not found in {label}",
-            details=told,
+            details=listing,
             hint=did_you_mean(wanted, [*called, *qualified]),
         )
-    return found
+    return match
 
 
 # Rows of a database table, read or counted.
@@ -265,7 +265,7 @@ class DatabaseRows:
         `columns`: the columns needed, named as in `names`.
         """
         wanted = set(columns)
-        told = [
+        selected = [
             f"{column.sql} AS {self.names[column.name]}"
             for column in self.columns
             if column.name in wanted
@@ -273,7 +273,7 @@ class DatabaseRows:
         conditions = [condition(self.where).removeprefix("WHERE ")] if self.where else []
         conditions += [inside] if inside else []
         where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-        return selection(told or ["1 AS one"], self.table, where)
+        return selection(selected or ["1 AS one"], self.table, where)
 
 
 def find_rows(

@@ -97,15 +97,15 @@ class Postgres(Counter):
 
     def pieces(self, sql: str) -> Iterator[list[Row]]:
         """Rows of a query, piece by piece."""
-        held: list[Row] = []
+        rows: list[Row] = []
         with self.connection.cursor() as cursor:
             for row in cursor.stream(sql.encode()):
-                held.append(row)
-                if len(held) == _AT_ONCE:
-                    yield held
-                    held = []
-        if held:
-            yield held
+                rows.append(row)
+                if len(rows) == _AT_ONCE:
+                    yield rows
+                    rows = []
+        if rows:
+            yield rows
 
     def version(self) -> str:
         """Name and version of the server."""
@@ -131,10 +131,10 @@ class Postgres(Counter):
     def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
         """Columns of a table."""
         query = selection(["*"], self.table(schema, name), "LIMIT 0")
-        found = self.connection.execute(query.encode())
+        cursor = self.connection.execute(query.encode())
         return [
             DatabaseColumn(column.name, type_of(column), _sql(column), _stored(column))
-            for column in found.description or []
+            for column in cursor.description or []
         ]
 
     def errors(self) -> tuple[type[Exception], ...]:

@@ -56,16 +56,16 @@ class Sqlite(Database):
     def pieces(self, sql: str) -> Iterator[list[Row]]:
         """Rows of a query, piece by piece."""
         cursor = self.connection.execute(sql)
-        while found := cursor.fetchmany(_AT_ONCE):
-            yield found
+        while rows := cursor.fetchmany(_AT_ONCE):
+            yield rows
 
     def tables(self) -> list[DatabaseTable]:
         """Tables and views."""
-        found = self.fetch(
+        rows = self.fetch(
             "SELECT name FROM sqlite_master WHERE type IN ('table', 'view') "
             "AND name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY name"
         )
-        return [("main", name, True) for (name,) in found]
+        return [("main", name, True) for (name,) in rows]
 
     def table(self, schema: str, name: str) -> str:
         """Return a table as written after FROM."""
@@ -73,10 +73,10 @@ class Sqlite(Database):
 
     def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
         """Columns of a table."""
-        found = self.fetch(f"PRAGMA {identifier(schema)}.table_xinfo({identifier(name)})")
+        rows = self.fetch(f"PRAGMA {identifier(schema)}.table_xinfo({identifier(name)})")
         return [
             self._column(schema, name, column, str(declared))
-            for _, column, declared, _, _, _, hidden in found
+            for _, column, declared, _, _, _, hidden in rows
             if hidden != 1
         ]
 
@@ -87,10 +87,10 @@ class Sqlite(Database):
         if not kind:
             some = selection([f"{name} AS x"], self.table(schema, table), f"LIMIT {_LOOKED_AT}")
             kinds = selection(["DISTINCT typeof(x)"], f"({some})", "WHERE x IS NOT NULL")
-            found = self.fetch(kinds)
-            held = {each for (each,) in found}
-            kind = "BIGINT" if held == {"integer"} else "DOUBLE"
-            kind = kind if held <= {"integer", "real"} else "VARCHAR"
+            rows = self.fetch(kinds)
+            kinds_used = {each for (each,) in rows}
+            kind = "BIGINT" if kinds_used == {"integer"} else "DOUBLE"
+            kind = kind if kinds_used <= {"integer", "real"} else "VARCHAR"
         if kind == "DOUBLE":
             sql = f"CASE WHEN typeof({name}) IN ('integer', 'real') THEN CAST({name} AS REAL) END"
         elif kind == "BIGINT":

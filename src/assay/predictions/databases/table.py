@@ -60,37 +60,37 @@ class DatabaseTable(Table):
         """Name of each column in an expression."""
         return self._rows.names
 
-    def items(self, told: Mapping[str, str], where: str = "") -> Items:
+    def items(self, expressions: Mapping[str, str], where: str = "") -> Items:
         """Expressions of the rows that fulfil a condition."""
-        return self._items(told, where, "")
+        return self._items(expressions, where, "")
 
-    def _items(self, told: Mapping[str, str], where: str, inside: str) -> Items:
-        named = set(_NAME.findall(" ".join([*told.values(), where])))
+    def _items(self, expressions: Mapping[str, str], where: str, inside: str) -> Items:
+        named = set(_NAME.findall(" ".join([*expressions.values(), where])))
         columns = [name for name, short in self.names.items() if short in named]
-        selected = (f"{expression} AS {name}" for name, expression in told.items())
+        selected = (f"{expression} AS {name}" for name, expression in expressions.items())
         query = Query(self._rows.select(columns, inside))
-        return Items(query.select(*selected, where=where), list(told))
+        return Items(query.select(*selected, where=where), list(expressions))
 
     def among(
-        self, ids: Sequence[Id], column: IdColumn, told: Mapping[str, str], where: str = ""
+        self, ids: Sequence[Id], column: IdColumn, expressions: Mapping[str, str], where: str = ""
     ) -> Iterator[Items]:
         """Like `items`, for rows with some ids; as many at a time as fit into a query."""
         for inside in self._inside(ids, column.name):
-            yield self._items(told, where, inside)
+            yield self._items(expressions, where, inside)
 
     def _inside(self, ids: Sequence[Id], column: str) -> Iterator[str]:
         """Conditions in the database's own SQL: the id is among these, some at a time."""
-        database, held = self._database, self._rows.columns
-        found = next(each for each in held if each.name == column)
+        database, columns = self._database, self._rows.columns
+        key = next(each for each in columns if each.name == column)
 
         def among(listed: Sequence[str]) -> str:
-            inside = f"{found.stored or found.sql} IN ({', '.join(listed)})"
-            return f"{inside} AND {found.sql} IS NOT NULL" if found.stored else inside
+            inside = f"{key.stored or key.sql} IN ({', '.join(listed)})"
+            return f"{inside} AND {key.sql} IS NOT NULL" if key.stored else inside
 
         texts: list[str] = []
         size = 0
         for id in dict.fromkeys(ids):
-            if not database.possible(id, found.type):
+            if not database.possible(id, key.type):
                 continue
             text = database.literal(id)
             if size + len(text) > database.longest:
@@ -161,12 +161,12 @@ def _array(values: Any) -> Any:
 
 def _key(database: Counter, name: str, rows: DatabaseRows) -> DatabaseColumn:
     """Column of a composite key."""
-    held = {column.name: column for column in rows.columns}
+    columns = {column.name: column for column in rows.columns}
     parts = key_parts(name)
     places = {part: f"assay_part_{place}" for place, part in enumerate(parts)}
     key = key_sql(parts, places, rows.types, dialect="duckdb", source=rows.source)
     ((sql,), _) = spelled([key], "", database)
-    own = re.sub(r"\bassay_part_(\d+)\b", lambda found: held[parts[int(found[1])]].sql, sql)
+    own = re.sub(r"\bassay_part_(\d+)\b", lambda match: columns[parts[int(match[1])]].sql, sql)
     return DatabaseColumn(name, "VARCHAR", own)
 
 

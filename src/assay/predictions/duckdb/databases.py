@@ -114,8 +114,8 @@ def readable_copy(
     label = database.address if table is None else f"table {table} of {database.address}"
     with database.connected(label):
         rows = find_rows(database, table=table, where=where, wanted=wanted)
-        held = [column for column in rows.columns if column.name in set(wanted)]
-        struct = ", ".join(f"{quoted(each.name, 'duckdb')}: '{each.type}'" for each in held)
+        columns = [column for column in rows.columns if column.name in set(wanted)]
+        struct = ", ".join(f"{quoted(each.name, 'duckdb')}: '{each.type}'" for each in columns)
         paths: list[Path] = []
         for lines in _parts(database, rows, wanted, folder):
             source = f"read_csv({quoted(str(lines), 'duckdb')}, {_READ}, columns = {{{struct}}})"
@@ -141,8 +141,8 @@ def readable_pieces(
 ) -> Readable:
     """Copy columns of a ClickHouse or SQLite table into a Parquet file."""
     rows = find_rows(database, table=table, where=where, wanted=wanted)
-    held = [column for column in rows.columns if column.name in set(wanted)]
-    schema = pa.schema([(column.name, _arrow(column.type)) for column in held])
+    readable = [column for column in rows.columns if column.name in set(wanted)]
+    schema = pa.schema([(column.name, _arrow(column.type)) for column in readable])
     path = folder / "copy.parquet"
     with database.connected(rows.source), pq.ParquetWriter(path, schema) as file:
         for piece in database.pieces(rows.select(wanted)):

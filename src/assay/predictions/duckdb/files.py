@@ -59,12 +59,12 @@ def refuse_differences(schemas: Schemas, wanted: Sequence[str], files: Files) ->
         if len(kinds) > 1 and not any(kinds <= family for family in _FAMILIES):
             raise PredictionsError(
                 f"column {name!r} of {files.label} is not the same in all files",
-                details=", ".join(_told(kind, paths) for kind, paths in paths_of.items()),
+                details=", ".join(_in_files(kind, paths) for kind, paths in paths_of.items()),
                 hint="write it with one type in every file, or read those files only that have it",
             )
 
 
-def _told(kind: str, paths: Sequence[str]) -> str:
+def _in_files(kind: str, paths: Sequence[str]) -> str:
     files = "1 file" if len(paths) == 1 else f"{len(paths):,} files"
     what = "missing" if kind == _NONE else kind
     return f"{what} in {files} ({'' if len(paths) == 1 else 'such as '}{paths[0]})"
@@ -120,18 +120,16 @@ def json_columns(
         return JsonColumns(names, {})
     raw = _struct(dict.fromkeys(asked, "JSON"))
     kinds = ", ".join(f"list(DISTINCT json_type({identifier(name)}))" for name in asked)
-    found = connection.execute(
+    rows = connection.execute(
         f"FROM read_json({files}, {options}, records = true, columns = {raw}, "
         f"hive_partitioning = false) SELECT {kinds}"
     ).fetchall()
-    return JsonColumns(
-        names, {name: _type(set(k)) for name, k in zip(asked, found[0], strict=True)}
-    )
+    return JsonColumns(names, {name: _type(set(k)) for name, k in zip(asked, rows[0], strict=True)})
 
 
 def _type(kinds: set[str | None]) -> str:
-    told = {kind for kind in kinds if kind is not None}
-    return next((name for known, name in _TYPES if told <= known), "JSON")
+    known_kinds = {kind for kind in kinds if kind is not None}
+    return next((name for known, name in _TYPES if known_kinds <= known), "JSON")
 
 
 def _struct(types: Mapping[str, str]) -> str:

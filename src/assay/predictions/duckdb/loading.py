@@ -61,13 +61,13 @@ def read_scan(
                 "false",
             )
     # A query may give other rows when it is run again to show some.
-    held = list(dict.fromkeys([*used, *show])) if is_query(scan.path or "") else list(used)
+    loaded = list(dict.fromkeys([*used, *show])) if is_query(scan.path or "") else list(used)
     with reading(relation.label):
-        names = ", ".join(_list_of(relation, name, lists) for name in held)
+        names = ", ".join(_list_of(relation, name, lists) for name in loaded)
         table = relation.connection.sql(f"FROM {relation.sql} SELECT {names}").to_arrow_table()
     if not table.num_rows:
         raise nothing_in(relation.label, scan.where)
-    data = dict(zip(held, table.columns, strict=True))
+    data = dict(zip(loaded, table.columns, strict=True))
     columns = {
         name: Column(name, relation.label, data[name], untyped=relation.is_text) for name in used
     }
@@ -75,7 +75,7 @@ def read_scan(
         return Loaded(relation.label, columns, lambda _rows, ids: [{} for _ in ids])
 
     def shown(rows: Ints, ids: Sequence[Id]) -> list[dict[str, object]]:
-        if set(show) <= set(held):
+        if set(show) <= set(loaded):
             values = [
                 _shown(data[name].take(row_numbers(rows)), relation.types[name]) for name in show
             ]
@@ -117,14 +117,14 @@ def fetch_shown(
     drawn = "(SELECT unnest($keys) AS key)"
     query = f"FROM ({rows}) SEMI JOIN {drawn} USING (key)"
     with reading(relation.label), relation.connection.cursor() as cursor:
-        found = cursor.sql(query, params={"keys": keys}).to_arrow_table()
-    found_keys, *columns = found.columns
+        table = cursor.sql(query, params={"keys": keys}).to_arrow_table()
+    keys_there, *columns = table.columns
     values = [
         _shown(column, relation.types[name]) for name, column in zip(show, columns, strict=True)
     ]
     shown = {
-        found_key: dict(zip(show, row, strict=True))
-        for found_key, *row in zip(found_keys.to_pylist(), *values, strict=True)
+        key_there: dict(zip(show, row, strict=True))
+        for key_there, *row in zip(keys_there.to_pylist(), *values, strict=True)
     }
     if len(shown) < len(keys):
         raise PredictionsError(
@@ -179,9 +179,9 @@ class DuckColumns:
             f"{identifier(column)} AS value"
         )
 
-        def fetched(found: duckdb.DuckDBPyRelation) -> list[Any]:
+        def fetched(query: duckdb.DuckDBPyRelation) -> list[Any]:
             with reading(relation.label):
-                return found.fetchall()
+                return query.fetchall()
 
         def first_rows(condition: str) -> str:
             numbered = rows.project("row_number() OVER () - 1 AS row, value").filter(condition)
@@ -246,9 +246,9 @@ def _number_words(relation: Relation, column: str, classes: Vocabulary, name: st
     with reading(relation.label):
         some = words.filter("word IS NOT NULL").distinct().limit(MOST_WORDS + 1)
         some.project("row_number() OVER () AS place, word").create(_WORDS)
-        found = connection.table(_WORDS).fetchall()
-    kept, numbers = numbered_words([word for _, word in found], classes, column, relation.label)
-    places = pa.array([found[each][0] for each in kept], pa.int64())
+        texts = connection.table(_WORDS).fetchall()
+    kept, numbers = numbered_words([word for _, word in texts], classes, column, relation.label)
+    places = pa.array([texts[each][0] for each in kept], pa.int64())
     table = pa.table({"place": places, "number": pa.array(numbers, pa.int32())})
     connection.from_arrow(table).create(_NUMBERS)
     joined = connection.table(_WORDS).join(connection.table(_NUMBERS), "place")
@@ -279,12 +279,12 @@ def with_columns_apart(
             is_list = kind.endswith("]") or kind == "JSON"
             sets = f"TRY_CAST({column} AS VARCHAR[])" if is_list else _set_sql(column)
             words = connection.sql(f"FROM {sql} SELECT DISTINCT unnest({sets}) AS word")
-            found = [word for (word,) in words.limit(MOST_WORDS + 1).fetchall()]
-            _, numbers = numbered_words(found, spread.classes, spread.column, label)
-            if unknown := [word for word in found if number_in(spread.classes)(word) < 0]:
+            words_there = [word for (word,) in words.limit(MOST_WORDS + 1).fetchall()]
+            _, numbers = numbered_words(words_there, spread.classes, spread.column, label)
+            if unknown := [word for word in words_there if number_in(spread.classes)(word) < 0]:
                 raise no_such_class(where, sorted(unknown), spread.classes)
             texts: list[list[str]] = [[] for _ in spread.names]
-            for word, number in zip(found, numbers, strict=True):
+            for word, number in zip(words_there, numbers, strict=True):
                 texts[number].append(quoted(word, "duckdb"))
             own = [f"list_has_any({sets}, [{', '.join(each)}]::VARCHAR[])" for each in texts]
         types = {
@@ -322,19 +322,23 @@ def load(
     scan = as_scan(source)
     if scan.path is not None:
         return read_scan(scan, used, show, id, lists)
-    held = scan.source
+    content = scan.source
     for name, given in (("where", scan.where), ("table", scan.table)):
         if given is not None:
             raise PredictionsError(
-                f"{name}={given!r} is given beside predictions of type {type(held).__name__}",
+                f"{name}={given!r} is given beside predictions of type {type(content).__name__}",
                 details=f"{name} is for files, queries and databases",
                 hint="filter the table first, and leave it out",
             )
-    if isinstance(held, Mapping):
-        wide = {name: held[name] for name in lists if getattr(held.get(name), "ndim", 1) == 2}
-        held = {**held, **{name: as_lists(array) for name, array in wide.items()}} if wide else held
-        return read_mapping(held, used, show, type(held).__name__)
-    return read_table(held, used, show)
+    if isinstance(content, Mapping):
+        wide = {name: content[name] for name in lists if getattr(content.get(name), "ndim", 1) == 2}
+        content = (
+            {**content, **{name: as_lists(array) for name, array in wide.items()}}
+            if wide
+            else content
+        )
+        return read_mapping(content, used, show, type(content).__name__)
+    return read_table(content, used, show)
 
 
 def load_columns(source: object, layout: Layout, others: Sequence[str] = ()) -> Loaded:

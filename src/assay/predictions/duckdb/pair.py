@@ -37,8 +37,8 @@ from assay.predictions.pair_scanner import (
     Side,
     Weighing,
     joined_opinions,
+    joined_values,
     tell_of_move,
-    told_of,
 )
 from assay.predictions.passes import Odds, columns_of, odds_words
 from assay.predictions.predictions import Predictions
@@ -121,8 +121,8 @@ class DuckPair(PairScanner):
         def summed() -> Weighing:
             with self._read():
                 rows = self._connection.sql(self._sql(["id", "keys", "given", "unlike"]))
-                (told,) = rows.aggregate(sums).fetchall()
-                return Weighing(*told)
+                (row,) = rows.aggregate(sums).fetchall()
+                return Weighing(*row)
 
         return self._ask(summed)
 
@@ -178,18 +178,20 @@ class DuckPair(PairScanner):
         columns = {name: column for name, (column, _) in self._opinions.items()}
         with reading(self._source):
             asked = ["id", "keys", *columns.values()]
-            found = list(self._batches(asked, self._among(ids)))
-        held = Ids.concatenated([self._ids_of(batch.column("id")) for batch in found])
-        ranks = np.concatenate([self._ranked(batch).values for batch in found])
-        rows = held.rows_of(ids, self._source)
-        return told_of(pa.Table.from_batches(found), columns, ranks, rows)
+            batches = list(self._batches(asked, self._among(ids)))
+        ids_there = Ids.concatenated([self._ids_of(batch.column("id")) for batch in batches])
+        ranks = np.concatenate([self._ranked(batch).values for batch in batches])
+        rows = ids_there.rows_of(ids, self._source)
+        return joined_values(pa.Table.from_batches(batches), columns, ranks, rows)
 
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""
         if not self._opinions:
             return 0
-        told = opined_sql([*self._opinions.values()])
-        return self._ask(lambda: opinions_digest(opined_words(self._batches(["digest"], "", told))))
+        expressions = opined_sql([*self._opinions.values()])
+        return self._ask(
+            lambda: opinions_digest(opined_words(self._batches(["digest"], "", expressions)))
+        )
 
     # Items.
 
@@ -282,15 +284,18 @@ class DuckPair(PairScanner):
             for name in SIDES
         )
         keys = (f"coalesce({name}.key::INTEGER, -1)" for name in SIDES)
-        told = {"id": f"coalesce({', '.join(ids)})", "keys": f"array_value({', '.join(keys)})"}
+        expressions = {
+            "id": f"coalesce({', '.join(ids)})",
+            "keys": f"array_value({', '.join(keys)})",
+        }
         if self._weighted:
-            told["given"] = "coalesce(new.weight, old.weight)"
-            told["unlike"] = "coalesce(old.weight <> new.weight, FALSE)"
+            expressions["given"] = "coalesce(new.weight, old.weight)"
+            expressions["unlike"] = "coalesce(old.weight <> new.weight, FALSE)"
         for name, family in self._opinions.values():
-            told[name] = f"{name[-3:]}.score"
+            expressions[name] = f"{name[-3:]}.score"
             if name.startswith("aux"):
-                told[name] = either_sql(f"old.{name}", f"new.{name}", family)
-        joined = ", ".join(f"{sql} AS {name}" for name, sql in told.items())
+                expressions[name] = either_sql(f"old.{name}", f"new.{name}", family)
+        joined = ", ".join(f"{sql} AS {name}" for name, sql in expressions.items())
         rows = f"FROM {old} FULL OUTER JOIN {new} ON {' = '.join(ids)} SELECT {joined}"
         asked = [f"{self._digest} AS digest" if each == "digest" else each for each in columns]
         asked += [f"{sql} AS {name}" for name, sql in (more or {}).items()]

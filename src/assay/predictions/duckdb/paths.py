@@ -63,10 +63,10 @@ def find_files(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
     writes such files beside the data.
     """
     with reading(path):
-        return _found(connection, path)
+        return _files_of(connection, path)
 
 
-def _found(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
+def _files_of(connection: duckdb.DuckDBPyConnection, path: str) -> Files:
     if is_remote(path):
         pattern = f"{path}**" if path.endswith("/") else path
         paths = (path,) if _is_on_the_web(path) else _glob(connection, pattern)
@@ -104,8 +104,8 @@ def _is_on_the_web(path: str) -> bool:
 
 
 def _glob(connection: duckdb.DuckDBPyConnection, pattern: str) -> tuple[str, ...]:
-    found = connection.execute("SELECT file FROM glob(?) ORDER BY file", [pattern])
-    return tuple(file for (file,) in found.fetchall())
+    rows = connection.execute("SELECT file FROM glob(?) ORDER BY file", [pattern])
+    return tuple(file for (file,) in rows.fetchall())
 
 
 def _is_aside(path: Path) -> bool:
@@ -165,11 +165,11 @@ def _name(path: str) -> str:
 
 def _keys(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Keys of the folders named key=value, if all files have the same."""
-    found = {
+    keys = {
         tuple(part.split("=")[0] for part in PurePosixPath(path).parts[:-1] if "=" in part)
         for path in paths
     }
-    return found.pop() if len(found) == 1 else ()
+    return keys.pop() if len(keys) == 1 else ()
 
 
 def in_utf8(files: Files, encoding: str, folder: Path) -> Files:
@@ -283,8 +283,8 @@ def named_in(connection: duckdb.DuckDBPyConnection, query: str) -> Named:
     >>> sorted(found.places), sorted(found.functions)
     (['a.csv', 'b*.csv'], ['read_csv'])
     """
-    ((told,),) = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
-    tree = json.loads(told)
+    ((serialized,),) = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()
+    tree = json.loads(serialized)
     if tree["error"]:
         return Named()
     places: set[str] = set()
@@ -321,9 +321,9 @@ def confine(
     folders = {str(folder)}
     for place in named.places:
         if not re.match("https?://", place, re.IGNORECASE):
-            found = connection.execute("SELECT file FROM glob(?)", [place]).fetchall()
-            paths.update(file + beside for (file,) in found for beside in _beside(file))
-            for (file,) in found if not is_remote(place) else ():
+            matches = connection.execute("SELECT file FROM glob(?)", [place]).fetchall()
+            paths.update(file + beside for (file,) in matches for beside in _beside(file))
+            for (file,) in matches if not is_remote(place) else ():
                 if not _is_folder(file):
                     refuse_no_file(file, error=PredictionsError)
             if not is_remote(place) and _is_folder(place):

@@ -106,15 +106,15 @@ _AROUND = 12  # bytes on both sides of one that is not text
 
 def refuse_bad_text(error: Exception, label: str) -> None:
     """If DuckDB's error is about unreadable text, raise one that names the line."""
-    said = str(error)
-    named = _FILE.search(said)
+    message = str(error)
+    named = _FILE.search(message)
     path = named[1].strip() if named else label
-    if "not a GZIP stream" in said:
+    if "not a GZIP stream" in message:
         raise PredictionsError(
             f"{path} ends in .gz, but gzip did not pack it",
             hint="name it without .gz, or pack it with gzip",
         ) from error
-    too_long = _TOO_LONG.search(said)
+    too_long = _TOO_LONG.search(message)
     if too_long:
         most, size = int(too_long[1]), int(too_long[2])
         line = _first_line(path, lambda text: len(text) >= most)
@@ -124,19 +124,19 @@ def refuse_bad_text(error: Exception, label: str) -> None:
             hint="shorten that text, leave out its column, or write the table as Parquet, whose "
             "rows may be longer",
         ) from error
-    if "not utf-8 encoded" not in said:
+    if "not utf-8 encoded" not in message:
         return
     where, text = _first_line(path, _is_not_utf8)
     try:
         text.decode()
-        found = ""
+        details = ""
     except UnicodeDecodeError as bad:
         start = max(bad.start - _AROUND, 0)
         around = text[start : bad.start + _AROUND].decode("latin-1").strip()
-        found = f"byte {text[bad.start]:#04x}, as Windows-1252 or Latin-1 in {around!r}"
+        details = f"byte {text[bad.start]:#04x}, as Windows-1252 or Latin-1 in {around!r}"
     raise PredictionsError(
         f"{where} of {path} is not UTF-8 text",
-        details=found,
+        details=details,
         hint="if that is right, pass encoding='windows-1252'; or write the file as UTF-8",
     ) from error
 

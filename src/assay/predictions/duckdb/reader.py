@@ -81,21 +81,26 @@ class DuckInspected:
 
     def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
         """Columns of up to three rows that fulfil a condition: those with the smallest ids."""
-        found = self._rows.filter(condition).order(self._id).limit(3)
-        return self._fetch(found.project(", ".join(map(identifier, columns))))
+        rows = self._rows.filter(condition).order(self._id).limit(3)
+        return self._fetch(rows.project(", ".join(map(identifier, columns))))
 
     def distinct(self, column: str, condition: str, limit: int) -> list[object]:
         """Smallest values of the column among the rows that fulfil a condition."""
         values = self._rows.filter(condition).project(f"{identifier(column)} AS value").distinct()
         return [value for (value,) in self._fetch(values.order("value").limit(limit))]
 
-    def counted_values(self, told: Mapping[str, str]) -> "pa.Table":
+    def counted_values(self, expressions: Mapping[str, str]) -> "pa.Table":
         """Distinct values of expressions, with the number of rows of each."""
-        names, each = ", ".join(told), ", ".join(f"{sql} AS {name}" for name, sql in told.items())
+        names, each = (
+            ", ".join(expressions),
+            ", ".join(f"{sql} AS {name}" for name, sql in expressions.items()),
+        )
         with reading(self.source):
             rows = self._relation.connection.sql(f"FROM {self._relation.sql}").project(each)
-            found: pa.Table = rows.aggregate(f"{names}, count(*) AS number", names).to_arrow_table()
-        return found
+            counts: pa.Table = rows.aggregate(
+                f"{names}, count(*) AS number", names
+            ).to_arrow_table()
+        return counts
 
     @property
     def _rows(self) -> duckdb.DuckDBPyRelation:
@@ -110,10 +115,10 @@ class DuckInspected:
         connection = self._relation.connection
         connection.execute("SET disabled_optimizers = 'statistics_propagation,filter_pushdown'")
         try:
-            found: list[Any] = rows.fetchall()
+            result: list[Any] = rows.fetchall()
         finally:
             connection.execute("RESET disabled_optimizers")
-        return found
+        return result
 
 
 class DuckReader:
@@ -187,18 +192,18 @@ class DuckReader:
 
     def keyed(self, columns: Mapping[str, str], below: str) -> "Generator[pa.RecordBatch]":
         """Id, weight, columns for a model and other expressions, apart from other readings."""
-        told = {"id": self.id, **columns}
+        expressions = {"id": self.id, **columns}
         if self.weight:
-            told["weight"] = self.weight
+            expressions["weight"] = self.weight
         names, types = self._rows.written.names, self._relation.types
         for place, name in enumerate(self._layout.aux):
-            told[f"aux_{place}"] = plain_sql(names[name], types[name], "duckdb")
+            expressions[f"aux_{place}"] = plain_sql(names[name], types[name], "duckdb")
         if self._layout.aux:
             (judge,) = self._judges.values()
-            told["score"] = f"{judge.row.score} + 0e0"  # -0.0 becomes 0.0
+            expressions["score"] = f"{judge.row.score} + 0e0"  # -0.0 becomes 0.0
         # A cursor, so that other queries on the same rows do not end this one.
         with self._connection.cursor() as cursor:
-            yield from self._streamed(cursor, told, self._there, below=below)
+            yield from self._streamed(cursor, expressions, self._there, below=below)
 
     def _streamed(
         self,
@@ -207,10 +212,11 @@ class DuckReader:
         *where: str,  # conditions on the rows
         below: str = "",  # a condition on the expressions
     ) -> "Generator[pa.RecordBatch]":
-        told = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+        selected = ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
         condition = " AND ".join(f"({each})" for each in where if each)
         rows = connection.sql(
-            f"FROM {self._rows.sql} SELECT {told}" + (f" WHERE {condition}" if condition else "")
+            f"FROM {self._rows.sql} SELECT {selected}"
+            + (f" WHERE {condition}" if condition else "")
         )
         yield from batches_of(rows.filter(below) if below else rows)
 
@@ -241,8 +247,8 @@ class DuckReader:
 
     def _fetch(self, rows: duckdb.DuckDBPyRelation) -> list[Any]:
         with self._polled():
-            found: list[Any] = rows.fetchall()
-        return found
+            result: list[Any] = rows.fetchall()
+        return result
 
     def _polled(self) -> AbstractContextManager[None]:
         return polled(lambda: self._connection.query_progress() / 100.0)
@@ -258,9 +264,9 @@ class DuckReader:
             score = names.setdefault(row.score, f"c{len(names)}") if role.has_score else None
             says = None
             if role.predicted is not None or role.classes is not None or role.model is not None:
-                told = row.says if row.is_sure else f"nullif({row.says}, {row.unclear})"
+                expression = row.says if row.is_sure else f"nullif({row.says}, {row.unclear})"
                 kind = "TINYINT" if row.classes is None else "INTEGER"
-                says = names.setdefault(f"CAST({told} AS {kind})", f"c{len(names)}")
+                says = names.setdefault(f"CAST({expression} AS {kind})", f"c{len(names)}")
             limit = role.limit or 0.0
             judges.append(Judge(rule, score, says, limit, role.n_classes, ends=wants_ends))
         return Telling({name: sql for sql, name in names.items()}, judges)
@@ -357,9 +363,9 @@ class DuckReader:
         """Rows with these ids, and a classifier's probabilities of all classes, shape (n, K)."""
         judge = list(self._judges.values())[place]
         with self.open():
-            found = self.batches({"id": self.id, "list": judge.list}, self.among(ids))
-            held, lists = pa.Table.from_batches(list(found)).columns
-        return self.ids.of(held), rows_of_lists(lists, judge.roles.n_classes)
+            batches = self.batches({"id": self.id, "list": judge.list}, self.among(ids))
+            ids_there, lists = pa.Table.from_batches(list(batches)).columns
+        return self.ids.of(ids_there), rows_of_lists(lists, judge.roles.n_classes)
 
     def summed_probabilities(self) -> Floats:
         """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""
@@ -368,9 +374,9 @@ class DuckReader:
         with self.open():
             rows = self._counting.project(f"{judge.row.says} AS says, {each}")
             summed = rows.aggregate("says, number, sum(greatest(p, 0e0))", "says, number")
-            found = self._fetch(summed)
+            sums_by_class = self._fetch(summed)
         sums = np.zeros((judge.roles.n_classes, judge.roles.n_classes))
-        for says, number, total in found:
+        for says, number, total in sums_by_class:
             sums[says, number] = total
         return sums
 
@@ -382,9 +388,11 @@ class DuckReader:
         columns = [(names[name], family_of(types[name])) for name in self._layout.aux]
         if self._layout.is_coded:
             columns += [(score, "float") for score in self.scores.values()]
-        told = {DIGEST: self._word, **opined_sql(columns)}
+        expressions = {DIGEST: self._word, **opined_sql(columns)}
         with self.open():
-            return opinions_digest(opined_words(self.batches(told, f"{self.id} IS NOT NULL")))
+            return opinions_digest(
+                opined_words(self.batches(expressions, f"{self.id} IS NOT NULL"))
+            )
 
 
 def batches_of(rows: duckdb.DuckDBPyRelation) -> "Generator[pa.RecordBatch]":

@@ -105,24 +105,24 @@ def _opened(
             if scan.where is None
             else named_in(connection, f"SELECT 1 {condition(scan.where)}")
         )
-        found = _readable(scan, with_parts(wanted), connection, folder, named)
-    with reading(found.label):
-        types = _types(connection, found.sql)
-        refuse_missing_columns(with_parts(wanted, list(types)), list(types), found.label)
-        sql, size = found.sql, found.bytes
-        if scan.where and not found.is_filtered:
-            sql = filtered(connection, sql, scan.where, list(types), is_text=found.is_text)
-        sql, types = _with_keys(sql, types, wanted, found.label)
-        if staged and not found.is_lasting:
+        readable = _readable(scan, with_parts(wanted), connection, folder, named)
+    with reading(readable.label):
+        types = _types(connection, readable.sql)
+        refuse_missing_columns(with_parts(wanted, list(types)), list(types), readable.label)
+        sql, size = readable.sql, readable.bytes
+        if scan.where and not readable.is_filtered:
+            sql = filtered(connection, sql, scan.where, list(types), is_text=readable.is_text)
+        sql, types = _with_keys(sql, types, wanted, readable.label)
+        if staged and not readable.is_lasting:
             sql, copied = _staged(connection, sql, wanted, folder)
             types, size = _types(connection, sql), size or copied
         if more is not None:
-            sql, types = more(connection, sql, types, found.label)
+            sql, types = more(connection, sql, types, readable.label)
         # Reading one row of a query may take as long as running it.
         is_costly = is_query(scan.path or "") and not staged
         if not is_costly and not connection.execute(f"FROM {sql} SELECT 1 LIMIT 1").fetchall():
-            raise nothing_in(found.label, scan.where)
-    return Relation(found.label, connection, sql, types, found.is_text, size, folder)
+            raise nothing_in(readable.label, scan.where)
+    return Relation(readable.label, connection, sql, types, readable.is_text, size, folder)
 
 
 def _with_keys(
@@ -174,9 +174,9 @@ def _readable(
         )
     query = is_query(path)
     if is_database(path) and not query:
-        found = readable_table(connection, path, scan.table)
+        readable = readable_table(connection, path, scan.table)
         confine(connection, beside, folder)
-        return found
+        return readable
     if scan.table is not None:
         raise PredictionsError(
             f"table={scan.table!r} is given beside {path!r}",
@@ -366,8 +366,8 @@ def joined_with(scan: Scan | None, *, id: str | None, file: Path, column: str) -
             f"the result: assay rebase FILE with aux={column!r}. "
             f"In Python: rebase_campaign(..., predictions=..., aux=[{column!r}])",
         )
-    told = str(scan.to_dict()["source"])
-    source = f"(\n{told.strip().rstrip(';')}\n)" if is_query(told) else quoted(told, "duckdb")
+    text = str(scan.to_dict()["source"])
+    source = f"(\n{text.strip().rstrip(';')}\n)" if is_query(text) else quoted(text, "duckdb")
     return replace(scan, source=f"{select} {source} AS p\n{join}")
 
 

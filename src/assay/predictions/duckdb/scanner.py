@@ -121,12 +121,12 @@ class DuckScanner(BatchScanner):
     def _survey_of_scores(self, seed: int, size: int, rule: Rule) -> Survey:
         """Count all items by score and label, in one pass for each rule that is tried."""
         count = cache(lambda rule: self._counted(rule, seed, size))
-        found = evenest(count, rule, lambda survey: survey.cells)
-        found = replace(found, doubts=self._reader.checked(0, found.cells))
+        result = evenest(count, rule, lambda survey: survey.cells)
+        result = replace(result, doubts=self._reader.checked(0, result.cells))
         if self._layout.weight is None:
-            return found
+            return result
         weighed = evenest(count, rule, lambda survey: survey.cells.by_weight)
-        return replace(found, weighed=weighed.cells)
+        return replace(result, weighed=weighed.cells)
 
     def _counted(self, rule: Rule, seed: int, size: int) -> Survey:
         self._telling = self._reader.telling([rule], [True])
@@ -138,8 +138,8 @@ class DuckScanner(BatchScanner):
     def _survey_of_codes(self, seed: int, size: int, rules: list[Rule], file: IO[bytes]) -> Survey:
         """Count all items by each score, then by mean rank and code."""
         first = self._passed_by(rules, seed, size, file)
-        found = [self._judged(place, rules[place], first) for place in range(len(rules))]
-        steps = [Steps.of(cells, place) for place, (cells, _) in enumerate(found)]
+        judged = [self._judged(place, rules[place], first) for place in range(len(rules))]
+        steps = [Steps.of(cells, place) for place, (cells, _) in enumerate(judged)]
         if [step.cells.rule for step in steps] != rules:
             first = self._passed_by([step.cells.rule for step in steps], seed, size, file)
         scored = [role.has_score for role in self._layout.judges.values()]
@@ -153,12 +153,12 @@ class DuckScanner(BatchScanner):
 
         def cell_of(kept: Kept) -> Ints:
             batch = ranked.of(kept)
-            return find_cells(cells, places_of(batch.values, batch.said, cells.rule))
+            return find_cells(cells, places_of(batch.values, batch.predicted, cells.rule))
 
         return Survey(
             cells,
             self._listed(first, seed, size, cell_of),
-            tuple(doubt for _, doubts in found for doubt in doubts),
+            tuple(doubt for _, doubts in judged for doubt in doubts),
             fingerprint,
             weighed=None if self._layout.weight is None else cells,
             weights_word=first.weights_word,
@@ -188,16 +188,16 @@ class DuckScanner(BatchScanner):
             around[LISTED] = reader.first_ids(seed, first_limit(size))
         if reader.slices:
             around[BITS] = reader.bits
-        found = FirstPass(judges, around, file=file, first=first, exponent=self._exponent)
+        passed = FirstPass(judges, around, file=file, first=first, exponent=self._exponent)
         every = file is not None  # of several, ranks are among the items of weight 0, too
         try:
             asked = {**around, **self._telling.columns}
             with closing(reader.batches(asked, every=every)) as batches:
-                found.take(batches)
+                passed.take(batches)
         except UnusableError:
             reader.tell_what_is_wrong()
             raise changed(self.source) from None
-        return found
+        return passed
 
     def _judged(
         self, place: int, rule: Rule, first: FirstPass
@@ -241,8 +241,8 @@ class DuckScanner(BatchScanner):
                 yield batch
 
         cells = count_cells(marked(), "margin", self.n_codes, _same)
-        told = by_model(fingerprint, int(word))
-        return Survey(cells, fingerprint=told, slices=self._reader.slices, coded=True)
+        of_model = by_model(fingerprint, int(word))
+        return Survey(cells, fingerprint=of_model, slices=self._reader.slices, coded=True)
 
     def _listed(
         self, first: FirstPass, seed: int, size: int, cell_of: Callable[[Kept], Ints]
@@ -276,12 +276,12 @@ class DuckScanner(BatchScanner):
         odds = self._odds
         more = {} if odds is None else odds.columns
         ids = some is not ALL or odds is not None
-        for columns, items in self._told(more, ids=ids, where=where):
+        for columns, items in self._items_with(more, ids=ids, where=where):
             if odds is not None:
                 yield odds.placed(columns, items)
             elif variable == "confidence":
                 limit = self._layout.first.limit or 0.0
-                values = confidence(items.values, items.said.astype(np.bool_), scale, limit)
+                values = confidence(items.values, items.predicted.astype(np.bool_), scale, limit)
                 yield replace(items, values=values)
             else:
                 yield items
@@ -294,19 +294,19 @@ class DuckScanner(BatchScanner):
             return None
         return Odds(model, self._reader.inputs(model))
 
-    def _told(
+    def _items_with(
         self, more: Mapping[str, str], *, ids: bool, where: str
     ) -> Iterator[tuple[Columns, Batch]]:
         """Items that fulfil a condition, by scores or mean ranks, and values of expressions."""
-        told = {**self._telling.columns, **more}
+        expressions = {**self._telling.columns, **more}
         if self._reader.slices:
-            told[BITS] = self._reader.bits
+            expressions[BITS] = self._reader.bits
         if self._layout.weight is not None:
-            told[GIVEN] = self._reader.weight
-        asked = {"id": self._reader.id, **told} if ids else told
+            expressions[GIVEN] = self._reader.weight
+        asked = {"id": self._reader.id, **expressions} if ids else expressions
         for batch in self._reader.batches(asked, where):
             try:
-                columns = columns_of(batch, told)
+                columns = columns_of(batch, expressions)
                 items = self._judgements(columns, batch.num_rows)
             except UnusableError:
                 raise changed(self.source) from None
@@ -363,16 +363,16 @@ class DuckScanner(BatchScanner):
         own = None if self._layout.is_coded else self._layout.first.score
         names = [name for name in (own, *self._layout.aux) if name is not None]
         shown = self._reader.shown(ids, names)
-        told: dict[str, Values] = {name: [each[name] for each in shown] for name in names}
-        return told | (self._scores(ids) if self._layout.is_coded else {})
+        values: dict[str, Values] = {name: [each[name] for each in shown] for name in names}
+        return values | (self._scores(ids) if self._layout.is_coded else {})
 
     def _scores(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Scores and mean ranks of some items."""
         scores = {f"s{place}": each for place, each in enumerate(self._reader.scores.values())}
         with self.open():
-            found = list(self._told(scores, ids=True, where=self._reader.among(ids)))
-        rows = rows_of([items for _, items in found])
-        parts = [[columns[name] for columns, _ in found] for name in scores]
+            batches = list(self._items_with(scores, ids=True, where=self._reader.among(ids)))
+        rows = rows_of([items for _, items in batches])
+        parts = [[columns[name] for columns, _ in batches] for name in scores]
         each = [np.concatenate(part) + 0.0 for part in parts]  # -0.0 becomes 0.0
         order = np.array(rows.ids.rows_of(ids, self.source), dtype=np.int64)
         names = [*self._reader.scores, RANK]

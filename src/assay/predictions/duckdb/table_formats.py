@@ -108,8 +108,8 @@ def readable_live(connection: duckdb.DuckDBPyConnection, live: LiveFiles) -> Rea
 
 def _refuse_incomplete(live: LiveFiles, names: Sequence[set[str]]) -> None:
     """Raise if a file lacks a column of an Iceberg table: the reason is unknown."""
-    for found in names:
-        missing = [name for name in live.schema.names if name not in found]
+    for columns in names:
+        missing = [name for name in live.schema.names if name not in columns]
         if missing:
             raise PredictionsError(
                 f"some files of the Iceberg table {live.label} have no column {missing[0]!r}",

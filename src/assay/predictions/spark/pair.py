@@ -27,8 +27,8 @@ from assay.predictions.pair_scanner import (
     Side,
     Weighing,
     joined_opinions,
+    joined_values,
     tell_of_move,
-    told_of,
     value_sql,
 )
 from assay.predictions.predictions import Predictions
@@ -68,7 +68,7 @@ class SparkPair(PairScanner):
         self._home = there[max(there)]
         scanners = [self._scanner_of(side) for side in self._sides]
         self._opinions = joined_opinions([each for each in scanners if each], names)
-        self._said = [self._rows_of(side) for side in self._sides]
+        self._rows_of_sides = [self._rows_of(side) for side in self._sides]
 
     def weighing(self) -> Weighing:
         """Sum the weights, and find items that have two."""
@@ -79,8 +79,8 @@ class SparkPair(PairScanner):
             "CASE WHEN least < given THEN id END AS id",
         )
         sums = ("count(*) AS items", "sum(in_both) AS in_both", "sum(given) AS total")
-        found = self._fetch(rows.group([], *sums, "sum(unlike) AS unlike", "min(id) AS first"))
-        return Weighing(*(column[0].as_py() for column in found.columns))
+        table = self._fetch(rows.group([], *sums, "sum(unlike) AS unlike", "min(id) AS first"))
+        return Weighing(*(column[0].as_py() for column in table.columns))
 
     def weights(self) -> list[Floats]:
         """Numbers whose exact sum is that of all weights."""
@@ -122,12 +122,12 @@ class SparkPair(PairScanner):
         return self._taken(drawn(items, spans, N_CODES, kind=self._home.id_kind, seed=seed))
 
     def _taken(self, items: Items) -> Rows:
-        found = self._fetch(items.query)
+        table = self._fetch(items.query)
         return Rows(
-            self._home.ids_of(found["id"]),
-            found["value"].to_numpy(),
-            integers(found["says"]),
-            weights=found["weight"].to_numpy() if self._weighted else None,
+            self._home.ids_of(table["id"]),
+            table["value"].to_numpy(),
+            integers(table["says"]),
+            weights=table["weight"].to_numpy() if self._weighted else None,
         )
 
     def joined(self, ids: Sequence[Id]) -> Rows:
@@ -139,11 +139,11 @@ class SparkPair(PairScanner):
         sources = " and ".join(side.part.source for side in self._sides)
         if not self._opinions:
             raise PredictionsError(f"{sources} were read without columns for a model")
-        found = self._fetch(self._items(ids=ids).query)
-        rows = self._home.ids_of(found["id"]).rows_of(ids, sources)
+        table = self._fetch(self._items(ids=ids).query)
+        rows = self._home.ids_of(table["id"]).rows_of(ids, sources)
         columns = {name: column for name, (column, _) in self._opinions.items()}
-        ranks = found["value" if self.model is None else "rank"].to_numpy()
-        return told_of(found, columns, ranks, rows)
+        ranks = table["value" if self.model is None else "rank"].to_numpy()
+        return joined_values(table, columns, ranks, rows)
 
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""
@@ -167,15 +167,15 @@ class SparkPair(PairScanner):
 
         `ids`: only these items.
         """
-        both = self._said[0].unionAll(self._said[1])
+        both = self._rows_of_sides[0].unionAll(self._rows_of_sides[1])
         if ids is not None:
             both = only(ids, self.id_kind, both)
         rows = self._below(Items(Query(both), both.columns), seed, limit)
-        told = [name for name in rows.keep if name.startswith(("score_", "aux_"))]
+        opinions = [name for name in rows.keep if name.startswith(("score_", "aux_"))]
         sums = ["sum(rank) AS ranks", "sum(code) AS code", "count(*) AS present"]
         sums += ["max(given) AS given", "min(given) AS least"] if self._weighted else []
         sums += [
-            f"max({name}) AS {name}" for name in told
+            f"max({name}) AS {name}" for name in opinions
         ]  # an item has one value in each, or none
         weights = ["given", "least"] if self._weighted else []
         if self.exponent is not None:
@@ -196,31 +196,31 @@ class SparkPair(PairScanner):
         """Rows whose number is at most a limit, scaled by weight if any."""
         if limit >= TOP:
             return rows
-        told, number = rows.keep, rows.numbered("id", self._home.id_kind, seed)
+        kept, number = rows.keep, rows.numbered("id", self._home.id_kind, seed)
         if not self._weighted:
             rows = rows.with_column(f"{number.place} AS own")
-            return rows.only(*told, where=f"own <= {place_of(limit)}")
+            return rows.only(*kept, where=f"own <= {place_of(limit)}")
         impressions = impressions_of("given", self.exponent or 0)
         rows = rows.with_column(f"{number.number} AS own")
-        return rows.only(*told, where=f"own <= {impressions} * {double_sql(limit)}")
+        return rows.only(*kept, where=f"own <= {impressions} * {double_sql(limit)}")
 
     def _placed_by(self, model: Model, items: Items) -> Items:
         """Items with a model's log odds in place of the mean rank, which is kept as rank."""
         names = {name: column for name, (column, _) in self._opinions.items()} | {RANK: "rank"}
         types = {name: _TYPES[family] for name, (_, family) in self._opinions.items()}
-        told = [name for name in items.keep if name != "value"]
-        rows = items.only(*told, "value AS rank").with_log_odds(
+        kept = [name for name in items.keep if name != "value"]
+        rows = items.only(*kept, "value AS rank").with_log_odds(
             *(model, names, {**types, RANK: _TYPES["float"]}),
             kind=self._home.id_kind,
-            told=[*told, "rank"],
+            kept=[*kept, "rank"],
         )
-        return rows.only(*told, "rank", "value + 0e0 AS odds").only(*told, "rank", "odds AS value")
+        return rows.only(*kept, "rank", "value + 0e0 AS odds").only(*kept, "rank", "odds AS value")
 
     def _rows_of(self, side: Side) -> "DataFrame":
         """Rows of a side: id, rank, contribution to the code, weight."""
         scanner = self._scanner_of(side)
         if scanner is not None:
-            return _ranked(scanner.judged_items(), side, self._told_by(side))
+            return _ranked(scanner.judged_items(), side, self._columns_by(side))
         tell_of_move(side, "Spark")
         pieces = [
             pa.record_batch(
@@ -242,20 +242,20 @@ class SparkPair(PairScanner):
             return scanner
         return None
 
-    def _told_by(self, side: Side) -> list[str]:
+    def _columns_by(self, side: Side) -> list[str]:
         """Return a side's values for a model, as SQL, in its own columns; the other's are NULL.
 
         Both sides have the same columns, so their rows can be combined.
         """
-        told = []
+        columns = []
         for name, family in self._opinions.values():
             for place, each in enumerate(SIDES):
                 nothing = f"CAST(NULL AS {_TYPES[family]})"
                 if name.startswith("aux"):
-                    told.append(f"{name if place == side.place else nothing} AS {name}_{each}")
+                    columns.append(f"{name if place == side.place else nothing} AS {name}_{each}")
                 elif name == f"score_{each}":  # -0.0 becomes 0.0
-                    told.append(f"{'value + 0e0' if place == side.place else nothing} AS {name}")
-        return told
+                    columns.append(f"{'value + 0e0' if place == side.place else nothing} AS {name}")
+        return columns
 
 
 def _ranked(items: Items, side: Side, more: Sequence[str]) -> "DataFrame":

@@ -52,8 +52,8 @@ class SparkColumns:
         rows = self._rows
         refuse_missing_columns([column], self.names(), rows.source)
         name, where = column_name(column), f"column {column!r} of {rows.source}"
-        found = rows.frame.selectExpr(f"{name} AS value").distinct().limit(limit + 2)
-        values = rows.fetch(found)["value"].to_pylist()
+        frame = rows.frame.selectExpr(f"{name} AS value").distinct().limit(limit + 2)
+        values = rows.fetch(frame)["value"].to_pylist()
         if complete and not all(map(class_text, values)):
             blank = f"{name} IS NULL OR trim(CAST({name} AS STRING)) IN ('', 'NaN')"
             count, size = SparkTable(rows).count([blank, "TRUE"])
@@ -86,9 +86,9 @@ def rows_with_classes(rows: SparkRows, roles: Roles, place: int) -> SparkRows:
 def _numbered_words(rows: SparkRows, column: str, classes: Vocabulary) -> "pa.Table":
     """Words of the column with their class numbers: -1 for no class."""
     every = rows.frame.selectExpr(f"{column_name(column)} AS {_WORD}")
-    found = rows.fetch(every.where(f"{_WORD} IS NOT NULL").distinct().limit(MOST_WORDS + 1))
-    kept, numbers = numbered_words(found[_WORD].to_pylist(), classes, column, rows.source)
-    words = found[_WORD].take(pa.array(kept, pa.int64()))
+    table = rows.fetch(every.where(f"{_WORD} IS NOT NULL").distinct().limit(MOST_WORDS + 1))
+    kept, numbers = numbered_words(table[_WORD].to_pylist(), classes, column, rows.source)
+    words = table[_WORD].take(pa.array(kept, pa.int64()))
     return pa.table({_WORD: words, "number": pa.array(numbers, pa.int32())})
 
 
@@ -109,17 +109,19 @@ class SparkScanner(CountingScanner):
         rows = self._table.rows.frame.selectExpr(
             f"{self._row.says} AS says", f"posexplode({self.judge.list}) AS (number, p)"
         ).selectExpr("says", "number", "greatest(p, 0e0) AS p")
-        found = self._table.fetch(Query(rows).group(["says", "number"], "sum(p) AS p"))
+        table = self._table.fetch(Query(rows).group(["says", "number"], "sum(p) AS p"))
         sums = np.zeros((self._roles.n_classes, self._roles.n_classes))
-        sums[found["says"].to_numpy(), found["number"].to_numpy()] = found["p"].to_numpy()
+        sums[table["says"].to_numpy(), table["number"].to_numpy()] = table["p"].to_numpy()
         return sums
 
     def judged_items(self) -> Items:
         """Id, score, label and weight of every item, and its values of the aux columns."""
-        told = self._told()
+        expressions = self._columns()
         for place, name in enumerate(self._roles.aux):
-            told[f"aux_{place}"] = plain_sql(self._names[name], self._table.types[name], "spark")
-        return self._placed(self._table.items(told, self._there))
+            expressions[f"aux_{place}"] = plain_sql(
+                self._names[name], self._table.types[name], "spark"
+            )
+        return self._placed(self._table.items(expressions, self._there))
 
     def ids_of(self, column: "pa.ChunkedArray[Any]") -> Ids:
         """Ids from a column of Spark's answer."""

@@ -150,8 +150,8 @@ def _session(spark: object) -> "SparkSession":
         raise PredictionsError(
             f"spark={spark!r} is of type {type(spark).__name__}", details=f"it must be {_SESSIONS}"
         )
-    found: SparkSession = session
-    return found
+    current: SparkSession = session
+    return current
 
 
 def _session_at(url: str) -> "SparkSession":

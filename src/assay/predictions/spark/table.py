@@ -87,21 +87,21 @@ def _selected(frame: "DataFrame", step: Select, lists: Sequence[Sequence[float]]
     used = sorted({int(which) for column in step.columns for which in _LIST.findall(column)})
     if used:
         kind = pa.list_(pa.float64())
-        told = {f"assay_list_{which}": pa.array([lists[which]], kind) for which in used}
+        table = {f"assay_list_{which}": pa.array([lists[which]], kind) for which in used}
         frame = frame.crossJoin(
-            frame.sparkSession.createDataFrame(pa.table(told)).hint("broadcast")
+            frame.sparkSession.createDataFrame(pa.table(table)).hint("broadcast")
         )
     return frame.selectExpr(*columns)
 
 
 def _grouped(frame: "DataFrame", step: Group) -> "DataFrame":
     # By function name: pyspark's function objects belong to a local or to a remote Spark.
-    by, told, sums = list(step.by), [], {}
+    by, columns, sums = list(step.by), [], {}
     for function, column, name in _SUM.findall("\n".join(step.columns)):
-        told.append(f"{'1' if column == '*' else column} AS {name}")
+        columns.append(f"{'1' if column == '*' else column} AS {name}")
         sums[name] = "bit_xor" if function == "xor_all" else function
-    found = frame.selectExpr(*by, *told).groupBy(*by).agg(sums)
-    return found.selectExpr(*by, *(f"`{how}({name})` AS {name}" for name, how in sums.items()))
+    rows = frame.selectExpr(*by, *columns).groupBy(*by).agg(sums)
+    return rows.selectExpr(*by, *(f"`{how}({name})` AS {name}" for name, how in sums.items()))
 
 
 class SparkTable(Table):
@@ -129,17 +129,17 @@ class SparkTable(Table):
         """Session that reads the rows."""
         return self.rows.frame.sparkSession
 
-    def items(self, told: Mapping[str, str], where: str = "") -> Items:
+    def items(self, expressions: Mapping[str, str], where: str = "") -> Items:
         """Expressions of the rows that fulfil a condition."""
         frame = self.rows.frame.where(where) if where else self.rows.frame
-        selected = (f"{expression} AS {name}" for name, expression in told.items())
-        return Items(Query(frame.selectExpr(*selected)), list(told))
+        selected = (f"{expression} AS {name}" for name, expression in expressions.items())
+        return Items(Query(frame.selectExpr(*selected)), list(expressions))
 
     def among(
-        self, ids: Sequence[Id], column: IdColumn, told: Mapping[str, str], where: str = ""
+        self, ids: Sequence[Id], column: IdColumn, expressions: Mapping[str, str], where: str = ""
     ) -> Iterator[Items]:
         """Like `items`, for rows with some ids."""
-        items = self.items(told, where)
+        items = self.items(expressions, where)
         yield Items(Query(only(ids, column.kind, items.query.rows)), items.keep)
 
     def fetch(self, query: Query) -> "pa.Table":
@@ -207,9 +207,9 @@ class SparkTable(Table):
 
     def stacked(self, items: Items, each: Sequence[Mapping[str, str]]) -> Items:
         """Return a row for each classifier, so that one job counts all."""
-        told = (f"{i}, {', '.join(columns.values())}" for i, columns in enumerate(each))
+        tuples = (f"{i}, {', '.join(columns.values())}" for i, columns in enumerate(each))
         names = ["classifier", *each[0]]
-        stack = f"stack({len(each)}, {', '.join(told)}) AS ({', '.join(names)})"
+        stack = f"stack({len(each)}, {', '.join(tuples)}) AS ({', '.join(names)})"
         rows = frame_of(items.query).selectExpr("id", stack)
         return Items(Query(rows), ["id", *names])
 
@@ -223,8 +223,8 @@ def only(ids: Sequence[Id], kind: IdKind, rows: "DataFrame") -> "DataFrame":
     if not possible:
         return rows.where("FALSE")
     wanted = pa.table({"id": pa.array(possible, pa.int64() if kind == "integer" else pa.string())})
-    told = rows.sparkSession.createDataFrame(wanted).hint("broadcast")
-    return rows.join(told, "id", "left_semi")
+    frame = rows.sparkSession.createDataFrame(wanted).hint("broadcast")
+    return rows.join(frame, "id", "left_semi")
 
 
 def _is_unicode(text: str) -> bool:
@@ -245,7 +245,7 @@ def summed(groups: "pa.Table") -> Floats:
     >>> summed(pa.table(dict(zip(names, ([1023], [2**26], [0], [2])))))
     array([1., 2.])
     """
-    found: list[float] = []
+    sums: list[float] = []
     for exponent, upper, lower, items in zip(
         *(groups[name].to_pylist() for name in ("exponent", "upper", "lower", "items")), strict=True
     ):
@@ -255,9 +255,9 @@ def summed(groups: "pa.Table") -> Floats:
         shift = max(int(exponent), 1) - 1 - _OFFSET
         while whole:
             low = whole % 2**53
-            found += [float(np.ldexp(low, shift))] if low else []
+            sums += [float(np.ldexp(low, shift))] if low else []
             whole, shift = whole >> 53, shift + 53
-    return np.array(found)
+    return np.array(sums)
 
 
 _tried: "WeakSet[SparkSession]" = WeakSet()

@@ -113,11 +113,11 @@ def merged_by(groups: "pa.Table", rule: Rule, classes: int) -> ScoreCells:
     weight = None
     if "weights" in groups.column_names:
         weight = np.add.reduceat(integers(groups["weights"])[order], starts)
-    said = place[starts] % classes
+    predicted = place[starts] % classes
     return ScoreCells(
         rule=rule,
         bin=place[starts] // classes,
-        said=said == 1 if classes == 2 else said,
+        predicted=predicted == 1 if classes == 2 else predicted,
         count=np.add.reduceat(integers(groups["items"])[order], starts),
         low=np.minimum.reduceat(low[order], starts),
         high=np.maximum.reduceat(high[order], starts),
@@ -154,10 +154,10 @@ def count_spans(table: Table, items: Items, spans: Sequence[Span], classes: int 
     weight = "weight" if "weight" in items.keep else "1 AS weight"
     rows = heaped(items, spans, classes).query.select(f"{inside} AS span", weight)
     rows = rows.select("span", "weight", where="span IS NOT NULL")
-    found = table.fetch(rows.group(["span"], "count(*) AS items", "sum(weight) AS weights"))
+    sums = table.fetch(rows.group(["span"], "count(*) AS items", "sum(weight) AS weights"))
     counts = np.zeros((2, len(spans)), dtype=np.int64)
     for row, name in enumerate(("items", "weights")):
-        counts[row, integers(found["span"])] = integers(found[name])
+        counts[row, integers(sums["span"])] = integers(sums[name])
     return counts
 
 
@@ -170,12 +170,12 @@ def drawn(
     """
     weighted = "weight" in items.keep
     limits = [double_sql(span.limit) if weighted else str(place_of(span.limit)) for span in spans]
-    told = items.keep
+    kept = items.keep
     rows = heaped(items, spans, classes).with_column(f"{case_sql(spans, limits)} AS highest")
     rows = rows.only(*rows.keep, where="highest IS NOT NULL")
     number = rows.numbered("id", kind, seed)
     rows = rows.with_column(f"{number.number if weighted else number.place} AS own")
-    return rows.only(*told, where="own <= weight * highest" if weighted else "own <= highest")
+    return rows.only(*kept, where="own <= weight * highest" if weighted else "own <= highest")
 
 
 def case_sql(spans: Sequence[Span], then: Sequence[str]) -> str:

@@ -58,7 +58,7 @@ class Inspected(Protocol):
     def distinct(self, column: str, condition: str, limit: int) -> list[object]:
         """Smallest values of the column among the rows that fulfil a condition."""
 
-    def counted_values(self, told: Mapping[str, str]) -> "pa.Table":
+    def counted_values(self, expressions: Mapping[str, str]) -> "pa.Table":
         """Distinct values of expressions, with the number of rows of each."""
 
 
@@ -68,7 +68,7 @@ def usable_sql(row: RowSql) -> str:
     >>> usable_sql(RowSql("id", "p", "q"))
     'coalesce(id IS NOT NULL AND p BETWEEN -1.79...e+308 AND 1.79...e+308 AND q IN (0, 1), FALSE)'
     """
-    return f"coalesce({row.id} IS NOT NULL AND {_finite(row.score)} AND {row.is_told}, FALSE)"
+    return f"coalesce({row.id} IS NOT NULL AND {_finite(row.score)} AND {row.is_clear}, FALSE)"
 
 
 def refuse_bad_rows(
@@ -92,19 +92,19 @@ def refuse_bad_rows(
         conditions["bad weight"] = f"NOT coalesce({_finite(row.weight)}, FALSE)"
         conditions["negative weight"] = f"{row.weight} < 0e0"
     size, *counts = rows.count(["TRUE", *conditions.values()])
-    found = {name: count for name, count in zip(conditions, counts, strict=True) if count}
+    faults = {name: count for name, count in zip(conditions, counts, strict=True) if count}
     judged = [name for name in (roles.id, roles.score) if name is not None]
     weighed = [str(roles.id), str(roles.weight)]
 
     def refuse(
         name: str, fault: Fault, column: str | None, shown: Sequence[str], what: str = ""
     ) -> None:
-        if name in found:
+        if name in faults:
             some, hint = _examples(rows, shown, conditions[name]), ""
             if what:
                 hint = not_numbers(rows.first([str(column)], conditions[name])[0][0], what)
             names = {"column": _column(column, rows), "source": rows.source, "what": what}
-            raise fault.error(found[name], size, some, hint, classes=roles.n_classes, **names)
+            raise fault.error(faults[name], size, some, hint, classes=roles.n_classes, **names)
 
     others = [name for name in roles.columns if name != roles.id]
     refuse("no id", NO_ID, roles.id, others)
@@ -112,8 +112,8 @@ def refuse_bad_rows(
     no_score = NO_PROBABILITIES if roles.of_class else NO_SCORE
     refuse("bad score", no_score, roles.score, [*judged, *roles.of_class[:_LISTED]])
     refuse("no label", NO_LABEL if roles.classes is None else NO_CLASS, roles.predicted, judged)
-    if "unclear label" in found:
-        raise _unclear_labels(rows, row, roles, (found["unclear label"], size))
+    if "unclear label" in faults:
+        raise _unclear_labels(rows, row, roles, (faults["unclear label"], size))
     refuse("no weight", NO_NUMBER, roles.weight, weighed, "weight")
     refuse("bad weight", BAD_WEIGHT, roles.weight, weighed)
     refuse("negative weight", NEGATIVE_WEIGHT, roles.weight, weighed)
@@ -187,11 +187,11 @@ def _column(name: str | None, rows: Inspected) -> str:
 def _examples(rows: Inspected, columns: Sequence[str], condition: str) -> str:
     texts = []
     for values in rows.first(columns, condition):
-        told = (
+        facts = (
             f"{name} {'missing' if value is None else repr(value)}"
             for name, value in zip(columns, values, strict=True)
         )
-        texts.append(f"({', '.join(told)})")
+        texts.append(f"({', '.join(facts)})")
     return f"such as {', '.join(texts)}" if columns else ""
 
 

@@ -69,11 +69,13 @@ class CountingScanner(Scanner):
 
     def _numbered(self, column: str, classes: Vocabulary) -> str:
         """Return the SQL of a row's class number: -1 for no class, NULL if the class is missing."""
-        found = self._table.counted_values({"value": self._names[column]})["value"].to_pylist()
-        self._refuse_nothing(len(found))
-        kept, numbers = numbered_words(found, classes, column, self.source)
-        words = (is_value_sql(self._names[column], found[row], self._table.dialect) for row in kept)
-        cases = (f"WHEN {told} THEN {own}" for told, own in zip(words, numbers, strict=True))
+        values = self._table.counted_values({"value": self._names[column]})["value"].to_pylist()
+        self._refuse_nothing(len(values))
+        kept, numbers = numbered_words(values, classes, column, self.source)
+        words = (
+            is_value_sql(self._names[column], values[row], self._table.dialect) for row in kept
+        )
+        cases = (f"WHEN {word} THEN {own}" for word, own in zip(words, numbers, strict=True))
         return f"CASE {' '.join(cases)} WHEN 1 = 0 THEN 0 END"
 
     @property
@@ -161,31 +163,31 @@ class CountingScanner(Scanner):
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
         """Rows with these ids, with their displayed values."""
         with self._table.connected():
-            parts = self._table.among(ids, self._ids, self._told(shown=True), self._there)
+            parts = self._table.among(ids, self._ids, self._columns(shown=True), self._there)
             return self._taken(*(self._by(self._placed(part), variable, scale) for part in parts))
 
     def pieces(self) -> Iterator[Scored]:
         """Id, score, label and weight of every row, piece by piece."""
         for piece in self._table.pieces(self._judged().query):
             given = piece["given"].to_numpy() if self._row.weight else None
-            said = integers(piece["says"]) == 1
-            yield self._ids.of(piece["id"]), piece["value"].to_numpy() + 0.0, said, given
+            predicted = integers(piece["says"]) == 1
+            yield self._ids.of(piece["id"]), piece["value"].to_numpy() + 0.0, predicted, given
 
     def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Rows with these ids, and the probabilities of all classes."""
-        told = {"id": self._ids.sql, "list": self.judge.list}
-        parts = self._table.among(ids, self._ids, told)
-        found = pa.concat_tables([self._table.fetch(part.query) for part in parts])
-        return self._ids.of(found["id"]), rows_of_lists(found["list"], self._roles.n_classes)
+        expressions = {"id": self._ids.sql, "list": self.judge.list}
+        parts = self._table.among(ids, self._ids, expressions)
+        table = pa.concat_tables([self._table.fetch(part.query) for part in parts])
+        return self._ids.of(table["id"]), rows_of_lists(table["list"], self._roles.n_classes)
 
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""
         opined = self._opined()
         if not opined:
             return 0
-        told = {f"told_{place}": sql for place, (sql, _) in enumerate(opined)}
-        items = self._table.items({"id": self._ids.sql, **told}).with_digest(self.id_kind)
-        columns = dict(zip(told, (family for _, family in opined), strict=True))
+        expressions = {f"told_{place}": sql for place, (sql, _) in enumerate(opined)}
+        items = self._table.items({"id": self._ids.sql, **expressions}).with_digest(self.id_kind)
+        columns = dict(zip(expressions, (family for _, family in opined), strict=True))
         rows = with_opinions(items, columns).query.group([], XORED)
         return xored(self._table.fetch(rows), "words")
 
@@ -193,9 +195,9 @@ class CountingScanner(Scanner):
         """Return the displayed values of the items with these ids, in their order."""
         if not self._show:
             return [{} for _ in ids]
-        found = self.find(ids, variable="score", scale="margin")
-        shown = found.shown or []
-        return [shown[row] for row in found.ids.rows_of(ids, self.source)]
+        rows_there = self.find(ids, variable="score", scale="margin")
+        shown = rows_there.shown or []
+        return [shown[row] for row in rows_there.ids.rows_of(ids, self.source)]
 
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Values of the score and of every column for a model, for some items."""
@@ -214,20 +216,20 @@ class CountingScanner(Scanner):
 
     # Items, and their expressions.
 
-    def _told(self, *, shown: bool = False) -> dict[str, str]:
+    def _columns(self, *, shown: bool = False) -> dict[str, str]:
         """Expressions of a row: id, score, label, weight, and displayed columns."""
-        told = {"id": self._ids.sql, "value": self._row.score, "says": self._row.says}
-        return told | self._told_beside(shown=shown) | self._inputs
+        expressions = {"id": self._ids.sql, "value": self._row.score, "says": self._row.says}
+        return expressions | self._columns_beside(shown=shown) | self._inputs
 
-    def _told_beside(self, *, shown: bool) -> dict[str, str]:
+    def _columns_beside(self, *, shown: bool) -> dict[str, str]:
         """Expressions of a row: weight, in impressions and as given, and displayed columns."""
-        told = {}
+        expressions = {}
         if self._exponent is not None:
-            told["weight"] = impressions_of(self._row.weight, self._exponent)
-            told["given"] = self._row.weight
+            expressions["weight"] = impressions_of(self._row.weight, self._exponent)
+            expressions["given"] = self._row.weight
         if shown:
-            told |= {f"shown_{i}": self._names[name] for i, name in enumerate(self._show)}
-        return told
+            expressions |= {f"shown_{i}": self._names[name] for i, name in enumerate(self._show)}
+        return expressions
 
     @property
     def _inputs(self) -> dict[str, str]:
@@ -253,14 +255,14 @@ class CountingScanner(Scanner):
             for column in inputs
             if inputs[column] == self._names[name]
         }
-        told = [name for name in items.keep if name not in (*inputs, "value")]
-        return items.with_log_odds(model, names, self._table.types, kind=self.id_kind, told=told)
+        kept = [name for name in items.keep if name not in (*inputs, "value")]
+        return items.with_log_odds(model, names, self._table.types, kind=self.id_kind, kept=kept)
 
     def _judged(
         self, variable: Variable = "score", scale: Scale = "margin", *, shown: bool = False
     ) -> Items:
         """Id, value, label, weight and displayed values of every item."""
-        items = self._table.items(self._told(shown=shown), self._there)
+        items = self._table.items(self._columns(shown=shown), self._there)
         return self._by(self._placed(items), variable, scale)
 
     def _by(self, items: Items, variable: Variable, scale: Scale) -> Items:
@@ -281,16 +283,16 @@ class CountingScanner(Scanner):
         self._exponent = None
         weight = self._row.weight
         good = f"{usable_sql(self._row)} AND {weight} BETWEEN 0e0 AND {double_sql(LARGEST)}"
-        told = {
+        expressions = {
             "weight": weight,
             "above": f"CASE WHEN {weight} > 0e0 THEN 1 ELSE 0 END",
             "bad": f"CASE WHEN {good} THEN 0 ELSE 1 END",
         }
-        sums = (f"sum({name}) AS {name}" for name in told)
-        found = self._table.fetch(
-            self._table.items(told).query.group([], "count(*) AS items", *sums)
+        sums = (f"sum({name}) AS {name}" for name in expressions)
+        table = self._table.fetch(
+            self._table.items(expressions).query.group([], "count(*) AS items", *sums)
         )
-        size, total, above, bad = (column[0].as_py() for column in found.columns)
+        size, total, above, bad = (column[0].as_py() for column in table.columns)
         if bad:
             self.judge.tell_what_is_wrong()
         self._refuse_nothing(size)
@@ -322,17 +324,17 @@ class CountingScanner(Scanner):
         """Rows of some queries, with their displayed values."""
         tables = [self._table.fetch(part.query) for part in parts]
         if not tables:
-            empty = self._judged(shown=True).only(*self._told(shown=True), where="1 = 0")
+            empty = self._judged(shown=True).only(*self._columns(shown=True), where="1 = 0")
             tables = [self._table.fetch(empty.query)]
         table = pa.concat_tables(tables, promote_options="permissive")
         columns = [shown_values(table[f"shown_{i}"]) for i in range(len(self._show))]
         values = zip(*columns, strict=True) if columns else [()] * table.num_rows
-        said = integers(table["says"])
+        predicted = integers(table["says"])
         weighted = self._exponent is not None
         return Rows(
             self._ids.of(table["id"]),
             table["value"].to_numpy().astype(np.float64) + 0.0,  # -0.0 becomes 0.0, as in memory
-            said == 1 if self._row.classes is None else said,
+            predicted == 1 if self._row.classes is None else predicted,
             [dict(zip(self._show, row, strict=True)) for row in values],
             weights=integers(table["weight"]) if weighted else None,
             given=table["given"].to_numpy().astype(np.float64) if weighted else None,

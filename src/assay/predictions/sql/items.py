@@ -121,14 +121,14 @@ class Items:
 
     def named(self, *words: Halves) -> list[Halves]:
         """Select words, so that each is computed once."""
-        columns, found = [], []
+        columns, halves = [], []
         for place, word in enumerate(words):
             which = f"{len(self.query.steps)}_{place}"
             name = Halves(f"upper_{which}", f"lower_{which}")
             columns += [f"{word.upper} AS {name.upper}", f"{word.lower} AS {name.lower}"]
-            found.append(name)
+            halves.append(name)
         self.query = self.query.select(*self.keep, *columns)
-        return found
+        return halves
 
     def with_column(self, *columns: str) -> "Items":
         """Return the rows with further columns, which are kept."""
@@ -191,14 +191,14 @@ class Items:
         types: Mapping[str, str],
         *,
         kind: IdKind,
-        told: Sequence[str],  # the columns to keep beside
+        kept: Sequence[str],  # the columns to keep beside
     ) -> "Items":
         """Return the items with the log odds by the model of their fold, as ``value``."""
         first, second = model_sql(model, names, types, says="says", dialect="duckdb")
-        rows = Items(self.query.select(*told, f"{first} AS odds_0", f"{second} AS odds_1"))
+        rows = Items(self.query.select(*kept, f"{first} AS odds_0", f"{second} AS odds_1"))
         place = rows.numbered("id", kind, model.seed).place
         value = f"CASE WHEN {place} < 0 THEN odds_0 ELSE odds_1 END AS value"
-        return Items(rows.query.select(*told, value))
+        return Items(rows.query.select(*kept, value))
 
 
 # A row's values of columns for a model, as a 64-bit word: the same as
@@ -241,10 +241,10 @@ def with_bits(rows: Query, keep: Sequence[str], numbers: Sequence[str]) -> Query
 
     `keep`: columns to keep beside the bits; `numbers`: names of columns of type DOUBLE.
     """
-    told = [*keep, *numbers]
-    rows = rows.select(*told, *(f"{_exponent(x)} AS {x}_guessed" for x in numbers))
+    kept = [*keep, *numbers]
+    rows = rows.select(*kept, *(f"{_exponent(x)} AS {x}_guessed" for x in numbers))
     rows = rows.select(
-        *told, *(f"{_corrected(x, f'{x}_guessed')} AS {x}_exponent" for x in numbers)
+        *kept, *(f"{_corrected(x, f'{x}_guessed')} AS {x}_exponent" for x in numbers)
     )
     rows = rows.select(
         *keep,
@@ -262,24 +262,28 @@ def with_opinions(items: Items, columns: Mapping[str, Family]) -> Items:
     `columns`: name of each column, and its kind of values.
     """
     others = [name for name in items.keep if name != "word" and name not in columns]
-    said, texts = {}, {}
+    numbers, texts = {}, {}
     for place, (column, family) in enumerate(columns.items()):
-        said[f"said_{place}"] = number_sql(column, family, "duckdb")
+        numbers[f"said_{place}"] = number_sql(column, family, "duckdb")
         if family == "text":
             written = f"said_{place} IS NULL AND {column} IS NOT NULL"
             texts[f"text_{place}"] = f"CASE WHEN {written} THEN text_word({column}) END"
     kept = [*others, "word"]
     given = dict.fromkeys([*kept, *columns])
-    rows = items.query.select(*given, *(f"{number} AS {name}" for name, number in said.items()))
-    rows = rows.select(*kept, *said, *(f"{text} AS {name}" for name, text in texts.items()))
-    each = Items(with_bits(rows, [*kept, *texts], list(said)), [*kept, *texts])
-    words, own = each.multiplied([halves_of(name) for name in said]), "word"
+    rows = items.query.select(*given, *(f"{number} AS {name}" for name, number in numbers.items()))
+    rows = rows.select(*kept, *numbers, *(f"{text} AS {name}" for name, text in texts.items()))
+    each = Items(with_bits(rows, [*kept, *texts], list(numbers)), [*kept, *texts])
+    words, own = each.multiplied([halves_of(name) for name in numbers]), "word"
     for place, word in enumerate(words):
-        told = word.shifted.word
-        told = f"coalesce(text_{place}, {told})" if f"text_{place}" in texts else told
+        text_word = word.shifted.word
+        text_word = (
+            f"coalesce(text_{place}, {text_word})" if f"text_{place}" in texts else text_word
+        )
         left = [half for later in words[place + 1 :] for half in (later.upper, later.lower)]
         left += [text for text in texts if int(text.removeprefix("text_")) > place]
-        rows = each.query.select(*others, *left, f"xor_bits({own}, {told}) AS word", apart=True)
+        rows = each.query.select(
+            *others, *left, f"xor_bits({own}, {text_word}) AS word", apart=True
+        )
         each = Items(rows, [*others, *left])
         (mixed,) = each.mixed([halves_of("word")])
         own = mixed.word

@@ -60,14 +60,14 @@ def find_slices(rows: Inspected, written: Sequence[str]) -> tuple[tuple[str, ...
     refuse_missing_columns(slice_columns(written), list(rows.types), rows.source)
     for name in slice_columns(written):
         column = rows.written.names[name]
-        told = {"value": column}
+        expressions = {"value": column}
         if family_of(rows.types[name]) == "other":  # compared as the text that the engine writes
-            told["text"] = text_sql(column, dialect)
-        found = rows.counted_values(told)
-        texts = [slice_text(value) for value in found["value"].to_pylist()]
-        values[name], _ = by_frequency(texts, np.asarray(found["number"].to_numpy()))
-        each = zip(texts, found[list(told)[-1]].to_pylist(), strict=True)
-        own = list(told.values())[-1]
+            expressions["text"] = text_sql(column, dialect)
+        counts = rows.counted_values(expressions)
+        texts = [slice_text(value) for value in counts["value"].to_pylist()]
+        values[name], _ = by_frequency(texts, np.asarray(counts["number"].to_numpy()))
+        each = zip(texts, counts[list(expressions)[-1]].to_pylist(), strict=True)
+        own = list(expressions.values())[-1]
         conditions[name] = [(text, is_value_sql(own, x, dialect)) for text, x in each]
     names, bits = slice_bits(written, values.__getitem__, rows.source)
     cases = []
@@ -146,9 +146,9 @@ class _Label:
         if self.family == "text":
             written = f"lower(trim({text_sql(self.name, self.dialect)}))"
             yes, no = (", ".join(f"'{word}'" for word in words) for words in (YES_WORDS, NO_WORDS))
-            return _told(written, yes, no), False
+            return _case(written, yes, no), False
         if self.family in NUMBERS:
-            return _told(self.name, "1", "0"), False
+            return _case(self.name, "1", "0"), False
         return f"CASE WHEN {self.name} IS NOT NULL THEN 2 END", False
 
     def _is(self, positive: object) -> str:
@@ -176,7 +176,7 @@ class _Label:
         return never
 
 
-def _told(value: str, yes: str, no: str) -> str:
+def _case(value: str, yes: str, no: str) -> str:
     return (
         f"CASE WHEN {value} IN ({yes}) THEN 1 WHEN {value} IN ({no}) THEN 0 "
         f"WHEN {value} IS NOT NULL THEN 2 END"

@@ -26,10 +26,10 @@ def plain_families(types: Mapping[str, str]) -> dict[str, Family]:
     >>> plain_families({"judge": "BIGINT", "lang": "VARCHAR", "day": "DATE"})
     {'judge': 'float', 'lang': 'text', 'day': 'other'}
     """
-    found = {name: family_of(type) for name, type in types.items()}
+    families = {name: family_of(type) for name, type in types.items()}
     return {
         name: family if family in ("text", "boolean", "other") else "float"
-        for name, family in found.items()
+        for name, family in families.items()
     }
 
 
@@ -67,30 +67,30 @@ def opined_sql(columns: Sequence[tuple[str, Family]]) -> dict[str, str]:
 
     `columns`: name of each column as SQL, quoted, and its kind of values.
     """
-    told = {}
+    expressions = {}
     for place, (name, family) in enumerate(columns):
         text = text_sql(name, "duckdb") if family == "other" else name
         x = number_sql(text, "text" if family == "other" else family, "duckdb")
-        told[f"{NUMBER}_{place}"] = x
+        expressions[f"{NUMBER}_{place}"] = x
         if family in ("text", "other"):
             is_text = f"{x} IS NULL AND {name} IS NOT NULL"
-            told[f"{TEXT}_{place}"] = (
+            expressions[f"{TEXT}_{place}"] = (
                 f"CASE WHEN {is_text} THEN {duckdb_digest(text, 'string')} END"
             )
-    return told
+    return expressions
 
 
 def opined_words(batches: Iterable["pa.RecordBatch"]) -> Iterator[tuple[Words, Iterator[Words]]]:
     """Digests of the ids of rows (``digest``), and the words of the columns of `opined_sql`."""
     for batch in batches:
-        told = {name: batch.column(name) for name in batch.schema.names}
-        yield np.asarray(told["digest"]), _column_words(told)
+        columns = {name: batch.column(name) for name in batch.schema.names}
+        yield np.asarray(columns["digest"]), _column_words(columns)
 
 
-def _column_words(told: Mapping[str, Any]) -> Iterator[Words]:
-    for name in [name for name in told if name.startswith(NUMBER)]:
-        own = number_words(told[name].to_numpy(zero_copy_only=False))
-        texts = told.get(f"{TEXT}{name.removeprefix(NUMBER)}")
+def _column_words(columns: Mapping[str, Any]) -> Iterator[Words]:
+    for name in [name for name in columns if name.startswith(NUMBER)]:
+        own = number_words(columns[name].to_numpy(zero_copy_only=False))
+        texts = columns.get(f"{TEXT}{name.removeprefix(NUMBER)}")
         if texts is not None:
             own = np.where(np.asarray(texts.is_valid()), np.asarray(texts.fill_null(0)), own)
         yield own

@@ -163,12 +163,12 @@ def spelled(
     which = type(engine), engine.dialect, tuple(columns), where
     if which in _known:
         return _known[which]
-    found = _spelled(columns, where, engine, lists)
+    spelling = _spelled(columns, where, engine, lists)
     if not any("element(" in column for column in columns):  # lists are others each time
         if len(_known) >= _MOST:
             _known.clear()
-        _known[which] = found
-    return found
+        _known[which] = spelling
+    return spelling
 
 
 def _spelled(

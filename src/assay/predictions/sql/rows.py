@@ -122,7 +122,7 @@ class RowSql:
         return 2 if self.classes is None else -1
 
     @property
-    def is_told(self) -> str:
+    def is_clear(self) -> str:
         """Condition that the label of the row is clear."""
         return f"{self.says} IN (0, 1)" if self.classes is None else f"{self.says} >= 0"
 

@@ -78,8 +78,8 @@ class SeveralScanner(CountingScanner):
         """Count all items by a model's log odds and code."""
         self._by_model = True
         cells, groups = self._counted_by("margin", sizes)
-        told = by_model(fingerprint, xored(groups, "odds_words"))
-        return Survey(cells, None, (), told, slices=self._slices, coded=True)
+        of_model = by_model(fingerprint, xored(groups, "odds_words"))
+        return Survey(cells, None, (), of_model, slices=self._slices, coded=True)
 
     def _counted_by(self, rule: Rule, sizes: set[int]) -> tuple[ScoreCells, "pa.Table"]:
         """Count items by the bins of a rule; raise if their number has changed."""
@@ -110,18 +110,18 @@ class SeveralScanner(CountingScanner):
         steps, doubts = list[Steps](), list[Doubt]()
         for (name, one), groups in zip(self._each.items(), self._counted_apart(), strict=True):
             with about(name):
-                cells, found = one.judged_by(groups)
+                cells, own_doubts = one.judged_by(groups)
             steps.append(Steps.of(cells, len(steps)))
-            doubts += [doubt.about(name) for doubt in found]
+            doubts += [doubt.about(name) for doubt in own_doubts]
         return steps, doubts
 
     def _counted_apart(self) -> list["pa.Table"]:
         """Count the items by each score: in one pass, if a row can be stacked into several."""
-        told = {"id": self._ids.sql} | self._told_of_each
+        expressions = {"id": self._ids.sql} | self._columns_of_each
         columns = [
             {"value": f"score_{place}", "says": f"says_{place}"} for place in range(len(self._each))
         ]
-        items = self._table.items(told)
+        items = self._table.items(expressions)
         digests = (XORED,) if self._layout.is_one else ()  # its fingerprint comes from the cells
         stacked = self._table.stacked(items, columns)
         if stacked is not None:
@@ -138,16 +138,16 @@ class SeveralScanner(CountingScanner):
         return parts
 
     @property
-    def _told_of_each(self) -> dict[str, str]:
+    def _columns_of_each(self) -> dict[str, str]:
         """Expressions of each classifier's score and label."""
-        told: dict[str, str] = {}
+        expressions: dict[str, str] = {}
         kind = "INT" if self._of_each is None else "BIGINT"  # of many classes, codes are large
         for place, one in enumerate(self._each.values()):
-            told |= {
+            expressions |= {
                 f"score_{place}": one.judge.row.score,
                 f"says_{place}": f"CAST({one.judge.row.says} AS {kind})",
             }
-        return told
+        return expressions
 
     @property
     def _of_each(self) -> int | None:
@@ -158,20 +158,22 @@ class SeveralScanner(CountingScanner):
     def _apart(self) -> Sequence[CountingScanner]:
         return list(self._each.values())
 
-    def _told(self, *, shown: bool = False) -> dict[str, str]:
+    def _columns(self, *, shown: bool = False) -> dict[str, str]:
         """Expressions of a row: its id, each classifier's predictions, and the other columns."""
-        told = {"id": self._ids.sql} | self._told_beside(shown=shown) | self._told_of_each
-        told |= {f"aux_{i}": self._names[name] for i, name in enumerate(self._roles.aux)}
-        return told | ({BITS: self._bits} if self._slices else {})
+        expressions = (
+            {"id": self._ids.sql} | self._columns_beside(shown=shown) | self._columns_of_each
+        )
+        expressions |= {f"aux_{i}": self._names[name] for i, name in enumerate(self._roles.aux)}
+        return expressions | ({BITS: self._bits} if self._slices else {})
 
     def _placed(self, items: Items) -> Items:
         """Items with the mean rank, or a model's log odds, and the code."""
         ranked = self._ranked(items)
-        told = [name for name in ranked.keep if not name.startswith(("score_", "aux_", "value"))]
+        kept = [name for name in ranked.keep if not name.startswith(("score_", "aux_", "value"))]
         if not self._by_model or self._model is None:
-            return ranked.only("value", *told) if self._roles.aux else ranked
+            return ranked.only("value", *kept) if self._roles.aux else ranked
         names, types = self._model_columns()
-        return ranked.with_log_odds(self._model, names, types, kind=self.id_kind, told=told)
+        return ranked.with_log_odds(self._model, names, types, kind=self.id_kind, kept=kept)
 
     def _ranked(self, items: Items) -> Items:
         """Items with their mean rank and code, and the columns that a model may use.
@@ -213,17 +215,17 @@ class SeveralScanner(CountingScanner):
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Values of some items: of every column, the scores, and the mean rank."""
         names, _ = self._model_columns()
-        parts = self._table.among(ids, self._ids, self._told(), self._there)
+        parts = self._table.among(ids, self._ids, self._columns(), self._there)
         queries = [self._ranked(part).only("id", *names.values()).query for part in parts]
-        found = pa.concat_tables([self._table.fetch(query) for query in queries])
-        order = np.array(self._ids.of(found["id"]).rows_of(ids, self.source), dtype=np.int64)
-        told: dict[str, Values] = {
-            name: shown_values(found[column])
+        table = pa.concat_tables([self._table.fetch(query) for query in queries])
+        order = np.array(self._ids.of(table["id"]).rows_of(ids, self.source), dtype=np.int64)
+        values: dict[str, Values] = {
+            name: shown_values(table[column])
             if name in self._roles.aux
-            else found[column].to_numpy() + 0.0
+            else table[column].to_numpy() + 0.0
             for name, column in names.items()
         }
-        return columns_at(told, order)
+        return columns_at(values, order)
 
     def _opined(self) -> list[tuple[str, Family]]:
         """Columns for a model and scores as SQL, each with its kind of values."""

@@ -51,11 +51,11 @@ def refuse_other_arithmetic(
     remedy: str,
 ) -> None:
     """Raise if an engine would draw other items than every other engine."""
-    found = fetch(_trial(rows)).sort_by("place")
+    table = fetch(_trial(rows)).sort_by("place")
     expected = _expected()
     wrong = [
         what
-        for (what, right), column in zip(expected.items(), found.columns[1:], strict=True)
+        for (what, right), column in zip(expected.items(), table.columns[1:], strict=True)
         if column.to_pylist() != right
     ]
     if wrong:
@@ -121,12 +121,12 @@ class Table(ABC):
         """Name of each column in an expression."""
 
     @abstractmethod
-    def items(self, told: Mapping[str, str], where: str = "") -> Items:
+    def items(self, expressions: Mapping[str, str], where: str = "") -> Items:
         """Expressions of the rows that fulfil a condition, by the names of the columns."""
 
     @abstractmethod
     def among(
-        self, ids: Sequence[Id], column: "IdColumn", told: Mapping[str, str], where: str = ""
+        self, ids: Sequence[Id], column: "IdColumn", expressions: Mapping[str, str], where: str = ""
     ) -> Iterator[Items]:
         """Like `items`, for rows with some ids, some at a time.
 
@@ -158,9 +158,11 @@ class Table(ABC):
         """The columns in SQL."""
         return Written(self.source, self.names, self.types, self.dialect, self.is_text)
 
-    def counted_values(self, told: Mapping[str, str]) -> "pa.Table":
+    def counted_values(self, expressions: Mapping[str, str]) -> "pa.Table":
         """Distinct values of expressions, with the number of rows of each."""
-        return self.fetch(self.items(told).query.group(list(told), "count(*) AS number"))
+        return self.fetch(
+            self.items(expressions).query.group(list(expressions), "count(*) AS number")
+        )
 
     def connected(self) -> AbstractContextManager[None]:
         """Stay connected for several queries."""
@@ -176,27 +178,29 @@ class Table(ABC):
 
     def count(self, conditions: Sequence[str]) -> list[int]:
         """Return the number of rows that fulfil each condition."""
-        told = {
+        expressions = {
             f"n{place}": f"CASE WHEN {condition} THEN 1 ELSE 0 END"
             for place, condition in enumerate(conditions)
         }
-        found = self.fetch(self.items(told).query.group([], *(f"sum({n}) AS {n}" for n in told)))
-        return [int(column[0].as_py() or 0) for column in found.columns]
+        table = self.fetch(
+            self.items(expressions).query.group([], *(f"sum({n}) AS {n}" for n in expressions))
+        )
+        return [int(column[0].as_py() or 0) for column in table.columns]
 
     def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
         """Columns of up to three rows that fulfil a condition: the first if ordered by them."""
         if not columns:
             return []
-        told = {f"v{place}": self.names[name] for place, name in enumerate(columns)}
-        found = self.fetch(self.items(told, condition).query.first(3, *told))
-        return list(zip(*(column.to_pylist() for column in found.columns), strict=True))
+        expressions = {f"v{place}": self.names[name] for place, name in enumerate(columns)}
+        table = self.fetch(self.items(expressions, condition).query.first(3, *expressions))
+        return list(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
     def distinct(self, column: str, condition: str, limit: int) -> list[object]:
         """Smallest values of the column among the rows that fulfil a condition."""
         name = self.names[column]
         items = self.items({"value": name}, f"({condition}) AND {name} IS NOT NULL")
-        found = self.fetch(items.query.group(["value"], "count(*) AS n").first(limit, "value"))
-        return found["value"].to_pylist()
+        table = self.fetch(items.query.group(["value"], "count(*) AS n").first(limit, "value"))
+        return table["value"].to_pylist()
 
 
 class IdColumn:
@@ -245,8 +249,10 @@ def words(column: "pa.ChunkedArray[Any]") -> Words:
     >>> words(pa.chunked_array([[-1, 4]]))
     array([18446744073709551615, 4], dtype=uint64)
     """
-    held = column.to_numpy()
-    return np.asarray(held if held.dtype == np.uint64 else held.astype(np.int64).view(np.uint64))
+    values = column.to_numpy()
+    return np.asarray(
+        values if values.dtype == np.uint64 else values.astype(np.int64).view(np.uint64)
+    )
 
 
 def xored(groups: "pa.Table", name: str) -> int:

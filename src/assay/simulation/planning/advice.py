@@ -115,17 +115,17 @@ def about_misses(
     withins: Sequence[WithinRow],
 ) -> list[str]:
     """Sentences on the cost of recall or F1 and its reasons, and on alternatives."""
-    said_no, missed = supposed.said(False), supposed.positives(False)
-    if not METRICS[goal.metric].counts_misses or said_no == 0:
+    calls_no, missed = supposed.predicted(False), supposed.positives(False)
+    if not METRICS[goal.metric].counts_misses or calls_no == 0:
         return []
     share = missed / max(missed + supposed.positives(True), 1e-9)
-    rate = missed / said_no
-    found = f"1 label in {1 / rate:,.0f} finds one" if rate > 0 else "no label would find one"
+    rate = missed / calls_no
+    chance = f"1 label in {1 / rate:,.0f} finds one" if rate > 0 else "no label would find one"
     lines = [
-        f"{_name(goal.metric)} depends on what the classifier misses. "
-        f"Of the {said_no:,} items that it calls no, {_percent(rate)} are expected to be positive: "
-        f"{missed:,.0f} items, {share:.0%} of all positives. Drawn at random among them, {found}; "
-        f"simple random sampling would take about {random_labels:,.0f} labels"
+        f"{_name(goal.metric)} depends on what the classifier misses. Of the {calls_no:,} items that "
+        f"it calls no, {_percent(rate)} are expected to be positive: {missed:,.0f} items, "
+        f"{share:.0%} of all positives. Drawn at random among them, {chance}; simple random sampling "
+        f"would take about {random_labels:,.0f} labels"
     ]
     instead = []
     if cheaper:
@@ -194,8 +194,8 @@ class Costs:
             runs = min(runs, _bettors(goal, expected))
         # Where items are drawn again and again, it need never end; nobody would label so much.
         most = there if design.replacement else None
-        found = self._replay(trial, design, replace(goal, budget=most), runs, expected)
-        return cost_of(found.labels, most)
+        runs_at = self._replay(trial, design, replace(goal, budget=most), runs, expected)
+        return cost_of(runs_at.labels, most)
 
     def half_width(self, supposed: Assumed, design: Design, goal: Goal) -> Cost:
         """Mean and range of the half-width at the end of the budget."""
@@ -212,9 +212,9 @@ class Costs:
         asked = max(_ROUND, round(expected / _ROUNDS))
         # One random stream for all: designs and half-widths are compared on the same luck.
         task = trial.task(design, goal, asked, runs)
-        found = task.replay(runs, key=[self.seed])
+        replayed = task.replay(runs, key=[self.seed])
         self.advance(self.steps)
-        return found
+        return replayed
 
     def advance(self, steps: int) -> None:
         """Report one more replay, of this many, as done."""

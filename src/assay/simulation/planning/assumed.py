@@ -167,9 +167,9 @@ class Supposed(Assumed):
     @property
     def predicted_positives(self) -> int:
         """Number of items that the classifier predicts yes."""
-        return self.said(True)
+        return self.predicted(True)
 
-    def said(self, side: bool) -> int:
+    def predicted(self, side: bool) -> int:
         """Return the number of items with a predicted label."""
         return self.profiles[side].total if side in self.profiles else 0
 
@@ -230,10 +230,10 @@ class Supposed(Assumed):
 
     def at_random(self, goal: Goal) -> float:
         """Approximate labels of simple random sampling."""
-        said = np.array([True, False])
-        sizes = np.array([self.said(True), self.said(False)], dtype=np.float64)
+        predicted = np.array([True, False])
+        sizes = np.array([self.predicted(True), self.predicted(False)], dtype=np.float64)
         hits = np.array([self.positives(True), self.positives(False)])
-        variance = np.array(random_variance(goal.metric, sizes, hits, said))
+        variance = np.array(random_variance(goal.metric, sizes, hits, predicted))
         return float(labels_needed(variance, goal.within or 1.0, goal.confidence))
 
     def honest_limit(self, goal: Goal) -> LabelLimit:
@@ -242,8 +242,8 @@ class Supposed(Assumed):
         profiles = {side: each for side, each in self.profiles.items() if side in asked}
         rate = [np.mean(np.atleast_2d(self.rates[side]), axis=0) for side in profiles]
         count = np.concatenate([each.count for each in profiles.values()]).astype(np.float64)
-        said = np.repeat(list(profiles), [each.count.size for each in profiles.values()])
-        form, chances = ratio(goal.metric, count, said), np.concatenate(rate)
+        predicted = np.repeat(list(profiles), [each.count.size for each in profiles.values()])
+        form, chances = ratio(goal.metric, count, predicted), np.concatenate(rate)
         within = goal.within or 1.0
         return honest_limit(form, count, chances, within=within, confidence=goal.confidence)
 
@@ -346,7 +346,7 @@ class SupposedClasses(Assumed):
     @cached_property
     def called(self) -> Floats:
         """Number of items predicted as each class, (K,)."""
-        return _sums(self._said, self._cells.count, len(self.predictions.classes))
+        return _sums(self._predicted, self._cells.count, len(self.predictions.classes))
 
     @cached_property
     def shares(self) -> Floats:
@@ -363,7 +363,7 @@ class SupposedClasses(Assumed):
     @cached_property
     def expected(self) -> Floats:
         """Items predicted as each class, by assumed class, (K, K)."""
-        right = _sums(self._said, self._right, self.called.size)
+        right = _sums(self._predicted, self._right, self.called.size)
         return np.diag(right) + (self.called - right)[:, None] * self.shares
 
     @cached_property
@@ -448,8 +448,8 @@ class SupposedClasses(Assumed):
         return self.scores.cells
 
     @cached_property
-    def _said(self) -> Ints:
-        return self._cells.said.astype(np.int64)
+    def _predicted(self) -> Ints:
+        return self._cells.predicted.astype(np.int64)
 
     @cached_property
     def _right(self) -> Floats:
@@ -459,9 +459,9 @@ class SupposedClasses(Assumed):
     def _in_parts(self, strata: Strata, amount: Floats) -> Floats:
         """Return an amount of each cell as sums over the parts of strata, which are by rank."""
         ranks = rank(self._cells.low, self._cells.profile(None))
-        stratum = assign_strata(ranks, self._said, strata.heaps)
+        stratum = assign_strata(ranks, self._predicted, strata.heaps)
         inside = stratum >= 0
-        key = stratum[inside] * len(self.predictions.classes) + self._said[inside]
+        key = stratum[inside] * len(self.predictions.classes) + self._predicted[inside]
         parts = strata.part_stratum * len(self.predictions.classes) + strata.part_code
         return _sums(np.searchsorted(parts, key), amount[inside], parts.size)
 

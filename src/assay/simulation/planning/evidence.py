@@ -37,7 +37,7 @@ class Evidence:
 
     @classmethod
     def from_labels(
-        cls, labels: object, found: Predictions, supposed: Supposed, *, id_column: str | None
+        cls, labels: object, predictions: Predictions, supposed: Supposed, *, id_column: str | None
     ) -> Self:
         """Use labels of items that were drawn at random, as in `assay.estimate`."""
         from assay.campaign import find_prior_labels  # takes long to load, and few need it
@@ -46,7 +46,7 @@ class Evidence:
         profiles = dict[Side, Profile](supposed.profiles.items())
         earlier = find_prior_labels(
             labels,
-            found,
+            predictions,
             id_column=id_column,
             variable=design.variable,
             scale=supposed.scale,
@@ -109,11 +109,11 @@ class Evidence:
         )
         drawn = rng.beta(*rate_curve(position, labels, positives), (truths, here.size))
         score = supposed.profiles[side].mean
-        said = np.full(score.size, side)
+        predicted = np.full(score.size, side)
         variable: Variable = "confidence" if self.strata.variable == "confidence" else "score"
         if variable == "confidence":
-            score = confidence(score, said, supposed.scale, self.threshold)
-        return np.asarray(drawn[:, self.strata.assign(score, said) - here[0]])
+            score = confidence(score, predicted, supposed.scale, self.threshold)
+        return np.asarray(drawn[:, self.strata.assign(score, predicted) - here[0]])
 
     def _of(self, side: bool) -> Bools:
         return np.asarray(self.strata.part_code == int(side))

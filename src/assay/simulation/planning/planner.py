@@ -168,10 +168,10 @@ class Planner(ABC, Generic[A]):
             cautions=left_out,
             limit=self.limit(),
         )
-        said = advice.about_strata(readings)
-        said += self.about_metric(planning) if goal.within is not None else []
-        said += advice.about_budget(goal, budgets)
-        return self.completed(replace(planning, advice=tuple(said)))
+        advice_lines = advice.about_strata(readings)
+        advice_lines += self.about_metric(planning) if goal.within is not None else []
+        advice_lines += advice.about_budget(goal, budgets)
+        return self.completed(replace(planning, advice=tuple(advice_lines)))
 
     def planned(self, readings: Sequence[Reading], **fields: Any) -> Planning:
         """Return the plan with these readings of the truth and other fields."""
@@ -295,10 +295,10 @@ class LabelPlanner(Planner[Supposed]):
 
     def refuse(self) -> None:
         """Raise if no item of the class that the metric requires is expected."""
-        supposed, said = self.supposed, np.array([True, False])
-        items = np.array([float(supposed.said(each)) for each in (True, False)])
+        supposed, predicted = self.supposed, np.array([True, False])
+        items = np.array([float(supposed.predicted(each)) for each in (True, False)])
         positives = np.array([supposed.positives(each) for each in (True, False)])
-        counts = by_place(items, positives, said)
+        counts = by_place(items, positives, predicted)
         if what := METRICS[self.goal.metric].lacks(counts):
             expected = float(positives.sum() if what == "positive" else (items - positives).sum())
             raise InputError(
@@ -349,20 +349,24 @@ class LabelPlanner(Planner[Supposed]):
 
     def completed(self, planning: Planning) -> Planning:
         """Return the plan with cautions, and with the savings by a judge."""
-        cautions, said, judging = self.cautions(sides_of(self.goal.metric)), planning.advice, None
+        cautions, advice_lines, judging = (
+            self.cautions(sides_of(self.goal.metric)),
+            planning.advice,
+            None,
+        )
         if self.goal.within is not None:
             cautions.append(advice.about_paper_1(self.only(self.goal.within)))
         cautions += planning.cautions
         if self.prices is not None:
-            items = sum(self.supposed.said(side) for side in sides_of(self.goal.metric))
+            items = sum(self.supposed.predicted(side) for side in sides_of(self.goal.metric))
             labels = planning.designs[0].labels.mean
             judging = self.prices.judging(self.goal, labels, _at_random(planning), items)
-            said = (*said, *about_judge(judging))
+            advice_lines = (*advice_lines, *about_judge(judging))
             cautions += judge_cautions(judging)
         return replace(
             planning,
             predicted_yes=self.supposed.predicted_positives,
-            advice=said,
+            advice=advice_lines,
             cautions=tuple(cautions),
             judging=judging,
         )
@@ -378,12 +382,12 @@ class LabelPlanner(Planner[Supposed]):
         if self.evidence is None:
             return [f"{self.scores_alone()}. Labels of an earlier period give a better plan"]
         name, words = self.in_words()
-        said = {True: "yes", False: "no"}
+        word = {True: "yes", False: "no"}
         return [
             *self.evidence.doubts,
             f"the truth is assumed from {name}: {words}",
             *(
-                f"these say nothing about items predicted {said[side]}; there the scores are taken "
+                f"these say nothing about items predicted {word[side]}; there the scores are taken "
                 "to be calibrated, which real ones rarely are"
                 for side in sides
                 if side in self.population.profiles and not self.evidence.knows(side)

@@ -153,11 +153,13 @@ class Judging:
     def cheapest(self) -> dict[float, JudgeRow]:
         """The cheapest row of each rho; that without a judge if no other costs less."""
         none, *others = self.rows
-        found: dict[float, JudgeRow] = {}
+        cheapest: dict[float, JudgeRow] = {}
         for row in others:
             if row.rho is not None:
-                found[row.rho] = min(found.get(row.rho, none), row, key=lambda each: each.cost)
-        return found
+                cheapest[row.rho] = min(
+                    cheapest.get(row.rho, none), row, key=lambda each: each.cost
+                )
+        return cheapest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,13 +267,13 @@ class Planning(Shown):
         row = next((row for row in own if row.budget == self.budget), own[-1])
         if not reading.metric.high:
             return f"{what}: there is none", f"(if {reading.name})"
-        found = f"certified in {row.certified:.0%}"
+        certified = f"certified in {row.certified:.0%}"
         if row.budget is not None:
-            return f"{what} from {row.budget:,} labels: {found}", f"({self._of_best(row)})"
+            return f"{what} from {row.budget:,} labels: {certified}", f"({self._of_best(row)})"
         mean, between = row.labels.as_labels
         about = "" if row.labels.beyond > _FEW else "about "
-        said = f"{what}: {about}{mean} labels until it is settled"
-        return said, f"({between}; {found}, {self._of_best(row)})"
+        headline = f"{what}: {about}{mean} labels until it is settled"
+        return headline, f"({between}; {certified}, {self._of_best(row)})"
 
     def _of_best(self, row: ThresholdRow) -> str:
         return f"{row.share_of_best or 0.0:.2f} of the best {self.wanted}"

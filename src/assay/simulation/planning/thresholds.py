@@ -84,9 +84,9 @@ class ThresholdPlanner(LabelPlanner):
         readings, rows = [], list[ThresholdRow]()
         for name, words, supposed in suppositions:
             best = self._best(supposed)
-            found = self._rows(name, supposed, best, len(suppositions))
-            rows += found
-            until = next((row.labels for row in found if row.budget is None), None)
+            rows_of = self._rows(name, supposed, best, len(suppositions))
+            rows += rows_of
+            until = next((row.labels for row in rows_of if row.budget is None), None)
             readings.append(Reading(name, words, cost_of(best), until, None))
         return self.planned(
             readings,
@@ -110,13 +110,13 @@ class ThresholdPlanner(LabelPlanner):
         """Return a row for each budget."""
         frame = supposed.ladder(Design.ladder())
         budgets = self._sizes(supposed.size)
-        found = []
+        rows = []
         for budget in budgets:
             runs = self._replay(frame, budget)
             edges = np.array([supposed.by_score.profile.min, *frame.strata.heaps[0].cuts.points])
-            found.append(_row(name, budget, runs, edges=edges, best=best))
+            rows.append(_row(name, budget, runs, edges=edges, best=best))
             self.costs.advance(len(budgets) * readings)
-        return found
+        return rows
 
     def _sizes(self, size: int) -> list[int | None]:
         """Budgets to try; None is a campaign until it is settled."""
