@@ -122,10 +122,10 @@ def about_misses(
     rate = missed / calls_no
     chance = f"1 label in {1 / rate:,.0f} finds one" if rate > 0 else "no label would find one"
     lines = [
-        f"{_name(goal.metric)} depends on what the classifier misses. Of the {calls_no:,} items that "
-        f"it calls no, {_percent(rate)} are expected to be positive: {missed:,.0f} items, "
-        f"{share:.0%} of all positives. Drawn at random among them, {chance}; simple random sampling "
-        f"would take about {random_labels:,.0f} labels"
+        f"{_name(goal.metric)} depends on what the classifier misses. Of the {calls_no:,} items "
+        f"that it calls no, {_percent(rate)} are expected to be positive: {missed:,.0f} items, "
+        f"{share:.0%} of all positives. Drawn at random among them, {chance}; simple random "
+        f"sampling would take about {random_labels:,.0f} labels"
     ]
     instead = []
     if cheaper:
