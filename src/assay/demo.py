@@ -125,7 +125,7 @@ class DemoResult:
     replications: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain values."""
+        """Convert the result to plain values."""
         goal = {"goal": GOAL.to_dict(), "batch": BATCH}
         return {**asdict(self), "estimate": self.estimate.to_dict(), **goal}
 

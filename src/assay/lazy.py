@@ -25,7 +25,7 @@ from typing import Any
 def on_demand(
     package: str, file: str
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
-    """Return the ``__getattr__``, ``__dir__`` and ``__all__`` of a package with a stub.
+    """Functions ``__getattr__`` and ``__dir__``, and ``__all__``, of a package with a stub.
 
     >>> import assay
     >>> find, listed, names = on_demand("assay", str(assay.__file__))
@@ -74,7 +74,7 @@ class _Later:
 
 
 def later(module: str) -> Any:
-    """Return the placeholder for a module, which is imported on first use.
+    """Make a placeholder for a module, which is imported on first use.
 
     >>> later("math").sqrt(9.0)
     3.0

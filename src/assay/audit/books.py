@@ -135,7 +135,7 @@ class Verification(Shown):
 def checked(
     check: str, looked_at: int, findings: Iterable[str], notes: Iterable[str] = ()
 ) -> Checked:
-    """Return the result of a check."""
+    """Outcome of a check."""
     return Checked(check, looked_at, tuple(findings), tuple(notes))
 
 

@@ -27,7 +27,7 @@ _UNIX = 3  # platform of the zip, always the same
 
 
 def packed(members: Mapping[str, bytes]) -> bytes:
-    """Return a zip of files.
+    """Zip of files.
 
     >>> packed({"a.txt": b"yes"}) == packed({"a.txt": b"yes"})
     True

@@ -24,7 +24,7 @@ def check_events(books: Books) -> Checked:
 
 
 def _set_back(books: Books) -> int:
-    """Return the number of times that the clock was set back between labels.
+    """Count the times that the clock was set back between labels.
 
     Copied labels may overlap in time, and those of a file have the time at which it was read: pages
     may have stored others since.

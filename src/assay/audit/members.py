@@ -154,7 +154,7 @@ def _figures(estimate: Estimate) -> dict[str, Any]:
 
 
 def _cell(value: object) -> object:
-    """Return a cell that is safe in a spreadsheet, and restores the same value."""
+    """Cell that is safe in a spreadsheet and restores the same value."""
     if isinstance(value, str):
         return guard(value)
     return "" if value is None else value

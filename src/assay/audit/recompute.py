@@ -34,11 +34,11 @@ class Form:
     middle: float = 0.0
 
     def over(self, totals: Sequence[float]) -> float:
-        """Return the numerator."""
+        """Numerator."""
         return self.a0 + _dot(self.a, totals)
 
     def under(self, totals: Sequence[float]) -> float:
-        """Return the denominator."""
+        """Denominator."""
         sum_ = self.b0 + _dot(self.b, totals)
         if self.items is None:
             return sum_
@@ -46,29 +46,29 @@ class Form:
         return both**self.power if both > 0 else 0.0
 
     def at(self, totals: Sequence[float]) -> float:
-        """Return the ratio; 0 where it has no value, and of both classes what is said of one."""
+        """Ratio at these totals; 0 where it has no value, and of both classes the value of one."""
         under = self.under(totals)
         if under > 0:
             return self.middle + self.over(totals) / under
         return self._alone(totals) if self.items is not None and self.middle else 0.0
 
     def slopes(self, totals: Sequence[float]) -> list[float]:
-        """Return by how much it grows with each T."""
+        """Change of the ratio with each T."""
         under = self.under(totals)
         return [one / under if under > 0 else 0.0 for one in self.weights(totals)]
 
     def weights(self, totals: Sequence[float]) -> list[float]:
-        """Return the same without the denominator: it is there where that is 0."""
+        """Slopes without the denominator: defined where that is 0."""
         under = self.under(totals)
         value = self.over(totals) / under if under > 0 else 0.0
         return [a - value * b for a, b in zip(self.a, self.under_slopes(totals), strict=True)]
 
     def under_slopes(self, totals: Sequence[float]) -> list[float]:
-        """Return by how much the denominator grows with each T."""
+        """Change of the denominator with each T."""
         return [self.steepness(totals)[0] * b for b in self.b]
 
     def steepness(self, totals: Sequence[float]) -> tuple[float, float]:
-        """Return the denominator's first and second derivative by the sum b0 + b.T."""
+        """First and second derivative of the denominator by the sum b0 + b.T."""
         if self.items is None:
             return 1.0, 0.0
         under, yes = self.under(totals), self.b0 + _dot(self.b, totals)
@@ -79,13 +79,13 @@ class Form:
         return under * first, under * (first**2 - self.power * (1 / yes**2 + 1 / no**2))
 
     def _alone(self, totals: Sequence[float]) -> float:
-        """Return the share of items of the one class that there is which are called so."""
+        """Share of items that are called so, if there are items of one class only."""
         slants = [a / b for a, b in zip(self.a, self.b, strict=True) if b]
         yes = -min(slants) / (max(slants) - min(slants))
         return yes if _dot(self.b, totals) > 0 else 1 - yes
 
     def ends(self, least: Sequence[float], most: Sequence[float]) -> tuple[float, float]:
-        """Return its least and its largest value with every T between the two."""
+        """Smallest and largest value with every T between the two."""
         each = list(zip(self.a, least, most, strict=True))
         low, high = [], []
         for free in (0, 1):
@@ -112,7 +112,7 @@ class Stratum:
 def quoted(
     forms: Sequence[Form], strata: Sequence[Stratum], *, explored: bool, stops: bool
 ) -> list[float]:
-    """Return the value that is quoted of a ratio, or of the first of two less the second.
+    """Value as quoted, of a ratio or of the first of two minus the second.
 
     It is one value, or two where rounding decides which.
 
@@ -168,7 +168,7 @@ def _stopped(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[Stratum]:
 def _slopes_of_variance(
     forms: Sequence[Form], totals: Sequence[float], variance: Sequence[float]
 ) -> list[float]:
-    """Return by how much the logarithm of the variance grows with each T, by the slopes alone."""
+    """Change of the logarithm of the variance with each T, by the slopes alone."""
     g = _slopes(forms, totals)
     whole = fsum(slope * slope * one for slope, one in zip(g, variance, strict=True))
     slopes = [0.0] * len(g)
@@ -223,7 +223,7 @@ def _unhidden(forms: Sequence[Form], strata: Sequence[Stratum]) -> list[list[Str
 
 
 def _pull(w: Sequence[float], x: Sequence[float], strata: Sequence[Stratum]) -> list[float]:
-    """Return by how many percent a stratum's labels rise with its outcomes."""
+    """Percent by which a stratum's labels rise with its outcomes."""
     tiny = 1e-9
     n = [each.n for each in strata]
     labels, outcomes = fsum(n), fsum(x)
@@ -278,7 +278,7 @@ def _dot(a: Sequence[float], b: Sequence[float]) -> float:
 
 
 def form_of(metric: str, says: Sequence[bool], *, items: float, yes_items: float) -> Form:
-    """Return a metric over strata that the classifier says yes to, or no.
+    """Metric over strata with predicted label yes, or no.
 
     `says`: what the classifier says of each stratum's items.
     """
@@ -307,7 +307,7 @@ def form_of(metric: str, says: Sequence[bool], *, items: float, yes_items: float
 
 
 def left_of(size: float, labels: float) -> float:
-    """Return the share of a stratum's variance that is left when so many are labelled."""
+    """Share of a stratum's variance that is left after so many labels."""
     return (size - labels) / max(size - 1, 1.0)
 
 

@@ -191,7 +191,7 @@ def _reviewers_needed(books: Books, item_id: str) -> int:
 
 
 def _story(rows: Sequence[Row], needed: int) -> _Story | None:
-    """Return an item's answers by the rule (`labelling.review_rule`), from all its labels."""
+    """Answers of an item by the rule (`labelling.review_rule`), from all its labels."""
     ruling = first = now = None
     says: dict[str, str] = {}  # in the order in which those who have an answer came to have one
     for row in rows:

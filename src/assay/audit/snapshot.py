@@ -101,7 +101,7 @@ def check_draws(rounds: Sequence[Sequence[int]], strata: Strata) -> None:
 
 
 def until(snapshot: Snapshot, last_at: str | None, rounds: int) -> Snapshot:
-    """Return the snapshot after a number of rounds, with labels up to a time."""
+    """Snapshot after a number of rounds, with labels up to a time."""
     before = replace(
         snapshot,
         rounds=snapshot.rounds[:rounds],
@@ -116,7 +116,7 @@ def until(snapshot: Snapshot, last_at: str | None, rounds: int) -> Snapshot:
 
 
 def laid_out(snapshot: Snapshot) -> Labelling:
-    """Return the campaign's labelling, from the snapshot alone."""
+    """Labelling of the campaign, from the snapshot alone."""
     store, key = restore(snapshot)
     labelling = Labelling(store, key, snapshot.settings, None)
     labelling.catch_up()
@@ -142,14 +142,14 @@ def restore(snapshot: Snapshot) -> tuple[Store, int]:
 
 
 def _without_places(settings: Settings) -> Settings:
-    """Return the settings without the paths from which the predictions were read."""
+    """Remove the paths from which the predictions were read."""
     source = settings.source
     parts = tuple(replace(part, scan=None) for part in source.parts)
     return replace(settings, source=replace(source, parts=parts))
 
 
 def _blind(card: CardRow, settings: Settings) -> CardRow:
-    """Return a card without what reviewers saw.
+    """Card without what reviewers saw.
 
     Slices stay, and classes by their probability: estimates depend on them.
     """
@@ -160,7 +160,7 @@ def _blind(card: CardRow, settings: Settings) -> CardRow:
 
 
 def _numbered(events: Sequence[StoredLabel]) -> list[StoredLabel]:
-    """Return the log with numbers instead of names.
+    """Log with numbers instead of names.
 
     A label without a reviewer, or from before the campaign, stays marked as such: the draw depends
     on it.

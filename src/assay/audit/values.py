@@ -129,7 +129,7 @@ def _is_accuracy(target: Target) -> bool:
 
 
 def _k_of(target: Target) -> int | None:
-    """Return k of a single classifier's top-k accuracy; None for all else."""
+    """Find the k of a single classifier's top-k accuracy; None for all else."""
     match = re.fullmatch(r"top_(\d+)_accuracy", target.metric)
     return None if match is None or target.minus is not None else int(match[1])
 
@@ -191,7 +191,7 @@ def _observed(design: Design, part: _Part, *, weighted: bool) -> Stratum:
 
 
 def _form(metric: str, totals: tuple[int, int], predicted: Sequence[bool | None]) -> Form:
-    """Return a classifier's metric over parts; zero for parts that it excludes.
+    """Metric of a classifier over parts; zero for parts that it excludes.
 
     `totals`: as in `_totals`; `predicted`: the classifier's predictions of the parts.
     """
@@ -205,7 +205,7 @@ def _form(metric: str, totals: tuple[int, int], predicted: Sequence[bool | None]
 
 
 def _together(forms: list[Form]) -> list[Form]:
-    """Return a difference as one ratio, if the denominators are known or equal."""
+    """Difference as one ratio, if the denominators are known or equal."""
     if len(forms) == 1:
         return forms
     if not any(forms[0].b) and not any(forms[1].b):
@@ -244,7 +244,7 @@ def _only(values: Sequence[T], which: Sequence[bool]) -> list[T]:
 
 
 def _prediction(strata: Strata, code: int, name: str, target: Target) -> bool | None:
-    """Return a classifier's prediction for items; without a name, yes to all.
+    """Prediction of a classifier for items; without a name, yes to all.
 
     None if a metric excludes the items: outside the slice, or the classifier was not applied to
     them. For one class, yes means its name; for all, that the prediction is correct.
@@ -282,7 +282,7 @@ def called(strata: Strata, code: int, name: str) -> str:
 
 
 def _totals(strata: Strata, name: str, target: Target) -> tuple[int, int]:
-    """Return the number of items of a metric, and of those that are predicted yes."""
+    """Count the items of a metric, and those that are predicted yes."""
     binary = strata.classes == ("no", "yes")
     if strata.items is not None and strata.yes_items is not None and not strata.groups and binary:
         bit = strata.classifiers.index(name) if name else None

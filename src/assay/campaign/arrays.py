@@ -182,7 +182,7 @@ def _listed(labels: ArrayLike | None) -> list[object]:
 
 
 def _plain(label: object) -> object:
-    """Return a label as other arrays may have it: whole numbers without a fraction."""
+    """Label as other arrays may have it: whole numbers without a fraction."""
     return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
@@ -252,7 +252,7 @@ def _values(labels: ArrayLike | None, pos_label: object) -> set[str | float]:
 def _answers(
     returned: Iterable[object], rows: Ints, pos_label: object, classes: Vocabulary
 ) -> list[Answer]:
-    """Return the oracle's labels of the rows, as answers."""
+    """Labels of the rows by the oracle, as answers."""
     if not isinstance(returned, Iterable):
         raise InputError(f"the oracle must return the labels of the rows it got, not {returned!r}")
     labels = returned.tolist() if isinstance(returned, np.ndarray) else list(returned)

@@ -72,7 +72,7 @@ class Period:
         return f"{self.series.name}/{self.series.period}"
 
     def on(self, own: Mapping[str, Any], **shared: Any) -> Self:
-        """Return the period with the previous one's columns where none are given."""
+        """Period with the previous one's columns where none are given."""
         columns = {**own, **self.columns}
         return replace(self, columns=columns, shared={**self.shared, **shared})
 

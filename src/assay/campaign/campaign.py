@@ -71,7 +71,7 @@ class Campaign(Findings):
     def ask(
         self, n: int = 20, *, reviewer: str | None = None, lease: float = LEASE_SECONDS
     ) -> list[Item]:
-        """Return up to `n` items to judge.
+        """Up to `n` items to judge.
 
         Requested items without an answer come first, so no lost batch is forgotten; new items
         follow. A design with rounds of a fixed size (the papers'), or one that bets, deals the next
@@ -245,7 +245,7 @@ class Campaign(Findings):
         return self.estimate()
 
     def answers(self) -> dict[Id, Answer]:
-        """Return the answer that counts for every judged item."""
+        """Answer that counts for every judged item."""
         rounds = self.desk.current().rounds
         return {self.settings.item_id(each): answer for each, answer in rounds.answers.items()}
 
@@ -254,7 +254,7 @@ class Campaign(Findings):
         return self.desk.assignments.disputes()
 
     def agreement(self) -> Agreement:
-        """Return the agreement of reviewers, on the items meant for several of them.
+        """Agreement of reviewers, on the items meant for several of them.
 
         Rulings do not count, nor do answers of more reviewers than an item wants.
         """

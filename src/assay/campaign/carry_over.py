@@ -150,7 +150,7 @@ def _settled(events: Iterable[Label], settings: Settings) -> set[str]:
 def _cards_down_to_new_items(
     settings: Settings, predictions: "Predictions", settled: set[str]
 ) -> list[CardRow]:
-    """Return a reserve deep enough to hold a card without an answer in each deck."""
+    """Reserve deep enough to hold a card without an answer in each deck."""
     sizes = settings.strata.sizes.tolist()
     depths = list(depth(settings))
     while True:
@@ -166,7 +166,7 @@ def _cards_down_to_new_items(
 
 
 def _judged_on_top(cards: Sequence[CardRow], judged: set[str], n_strata: int) -> list[int]:
-    """Return the number of consecutive judged cards on top of each deck."""
+    """Count the consecutive judged cards on top of each deck."""
     decks: list[list[CardRow]] = [[] for _ in range(n_strata)]
     for card in cards:
         decks[card.stratum].append(card)
@@ -208,7 +208,7 @@ def refuse_other_ids(predictions: "Predictions", settings: Settings) -> None:
 
 
 def count_there(judged: Iterable[str], predictions: "Predictions", settings: Settings) -> int:
-    """Return the number of judged items that are in a stratum."""
+    """Count the judged items that are in a stratum."""
     ids = [settings.item_id(text) for text in judged]
     items = predictions.find(ids, variable=settings.variable, scale=settings.source.scale)
     present = [item for item in items if item is not None]

@@ -226,7 +226,7 @@ def comparison_settings(
     slices: Sequence[str] = (),
     scores: Sequence[str] = (),  # columns of scores that were read, to be kept with every card
 ) -> Settings:
-    """Return the settings of a new comparison."""
+    """Make the settings of a new comparison."""
     if classes is not None:
         refuse_names_of_classes(predictions.classifiers, classes)
     setup = set_up(

@@ -291,7 +291,7 @@ def settings_of(
     slices: Sequence[str] = (),
     scores: Sequence[str] = (),
 ) -> Settings:
-    """Return the settings of a new campaign; `scans`: where its predictions were read."""
+    """Make the settings of a new campaign; `scans`: where its predictions were read."""
     for doubt in setup.doubts:
         warn(doubt.warning, AssayWarning, stacklevel=3)
     predictions = setup.predictions

@@ -220,7 +220,7 @@ def _conflict(campaign: Campaign, labels: Labels) -> LabelConflictError:
 
 
 def _with_places(campaign: Campaign, error: LabelError, labels: Labels) -> LabelError:
-    """Return the campaign's error, with the places of the ids that it names."""
+    """Error of the campaign, with the places of the ids that it names."""
     places = [
         f"{row.where}: {campaign.settings.item_id(row.item_id)!r}"
         for row in labels.rows
@@ -328,7 +328,7 @@ def write_unjudged(
 
 
 def write_labels(campaign: Campaign, *, format: str = "csv") -> Written:
-    r"""Return the current labels of all reviewers, as a file.
+    r"""Write the current labels of all reviewers, as a file.
 
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9]}, score="p", threshold=0.5, budget=1)
@@ -360,7 +360,7 @@ _LABELS = ("id", "label", *_FIRST[2:], "counts", *_LATER)
 
 
 def labels_sheet(campaign: Campaign) -> Sheet:
-    """Return the current labels of all reviewers, in the order in which each first answered.
+    """List the current labels of all reviewers, in the order in which each first answered.
 
     Recorded in this order in a campaign that has asked for the same items, the answers lead to the
     same estimate. `counts` marks answers that decide about their items, as opposed to those of

@@ -322,7 +322,7 @@ def _classes_now(scans: Sequence[Scan], old: Settings) -> Vocabulary:
 
 
 def _with_aux(settings: Settings, aux: Sequence[str]) -> Settings:
-    """Return the settings with other columns for a model, and without the earlier model."""
+    """Replace the columns for a model in the settings, and drop the earlier model."""
     if isinstance(aux, str):
         raise DesignError(f"aux={aux!r} is one text", hint=f"give a list: aux=[{aux!r}]")
     source = settings.source

@@ -129,7 +129,7 @@ class Findings:
         return answer
 
     def estimate(self, metric: str | None = None) -> Estimate:
-        """Return the current estimate of a metric.
+        """Compute the current estimate of a metric.
 
         Default: of several metrics, the one farthest from its goal; `estimates` has all of them.
         """
@@ -145,7 +145,7 @@ class Findings:
         return every[metric]
 
     def estimates(self) -> Estimates:
-        """Return the current estimates of all requested metrics, by name."""
+        """Compute the current estimates of all requested metrics, by name."""
         return estimates_of(self.desk.current())
 
     def strata(self) -> list[StratumRow]:
@@ -451,7 +451,7 @@ class Findings:
         return write_bundle(self.desk.labelling, path, **keep)
 
     def __str__(self) -> str:
-        """Return the name, a one-sentence summary, and every metric."""
+        """Name, a one-sentence summary, and every metric."""
         estimates = self.estimates()
         return "\n".join([self.name, plain_words(estimates), str(estimates)])
 

@@ -97,7 +97,7 @@ def refuse_change(
 
 
 def following(series: Series, metrics: Sequence[str], classes: Vocabulary | None) -> Series:
-    """Return a series with the metrics to follow, in their canonical spelling.
+    """Series with the metrics to follow, in their canonical spelling.
 
     `metrics`: as given; the default is precision, or accuracy with more classes.
     """

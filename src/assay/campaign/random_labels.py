@@ -187,7 +187,7 @@ class _Counts:
 
     @classmethod
     def of(cls, prior_labels: PriorLabels, strata: Strata) -> "_Counts":
-        """Return the counts of the prior labels."""
+        """Count the prior labels."""
         stratum, answers = prior_labels.strata(strata), np.array(prior_labels.answers)
 
         def count(*kinds: Answer) -> Ints:
@@ -261,7 +261,7 @@ def _notes(prior_labels: PriorLabels, cut: _Cut, plain: _Cut, metric: str) -> tu
 
 
 def bins_for(labels: int) -> int:
-    """Return the number of bins of equal size for so many labels.
+    """Choose the number of bins of equal size for so many labels.
 
     sqrt(n)/2, with at least 25 labels per bin: more bins follow the score more closely, but leave
     fewer labels to bound each bin's rate.

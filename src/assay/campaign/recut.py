@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 
 
 def successor(labelling: Labelling) -> "tuple[int, Settings, Predictions | None] | None":
-    """Return the replacement of a campaign whose strata were cut anew.
+    """Find the replacement of a campaign whose strata were cut anew.
 
     Its number, its settings, and its predictions if those of the former were at hand. None if the
     campaign was not replaced, or was rebased.
@@ -233,7 +233,7 @@ def _predicted(
 
 
 def _cut_by(model: Model, placed: "Predictions", settings: Settings) -> Settings:
-    """Return the settings with strata by a model."""
+    """Cut the strata of the settings by a model."""
     source = replace(
         settings.source,
         parts=tuple(

@@ -181,7 +181,7 @@ class _Given:
 
 
 def _checked(setup: Setup, labels: object) -> Setup:
-    """Return a setup whose design, goal and prior labels fit together."""
+    """Check that a setup's design, goal and prior labels fit together."""
     predictions, design, goal, strata = setup.predictions, setup.design, setup.goal, setup.strata
     sides: list[bool | None] = strata.sides if goal.single else [None]
     given = {"labels": labels is not None, "sample_of": goal.sample_of}
@@ -216,7 +216,7 @@ def _targets(
     predictions: Predictions,
     within: float | None,
 ) -> tuple[Target, ...]:
-    """Return the requested targets; raise if the predictions lack what they need."""
+    """Read the requested targets; raise if the predictions lack what they need."""
     targets = parse_targets(
         wanted,
         predictions.classifiers,
@@ -231,7 +231,7 @@ def _targets(
 def set_up_of_any(
     predictions: object, columns: Columns, read: Mapping[str, Any], asked: Asked, **more: Any
 ) -> Setup:
-    """Return `set_up`; with the classes that predictions name, if they are not yes and no."""
+    """Like `set_up`, with the classes that predictions name if they are not yes and no."""
 
     def make(known: Given | None) -> Setup:
         return set_up(
@@ -281,7 +281,7 @@ def _bound(
 def _with_scores(
     predictions: object, columns: Mapping[str, Any]
 ) -> tuple[Mapping[str, Any], tuple[str, ...]]:
-    """Return the reading options that keep scores with the cards; the columns kept.
+    """Choose reading options that keep scores with the cards, and the columns to keep.
 
     These are scores and second opinions. Predictions that stay in place would be read again for
     them: there they are kept only together with other columns.
@@ -333,7 +333,7 @@ def strata_of_one(
 
 
 def by_lessons(setup: Setup, lessons: Lessons | None) -> Setup:
-    """Return a setup with strata by an earlier campaign's lessons instead of the score."""
+    """Cut the strata by an earlier campaign's lessons instead of the score."""
     if lessons is None:
         return setup
     several, labels = not setup.goal.single, setup.prior_labels is not None

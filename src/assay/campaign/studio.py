@@ -390,7 +390,7 @@ class Connection:
     # The project.
 
     def _find(self) -> int:
-        """Return the project's number; find or create the project if necessary."""
+        """Find the project's number, and create the project if necessary."""
         if self._project is None:
             self._project = self._own() if self._requested is None else self._named(self._requested)
         return self._project

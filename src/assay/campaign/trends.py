@@ -107,7 +107,7 @@ class PeriodRow:
         return f"{self.moved or ('no change' if same else 'no significant change')} since"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the period as plain values."""
+        """Period as plain values."""
         return {
             **asdict(self),
             "estimate": self.estimate.to_dict(),
@@ -175,7 +175,7 @@ class Trend(Shown):
         write_whole(file, self.svg.encode())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the series as plain values."""
+        """Series as plain values."""
         return {
             "series": self.series,
             "metric": self.metric,
@@ -276,7 +276,7 @@ def trend(
 
 
 def _one_of(series: Series, metric: str | None) -> str:
-    """Return the metric in the series' spelling; default: its first."""
+    """Metric in the series' spelling; default: its first."""
     if metric is None:
         return series.metric
     name, _, label = str(metric).partition(":")
@@ -292,7 +292,7 @@ def _one_of(series: Series, metric: str | None) -> str:
 
 
 def _row(campaign: Campaign, member: Member, metric: str, last: PeriodRow | None) -> PeriodRow:
-    """Return a period of a metric."""
+    """Period of a metric."""
     settings, series = member.settings, member.series
     name = f"{metric}:{series.period}"
     estimates = campaign.estimates()

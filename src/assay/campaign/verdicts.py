@@ -41,7 +41,7 @@ class Taken:
     in_all: int  # verdicts in the file
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome as plain values."""
+        """Outcome as plain values."""
         values = {name: value for name, value in vars(self).items() if name != "campaign"}
         return {**values, "file": str(self.file), "campaign": self.campaign.name}
 

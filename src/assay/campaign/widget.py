@@ -78,7 +78,7 @@ class Labeller:
         return desk.following(lambda: desk.assignments.turn(request))
 
     def _item(self, item: Item) -> dict[str, Any]:
-        """Return an item for the page, without anything that would sway a reviewer."""
+        """Item for the page, without anything that would sway a reviewer."""
         names = [name for name in self._desk.settings.source.seen if name in item.shown]
         fields = [[_sendable(name), _sendable(as_text(item.shown[name]))] for name in names]
         return {"id": str(item.id), "fields": fields}
@@ -113,7 +113,7 @@ def _sendable(text: str) -> str:
 
 
 def widget_of(desk: Desk, reviewer: str) -> Any:
-    """Return the widget, for the last line of a cell."""
+    """Widget for the last line of a cell."""
     if not desk.settings.is_binary:
         raise InputError(
             "the widget asks yes or no, and this campaign has more classes",

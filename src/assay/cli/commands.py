@@ -121,7 +121,7 @@ class Commands(UserDict[str, Any]):
         return name in COMMANDS
 
     def __len__(self) -> int:
-        """Return the number of commands."""
+        """Count the commands."""
         return len(COMMANDS)
 
     def __iter__(self) -> Iterator[str]:

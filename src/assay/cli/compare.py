@@ -45,7 +45,7 @@ def _document(campaign: Campaign) -> dict[str, Any]:
 
 
 def render_comparison(campaign: Campaign) -> RenderableType:
-    """Return the compared predictions, and what is known of them already."""
+    """Show the compared predictions, and what is known of them already."""
     settings = campaign.settings
     strata, goal = settings.strata, settings.goal
     old, new = strata.classifiers
@@ -78,7 +78,7 @@ def render_comparison(campaign: Campaign) -> RenderableType:
 
 
 def _items(strata: Strata) -> dict[str, int] | dict[str, float]:
-    """Return the number of common items, and of items with different predictions.
+    """Count the common items, and those with different predictions.
 
     If items have weights, their shares of all weight.
     """

@@ -331,7 +331,7 @@ def _tell(written: Written, output: Path | None, config: Path | None) -> None:
 
 
 def _counts(result: dict[str, object]) -> str:
-    """Return the counts of the rows; rare kinds only if there are any."""
+    """Count the rows; rare kinds only if there are any."""
     always = ("new", "revised", "unchanged", "without_label")
     return ", ".join(
         f"{count:,} {what.replace('_', ' ')}"

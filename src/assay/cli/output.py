@@ -272,7 +272,7 @@ def _option(match: re.Match[str]) -> str:
 
 
 def _shell(value: str) -> str:
-    """Return a value written as in Python, quoted for a shell."""
+    """Python value as a word quoted for a shell."""
     if value[0] not in "'\"":
         return value
     try:

@@ -178,7 +178,7 @@ def facts(pairs: Sequence[tuple[str, RenderableType]]) -> rich_table.Table:
 
 
 def note_lines(notes: Sequence[str]) -> RenderableType:
-    """Return the notes, one paragraph each."""
+    """Print the notes, one paragraph each."""
     return Group(
         *(
             Text.assemble(("note: ", "yellow"), results.printable(in_options(note)))
@@ -188,7 +188,7 @@ def note_lines(notes: Sequence[str]) -> RenderableType:
 
 
 def commitment_line(settings: Settings) -> Text:
-    """Return the commitment to publish before the labelling, on one line for copying."""
+    """Show the commitment to publish before the labelling, on one line for copying."""
     return Text.assemble(("commitment  ", "cyan"), settings.commitment, no_wrap=True)
 
 

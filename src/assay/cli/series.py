@@ -208,7 +208,7 @@ def labels_summary(campaign: Campaign, *, gone: str = "no longer apply") -> str:
 
 
 def labels_before(campaign: Campaign) -> dict[str, int]:
-    """Return the number of items whose earlier labels count, wait, or no longer apply."""
+    """Count the items whose earlier labels count, wait, or no longer apply."""
     before, counting = campaign.settings.before, len(campaign.answers())
     judged, gone = (0, 0) if before is None else (before.judged, before.gone)
     waiting = len(waiting_in(campaign.desk.labelling)) - gone

@@ -179,7 +179,7 @@ def _shown(campaign: Campaign, columns: list[str]) -> tuple[str, ...]:
 
 
 def _host(name: str) -> str:
-    """Return the validated host name; it becomes a part of the page's policy."""
+    """Check the host name; it becomes a part of the page's policy."""
     if not re.fullmatch(r"[a-z0-9](?:[a-z0-9.-]{0,250}[a-z0-9])?", name.lower()):
         raise InputError(
             f"--image-host {name!r} is not a host name",

@@ -225,7 +225,7 @@ def _columns_for_threshold(
 
 
 def _at_threshold(file: str, columns: dict[str, Any]) -> AtThreshold | None:
-    """Return the function that gives the same items another threshold, if there are scores."""
+    """Make a function that gives the same items another threshold, if there are scores."""
     if columns.get("score") is None:
         return None
     items = read_labelled(file, **{k: columns[k] for k in columns if k != "multilabel"})

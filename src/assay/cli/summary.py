@@ -76,7 +76,7 @@ _STAR = "*"  # stands for the name of a class in the pattern of columns
 
 
 def _listed(classes: Sequence[str]) -> str:
-    """Return the number of classes, and the first of them."""
+    """List the first classes, with the number of all."""
     few = ", ".join(classes[:_MOST_LISTED])
     return f"{len(classes):,}: {few}" + (", …" if len(classes) > _MOST_LISTED else "")
 

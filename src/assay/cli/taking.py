@@ -13,7 +13,7 @@ Typed = Mapping[str, Any]
 
 
 def only(group: type, *names: str) -> list[Option]:
-    """Return some options of a dataclass, by the library's keywords."""
+    """Select some options of a dataclass, by the library's keywords."""
     by_keyword = {option.keyword: option for option in options_of(group)}
     return [by_keyword[name] for name in names]
 

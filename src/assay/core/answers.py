@@ -46,7 +46,7 @@ class Answer(str):
     BROKEN: ClassVar["Answer"]
 
     def __new__(cls, text: str) -> "Answer":
-        """Return the single object for a text."""
+        """Reuse the single object for a text."""
         answer = _MADE.get(text)
         return _MADE.setdefault(str(text), super().__new__(cls, text)) if answer is None else answer
 
@@ -131,14 +131,14 @@ def answers_to(classes: Vocabulary = YES_OR_NO) -> tuple[Answer, ...]:
 
 
 def find_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer | None:
-    """Return the answer that a value stands for, as in `parse_answer`; None if there is none."""
+    """Answer that a value stands for, as in `parse_answer`; None if there is none."""
     if classes.multilabel:
         return _find_set(value, classes)
     return _find_one(value, classes)
 
 
 def _find_one(value: object, classes: Vocabulary) -> Answer | None:
-    """Return the answer that a value stands for, if an item has one class."""
+    """Answer that a value stands for, if an item has one class."""
     if isinstance(value, str):
         word = value.strip().lower()
         if classes.is_yes_or_no and word in _WORDS:
@@ -157,7 +157,7 @@ def _find_one(value: object, classes: Vocabulary) -> Answer | None:
 
 
 def _find_set(value: object, classes: Vocabulary) -> Answer | None:
-    """Return the answer that several classes stand for; None if one is unknown or repeated.
+    """Answer that several classes stand for; None if one is unknown or repeated.
 
     An empty text is not an empty set: it may mean that nobody has answered yet.
     """
@@ -198,7 +198,7 @@ def named_in(value: object) -> list[object] | None:
 
 
 def _not_a_class(value: object, classes: Vocabulary) -> object:
-    """Return the first name that is not a class; otherwise the whole input."""
+    """First name that is not a class; otherwise the whole input."""
     if not classes.multilabel:
         return value
     named = named_in(value) or [value]
@@ -206,7 +206,7 @@ def _not_a_class(value: object, classes: Vocabulary) -> object:
 
 
 def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
-    """Return the answer that a value stands for; raise `LabelError` if there is none.
+    """Parse a value as an answer; raise `LabelError` if it is none.
 
     Yes and no: True and False, 1 and 0, and common words. Other classes: a name or an alias, in any
     case, or the number that a name is. Several classes: a list of these, or a text with ``|``
@@ -238,7 +238,7 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
 
 
 def parse_verdict(value: object, at: float | None = None) -> bool | None:
-    """Return a judge's verdict on an item; None if it is neither yes nor no.
+    """Parse a judge's verdict on an item; None if it is neither yes nor no.
 
     >>> parse_verdict("Yes"), parse_verdict(0.7, at=0.5), parse_verdict(None), parse_verdict("?")
     (True, True, None, None)

@@ -70,7 +70,7 @@ def boldness(gap: Floats) -> Floats:
 
 
 def guesses(tallies: Tallies, metric: Ratio) -> Floats:
-    """Return a guess of every stratum's rate, never 0 or 1: its labels and two more of the mean.
+    """Guess of every stratum's rate, never 0 or 1: its labels and two more of the mean.
 
     The mean is over strata that have labels, by size, of the rate of outcomes that lower the
     metric: among items predicted no these are the positives, so both sides share it.
@@ -123,7 +123,7 @@ class Stakes:
         confidence: float,
         replacement: bool,
     ) -> Self:
-        """Return the inputs of the stakes of a round of `cards`, from the labels before it."""
+        """Collect the inputs of the stakes of a round of `cards`, from the labels before it."""
         q = guesses(tallies, metric)
         N, R = tallies.N, tallies.N if replacement else tallies.N - tallies.n
         T = N * q if replacement else tallies.x + R * q
@@ -224,7 +224,7 @@ class Bets(Wealth):
         return cls(*nothing(shape, len(points)), points)
 
     def ends(self, confidence: float) -> tuple[Floats, Floats]:
-        """Return the ends of the interval: the innermost points that are rejected from outside in.
+        """Compute the ends of the interval: the innermost points that are rejected from outside in.
 
         The ends are themselves rejected. The truth lies between two points. It is outside only if
         the nearer one was rejected in its direction: a chance of alpha/2 on either side.

@@ -56,7 +56,7 @@ LARGEST_BIN = max(PROBABILITY_STEPS, MARGIN_STEPS)
 
 
 def bins_of(values: Floats, rule: Rule) -> Ints:
-    """Return the bin of each score.
+    """Bin of each score.
 
     `values`, (N,): finite, of float64 or float32; between 0 and 1 unless the rule is for margins;
     `rule`: the one for the scores of the whole population.
@@ -125,7 +125,7 @@ STEPS: dict[Rule, int] = {
 
 
 def bins_by(rule: Rule) -> int:
-    """Return the number of bins of a rule.
+    """Count the bins of a rule.
 
     >>> bins_by("probability")
     4095

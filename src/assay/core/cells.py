@@ -120,7 +120,7 @@ def cut_heaps(
 
 
 def assign_strata(values: Floats, codes: Ints, heaps: Sequence[Heap]) -> Ints:
-    """Return the stratum of each item, numbered through the heaps.
+    """Stratum of each item, numbered through the heaps.
 
     `values`, `codes`, (N,): the items' stratification variable, and the codes of their predicted
     labels; `heaps`: without common codes.

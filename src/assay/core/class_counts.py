@@ -12,7 +12,7 @@ _MID_P = 0.5  # outcomes before the upper end: half of what an exact interval co
 
 
 def over(top: Floats, bottom: Floats) -> Floats:
-    """Return top / bottom; 0 where the denominator is 0."""
+    """Quotient of top and bottom; 0 where the denominator is 0."""
     return np.asarray(np.where(bottom > 0, top, 0.0) / np.where(bottom > 0, bottom, 1.0))
 
 

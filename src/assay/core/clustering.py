@@ -54,7 +54,7 @@ def kmeans(z: Floats, W: Floats, K: int) -> Ints:
 
 
 def _sum_of_squares(z: Floats, W: Floats) -> Cost:
-    """Return the function of (i, j): the sum of squares of the scores i, ..., j - 1."""
+    """Make a function of (i, j): the sum of squares of the scores i, ..., j - 1."""
     around_mean = z - W @ z / W.sum()  # keeps the difference of sums below from cancelling
     S0, S1, S2 = (np.concatenate([[0.0], np.cumsum(W * around_mean**power)]) for power in (0, 1, 2))
 
@@ -202,7 +202,7 @@ class Mixture:
         return joint
 
     def most_probable(self, z: Floats) -> Ints:
-        """Return the number of the most probable component of each score."""
+        """Find the most probable component of each score."""
         return np.asarray(np.argmax(self.log_joint(z), axis=1))
 
 
@@ -244,7 +244,7 @@ def _expect(mixture: Mixture, z: Floats, share: Floats) -> tuple[Floats, float]:
 
 
 def _maximise(z: Floats, share: Floats, responsibility: Floats, floor: float) -> Mixture:
-    """Return the maximum likelihood mixture for given responsibilities."""
+    """Maximum likelihood mixture for given responsibilities."""
     part = share[:, None] * responsibility
     weight = part.sum(axis=0)
     divisor = np.maximum(weight, _TINY)

@@ -49,7 +49,7 @@ class Band:
     highest: Floats
 
     def through(self, at: int, known: tuple[float, float, float], falls: int = 0) -> "Band":
-        """Return the band with another estimate at one threshold.
+        """Band with another estimate at one threshold.
 
         `known`: the value there and the ends of its interval; `falls`: whether the metric falls as
         the threshold rises (1), rises (-1), or may do either.
@@ -136,7 +136,7 @@ def curve_bands(
 def drawn_positives(
     bins: ScoreBins, *, rng: np.random.Generator, draws: int = DRAWS
 ) -> tuple[Floats, Floats]:
-    """Return the number of positives from each of `starts` on: expected, (G,), and drawn.
+    """Count the positives from each of `starts` on: expected, (G,), and drawn.
 
     >>> n, none = np.array([10.0, 10.0]), np.zeros(2, dtype=int)
     >>> bins = ScoreBins(np.arange(2.0), 10 * n, n, n / 2, np.arange(2), none, none > 0)
@@ -207,7 +207,7 @@ def _band(value: Floats, lower: Floats, upper: Floats, inner: slice, confidence:
 def simultaneous(
     lower: Floats, upper: Floats, confidence: float, inner: slice = slice(None)
 ) -> tuple[Floats, Floats]:
-    """Return the band that contains this share of the drawn curves entirely.
+    """Band that contains this share of the drawn curves entirely.
 
     Its ends are the k-th lowest and the k-th highest curve at every threshold, for the largest such
     k: all thresholds count equally, however they vary. A curve's depth leaves out the curve itself,
@@ -228,7 +228,7 @@ def simultaneous(
 
 
 def _ranks(values: Floats) -> Ints:
-    """Return the number of values in the column no larger than each value, shape (D, G)."""
+    """Count the values in the column no larger than each value, shape (D, G)."""
     order = values.argsort(axis=0)
     line = np.take_along_axis(values, order, axis=0)
     rank = np.broadcast_to(np.arange(1, len(values) + 1)[:, None], values.shape).copy()
@@ -258,7 +258,7 @@ class _Walk:
 
     @classmethod
     def learned(cls, cells: Cells) -> Self:
-        """Return the posterior given the cells' labels."""
+        """Posterior given the cells' labels."""
         end = ceil(min(_FARTHEST, log(2.0 * float(cells.items[0]))) / _STEP)
         number = 2 * end + 1
         log_odds = _SLOPES[:, None, None] * cells.place[:, None] + _STEP * np.arange(-end, end + 1)
@@ -279,7 +279,7 @@ class _Walk:
         return cls(cells, expit(log_odds), likelihood, weight / weight.sum(), forward, moves)
 
     def means(self) -> Floats:
-        """Return the expected share of yes in each cell, shape (C,)."""
+        """Compute the expected share of yes in each cell, shape (C,)."""
         mean = np.zeros(self.cells.gap.size)
         later = np.ones_like(self.forward[..., 0, :])  # likelihood of each point by the later cells
         for c in reversed(range(mean.size)):

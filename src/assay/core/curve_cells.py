@@ -33,7 +33,7 @@ class Curves:
         return self.items - self.wrong
 
     def metrics(self, names: Sequence[str]) -> dict[str, Floats]:
-        """Return some of `CURVES`, each of shape (D, G)."""
+        """Select some of `CURVES`, each of shape (D, G)."""
         above, below = self.above, self.items[0] - self.items
         metrics = {"precision": (above, self.wrong)}
         if "recall" in names:
@@ -44,7 +44,7 @@ class Curves:
         return {name: _share(right, errors) for name, (right, errors) in metrics.items()}
 
     def measures(self, names: Sequence[str]) -> dict[str, Floats]:
-        """Return some of `CURVES`; with areas if all are requested."""
+        """Select some of `CURVES`; with areas if all are requested."""
         return self.metrics(names) | (self.areas() if tuple(names) == CURVES else {})
 
     def areas(self) -> dict[str, Floats]:
@@ -67,7 +67,7 @@ class Curves:
 
 
 def _share(right: Floats, errors: Floats) -> Floats:
-    """Return right / (right + errors); 1 where both are 0."""
+    """Share right / (right + errors); 1 where both are 0."""
     every = right + errors
     return np.clip(np.divide(right, every, out=np.ones_like(every), where=every > 0), 0.0, 1.0)
 
@@ -118,7 +118,7 @@ class Unseen:
     def around(
         self, drawn: Curves, positives: Floats, rng: np.random.Generator
     ) -> tuple[list[Curves], list[Curves]]:
-        """Return the drawn populations at their worst, in two ways, and at their best, in two.
+        """Drawn populations at their worst, in two ways, and at their best, in two.
 
         `positives`, (D, S): positives among the unlabelled items.
         """
@@ -146,13 +146,13 @@ class Unseen:
 
 
 def _finds(outcomes: Floats) -> tuple[int, int]:
-    """Return the last threshold with no finds below it, and the first with no finds from it on."""
+    """Last threshold with no finds below it, and the first with no finds from it on."""
     at = np.flatnonzero(outcomes)
     return (int(at[0]), int(at[-1]) + 1) if at.size else (outcomes.size - 1, 0)
 
 
 def _between(counts: Floats, start: int, end: int, moved: Ints) -> Floats:
-    """Return counts, on one side of each threshold, of the items between two thresholds."""
+    """Count the items between two thresholds, on one side of each threshold."""
     place = np.arange(counts.shape[1])
     place = np.minimum(place, end) if start < end else np.maximum(place, end)
     beyond = counts[:, start : start + 1].sum(axis=1, keepdims=True)
@@ -191,7 +191,7 @@ class Cells:
 
     @classmethod
     def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
-        """Return the cells of these bins, with thresholds given by their bins."""
+        """Cells of these bins, with thresholds given by their bins."""
         cell, gap, stratum = _cut(bins)
         number = thresholds.size
         place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right") - 1
@@ -240,13 +240,13 @@ class Cells:
         return np.asarray(far - middle[first.cumsum() - 1])
 
     def curves(self, more: Floats) -> Curves:
-        """Return the curves with this many positives among the unlabelled items, (D, C)."""
+        """Curves with this many positives among the unlabelled items, (D, C)."""
         above = more @ self.share + self.known
         return Curves(above[:, :1] - above, self.items - above, self.items, self.tied)
 
 
 def _cut(bins: ScoreBins) -> tuple[Ints, Floats, Ints]:
-    """Return the cell of each bin (-1 outside of the strata), and the cells' gaps and strata.
+    """Cell of each bin (-1 outside of the strata), and the cells' gaps and strata.
 
     A run of neighbouring bins of one stratum is cut into cells of equal size: as many as its number
     of labels allows, and enough for narrow cells; cells without labels borrow from others. The

@@ -68,7 +68,7 @@ class Cuts:
         return max(self.owner) + 1
 
     def assign(self, values: Floats) -> Ints:
-        """Return the stratum of each score.
+        """Stratum of each score.
 
         `values`, (N,): finite scores.
         """
@@ -116,7 +116,7 @@ class Cuts:
         return [" and ".join(intervals) for intervals in owned]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the cuts as JSON values; `from_dict` restores them exactly."""
+        """Cuts as JSON values; `from_dict` restores them exactly."""
         return {
             "method": self.method,
             "points": list(self.points),
@@ -140,7 +140,7 @@ class Cuts:
 
 
 def _distinct_texts(points: tuple[float, ...]) -> list[str]:
-    """Return the points as text with three digits, or as many as distinguish neighbours well.
+    """Points as text with three digits, or as many as distinguish neighbours well.
 
     Scores pile up near 1, where three digits would turn 0.99986 into 1. A text may be wrong by at
     most a twentieth of the distance to the nearest neighbour.

@@ -49,7 +49,7 @@ NUMBERS = 2**64
 
 
 def number(id: Id, seed: int) -> int:
-    """Return the item's number in plain Python: the reference for all other implementations.
+    """Compute the item's number in plain Python: the reference for all other implementations.
 
     0 to 2^64 - 1; the item with the smallest number is dealt first.
 

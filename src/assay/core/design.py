@@ -324,22 +324,22 @@ class Design:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the design as plain values; paper 3's fields are left out of other designs."""
+        """Design as plain values; paper 3's fields are left out of other designs."""
         values = asdict(self)
         return {k: v for k, v in values.items() if v is not None or k not in _PAPER_3}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the design from the result of `to_dict`."""
+        """Design from the result of `to_dict`."""
         return cls(**known_names(cls.__name__, values, tuple(each.name for each in fields(cls))))
 
     def to_json(self) -> str:
-        """Return the design as JSON text."""
+        """Design as JSON text."""
         return json.dumps(self.to_dict())
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        """Return the design from the result of `to_json`."""
+        """Design from the result of `to_json`."""
         return cls.from_dict(parse("design", text))
 
 
@@ -352,7 +352,7 @@ MODES: dict[str, Design] = {
 
 
 def default_design(goal: Goal) -> Design:
-    """Return the default design for a goal.
+    """Default design for a goal.
 
     >>> default_design(Goal("precision", at_least=0.95)) == Design.guaranteed()
     True
@@ -363,7 +363,7 @@ def default_design(goal: Goal) -> Design:
 
 
 def fitted(design: Design, goal: Goal) -> Design:
-    """Return the design with as many strata as the goal's number of labels supports.
+    """Design with as many strata as the goal's number of labels supports.
 
     Where ``auto`` cuts and half the width is to be `within`, a metric with a known denominator
     takes at most z^2 / (4 within^2) labels at random; a stratum should have twelve of these. With
@@ -407,7 +407,7 @@ def holds(design: Design, goal: Goal, *, spent: bool) -> str:
 
 
 def price_of_peeking(design: Design, goal: Goal) -> str:
-    """Return a warning if the goal looks more often than the design's interval allows, else "".
+    """Warning if the goal looks more often than the design's interval allows, else "".
 
     >>> price_of_peeking(Design(), Goal("precision", within=0.02))
     ''

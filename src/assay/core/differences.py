@@ -53,23 +53,23 @@ class Gap(Metric):
         return self.first.counts | self.second.counts
 
     def over(self, which: Bools) -> "Gap":
-        """Return the difference over some of the strata, if it depends on no others."""
+        """Difference over some of the strata, if it depends on no others."""
         return Gap(self.first.over(which), self.second.over(which))
 
     def per(self, share: Floats) -> "Gap":
-        """Return the difference of totals of which only these shares are counted, (H,)."""
+        """Difference of totals of which only these shares are counted, (H,)."""
         return Gap(self.first.per(share), self.second.per(share))
 
     def denominator(self, T: Floats) -> Floats:
-        """Return the smaller denominator."""
+        """Smaller denominator."""
         return np.minimum(self.first.denominator(T), self.second.denominator(T))
 
     def value(self, T: Floats) -> Floats:
-        """Return the first metric minus the second."""
+        """First metric minus the second."""
         return np.asarray(self.first.value(T) - self.second.value(T))
 
     def gradient(self, T: Floats) -> Floats:
-        """Return the first gradient minus the second."""
+        """First gradient minus the second."""
         return np.asarray(self.first.gradient(T) - self.second.gradient(T))
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
@@ -80,7 +80,7 @@ class Gap(Metric):
         return np.asarray(low - more), np.asarray(high - less)
 
     def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
-        """Return c and c0: to first order about T, the difference reaches m if c0 + c.T >= 0.
+        """Find c and c0: to first order about T, the difference reaches m if c0 + c.T >= 0.
 
         With numerators A and B and denominators C and D, that is where A D - B C - m C D >= 0.
         """
@@ -115,7 +115,7 @@ class Gap(Metric):
 
 
 def subtract(first: Ratio, second: Ratio) -> Metric:
-    """Return `first` - `second`: a `difference` if possible, else a `Gap`."""
+    """Difference of two metrics: a `difference` if possible, else a `Gap`."""
     # Two denominators that depend on the labels, and are not the same: the F1s of two classifiers.
     alike = first.b0 == second.b0 and np.array_equal(first.b, second.b)
     apart = first.bends and not (alike and first.straight and second.straight)
@@ -123,7 +123,7 @@ def subtract(first: Ratio, second: Ratio) -> Metric:
 
 
 def difference(first: Ratio, second: Ratio) -> Ratio:
-    """Return `first` - `second`, metrics of two classifiers over the same strata, as one metric.
+    """Difference of two classifiers' metrics over the same strata, as one metric.
 
     Only strata in which the two differ have a weight: for accuracy those where one classifier
     predicts yes and the other no. Its values lie between -1 and 1.
@@ -162,7 +162,7 @@ def difference(first: Ratio, second: Ratio) -> Ratio:
 
 
 def _over_1(metric: Ratio) -> Ratio:
-    """Return the same metric with denominator 1, if the denominator is known."""
+    """Copy of the metric with denominator 1, if the denominator is known."""
     if metric.b.any():
         return metric
     if metric.b0 <= 0:

@@ -75,7 +75,7 @@ class Question:
 def double_sampling(
     question: Question, rho: float, *, judge_cost: float, label_cost: float
 ) -> Effort:
-    """Return the cheapest number of items to judge, and of labels to draw from them.
+    """Cheapest number of items to judge, and of labels to draw from them.
 
     With n_j items judged, n_h of these labelled, and S^2 the variance in strata by score [1]_::
 
@@ -125,7 +125,7 @@ def part_of_variance(question: Question, rho: float, effort: Effort) -> float:
 def judged_strata(
     question: Question, rho: float, *, judge_cost: float, label_cost: float
 ) -> Effort:
-    """Return the cheapest part to judge if labels are drawn from all items.
+    """Cheapest part to judge if labels are drawn from all items.
 
     A share f of the items is judged, and in strata whose variance is (1 - rho^2) S^2; that of the
     others is S^2. With the best shares of labels [2]_, and k = 1 - sqrt(1 - rho^2)::
@@ -222,7 +222,7 @@ def of_all_items(
     share: float,
     confidence: float,
 ) -> tuple[Floats, Floats]:
-    """Return an interval for all items, from that of a random part of them."""
+    """Interval for all items, from that of a random part of them."""
     low, value, high = ends
     z, N = z_of(confidence), tallies.N
     T = plain_totals(N, tallies.n, tallies.x)

@@ -37,7 +37,7 @@ _SMALL_ROUND = 20  # cards; a round of bets is no larger, or else a quarter of t
 
 
 def begin(design: Design, goal: Goal, sizes: ArrayLike, shape: tuple[int, ...] = ()) -> State:
-    """Return the state before the first round; `shape` for parallel evaluations."""
+    """State before the first round; `shape` for parallel evaluations."""
     state = State.start(sizes, shape, replacement=design.replacement)
     if not design.bets:
         return state
@@ -87,7 +87,7 @@ def _bounds(metric: Metric, state: State) -> Ends:
 def _moments(
     design: Design, goal: Goal, metric: Metric, state: State, bounds: Ends
 ) -> tuple[Moments, Floats]:
-    """Return the estimate with its variance, and the value before a correction for stopping."""
+    """Estimate with its variance, and the value before a correction for stopping."""
     moments = estimate(state.tallies, metric, design.estimator, replacement=design.replacement)
     plain = value = moments.value
     if design.interval == "stratified":
@@ -106,7 +106,7 @@ def _moments(
 def _interval(
     design: Design, goal: Goal, state: State, evidence: Evidence, bounds: Ends
 ) -> tuple[Floats, Floats, Floats]:
-    """Return the ends of the interval, and its half-width as the goal counts it."""
+    """Compute the ends of the interval, and its half-width as the goal counts it."""
     (least, most), metric, value = bounds, evidence.metric, evidence.moments.value
     low, high = _ends(design, goal, state, evidence)
     before, apart = (high - low) / 2, (low > most) | (high < least)
@@ -140,7 +140,7 @@ def _interval(
 def _reason(
     design: Design, goal: Goal, metric: Metric, state: State, *, streak: Ints, bounds: Ends
 ) -> Ints:
-    """Return why each evaluation stops, if it does."""
+    """Reason why each evaluation stops, if it does."""
     tallies, (least, most) = state.tallies, bounds
     reason = reasons(
         streak,
@@ -164,7 +164,7 @@ def _reason(
 
 
 def _ends(design: Design, goal: Goal, state: State, evidence: Evidence) -> Ends:
-    """Return the ends of the interval; for one look if a budget alone ends it and is spent."""
+    """Compute the ends of the interval; for one look if a budget alone ends it and is spent."""
     ends, spent = INTERVALS[design.interval].ends, state.spent
     if spent is None or not spent.any() or not ends_with_budget(design, goal):
         return ends(evidence, goal.confidence)
@@ -176,7 +176,7 @@ def _ends(design: Design, goal: Goal, state: State, evidence: Evidence) -> Ends:
 
 
 def cannot_stop(design: Design, goal: Goal, metric: Metric, state: State, middle: Floats) -> Bools:
-    """Return the evaluations that a look would certainly not stop.
+    """Find evaluations that a look would certainly not stop.
 
     `middle`, (...): approximate centre of each interval; NaN if unknown. The interval has the
     values that a test does not reject. If neither middle - within nor middle + within is rejected,
@@ -221,7 +221,7 @@ def plan(
     rng: np.random.Generator,  # the source of all randomness
     asked: int = 1,  # the size of the round, if the design leaves it open
 ) -> Ints:
-    """Return the number of cards of each stratum in the next round, (..., H)."""
+    """Plan the next round: the number of cards of each stratum, (..., H)."""
     dealt = state.dealt.sum(axis=-1)
     left = np.full_like(dealt, UNLIMITED) if goal.budget is None else goal.budget - dealt
     size = np.minimum(_round_size(design, state, asked, left), np.maximum(left, 0))
@@ -247,7 +247,7 @@ def plan(
 
 
 def least_of_each(state: State, size: Floats, weight: Floats | None = None) -> Ints:
-    """Return the part of a round that gives every stratum its minimum, (..., H).
+    """Part of a round that gives every stratum its minimum, (..., H).
 
     One of every stratum before the second of any: a stratum without labels bounds nothing. If
     strata are many and small, some that looked pure at first would keep three labels for good. With
@@ -276,7 +276,7 @@ def least_of_each(state: State, size: Floats, weight: Floats | None = None) -> I
 def fold(
     design: Design, goal: Goal, metric: Ratio, *, before: State, after: State, kinds: Ints
 ) -> State:
-    """Return the state after a round, with the bets on its cards settled if the design bets.
+    """State after a round, with the bets on its cards settled if the design bets.
 
     `kinds`, (..., cards): the round's cards in an order that does not depend on their answers:
     twice the stratum, plus 1 for the outcome; -2 minus the stratum for a card that could not be
@@ -338,7 +338,7 @@ def _round_size(design: Design, state: State, asked: int, left: Floats) -> Float
 def draw_by_chance(
     chances: Callable[[Floats], Floats], state: State, size: Floats, rng: np.random.Generator
 ) -> Ints:
-    """Return a round that is drawn with known probabilities, so that it can be bet on.
+    """Draw a round with known probabilities, so that it can be bet on.
 
     `chances`: returns the probabilities of the strata in a round of a size; strata with less room
     have none; `size`, (...): the number of cards wanted; a round is smaller if it would use up most

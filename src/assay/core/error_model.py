@@ -61,7 +61,7 @@ class Input:
         return self.kind in ("number", "share")
 
     def values(self, column: Values) -> Floats:
-        """Return a column's values as numbers; 0 where a number is missing.
+        """Values of a column as numbers; 0 where a number is missing.
 
         >>> Input("judge", "number", centre=1.0).values([4.0, None])
         array([1.5, 0. ])
@@ -125,7 +125,7 @@ class Model:
         return total
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the model as JSON values; `from_dict` restores it exactly."""
+        """Model as JSON values; `from_dict` restores it exactly."""
         return {
             "inputs": [_plain(each) for each in self.inputs],
             "terms": [list(term) for term in self.terms],
@@ -147,12 +147,12 @@ class Model:
 
 
 def _plain(each: Input) -> dict[str, Any]:
-    """Return an input as JSON values; a single classifier's in the original schema."""
+    """Input as JSON values; a single classifier's in the original schema."""
     return {name: value for name, value in asdict(each).items() if name != "bit" or value}
 
 
 def columns_at(columns: Mapping[str, Values], rows: Ints) -> dict[str, Values]:
-    """Return the columns restricted to some rows."""
+    """Columns restricted to some rows."""
     return {
         name: values[rows] if isinstance(values, np.ndarray) else [values[row] for row in rows]
         for name, values in columns.items()
@@ -160,7 +160,7 @@ def columns_at(columns: Mapping[str, Values], rows: Ints) -> dict[str, Values]:
 
 
 def product_of(numbers: Sequence[Floats], term: tuple[int, ...], size: int) -> Floats:
-    """Return a term of the model: the product of some of the items' numbers, or 1."""
+    """Term of the model: the product of some of the items' numbers, or 1."""
     if not term:
         return np.ones(size)
     product = numbers[term[0]]

@@ -92,7 +92,7 @@ def rate_variances(
 
 
 def stratum_sd(tallies: Tallies, estimator: Estimator, *, replacement: bool) -> Floats:
-    """Return the standard deviation of the outcome in every stratum, for the next allocation.
+    """Compute the standard deviation of the outcome in every stratum, for the next allocation.
 
     ``smoothed``: sqrt(p(1-p)) of the m-estimate (paper 1, Figure 1). ``unbiased``: the square root
     of s^2 = n/(n-1) p(1-p) (paper 2, Eq. 3); the bound 1/2 below two labels, where Eq. 3 is
@@ -109,7 +109,7 @@ def stratum_sd(tallies: Tallies, estimator: Estimator, *, replacement: bool) -> 
 def estimate(
     tallies: Tallies, metric: Metric, estimator: Estimator, *, replacement: bool
 ) -> Moments:
-    """Return the metric's estimate and its variance.
+    """Metric's estimate and its variance.
 
     The point is the metric of T_h = N_h p_h: Eq. 1 of paper 1 and Eq. 4 of paper 2 when the
     denominator is known. The variance is sum_h (g_h N_h)^2 v_h with g the metric's gradient
@@ -154,7 +154,7 @@ def estimate(
 def quoted_value(
     tallies: Tallies, metric: Metric, *, replacement: bool, explored: bool, stops: bool
 ) -> Floats:
-    """Return the metric's value as reported, shape (...).
+    """Metric's value as reported, shape (...).
 
     Eight errors in eighty labels of one stratum, and a stop by the width: most of an error more.
 

@@ -86,11 +86,11 @@ class Evaluation:
         return self._parts.size
 
     def place(self, stratum: int, predicted: int) -> int:
-        """Return the part in which an item's answer is counted, by its code of predicted labels."""
+        """Part in which an item's answer is counted, by its code of predicted labels."""
         return self._strata.part_of(stratum, predicted)
 
     def by_stratum(self, counts: Floats) -> Floats:
-        """Return counts by part as counts by stratum."""
+        """Add up counts by part to counts by stratum."""
         return self._parts.by_stratum(counts)
 
     def fewest(self, rate: Floats, sd: Floats) -> float:
@@ -98,7 +98,7 @@ class Evaluation:
         return self._does.fewest(rate, sd)
 
     def begin(self) -> State:
-        """Return the state before the first round."""
+        """State before the first round."""
         return self._does.begin()
 
     @property
@@ -107,7 +107,7 @@ class Evaluation:
         return self._design.bets or self._does.reads_cards
 
     def fold(self, before: State, after: State, kinds: Ints, first: Ints) -> State:
-        """Return the state after a round, with the bets on its cards settled, if there are any."""
+        """State after a round, with the bets on its cards settled, if there are any."""
         does = self._does.with_budget(self._in_draws(before.dealt, None, before.elsewhere))
         return does.fold(Answered(self._at(before), before, after, kinds, first))
 
@@ -118,7 +118,7 @@ class Evaluation:
         return Decision(streak, Reason(int(now.reason)), self._standings(state))
 
     def plan(self, state: State, asked: int, rng: np.random.Generator) -> Ints:
-        """Return the number of cards of each stratum in the next round."""
+        """Plan the next round: the number of cards of each stratum."""
         there = self._at(state)
         dealt = None if state.once is None else state.once.dealt
         does = self._does.with_budget(self._in_draws(state.dealt, dealt, state.elsewhere))
@@ -134,7 +134,7 @@ class Evaluation:
         return self._does.deals_ahead(rounds)
 
     def standings(self, state: State) -> tuple[Standing, ...]:
-        """Return the standing of every target, with the intervals that are shown."""
+        """Standing of every target, with the intervals that are shown."""
         key = self._key(state)
         if key is None:
             return tuple(each.shown() for each in self._standings(state))
@@ -191,7 +191,7 @@ class Evaluation:
     # Where items have weights.
 
     def _at(self, state: State) -> State:
-        """Return the state with its budget applied.
+        """State with its budget applied.
 
         If items have weights, strata whose items were all drawn have no room.
         """
@@ -202,7 +202,7 @@ class Evaluation:
         return replace(state, room=np.where(drawn, 0.0, state.room))
 
     def _share_of_new(self, state: State) -> float:
-        """Return the expected share of draws of items without an answer."""
+        """Compute the expected share of draws of items without an answer."""
         if state.once is None:
             return 1.0
         open_ = state.room > 0
@@ -212,13 +212,13 @@ class Evaluation:
         return max(1.0 - float(old), 1 / _DRAWS_AN_ANSWER)
 
     def _budget_now(self, state: State) -> int | None:
-        """Return the budget in draws, by those that have their answers."""
+        """Budget in draws, by those that have their answers."""
         tallies, once = state.tallies, state.once
         answered = None if once is None else once.judged + once.unjudged
         return self._in_draws(tallies.n + tallies.u, answered, state.elsewhere)
 
     def _in_draws(self, draws: Floats, items: Floats | None, elsewhere: int) -> int | None:
-        """Return the budget in draws: repeated draws cost nothing; answers elsewhere do.
+        """Budget in draws: repeated draws cost nothing; answers elsewhere do.
 
         If a few items have almost all weight, the next new item may come after millions of draws.
         """
@@ -234,7 +234,7 @@ class Evaluation:
 
 
 def _latest(kept: dict[_Key, _Kept], key: _Key, new: _Kept) -> dict[_Key, _Kept]:
-    """Return the cache with a new entry, without its oldest one."""
+    """Cache with a new entry, without its oldest one."""
     return {**dict([*kept.items()][1 - _KEPT :]), key: new}
 
 
@@ -245,7 +245,7 @@ def procedure_of(
     prior: tuple[Floats, Floats] | None,  # labels of the previous period, and positives among them
     seed: int,
 ) -> Procedure:
-    """Return the procedure for a goal over strata."""
+    """Procedure for a goal over strata."""
     parts = parts_of(strata)
     if design.recycles:
         from assay.core.recycling.procedure import recycle_of  # few need it

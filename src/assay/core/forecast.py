@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def least_variance(scale: Floats, sd: Floats) -> Floats:
-    """Return n times the variance of the best allocation of n labels: (sum scale_h S_h)^2.
+    """Variance, times n, of the best allocation of n labels: (sum scale_h S_h)^2.
 
     With scale_h = W_h this is paper 2, Eq. 10; for a ratio metric scale_h = |gradient_h| N_h.
     """
@@ -50,7 +50,7 @@ def labels_at_width(labels: float, half_width: float, within: float, items: floa
 
 
 def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float:
-    """Return n times the variance of the metric under simple random sampling.
+    """Variance of the metric, times n, under simple random sampling.
 
     The sample is of the items that the metric needs labels of. An item's contribution to the
     metric, to first order, is the metric's slope by its kind (true positive, false positive, ...),
@@ -67,7 +67,7 @@ def random_variance(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float
 
 
 def by_place(N: Floats, T: Floats, says_yes: Bools) -> Floats:
-    """Return the true positives, false positives, false negatives and true negatives, (..., 4).
+    """Split counts into true and false positives, false and true negatives, (..., 4).
 
     >>> by_place(np.array([10.0, 90.0]), np.array([8.0, 2.0]), np.array([True, False]))
     array([ 8.,  2.,  2., 88.])
@@ -123,7 +123,7 @@ def labels_per_share(metric: str, value: float, items: float, denominator: float
 
 
 def labels_per_range(metric: str, N: Floats, T: Floats, says_yes: Bools) -> float:
-    """Return the same for a metric of both classes: per label of a share of its range.
+    """Like `random_variance` for a metric of both classes: per label of a share of its range.
 
     `N`, `T`, `says_yes`: (H,).
 
@@ -173,7 +173,7 @@ def wilson_labels(value: Floats, within: float, confidence: float) -> Floats:
 
 
 def two_digits(labels: float) -> int:
-    """Return a number of labels rounded to as many digits as an estimate deserves.
+    """Round a number of labels to as many digits as an estimate deserves.
 
     >>> [two_digits(labels) for labels in (7.2, 335.4, 12_345)]
     [7, 340, 12000]

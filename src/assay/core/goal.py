@@ -314,7 +314,7 @@ class Goal:
         return needed if self.budget is None else min(needed, self.budget)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the goal as plain values."""
+        """Goal as plain values."""
         values = {name: getattr(self, name) for name in _FIELDS[self.single]}
         if self.threshold_for is not None:
             values |= {name: getattr(self, name) for name in _OF_THRESHOLDS}
@@ -326,7 +326,7 @@ class Goal:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """Return the goal from the result of `to_dict`."""
+        """Goal from the result of `to_dict`."""
         single = not isinstance(values, Mapping) or "targets" not in values
         further = (*_OF_THRESHOLDS, *_OF_SAMPLES)
         known_fields = (*_FIELDS[single], *(further if single else ()))
@@ -401,14 +401,14 @@ class Asked:
         return self.metric if isinstance(self.metric, str) else None
 
     def goal_of(self, metric: str) -> Goal:
-        """Return the goal for one metric, or for a threshold."""
+        """Goal for one metric, or for a threshold."""
         names = ("within", "budget", "confidence", "at_least", "threshold_for", "gain", "sample_of")
         options = {name: getattr(self, name) for name in names}
         return Goal(None if self.threshold_for else metric, **options)
 
     @classmethod
     def again(cls, goal: Goal) -> Self:
-        """Return the arguments that lead to a goal."""
+        """Arguments that lead to a goal."""
         same = {
             field.name: getattr(goal, field.name)
             for field in fields(cls)

@@ -59,7 +59,7 @@ def effective_size(value: Floats, variance: Floats, n: Floats) -> Floats:
 
 
 def normal(value: Floats, variance: Floats, n: Floats, confidence: float) -> Ends:
-    """Return value -+ z sqrt(variance), cut at 0 and 1: the papers' interval [1]_.
+    """Compute the papers' normal interval [1]_: value -+ z sqrt(variance), cut at 0 and 1.
 
     `value`, `variance`, (...): the estimate and its variance; `n`, (...): the labels behind it.
 
@@ -90,7 +90,7 @@ def wilson(value: Floats, variance: Floats, n: Floats, confidence: float) -> End
 
 
 def jeffreys(value: Floats, variance: Floats, n: Floats, confidence: float) -> Ends:
-    """Return the middle of the Beta posterior under Jeffreys' prior, at the effective size [3]_.
+    """Jeffreys interval: the middle of the Beta posterior at the effective size [3]_.
 
     Beta(m v + 1/2, m (1 - v) + 1/2) with m the effective size; the lower end is 0 at v = 0 and the
     upper end 1 at v = 1 [4]_.
@@ -182,7 +182,7 @@ def of_difference(
 
 
 def stratified(evidence: Evidence, confidence: float) -> Ends:
-    """Return the interval of `core.stratified`, for the stopping rule in use."""
+    """Interval of `core.stratified`, for the stopping rule in use."""
     if isinstance(evidence.metric, ClassMean):
         return evidence.metric.ends(evidence.tallies, confidence, extra_outcomes(evidence.stop))
     low, high = ValueTests(

@@ -89,14 +89,14 @@ class Joint(Procedure):
                 )
 
     def with_budget(self, budget: int | None) -> Self:
-        """Return the same procedure with another budget."""
+        """Copy of the procedure with another budget."""
         if budget == self.budget:
             return self
         views = [replace(view, goal=replace(view.goal, budget=budget)) for view in self.views]
         return replace(self, views=views, budget=budget)
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
-        """Return the state before the first round; `shape` for parallel evaluations."""
+        """State before the first round; `shape` for parallel evaluations."""
         room = np.broadcast_to(self.parts.strata_sizes, (*shape, self.parts.strata_sizes.size))
         start, dealt = State.start(self.parts.size, shape), np.zeros_like(room)
         if not self.parts.vocabulary.is_yes_or_no:
@@ -129,7 +129,7 @@ class Joint(Procedure):
         return tuple(looks[number] for number in range(len(self.views)))
 
     def seen(self, state: State) -> tuple[Seen, ...]:
-        """Return the state and metric of every target."""
+        """State and metric of every target."""
         return self._recall(state)[0]
 
     def _alike(self, state: State) -> list[Alike]:
@@ -172,7 +172,7 @@ class Joint(Procedure):
         return True
 
     def plan(self, state: State, wanted: Wanted) -> Ints:
-        """Return the number of cards of each stratum in the next round, (..., H).
+        """Plan the next round: the number of cards of each stratum, (..., H).
 
         At most the estimated need of the goal: near it, a round may be smaller than requested.
         """
@@ -195,7 +195,7 @@ class Joint(Procedure):
         return np.asarray(first + rest)
 
     def _wanted(self, state: State, now: JointLook) -> Floats:
-        """Return the final number of labels wanted in each stratum, (..., H)."""
+        """Estimate the final number of labels wanted in each stratum, (..., H)."""
         sizes = self.parts.strata_sizes
         spread = np.zeros((*state.streak.shape, len(self.views), sizes.size))
         allowed = np.zeros(spread.shape[:-1])  # above the variance with every item labelled
@@ -222,7 +222,7 @@ class Joint(Procedure):
         return np.where(short[..., None], shared, fewest)
 
     def fewest(self, rate: Floats, sd: Floats) -> float:
-        """Return the fewest labels that serve every target, given such strata.
+        """Fewest labels that serve every target, given such strata.
 
         A target without a half-width should be as precise as the whole budget, dealt from its items
         at random, if half of them are positive.
@@ -263,7 +263,7 @@ class Joint(Procedure):
         return items if self.budget is None else min(float(self.budget), items)
 
     def _of_whole_budget(self, view: View, shares: Floats) -> Floats:
-        """Return Q_t if the whole budget is dealt from the target's items by size alone.
+        """Variance Q_t if the whole budget is dealt from the target's items by size alone.
 
         Never more than that of a simple random sample of them. If there are few, half of them
         replace the budget: a target with all items labelled would have no variance to compare with,
@@ -282,7 +282,7 @@ class Joint(Procedure):
         return by_view
 
     def _expected(self, alike: Sequence[int], mine: Tallies) -> Tallies:
-        """Return the answers as targets see them, plus the prior labels used by the allocation."""
+        """Answers as targets see them, plus the prior labels used by the allocation."""
         if self.prior is None:
             return mine
         added = [self.views[number].gather(np.stack(self.prior)) for number in alike]
@@ -291,7 +291,7 @@ class Joint(Procedure):
 
 
 def _rows(values: Floats, alike: Sequence[int]) -> Sequence[Floats]:
-    """Return a result for each of several parallel targets, or of a single one."""
+    """Compute a result for each of several parallel targets, or for a single one."""
     return [values] if len(alike) == 1 else list(values)
 
 

@@ -72,7 +72,7 @@ def joint_allocation(
     least: ArrayLike,
     most: ArrayLike,
 ) -> Allocation:
-    """Return the fewest labels with sum_h A_th / n_h <= V_t for every target t.
+    """Fewest labels with sum_h A_th / n_h <= V_t for every target t.
 
     Its gap is at most `TOLERANCE`, if 200 steps are enough; the result reports it. A stratum where
     no target has variance gets `least`.
@@ -128,7 +128,7 @@ def _solvable(A: Floats, V: Floats, low: Floats, high: Floats, carries: Bools) -
 
 
 def _solve(problem: _Problem, mu: Floats, floor: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return n, mu and the gap; solved problems drop out of the steps of the others."""
+    """Solution n, mu and the gap; solved problems drop out of the steps of the others."""
     n, final, gap = np.empty_like(problem.high), np.empty_like(mu), np.empty(len(mu))
     rows = np.arange(len(mu))
     damping = np.full((len(mu), 1), FIRST_DAMPING)
@@ -182,7 +182,7 @@ def _newton(problem: _Problem, point: _Point, damping: Floats) -> Floats:
 
 
 def _scaled_up(problem: _Problem, point: _Point) -> Floats:
-    """Return min(n / x, high) with the largest x <= 1 that meets every target.
+    """Allocation min(n / x, high) with the largest x <= 1 that meets every target.
 
     Each Q_t is convex and piecewise linear in x, so Newton's method comes down to the root from
     above and ends there, once it has found which counts are at their upper bound.
@@ -206,7 +206,7 @@ def _times(B: Floats, x: Floats) -> Floats:
 def _checked(
     A: ArrayLike, V: ArrayLike, least: ArrayLike, most: ArrayLike
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the inputs of an allocation as arrays; raise if they do not fit each other."""
+    """Convert the inputs of an allocation to arrays; raise if they do not fit each other."""
     A = amounts("A", A)
     if A.ndim < 2 or A.size == 0:
         raise InputError(
@@ -291,7 +291,7 @@ def compromise_allocation(
     *,
     power: float = _POWER,  # p, at least 1
 ) -> Compromise:
-    """Return the n with sum `total` that minimises sum_t R_t^power.
+    """Allocation n with sum `total` that minimises sum_t R_t^power.
 
     The gap is at most `NEAR_BEST`, if 200 steps are enough; the result reports it.
 
@@ -342,7 +342,7 @@ def _mix(weight: Floats, B: Floats) -> Floats:
 
 
 def _fill(shares: Floats, total: Floats, least: Floats, most: Floats) -> Floats:
-    """Return clip(s shares, least, most) with the s that makes their sum `total`.
+    """Allocation clip(s shares, least, most) with the s that makes their sum `total`.
 
     The sum grows with s along straight lines: stratum h begins to count at s = least_h / shares_h
     and ends at most_h / shares_h.

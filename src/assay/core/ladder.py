@@ -84,7 +84,7 @@ class Ladder:
         return wide, narrow
 
     def rates(self, tallies: Tallies) -> Floats:
-        """Return a guess of every cell's rate, never 0 or 1, from the labels at nearby scores."""
+        """Guess of every cell's rate, never 0 or 1, from the labels at nearby scores."""
         n, x = tallies.n, tallies.x
         wide, narrow = self.kernels
         q = (x @ wide + 0.5) / (n @ wide + 1.0)
@@ -113,7 +113,7 @@ class Ladder:
         return Guess(q, left, tallies.x + left * q, left * np.sqrt(q * (1 - q)))
 
     def started(self, chains: tuple[Chain, ...], tallies: Tallies) -> tuple[Chain, ...]:
-        """Return the chains with their first threshold chosen, if there are enough labels.
+        """Chains with their first threshold chosen, if there are enough labels.
 
         The estimated end of the floor has some number of positives above the threshold, or below it
         if fewer yes are wanted; the first threshold has two fifths of these. If the floor seems to
@@ -256,7 +256,7 @@ class _Table:
 
     @classmethod
     def of(cls, ladder: Ladder, rungs: Rungs, before: Tallies, chances: Floats) -> Self:
-        """Return the table for a round.
+        """Table for a round.
 
         `chances`, (..., H): probability of each cell.
         """
@@ -333,7 +333,7 @@ class _Table:
 
 
 def _earlier(kinds: Ints, card: int) -> Floats:
-    """Return the number of the round's earlier cards from the same cell."""
+    """Count the round's earlier cards from the same cell."""
     cells = np.where(kinds >= 0, kinds // 2, -2 - kinds)
     same = (cells[..., :card] == cells[..., card, None]) & (kinds[..., :card] != -1)
     return np.asarray(same.sum(axis=-1, dtype=np.float64))

@@ -36,7 +36,7 @@ _WORTH_LEAVING = 0.97  # of the labels, if held-out ones show that strata are by
 
 
 def scheduled(answered: int) -> int:
-    """Return the last number of labels on the fixed schedule that has been reached; or 0.
+    """Last number of labels on the fixed schedule that has been reached; or 0.
 
     >>> [scheduled(answered) for answered in (99, 100, 199, 399, 400)]
     [0, 100, 100, 200, 400]
@@ -123,7 +123,7 @@ def _tried(
     fold: Bools,
     before: Model | None,
 ) -> tuple[_Tried, _Tried] | None:
-    """Return the best model by the score alone, and the best by all; None for too few labels."""
+    """Best model by the score alone, and the best by all; None for too few labels."""
     if any(np.unique(positive[fold == each]).size < 2 for each in range(FOLDS)):
         return None
     first = [SAID, *([own] if isinstance(own, str) else dict.fromkeys(own or ()))]
@@ -152,7 +152,7 @@ def _tried(
 
 
 def _better(fewer: _Tried, more: _Tried) -> Model | None:
-    """Return the model with more columns, if held-out labels support it."""
+    """Model with more columns, if held-out labels support it."""
     return more[1] if more[0] < fewer[0] - _GAIN else None
 
 
@@ -161,7 +161,7 @@ def _deviance(tried: _Tried) -> float:
 
 
 def _inputs_now(column: str, values: Values, before: Model | None) -> list[Input]:
-    """Return the inputs of a column; those of a previous model stay, so that sums do not grow."""
+    """Collect the inputs of a column; those of a previous model stay, so that sums do not grow."""
     now = inputs_of(column, values)
     if before is None:
         return now
@@ -174,7 +174,7 @@ def _inputs_now(column: str, values: Values, before: Model | None) -> list[Input
 
 
 def inputs_of(column: str, values: Values) -> list[Input]:
-    """Return the inputs for a column, by its values; none for a constant.
+    """Collect the inputs for a column, by its values; none for a constant.
 
     >>> [each.kind for each in inputs_of("judge", [0.2, 0.9, None])]
     ['share', 'level']
@@ -204,7 +204,7 @@ def inputs_of(column: str, values: Values) -> list[Input]:
 
 
 def _inputs_of_numbers(column: str, values: Floats) -> list[Input]:
-    """Return the inputs for an array of numbers, as in `inputs_of`, but vectorised."""
+    """Collect the inputs for an array of numbers, as in `inputs_of`, but vectorised."""
     there = values[np.isfinite(values)]
     missing = [Input(column, "level")] if 0 < there.size < values.size else []
     if not there.size or there.min() == there.max():
@@ -260,7 +260,7 @@ def _fitted(
 
 
 def _sum(model: Model, before: Model, times: Sequence[float]) -> Model:
-    """Return a model plus, in each fold, a multiple of another; equal terms are merged."""
+    """Sum of a model and, in each fold, a multiple of another; equal terms are merged."""
     inputs = tuple(dict.fromkeys([*model.inputs, *before.inputs]))
     place = {each: number for number, each in enumerate(inputs)}
     weights: list[dict[tuple[int, ...], float]] = [{} for _ in range(FOLDS)]

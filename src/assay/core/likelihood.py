@@ -88,22 +88,22 @@ class Sample:
         return np.asarray((self.n > 0) & (self.left > 0))
 
     def take(self, which: Ints) -> "Sample":
-        """Return some of the parallel samples."""
+        """Select some of the parallel samples."""
         return Sample(self.w[which], self.n[which], self.x[which], self.left[which])
 
     def rest(self, E: Floats | None, known: Floats) -> Floats | None:
-        """Return the open strata's part of E, if the others have the rates `known`."""
+        """Part of E for the open strata, if the others have the rates `known`."""
         return None if E is None else E - np.where(self.open, 0.0, self.w * known).sum(axis=-1)
 
     def evened(self) -> "Sample":
-        """Return the sample corrected for allocation by `core.allocation`."""
+        """Sample corrected for allocation by `core.allocation`."""
         n = np.where((self.x > 0) & (self.n > 1), self.n - 1, self.n)
         x = self.x * n / np.maximum(self.n, 1.0)
         hidden = explore(self.w, self.n, self.x, self.left).pull
         return Sample(self.w, n, np.minimum(np.maximum(x + hidden, 0.0), n), self.left)
 
     def with_outcomes(self, tail: Floats, b: Floats) -> "Sample":
-        """Return the sample at the start of the walk: outcomes added or removed, and a correction.
+        """Sample at the start of the walk: outcomes added or removed, and a correction.
 
         `tail` is distributed like the outcomes, b like the variance; both have shape (..., 1).
         Additions are by the rates (x + 1/2)/(n + 1), and removals, a negative b, by x/n.
@@ -150,7 +150,7 @@ def end_rates(
 
 
 def _walk(s: Sample, confidence: float, *, sign: Ints, beyond: Floats | None) -> Floats:
-    """Return q(lambda) where 2 (l(q(0)) - l(q)) is z^2; its logarithm is nearly straight.
+    """Rates q(lambda) where 2 (l(q(0)) - l(q)) is z^2; its logarithm is nearly straight.
 
     With `beyond`, stop as soon as it is known on which side of that value of E the end lies. The
     sign is -1 for an upper end, and has shape (R,).
@@ -183,7 +183,7 @@ def _walk(s: Sample, confidence: float, *, sign: Ints, beyond: Floats | None) ->
 
 
 def _rates(s: Sample, multiplier: Floats) -> Floats:
-    """Return q_h(lambda), by the form of the root without cancellation."""
+    """Rates q_h(lambda), by the form of the root without cancellation."""
     lw = multiplier[..., None] * s.w
     a = s.n + lw
     root = np.sqrt(np.maximum(a * a - 4 * lw * s.x, 0.0))

@@ -64,7 +64,7 @@ class Matrix:
         return MATRIX_METRICS[self.metric]
 
     def predict(self, n: Floats, by_class: Floats) -> "Predicted":
-        """Return the counts of the matrix, estimated from labels.
+        """Estimate the counts of the matrix from labels.
 
         `n`, (..., C): labels; `by_class`, (..., C, K + 1): labels by class, those of no class last.
         """
@@ -76,7 +76,7 @@ class Matrix:
         return Predicted(self, n, correct, labels, rate, errors)
 
     def linear(self, N: Floats, n: Floats, outcomes: Floats) -> Linear:
-        """Return the metric, to first order about the estimated counts.
+        """Metric, to first order about the estimated counts.
 
         `N`, (H,): the items of each stratum; `outcomes`: as in `Tallies.by_class`.
         """
@@ -116,7 +116,7 @@ class Matrix:
         )
 
     def right(self, n: Floats, by_class: Floats) -> Floats:
-        """Return the number of correct items among those predicted as each class, (..., K).
+        """Count the correct items among those predicted as each class, (..., K).
 
         A part's rate is that of its own labels plus one label at the rate of its stratum: parts are
         small, and one without labels has the stratum's rate.
@@ -137,11 +137,11 @@ class Matrix:
         return np.cumsum(np.diff(self.stratum, prepend=self.stratum[:1]) > 0)
 
     def by_stratum(self, values: Floats) -> Floats:
-        """Return the sums over the parts, (..., C), of each stratum, (..., H)."""
+        """Sum over the parts, (..., C), of each stratum, (..., H)."""
         return np.asarray(np.add.reduceat(values, self.starts, axis=-1))
 
     def by_prediction(self, values: Floats) -> Floats:
-        """Return the sums over the parts, (..., C), of each predicted class, (..., K)."""
+        """Sum over the parts, (..., C), of each predicted class, (..., K)."""
         return sums_at(values, self.predicted, self.predicted_items.size)
 
     def wrong(self, by_class: Floats) -> Floats:
@@ -162,7 +162,7 @@ class _Errors:
     shape: tuple[int, ...]  # of evaluations and strata: (..., H)
 
     def sum(self, values: Floats) -> Floats:
-        """Return the sums of values over the errors of each stratum, (..., H)."""
+        """Sum the values over the errors of each stratum, (..., H)."""
         sums = np.zeros(self.shape)
         np.add.at(sums, self.row, self.number * values)
         return sums
@@ -197,7 +197,7 @@ class Predicted:
     errors: Floats  # (..., H, K + 1): wrong labels, by true class
 
     def value(self) -> Slopes:
-        """Return the metric, estimated as in the module docstring, and its slopes at the counts."""
+        """Metric, estimated as in the module docstring, and its slopes at the counts."""
         value, by_d, by_T = self.matrix.kind.slopes(self.counts)
         return value + self._beyond(by_d, by_T), by_d, by_T
 
@@ -277,7 +277,7 @@ class MatrixGap:
     row: Ints
 
     def linear(self, N: Floats, n: Floats, outcomes: Floats) -> Linear:
-        """Return the difference, to first order about the estimated counts.
+        """Difference, to first order about the estimated counts.
 
         `N`, (V,): the items of each stratum of the view; `outcomes`: as in `Tallies.by_class`.
         """
@@ -352,6 +352,6 @@ class MatrixGap:
         return np.asarray(size[:, None] * more)
 
     def _sum(self, counts: Floats) -> Floats:
-        """Return the sums over classes and the parts of each stratum of the view."""
+        """Sum over classes and over the parts of each stratum of the view."""
         starts = np.flatnonzero(np.diff(self.row, prepend=-1))
         return np.asarray(np.add.reduceat(counts.sum(axis=-1), starts, axis=-1))

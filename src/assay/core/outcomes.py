@@ -29,7 +29,7 @@ Ranked = Callable[[], Sequence[Sequence[int]]]
 
 
 class Counted(NamedTuple):
-    """What a card adds to the outcomes."""
+    """Row and column of the outcomes that a card adds to."""
 
     part: int
     columns: tuple[int, ...]
@@ -44,7 +44,7 @@ class Outcomes:
         self._counts = counts  # (C, M, J): M counts of J columns
 
     def copy(self) -> "Outcomes":
-        """Return a copy to be changed."""
+        """Copy that can be changed."""
         return Outcomes(self._counts.copy())
 
     def add(self, cards: Mapping[Counted, int]) -> None:
@@ -81,14 +81,14 @@ class Outcomes:
         )
 
     def tallies(self, sizes: Floats) -> Tallies:
-        """Return the cards as tallies of parts of these sizes."""
+        """Cards as tallies of parts of these sizes."""
         _, unjudged, other, counted = self._of(_CARDS)
         by_class = self._counts[:, _CARDS, _CLASSES:]
         named = by_class.copy() if by_class.size else None
         return Tallies(sizes, other + counted, counted, unjudged, by_class=named)
 
     def _of(self, what: int) -> Floats:
-        """Return counts by column and part, without the columns of classes."""
+        """Count cards by column and part, without the columns of classes."""
         return np.ascontiguousarray(self._counts[:, what, :_CLASSES].T)
 
 
@@ -100,14 +100,14 @@ class Coding:
         self._numbers: dict[Answer, int | None] = {}
 
     def start(self) -> Outcomes:
-        """Return the outcomes before the first card."""
+        """Outcomes before the first card."""
         strata = self._strata
         classes = len(strata.classes) + 1 + len(self._tops) if strata.of_classes else 0
         counts = 3 if strata.weighted else 1
         return Outcomes(np.zeros((len(strata.parts), counts, _CLASSES + classes)))
 
     def columns(self, predicted: int, answer: Answer, ranked: Ranked) -> tuple[int, ...]:
-        """Return the columns of an answer to an item with a code of predicted labels."""
+        """Columns of an answer to an item with a code of predicted labels."""
         number = self._number(answer)
         if number is None:
             return (UNJUDGED,)
@@ -120,7 +120,7 @@ class Coding:
         return (outcome, *(_CLASSES + column for column in (*named, *tops)))
 
     def _number(self, answer: Answer) -> int | None:
-        """Return the number of an answer's class or set of classes; None if it names neither."""
+        """Look up the number of an answer's class or set of classes; None if it names neither."""
         if answer not in self._numbers:
             known = self._strata.vocabulary
             named = answer.judged and known.numbers.keys() >= set(known.parted(answer))

@@ -62,11 +62,11 @@ class Parts:
         return np.flatnonzero(np.diff(self.stratum, prepend=-1))
 
     def by_stratum(self, counts: Floats) -> Floats:
-        """Return counts by part (..., C) as counts by stratum (..., H)."""
+        """Add up counts by part (..., C) to counts by stratum (..., H)."""
         return np.asarray(np.add.reduceat(counts, self.starts, axis=-1))
 
     def says(self, classifier: int) -> Ints:
-        """Return the number of a classifier's predicted label of each part: 1 is yes.
+        """Read a classifier's predicted label of each part, as a number: 1 is yes.
 
         It is the number of a class, or of a set of classes.
         """
@@ -81,7 +81,7 @@ class Parts:
         return np.asarray(among.holds(self.code))
 
     def all_items(self, among: Within = EVERYWHERE) -> float:
-        """Return the number of items of the population in the given groups."""
+        """Count the items of the population in the given groups."""
         if among or self.items is None:
             others = sum(items for code, items in self.rest if among.holds(code))
             return float(self.size[self.inside(among)].sum()) + others
@@ -90,7 +90,7 @@ class Parts:
     def predicted_items(
         self, classifier: int, number: int = 1, among: Within = EVERYWHERE
     ) -> float:
-        """Return the number of items of the given groups that a classifier predicts as a class."""
+        """Count the items of the given groups that a classifier predicts as a class."""
         known = self.vocabulary
         if self.yes_items is not None and not among and not known.has_matrix:
             return float(self.yes_items[classifier * known.bits + number % known.bits])
@@ -101,7 +101,7 @@ class Parts:
         return float(self.size[predicted].sum()) + others
 
     def items_by_prediction(self, classifier: int, among: Within = EVERYWHERE) -> Floats:
-        """Return number of items of the given groups by a classifier's predicted class, (K,)."""
+        """Count the items of the given groups by a classifier's predicted class, (K,)."""
         inside, unit, K = self.inside(among), self.classes**classifier, self.classes
         items_by_class = np.bincount(self.says(classifier)[inside], self.size[inside], minlength=K)
         for code, items in self.rest:
@@ -126,7 +126,7 @@ class View:
     is_whole: bool = False  # whether its strata are those of the evaluation, each of one part
 
     def gather(self, counts: Floats) -> Floats:
-        """Return counts by part (..., C) as counts by stratum of the view (..., V)."""
+        """Add up counts by part (..., C) to counts by stratum of the view (..., V)."""
         of_parts = counts.take(self.parts, axis=-1)  # half as long as by an index
         return np.asarray(np.add.reduceat(of_parts, self.starts, axis=-1))
 
@@ -136,7 +136,7 @@ class View:
         return self.stratum[self._firsts]
 
     def by_stratum(self, values: Floats) -> Floats:
-        """Return the sums (..., V) over the strata of the view as sums over `strata`."""
+        """Convert sums (..., V) over the strata of the view to sums over `strata`."""
         return np.asarray(np.add.reduceat(values, self._firsts, axis=-1))
 
     @cached_property
@@ -144,7 +144,7 @@ class View:
         return np.flatnonzero(np.diff(self.stratum, prepend=-1))
 
     def state(self, state: State) -> State:
-        """Return the state as this target sees it.
+        """State as this target sees it.
 
         `dealt` is that of whole strata: nobody can ask for cards of one part.
         """
@@ -160,7 +160,7 @@ class View:
         return Tallies.trusted(*self.gather(np.stack((known.N, known.n, known.x, known.u))))
 
     def seen(self, state: State) -> tuple[State, Metric]:
-        """Return the state as this target sees it, and its metric.
+        """State as this target sees it, and its metric.
 
         If items have weights, fully known strata are settled (`weights.settle`).
         """
@@ -202,7 +202,7 @@ class TopGapView(ClassView):
     against: int  # the column of the outcome that lowers it
 
     def seen(self, state: State) -> tuple[State, Metric]:
-        """Return the state as this target sees it, and its metric by these labels."""
+        """State as this target sees it, and its metric by these labels."""
         mine = self.state(state)
         tallies, form = gap(mine.tallies, self._read(state.tallies, self.against))
         return replace(mine, tallies=tallies), form
@@ -215,7 +215,7 @@ class MatrixView(ClassView):
     matrix: Matrix | MatrixGap
 
     def seen(self, state: State) -> tuple[State, Metric]:
-        """Return the state as this target sees it, and its metric by these labels."""
+        """State as this target sees it, and its metric by these labels."""
         mine, known = self.state(state), state.tallies
         by_class = known.read(self.parts, slice(None))
         return mine, self.matrix.linear(mine.tallies.N, known.n[..., self.parts], by_class)

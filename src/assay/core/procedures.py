@@ -49,7 +49,7 @@ class Decided:
     middle: Floats  # (...): approximate centres of their intervals, if known
 
     def look(self) -> JointLook:
-        """Return the look, if every evaluation was looked at."""
+        """Look, if every evaluation was looked at."""
         return JointLook(self.looks, self.reason)
 
 
@@ -77,7 +77,7 @@ class Procedure(ABC):
     plans_ended: ClassVar[bool] = True
 
     def with_budget(self, budget: int | None) -> Self:
-        """Return the same procedure with another budget."""
+        """Copy of the procedure with another budget."""
         if budget == self.budget:
             return self
         other = copy(self)
@@ -86,7 +86,7 @@ class Procedure(ABC):
 
     @abstractmethod
     def begin(self, shape: tuple[int, ...] = ()) -> State:
-        """Return the state before the first round; `shape` for parallel evaluations."""
+        """State before the first round; `shape` for parallel evaluations."""
 
     def decide(self, state: State, middle: Floats, *, every: bool = False) -> Decided:
         """Decide which of many evaluations are over; looks without effect may be skipped.
@@ -99,7 +99,7 @@ class Procedure(ABC):
         return Decided(now.reason, self.streak(state, now), seen, now.looks, middle)
 
     def counted(self, state: State) -> Ints:
-        """Return the number of labels of each target, (..., T)."""
+        """Count the labels of each target, (..., T)."""
         own = [state.tallies.n[..., view.parts].sum(axis=-1) for view in self.views]
         return np.stack(own, axis=-1)
 
@@ -109,18 +109,18 @@ class Procedure(ABC):
 
     @abstractmethod
     def plan(self, state: State, wanted: Wanted) -> Ints:
-        """Return the number of cards of each stratum in the next round."""
+        """Plan the next round: the number of cards of each stratum."""
 
     def fold(self, round: Answered) -> State:
-        """Return the state after a round, with the bets on its cards settled, if there are any."""
+        """State after a round, with the bets on its cards settled, if there are any."""
         return round.after
 
     def seen(self, state: State) -> tuple[Seen, ...]:
-        """Return the state and metric of every target."""
+        """State and metric of every target."""
         return tuple(view.seen(state) for view in self.views)
 
     def streak(self, state: State, _: JointLook, /) -> Ints:
-        """Return the number of consecutive looks that met the goal: unchanged if one decides."""
+        """Count the consecutive looks that met the goal: unchanged if one decides."""
         return state.streak
 
     def deals_ahead(self, _: int, /) -> bool:
@@ -128,7 +128,7 @@ class Procedure(ABC):
         return False
 
     def at_once(self, _: State, /) -> int:
-        """Return the number of cards that no answer affects: a simulation deals them together."""
+        """Count the cards that no answer affects: a simulation deals them together."""
         return 0
 
     def fewest(self, rate: Floats, sd: Floats) -> float:
@@ -160,13 +160,13 @@ class Single(Procedure):
         object.__setattr__(self, "budget", self.goal.budget)
 
     def with_budget(self, budget: int | None) -> Self:
-        """Return the same procedure with another budget."""
+        """Copy of the procedure with another budget."""
         if budget == self.budget:
             return self
         return replace(self, goal=replace(self.goal, budget=budget))
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
-        """Return the state before the first round; `shape` for parallel evaluations."""
+        """State before the first round; `shape` for parallel evaluations."""
         return begin(self.design, self.goal, self.sizes, shape)
 
     def decide(self, state: State, middle: Floats, *, every: bool = False) -> Decided:
@@ -199,13 +199,13 @@ class Single(Procedure):
         return JointLook((now,), now.reason)
 
     def plan(self, state: State, wanted: Wanted) -> Ints:
-        """Return the number of cards of each stratum in the next round."""
+        """Plan the next round: the number of cards of each stratum."""
         mine, metric = self.views[0].seen(state)
         form = cast(Ratio, metric)
         return plan(self.design, self.goal, form, mine, rng=wanted.rng, asked=wanted.cards)
 
     def fold(self, round: Answered) -> State:
-        """Return the state after a round, with the bets on its cards settled, if there are any."""
+        """State after a round, with the bets on its cards settled, if there are any."""
         after = round.after
         if round.before.bets is None:
             return after
@@ -221,7 +221,7 @@ class Single(Procedure):
         return replace(after, bets=settled.bets, worst_bets=settled.worst_bets)
 
     def streak(self, _: State, now: JointLook, /) -> Ints:
-        """Return the number of consecutive looks that met the goal."""
+        """Count the consecutive looks that met the goal."""
         return now.looks[0].streak
 
     def deals_ahead(self, rounds: int, /) -> bool:

@@ -63,7 +63,7 @@ class Profile:
 
     @classmethod
     def of_ranges(cls, *, low: Floats, high: Floats, count: Ints) -> Self:
-        """Return the profile whose cells are represented by the middles of their ranges.
+        """Profile whose cells are represented by the middles of their ranges.
 
         A mean would depend, in its last digits, on the order in which an engine adds.
         """
@@ -129,7 +129,7 @@ def profile_of(values: Floats, rule: Rule | None = None, weights: Ints | None = 
 
 
 def score_range(scores: Floats) -> tuple[float, float]:
-    """Return the smallest and the largest score; raise if there is none.
+    """Smallest and largest score; raise if there is none.
 
     >>> score_range(np.array([0.9, 0.1, 0.5]))
     (0.1, 0.9)
@@ -143,7 +143,7 @@ def score_range(scores: Floats) -> tuple[float, float]:
 
 
 def as_scores(values: Floats) -> Floats:
-    """Return the values as a one-dimensional float64 array; raise if they are not numbers.
+    """Convert values to a one-dimensional float64 array; raise if they are not numbers.
 
     >>> as_scores(np.array([1, 2]))
     array([1., 2.])
@@ -297,7 +297,7 @@ class ScoreCells:
         )
 
     def fingerprint(self) -> str:
-        """Return a text that changes when the cells do, with the rule and the number of items.
+        """Text that changes when the cells do, with the rule and the number of items.
 
         It covers every id and predicted label, and every score up to its bin and the extremes of
         each cell: all inputs of strata cut from these cells. It guards against mistakes, not

@@ -23,7 +23,7 @@ from assay.core.types import Bools, Floats, Ints
 
 
 def top_classes(probabilities: Floats, k: int) -> Ints:
-    """Return the k classes with the largest probabilities, in descending order, shape (N, k).
+    """Find the k classes with the largest probabilities, in descending order, shape (N, k).
 
     Among ties the later class comes first, as in scikit-learn's `top_k_accuracy_score`.
 

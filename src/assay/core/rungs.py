@@ -82,7 +82,7 @@ class Rungs:
         return np.asarray(least >= -_ROUNDING), np.asarray(most < -_ROUNDING)
 
     def scale(self, T: Floats) -> Floats:
-        """Return the denominator of the metric at every threshold, (..., H), for T positives."""
+        """Denominator of the metric at every threshold, (..., H), for T positives."""
         yes, all_ = np.cumsum(self.sizes), T.sum(axis=-1, keepdims=True)
         scale = {
             "precision": yes + 0 * all_,
@@ -93,11 +93,11 @@ class Rungs:
         return np.asarray(np.maximum(scale, 1.0))
 
     def total(self, T: Floats) -> Floats:
-        """Return the sum that is at least 0 where the floor holds, (..., H)."""
+        """Sum that is at least 0 where the floor holds, (..., H)."""
         return np.asarray(self.const + self.sum_of(T, self.above, self.below))
 
     def value(self, T: Floats) -> Floats:
-        """Return the metric at every threshold, (..., H)."""
+        """Metric at every threshold, (..., H)."""
         return np.asarray(self.floor + self.total(T) / self.scale(T))
 
     def spread(self, w: Floats) -> Floats:
@@ -113,7 +113,7 @@ class Rungs:
         return self.sum_of(p, float(self.above != 0), float(self.below != 0))
 
     def largest(self, rise: Floats, fall: Floats) -> Floats:
-        """Return the largest fall at every threshold, from these possible rises and falls."""
+        """Largest fall at every threshold, from these possible rises and falls."""
         up, down = (
             np.maximum(coefficient * fall, -coefficient * rise)
             for coefficient in (self.above, self.below)
@@ -125,7 +125,7 @@ class Rungs:
 
     @staticmethod
     def sum_of(values: Floats, above: float, below: float) -> Floats:
-        """Return sums over the cells at every threshold, with a factor above it and one below."""
+        """Sum over the cells at every threshold, with a factor above it and one below."""
         upto = np.cumsum(values, axis=-1)
         return np.asarray(above * upto + below * (upto[..., -1:] - upto))
 

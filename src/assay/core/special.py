@@ -27,7 +27,7 @@ _USUAL = {
 
 @lru_cache(maxsize=1_000)
 def z_of(confidence: float) -> float:
-    """Return the standard errors on either side of a normal interval of a confidence.
+    """Convert a confidence to the standard errors on either side of a normal interval.
 
     >>> round(z_of(0.95), 6), z_of(0.0), z_of(1.0)
     (1.959964, 0.0, inf)
@@ -39,7 +39,7 @@ def z_of(confidence: float) -> float:
 
 
 def xlogy(x: Floats, y: Floats) -> Floats:
-    """Return x log(y), 0 where x is 0; the caller ignores divisions by 0.
+    """Product x log(y), 0 where x is 0; the caller ignores divisions by 0.
 
     >>> xlogy(np.array([0.0, 2.0]), np.array([0.0, 1.0]))
     array([0., 0.])
@@ -48,14 +48,14 @@ def xlogy(x: Floats, y: Floats) -> Floats:
 
 
 def ndtri(share: Floats) -> Floats:
-    """Return the normal quantiles of shares, as in scipy."""
+    """Compute normal quantiles of shares, as in scipy."""
     from scipy.special import ndtri as of_scipy
 
     return np.asarray(of_scipy(share))
 
 
 def ndtr(z: Floats) -> Floats:
-    """Return the normal distribution's shares below z, as in scipy."""
+    """Shares of the normal distribution below z, as in scipy."""
     from scipy.special import ndtr as of_scipy
 
     return np.asarray(of_scipy(z))

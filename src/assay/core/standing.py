@@ -31,7 +31,7 @@ from assay.core.unjudged import counted_at_worst, least_to_settle, movement, swi
 def ends_at_worst(
     design: Design, goal: Goal, metric: Metric, state: State, *, now: Look, doubtful: Floats
 ) -> tuple[Floats, Floats]:
-    """Return the interval's ends with all doubtful items against the metric, and with all for it.
+    """Find the ends with all doubtful items against the metric, and with all for it.
 
     `doubtful`, (H,): items of each stratum that were dealt and have no yes or no.
     """
@@ -46,7 +46,7 @@ def ends_at_worst(
 
 
 def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Look) -> Look:
-    """Return the look with open cards at their worst; the rest is unchanged.
+    """Look with open cards at their worst; the rest is unchanged.
 
     Bets are on complete rounds only, and do not depend on the others.
     """
@@ -57,7 +57,7 @@ def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Loo
 
 
 def with_unjudged(design: Design, goal: Goal, metric: Metric, state: State, now: Look) -> Look:
-    """Return the look with unjudged items at their worst, if they could undo its result.
+    """Look with unjudged items at their worst, if they could undo its result.
 
     That is if they alone could move the value by more than the goal's half-width; without one, by
     more than half the interval's width. More labels do not reduce that.
@@ -76,7 +76,7 @@ def with_unjudged(design: Design, goal: Goal, metric: Metric, state: State, now:
 
 
 def shown_look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
-    """Return the look with the interval that is shown: items without yes or no at their worst."""
+    """Look with the interval that is shown: items without yes or no at their worst."""
     now = with_open(design, goal, metric, state, look(design, goal, metric, state))
     return with_unjudged(design, goal, metric, state, now)
 
@@ -88,7 +88,7 @@ def _waiting(design: Design, state: State) -> Floats:
 
 
 def _counted(state: State, worst: Tallies, best: Tallies) -> State:
-    """Return the state with several alternative counts in parallel, (2 K, ..., H)."""
+    """State with several alternative counts in parallel, (2 K, ..., H)."""
     shape = worst.N.shape[:-1]
     tallies = Tallies.joined(np.concatenate, [worst, best])
     bets = state.bets
@@ -185,7 +185,7 @@ class Standing:
         return low, high
 
     def shown(self) -> Self:
-        """Return the standing with the interval that is shown (`shown_look`)."""
+        """Standing with the interval that is shown (`shown_look`)."""
         what = (self.design, self.goal, self.metric, self.state)
         rest = with_open(*what, self.look)
         now = with_unjudged(*what, rest)
@@ -193,7 +193,7 @@ class Standing:
         return replace(self, look=now, like_rest=like_rest)
 
     def or_before(self, before: "Standing") -> Self:
-        """Return the standing with the interval of the last complete round, if that is narrower.
+        """Standing with the interval of the last complete round, if that is narrower.
 
         The value remains that of all answers, and the interval includes it.
         """

@@ -57,7 +57,7 @@ class State:
     def start(
         cls, sizes: ArrayLike, shape: tuple[int, ...] = (), *, replacement: bool = False
     ) -> Self:
-        """Return the state before the first round; `shape` for parallel evaluations."""
+        """State before the first round; `shape` for parallel evaluations."""
         tallies = Tallies.start(np.broadcast_to(sizes, (*shape, *np.shape(sizes))))
         room = np.full_like(tallies.N, UNLIMITED) if replacement else tallies.N
         streak = np.zeros(tallies.N.shape[:-1], dtype=np.int64)
@@ -69,7 +69,7 @@ class State:
         return self.first or self.tallies
 
     def changed(self, **fields: Any) -> Self:
-        """Return the state with some fields changed: `replace`, in a fifth of the time.
+        """State with some fields changed: `replace`, in a fifth of the time.
 
         A simulation changes millions of states.
         """
@@ -78,7 +78,7 @@ class State:
         return new
 
     def take(self, which: Bools) -> Self:
-        """Return the state of some of the parallel evaluations."""
+        """State of some of the parallel evaluations."""
         if which.all():
             return self
         return self.changed(
@@ -116,7 +116,7 @@ class State:
         return all(_is_same(mine[name], theirs[name]) for name in mine)
 
     def at_budget(self, budget: int | None) -> Self:
-        """Return the state with the flag whether the budget is spent.
+        """State with the flag whether the budget is spent.
 
         The budget counts all answers; a target's view of the state only has its own.
         """
@@ -124,7 +124,7 @@ class State:
         return self.changed(spent=spent)
 
     def deal(self, counts: Ints) -> Self:
-        """Return the state after a round of `counts` cards was dealt."""
+        """State after a round of `counts` cards was dealt."""
         return self.changed(
             dealt=self.dealt + counts, room=self.room - counts, rounds=self.rounds + 1
         )
@@ -156,7 +156,7 @@ class Look:
     plain: Floats
 
     def of(self, row: int) -> "Look":
-        """Return the look at one of the parallel evaluations."""
+        """Look at one of the parallel evaluations."""
         moments = {name: np.asarray(value[row]) for name, value in vars(self.moments).items()}
         values = (self.low, self.high, self.streak, self.reason, self.plain)
         return Look(Moments(**moments), *(np.asarray(each[row]) for each in values))

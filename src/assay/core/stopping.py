@@ -20,7 +20,7 @@ class Reason(IntEnum):
     SAMPLED = 7
 
     def in_words(self, at_least: float | None = None) -> str:
-        """Return the reason in words; `at_least` is the limit of the question, if any.
+        """Reason in words; `at_least` is the limit of the question, if any.
 
         >>> Reason.BELOW.in_words(0.95), Reason.BUDGET_SPENT.in_words(0.95)
         ('no: below 0.95', 'the budget is used up; whether it is at least 0.95 is undecided')
@@ -51,7 +51,7 @@ _BUDGET_SPENT, _EXHAUSTED = int(Reason.BUDGET_SPENT), int(Reason.EXHAUSTED)
 
 
 def count_streak(streak: Ints, half_width: Floats, within: float | None) -> Ints:
-    """Return the number of consecutive rounds with the half-width within the target (paper 1's t).
+    """Count the consecutive rounds with the half-width within the target (paper 1's t).
 
     >>> count_streak(np.array([0, 1, 1]), np.array([0.02, 0.01, 0.03]), within=0.02)
     array([1, 2, 0])
@@ -64,7 +64,7 @@ def count_streak(streak: Ints, half_width: Floats, within: float | None) -> Ints
 def reasons(
     streak: Ints, *, rounds_in_a_row: int, answers: Floats, budget: int | None, room: Floats
 ) -> Ints:
-    """Return the `Reason` of every evaluation, shape (...).
+    """`Reason` of every evaluation, shape (...).
 
     `room`, (..., H): items that have not been looked at; without any, the population is exhausted.
     """

@@ -286,7 +286,7 @@ class Strata(OfClasses):
         return None if self.is_named or self.straddles else self.part_code > 0
 
     def weighed(self, sizes: Ints, weights: Ints) -> Self:
-        """Return the strata with these items and impressions in each part.
+        """Strata with these items and impressions in each part.
 
         They were cut by impressions, so the notes on their sizes are not about items.
         """
@@ -301,7 +301,7 @@ class Strata(OfClasses):
         )
 
     def grown(self, more: Ints) -> Self:
-        """Return the same strata with more items in each part."""
+        """Copy of the strata with more items in each part."""
         parts = zip(self.parts, more.tolist(), strict=True)
         return replace(
             self, parts=tuple((stratum, code, items + new) for (stratum, code, items), new in parts)
@@ -313,7 +313,7 @@ class Strata(OfClasses):
         return self._words.notes()
 
     def describe(self, variable: str | None = None) -> list[str]:
-        """Return a short text for each stratum; `variable` replaces the variable's name."""
+        """Short text for each stratum; `variable` replaces the variable's name."""
         return self._words.describe(variable or self.variable)
 
     @cached_property
@@ -322,7 +322,7 @@ class Strata(OfClasses):
         return words(self.heaps, self.classifiers, self.vocabulary, self.groups, self.unit)
 
     def first_prediction(self, code: int) -> int:
-        """Return the number of the first classifier's predicted class for a code.
+        """Read the number of the first classifier's predicted class for a code.
 
         The first of the classifiers that were applied to its items.
         """
@@ -330,7 +330,7 @@ class Strata(OfClasses):
         return self.vocabulary.predicted(code, next(applied, 0) if self.groups else 0)
 
     def assign(self, values: Floats, predicted: NDArray[Any]) -> Ints:
-        """Return the stratum of each item.
+        """Stratum of each item.
 
         `values`, (N,): the items' stratification variable; finite; `predicted`, (N,): their
         predicted labels: codes, or for one unnamed classifier, bools.
@@ -357,7 +357,7 @@ class Strata(OfClasses):
         return number
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the strata as JSON values; `from_dict` restores them exactly."""
+        """Strata as JSON values; `from_dict` restores them exactly."""
         if not self.is_named:
             return {"variable": self.variable, "layers": self._layers()}
         return {
@@ -376,7 +376,7 @@ class Strata(OfClasses):
         }
 
     def _layers(self) -> list[dict[str, Any]]:
-        """Return the heaps in the first schema, each with its strata's counts."""
+        """Heaps in the first schema, each with its strata's counts."""
         sizes, weights = iter(self.sizes.tolist()), iter(self.weights.tolist())
         layers = []
         for heap in self.heaps:

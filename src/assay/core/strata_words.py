@@ -26,7 +26,7 @@ class SideWords:
     unit: int  # codes of predicted labels are below it
 
     def notes(self) -> tuple[str, ...]:
-        """Return the notes from cutting, each with the predicted labels it is about."""
+        """Collect the notes from cutting, each with the predicted labels it is about."""
         heaps = self.heaps
         each = [
             (self.prediction(heap), note) for heap in heaps for note in _relevant_notes(heap.cuts)
@@ -34,11 +34,11 @@ class SideWords:
         return tuple(f"{name}: {note}" if name else note for name, note in each)
 
     def describe(self, variable: str) -> list[str]:
-        """Return a short text for each stratum."""
+        """Short text for each stratum."""
         return [text for heap in self.heaps for text in self.strata_of(heap, variable)]
 
     def strata_of(self, heap: Heap, variable: str) -> list[str]:
-        """Return a text for each stratum of a heap."""
+        """Text for each stratum of a heap."""
         name = self.prediction(heap)
         before = f"{name}, " if name else ""
         return [f"{before}{variable} {text}" for text in heap.cuts.describe()]
@@ -48,7 +48,7 @@ class SideWords:
         return self.groups.within(self.unit, classifier, None).holds(code)
 
     def prediction(self, heap: Heap) -> str:
-        """Return the description of a heap's predicted labels."""
+        """Describe a heap's predicted labels."""
         return _WORDS[heap.side]
 
 
@@ -56,7 +56,7 @@ class NamedWords(SideWords):
     """Strata of named classifiers, by the predicted labels of all."""
 
     def notes(self) -> tuple[str, ...]:
-        """Return the notes from cutting, each note once."""
+        """Collect the notes from cutting, each note once."""
         about: dict[str, list[str]] = {}
         for heap in self.heaps:
             for note in _relevant_notes(heap.cuts):
@@ -67,14 +67,14 @@ class NamedWords(SideWords):
         )
 
     def strata_of(self, heap: Heap, variable: str) -> list[str]:
-        """Return a text for each stratum of a heap."""
+        """Text for each stratum of a heap."""
         name = self.prediction(heap)
         if not heap.cuts.points:
             return [name]
         return [f"{name}; {variable} {text}" for text in heap.cuts.describe()]
 
     def prediction(self, heap: Heap) -> str:
-        """Return the description of a heap's predicted labels."""
+        """Describe a heap's predicted labels."""
         if not self.vocabulary.is_yes_or_no:
             return self._called(heap)
         names = self.classifiers
@@ -96,7 +96,7 @@ class NamedWords(SideWords):
         return "; ".join([", ".join(parts), *where])
 
     def _yes(self, code: int) -> int:
-        """Return the number of classifiers that predict yes."""
+        """Count the classifiers that predict yes."""
         return (code & (1 << len(self.classifiers)) - 1).bit_count()
 
     def _called(self, heap: Heap) -> str:

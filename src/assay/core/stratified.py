@@ -45,7 +45,7 @@ _ASIDE = 1e-9  # from where some weights are 0
 
 
 def extra_outcomes(stop: str) -> float:
-    """Return the outcomes b that keep the interval valid under a stopping rule.
+    """Outcomes b that keep the interval valid under a stopping rule.
 
     A stop at the estimate ± delta waits for the farther end, and needs no correction.
 
@@ -102,7 +102,7 @@ class ValueTests:
             self._other = shift.corrected(plain=False)
 
     def ends(self) -> tuple[Floats, Floats]:
-        """Return the interval's ends, shape (...)."""
+        """Interval's ends, shape (...)."""
         value = self.metric.value(self._start)
         if not self.metric.bends:  # the weights are the same at every value
             low, high = self._both(value, value)
@@ -116,7 +116,7 @@ class ValueTests:
         return low.reshape(self.shape[:-1]), high.reshape(self.shape[:-1])
 
     def _both(self, low: Floats, high: Floats, *, exactly: bool = True) -> Floats:
-        """Return the metric at both ends of E, with the weights of two values, shape (2, R).
+        """Metric at both ends of E, with the weights of two values, shape (2, R).
 
         The upper end of E, which makes the metric low, comes first. Both are computed together,
         since a call of numpy takes nearly as long for one.
@@ -167,7 +167,7 @@ class ValueTests:
     def _reached(
         self, m: Floats, which: Ints, *, upper: Bools | bool = False, exactly: bool = True
     ) -> Floats:
-        """Return the metric at the end of E for the weights at the value m.
+        """Metric at the end of E for the weights at the value m.
 
         It equals m at an end of the interval; beyond an end it is on the other side of m: c0 + c.T
         = (metric - m) D, with D the denominator. Unless `exactly`, only that side is reliable.
@@ -268,7 +268,7 @@ class Drift:
     bent: Floats
 
     def corrected(self, *, plain: bool = True) -> Floats:
-        """Return the outcomes corrected for the bias; without `plain`, for its bent part only.
+        """Outcomes corrected for the bias; without `plain`, for its bent part only.
 
         Rates move by their odds, so that they stay between 0 and 1 even with few labels.
         """

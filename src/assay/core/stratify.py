@@ -55,13 +55,13 @@ class Cells(Protocol):
         """Meaning of the bits behind the classifiers'."""
 
     def cells(self) -> dict[int, int]:
-        """Return the number of items, or their weight, for each code that occurs."""
+        """Count or weigh the items of each code that occurs."""
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
         """Distribution of the mean rank among the items with each heap's codes."""
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
-        """Return the number of items in each part of the strata that the heaps are cut into."""
+        """Count the items in each part of the strata that the heaps are cut into."""
 
 
 def cell_strata(source: Cells, goal: Goal, design: Design, *, by_model: bool = False) -> Strata:
@@ -98,7 +98,7 @@ def cell_strata(source: Cells, goal: Goal, design: Design, *, by_model: bool = F
 
 
 def _bits(source: Cells) -> int:
-    """Return the number of yes-or-no bits of a code: one per classifier, or one per class of each.
+    """Count the yes-or-no bits of a code: one per classifier, or one per class of each.
 
     In a multilabel campaign each class is a yes-or-no question.
     """
@@ -106,7 +106,7 @@ def _bits(source: Cells) -> int:
 
 
 def _yes_items(source: Cells) -> tuple[int, ...]:
-    """Return the number of items that each classifier predicts yes, or predicts each class for."""
+    """Count the items that each classifier predicts yes, or predicts each class for."""
     every = source.cells()
     return tuple(
         sum(items for code, items in every.items() if code >> bit & 1)
@@ -186,7 +186,7 @@ def _needed(source: Cells, goal: Goal, every: Mapping[int, int]) -> list[int]:
 
 
 def random_strata(source: Cells) -> Strata:
-    """Return a single stratum of all items, for any predicted label: a random sample."""
+    """Single stratum of all items, for any predicted label: a random sample."""
     return _uncut(source, [sorted(source.cells())])
 
 
@@ -267,7 +267,7 @@ def joint_of(
     # Labels and positives of the previous period, by part: where to look first.
     prior: tuple[Floats, Floats] | None = None,
 ) -> Joint:
-    """Return the evaluation of a goal's targets on strata."""
+    """Set up the evaluation of a goal's targets on strata."""
     parts = parts_of(strata)
     views = views_of(goal, strata.classifiers, parts, strata.groups)
     tops = tops_of(goal.targets, strata.classifiers)

@@ -101,7 +101,7 @@ Share = Callable[[Floats], tuple[Floats, Floats, Bools]]
 
 
 def share_of(metric: str) -> tuple[int, Share]:
-    """Return the number of roles of items in a metric, and the metric as a share of their sums.
+    """Count the roles of items in a metric, and give the metric as a share of their sums.
 
     The share is a function of the sums, (..., K), that returns its value, its slopes (..., K), and
     where it is defined.
@@ -211,7 +211,7 @@ def clopper_pearson(value: Floats, size: Floats, confidence: float) -> tuple[Flo
 
 
 def as_metric(metric: str, share: Domain) -> Domain:
-    """Return the estimate of a metric from that of the share that it is a function of."""
+    """Estimate of a metric from that of the share that it is a function of."""
     kind = kind_of(metric)
     k, lowest, range_ = max(kind.top), kind.lowest, 1 - kind.lowest
 
@@ -258,7 +258,7 @@ def _shared_out(N: Floats, where: Bools) -> Floats:
 
 
 def spread(slopes: Floats, counts: Floats, n: Floats, *, more: Floats) -> Floats:
-    """Return s^2 of the contributions of n labels to a share, with extra labels for caution."""
+    """Variance s^2 of the contributions of n labels to a share, with extra labels for caution."""
     labels = n + more.sum(axis=-1)
     labels = np.where(labels > 0, labels, 1.0)
     rates = (counts + more) / labels[..., None]
@@ -309,7 +309,7 @@ class Term:
         return np.asarray(self.places[:, None] == np.arange(4), dtype=np.float64)
 
     def value(self, sums: Floats) -> Floats:
-        """Return the metric of sums by kind, (..., K), without its sign."""
+        """Metric of sums by kind, (..., K), without its sign."""
         return kind_of(self.metric).value(sums @ self.sorting)
 
 
@@ -343,7 +343,7 @@ def contrast_reach(terms: Sequence[Term]) -> float:
 
 
 def as_contrast(share: Domain, reach: float, confidence: float) -> Domain:
-    """Return the estimate of a sum of metrics: a normal interval, clipped to its range.
+    """Estimate of a sum of metrics: a normal interval, clipped to its range.
 
     The share of its range has no meaningful effective size, so that is the number of labels.
     """

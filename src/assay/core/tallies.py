@@ -62,7 +62,7 @@ class Tallies:
 
     @classmethod
     def start(cls, N: ArrayLike) -> Self:
-        """Return the tallies before the first label."""
+        """Tallies before the first label."""
         return cls(N=N, n=0, x=0)
 
     @classmethod
@@ -76,19 +76,19 @@ class Tallies:
 
     @classmethod
     def joined(cls, join: Callable[[list[Floats]], Floats], parts: Sequence["Tallies"]) -> Self:
-        """Return several tallies as one, each count joined by a function such as `np.stack`."""
+        """Several tallies as one, each count joined by a function such as `np.stack`."""
         return cls.trusted(
             *(join([vars(part)[name] for part in parts]) for name in ("N", "n", "x", "u"))
         )
 
     def add(self, n: ArrayLike, x: ArrayLike, u: ArrayLike = 0, by_class: Floats | int = 0) -> Self:
-        """Return the tallies after more labels; those are not validated."""
+        """Add labels, which are not validated."""
         n, x, u = (np.asarray(counts, dtype=np.float64) for counts in (n, x, u))
         classes = None if self.by_class is None else self.by_class + by_class
         return self.trusted(self.N, self.n + n, self.x + x, self.u + u, classes)
 
     def take(self, which: Bools | int) -> Self:
-        """Return the tallies of some of the parallel evaluations, or of one."""
+        """Tallies of some of the parallel evaluations, or of one."""
         classes = None if self.by_class is None else self.by_class[which]
         return self.trusted(self.N[which], self.n[which], self.x[which], self.u[which], classes)
 
@@ -104,12 +104,12 @@ class Tallies:
 
 
 def at_columns(counts: Counts, columns: Ints) -> Counts:
-    """Return counts of parts by outcome, (..., C, J), each at its own column, (C,)."""
+    """Pick counts of parts by outcome, (..., C, J), each at its own column, (C,)."""
     return np.asarray(counts[..., np.arange(columns.size), columns])
 
 
 def sums_at(values: Floats, place: Ints, size: int) -> Floats:
-    """Return the sums of values, (..., C), by their places, (C,)."""
+    """Sum the values, (..., C), by their places, (C,)."""
     sums = np.zeros((*values.shape[:-1], size))
     np.add.at(np.moveaxis(sums, -1, 0), place, np.moveaxis(values, -1, 0))
     return sums

@@ -109,7 +109,7 @@ class Target:
         return known is not None and known.mean_of != ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the target as plain values; two-class targets in the original schema."""
+        """Target as plain values; two-class targets in the original schema."""
         return {
             name: value
             for name, value in asdict(self).items()
@@ -118,7 +118,7 @@ class Target:
 
 
 def written(target: str, within: float | None) -> str:
-    """Return a target with its half-width, if any, as `parse_targets` reads it.
+    """Target with its half-width, if any, as `parse_targets` reads it.
 
     >>> written("f1:new", 0.02), written("f1:new", None)
     ('f1:new within 0.02', 'f1:new')
@@ -127,7 +127,7 @@ def written(target: str, within: float | None) -> str:
 
 
 def name_of(classifier: str) -> str:
-    """Return a classifier's name for people: empty if it is alone."""
+    """Name of a classifier for people: empty if it is alone."""
     return "" if classifier == ALONE else classifier
 
 
@@ -178,7 +178,7 @@ def parse_targets(
 
 
 def without_slices(name: str) -> str:
-    """Return a target's name without its slices.
+    """Name of a target without its slices.
 
     >>> without_slices("f1:new[lang=de] - f1:old[lang=de]")
     'f1:new - f1:old'
@@ -268,7 +268,7 @@ def _of_class(
     whole: str,  # the whole text
     of_all: Container[str],  # all metrics of all classes
 ) -> _Read:
-    """Return the metric, the class and the classifier that a text names; "" where missing."""
+    """Metric, class and classifier that a text names; "" where missing."""
     word, _, rest = text.partition(":")
     known = metric_word(word)
     if not of_all and is_matrix_metric(known) and known not in METRICS:
@@ -327,7 +327,7 @@ def _slices(text: str, known: Sequence[str]) -> list[str | None]:
 
 
 def _named(text: str, classifiers: Sequence[str]) -> list[str]:
-    """Return the same metric of every classifier if none is named."""
+    """Repeat the metric for every classifier if none is named."""
     text = text.strip()
     if ":" in text or _MINUS.search(text) or not METRICS[canonical_metric(text)].is_of_classifier:
         return [text]
@@ -443,7 +443,7 @@ class Groups:
         return bool(self.names)
 
     def within(self, unit: int, classifier: str, slice: str | None) -> Within:
-        """Return the items that a metric is about."""
+        """Items that a metric is about."""
         names = {slice, dict(self.among).get(classifier)} - {None}
         return Within(unit, sum(1 << self.names.index(name) for name in names if name is not None))
 
@@ -458,7 +458,7 @@ class Groups:
         return ", ".join(name for name in names if name not in whose)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the groups as JSON values."""
+        """Convert the groups to JSON values."""
         return {"names": list(self.names), "among": [list(pair) for pair in self.among]}
 
     @classmethod

@@ -67,12 +67,12 @@ class ThresholdRun(Procedure):
         self.ladder = Ladder(descending, floors, pilot)
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
-        """Return the state before the first round."""
+        """State before the first round."""
         chains = self.ladder.begin(shape)
         return replace(State.start(self.sizes, shape), climb=Climb(chains, chains))
 
     def _horizon(self, labels: float) -> int:
-        """Return the number of labels by which an answer is wanted."""
+        """Find the number of labels by which an answer is wanted."""
         if self.budget is not None:
             return self.budget
         horizon = _FIRST_HORIZON
@@ -87,11 +87,11 @@ class ThresholdRun(Procedure):
         return Decided(self.reasons(state), state.streak, seen, (), middle)
 
     def counted(self, state: State) -> Ints:
-        """Return all answers: every one is about the threshold."""
+        """Count all answers: every one is about the threshold."""
         return np.asarray(state.tallies.answers[..., None])
 
     def plan(self, state: State, wanted: Wanted) -> Ints:
-        """Return the number of cards of each stratum in the next round, (..., H)."""
+        """Plan the next round: the number of cards of each stratum, (..., H)."""
         dealt = state.dealt.sum(axis=-1)
         left = np.inf if self.budget is None else np.maximum(self.budget - dealt, 0.0)
         size = np.minimum(np.full_like(dealt, wanted.cards), left)
@@ -108,7 +108,7 @@ class ThresholdRun(Procedure):
         return self.ladder.chances(tallies, chains, room, horizon)[..., ::-1]
 
     def fold(self, round: Answered) -> State:
-        """Return the state after a round with the bets on its cards settled."""
+        """State after a round with the bets on its cards settled."""
         before, after = round.before, round.after
         climb, size = _climb(before), (after.dealt - before.dealt).sum(axis=-1)
         chances = self._chances(before, size)[..., ::-1]
@@ -168,7 +168,7 @@ class ThresholdRun(Procedure):
         return np.asarray((place >= 0) & (out | ~better.any(axis=-1)))
 
     def reasons(self, state: State) -> Ints:
-        """Return the `Reason` of every evaluation, (...)."""
+        """`Reason` of every evaluation, (...)."""
         return reasons(
             state.streak + self.settled(state),
             rounds_in_a_row=1,
@@ -283,7 +283,7 @@ class ThresholdRun(Procedure):
         return intervals
 
     def _certificate(self, state: State, chosen: int, *, certified: bool) -> tuple[float, ...]:
-        """Return the first floor's metric at a threshold, its certain bounds, and its variance.
+        """First floor's metric at a threshold, its certain bounds, and its variance.
 
         At a certified threshold the metric is at least its floor. At others only the bounds from
         the labels themselves are certain.
@@ -299,7 +299,7 @@ class ThresholdRun(Procedure):
 
 
 def flipped(tallies: Tallies) -> Tallies:
-    """Return the tallies with the highest scores first."""
+    """Tallies with the highest scores first."""
     return Tallies.joined(lambda each: each[0][..., ::-1], [tallies])
 
 

@@ -53,7 +53,7 @@ def percent(share: float) -> str:
 
 
 def whole(name: str, value: object, low: int, high: int | None = None) -> int:
-    """Return a whole number from `low` to `high`; raise for others."""
+    """Check a whole number from `low` to `high`; raise for others."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         number = int(value)
         if number >= low and (high is None or number <= high):
@@ -63,7 +63,7 @@ def whole(name: str, value: object, low: int, high: int | None = None) -> int:
 
 
 def between(name: str, value: object, low: float, high: float, *, hint: str) -> float:
-    """Return a number strictly between two others; raise for others."""
+    """Check a number strictly between two others; raise for others."""
     if isinstance(value, Real) and not isinstance(value, bool):
         number = float(value)
         if low < number < high:
@@ -85,7 +85,7 @@ def one_of(name: str, value: object, known: tuple[str, ...]) -> None:
 
 
 def known_names(what: str, values: Mapping[str, Any], known: tuple[str, ...]) -> dict[str, Any]:
-    """Return the stored values, if each has the name of a field; raise for others."""
+    """Check that each stored value has the name of a field; raise for others."""
     if not isinstance(values, Mapping):
         raise DesignError(f"expected the fields of a {what}, got {values!r}")
     for name in values:

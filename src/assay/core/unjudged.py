@@ -50,7 +50,7 @@ def movement(tallies: Tallies, metric: Metric) -> Floats:
 
 
 def least_to_settle(unjudged: int, could_move: float, allowed: float) -> int:
-    """Return the number of unjudged items that need a yes or no to make the rest harmless.
+    """Find how many unjudged items need a yes or no to make the rest harmless.
 
     The possible shift is in proportion to the number of items, if those judged later turn out like
     the rest, and come from all strata equally: m of u then move it by at most m/u of the total
@@ -101,7 +101,7 @@ def as_labels(tallies: Tallies, doubtful: Floats, outcome: Bools) -> Tallies:
 
 
 def cards_judged(kinds: Ints, outcome: Bools) -> Ints:
-    """Return a round's cards, as in `engine.fold`, as if all of them had been judged.
+    """Cards of a round, as in `engine.fold`, as if all of them had been judged.
 
     A card of stratum 0 with the outcome, one of stratum 1 that could not be judged, and none.
 

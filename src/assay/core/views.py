@@ -55,7 +55,7 @@ def views_of(
 
 
 def _top_view(target: Target, goal: Goal, parts: Parts, columns: Sequence[int]) -> View:
-    """Return the view of top-k accuracy: of every stratum, with an outcome of its own.
+    """View of top-k accuracy: of every stratum, with an outcome of its own.
 
     `columns`: columns of `Tallies.by_class` that count its outcomes.
     """
@@ -83,7 +83,7 @@ class _Calls:
     def of(
         cls, classifier: str | None, classifiers: Sequence[str], parts: Parts, groups: Groups
     ) -> "_Calls":
-        """Return the predicted labels of a classifier by part."""
+        """Predicted labels of a classifier by part."""
         name = classifier or ""
         number = classifiers.index(name)
         among = groups.within(parts.classes ** len(classifiers), name, None)
@@ -92,7 +92,7 @@ class _Calls:
         )
 
     def matrix(self, metric: str, parts: Parts, which: Ints) -> Matrix:
-        """Return a metric over some of the parts, to all of which the classifier was applied."""
+        """Metric over some of the parts, to all of which the classifier was applied."""
         return Matrix(
             metric, parts.stratum[which], self.predicted[which], parts.size[which], self.items
         )
@@ -101,7 +101,7 @@ class _Calls:
 def _matrix_view(
     target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts, groups: Groups
 ) -> View:
-    """Return the view of a metric of all classes: of every stratum, with the outcome "correct"."""
+    """View of a metric of all classes: of every stratum, with the outcome "correct"."""
     calls = _Calls.of(target.classifier, classifiers, parts, groups)
     if target.minus is not None:
         other = _Calls.of(target.minus, classifiers, parts, groups)
@@ -119,7 +119,7 @@ def _matrix_view(
 
 
 def _gap_view(target: Target, goal: Goal, first: _Calls, second: _Calls, parts: Parts) -> View:
-    """Return the view of a difference of metrics of all classes.
+    """View of a difference of metrics of all classes.
 
     A stratum's items are split into those of one classifier alone, those of the other, and those of
     both; the latter into agreement and disagreement. For accuracy, items with agreement do not
@@ -169,7 +169,7 @@ def _merged(
 
 
 def whole_view(goal: Goal, says_yes: Bools | None, parts: Parts) -> View:
-    """Return a single metric's view of the parts: each is a stratum."""
+    """Single metric's view of the parts: each is a stratum."""
     metric = ratio(goal.metric, parts.size, says_yes)
     every, share = np.arange(parts.size.size), np.ones(parts.size.size)
     return View(goal.metric, goal, metric, every, every, every, share, parts.count, is_whole=True)
@@ -186,7 +186,7 @@ class _Reading:
     yes_items: float
 
     def ratio(self, metric: str, order: Ints, sizes: Floats) -> Ratio:
-        """Return the metric over the parts that begin the strata of a view."""
+        """Metric over the parts that begin the strata of a view."""
         says, inside = self.says[order], self.inside[order].astype(np.float64)
         whole = ratio(metric, sizes, says, items=self.items, yes_items=self.yes_items)
         return replace(whole, a=whole.a * inside, b=whole.b * inside)
@@ -235,7 +235,7 @@ def _view(
 
 
 def _without_idle(view: View) -> View:
-    """Return the view without the strata on which its classifiers do not differ."""
+    """View without the strata on which its classifiers do not differ."""
     counts = view.metric.counts
     length = np.diff(view.starts, append=view.parts.size)
     return replace(

@@ -166,7 +166,7 @@ class Vocabulary:
         return words | {_folded(name): name for name in self.names}
 
     def number(self, name: str) -> int:
-        """Return the number of a class, or of `NONE_OF_THESE`: one after the last class.
+        """Look up the number of a class, or of `NONE_OF_THESE`: one after the last class.
 
         In a multilabel campaign it is the number of the set written by `joined`.
         """
@@ -175,7 +175,7 @@ class Vocabulary:
         return len(self.names) if name == NONE_OF_THESE else self.numbers[name]
 
     def joined(self, names: Iterable[str]) -> str:
-        """Return a set of classes as text, in their order; or the text for none."""
+        """Text of a set of classes, in their order; or the text for none."""
         among = set(names)
         return BETWEEN.join(name for name in self.names if name in among) or NONE_OF_THESE
 
@@ -211,7 +211,7 @@ class Vocabulary:
         return {number: name for number, name in numbers if often[number] == 1}
 
     def find(self, value: object) -> str | None:
-        """Return the class that a value stands for, as in `name_of`; None if there is none."""
+        """Class that a value stands for, as in `name_of`; None if there is none."""
         text = str(value)
         word = _folded(text)
         if word in self._words:
@@ -221,7 +221,7 @@ class Vocabulary:
         return self._by_number.get(float(word)) if _NUMBER.fullmatch(word) else None
 
     def name_of(self, value: object) -> str:
-        """Return the class that a value stands for; raise `LabelError` if there is none.
+        """Class that a value stands for; raise `LabelError` if there is none.
 
         It is a name or an alias, in any case; or a number that only one name is: 9.0 is the class
         9.
@@ -238,13 +238,13 @@ class Vocabulary:
         return f"{len(self):,} classes: {few}", f"did you mean {near!r}?" if near else ""
 
     def nearest(self, value: object) -> str:
-        """Return the name or alias most similar to a value; empty if none is similar."""
+        """Name or alias most similar to a value; empty if none is similar."""
         words = {_folded(word): word for word in [*self.aliases, *self.names]}
         near = get_close_matches(_folded(str(value)), words, n=1)
         return words[near[0]] if near else ""
 
     def extended(self, more: "Iterable[str] | Vocabulary") -> "Vocabulary":
-        """Return these classes, followed by the others' classes that are new.
+        """Vocabulary of these classes, followed by the others' classes that are new.
 
         The numbers of these stay the same. A name or an alias of these, in any case, is no new
         class.
@@ -281,7 +281,7 @@ class Vocabulary:
         return code // place % self.kinds
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the vocabulary as JSON values; `from_dict` restores it."""
+        """Vocabulary as JSON values; `from_dict` restores it."""
         more = {
             "aliases": dict(self.aliases),
             "guidelines": dict(self.guidelines),
@@ -300,7 +300,7 @@ class Vocabulary:
 
     @classmethod
     def of(cls, values: Iterable[object]) -> Self:
-        """Return the sorted classes of values: numbers as numbers, others as text.
+        """Sorted classes of values: numbers as numbers, others as text.
 
         >>> Vocabulary.of([10, 9, 10]).names, Vocabulary.of(["b", "a"]).names
         (('9', '10'), ('a', 'b'))

@@ -74,7 +74,7 @@ def as_impressions(weights: Floats, exponent: int) -> Ints:
 
 
 def factor_exponent(total: float, size: int, weights: Callable[[], Iterable[Floats]]) -> int:
-    """Return the power of two that scales weights to impressions, for any order of summation.
+    """Power of two that scales weights to impressions, for any order of summation.
 
     It follows from the exact sum S: with 2^(e - 1) <= S < 2^e it is 50 - e. A sum in floating point
     is off by less than a part n 2^-52 of it, in any order. Only if a power of two lies within that
@@ -121,7 +121,7 @@ def waiting_time(id: Id, weight: int, seed: int, j: int) -> float:
 
 @lru_cache(maxsize=1024)
 def seed_of_arrival(seed: int, j: int) -> int:
-    """Return the seed under which an item's number gives its arrival j, from 0.
+    """Seed under which an item's number gives its arrival j, from 0.
 
     Arrival 0 has the deck's own seed: the item with the smallest number arrives first.
 
@@ -202,7 +202,7 @@ class DistinctItems:
     unjudged_weight: Floats
 
     def gathered(self, gather: Callable[[Floats], Floats]) -> "DistinctItems":
-        """Return the same counts, each aggregated by a function."""
+        """Copy of the counts, each aggregated by a function."""
         return DistinctItems(*map(gather, vars(self).values()))
 
     def is_known(self, items: Floats) -> Bools:

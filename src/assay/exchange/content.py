@@ -46,7 +46,7 @@ class Content:
         return PurePath(name).suffix
 
     def data(self) -> bytes:
-        """Return the whole content."""
+        """Whole content."""
         if self._data is None:
             given = self._read() if self._given is None else self._given
             self._data = self._unpacked(given)
@@ -116,7 +116,7 @@ class Content:
         return data
 
     def text(self) -> str:
-        """Return the content as text, without a byte order mark."""
+        """Content as text, without a byte order mark."""
         return decoded(self.data(), self.name, self._encoding)
 
 

@@ -39,7 +39,7 @@ class Format:
     config_suffix: str = ""  # how the name of a file with that ends, behind the other file's
 
     def config_of(self, batch: Batch) -> bytes | None:
-        """Return the configuration that the tool needs before it imports items; None if none."""
+        """Write the configuration that the tool needs before it imports items; None if none."""
         return None if self.config is None else self.config(batch)
 
 

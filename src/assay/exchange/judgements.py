@@ -81,14 +81,14 @@ class Judgements(Sequence[Judgement]):
     __repr__ = __str__
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:
-        """Return the judgements as a DataFrame: id, verdict, score, times."""
+        """Judgements as a DataFrame: id, verdict, score, times."""
         whole = all(isinstance(row.id, int) for row in self.rows)
         rows = [{name: getattr(row, name) for name in _COLUMNS} for row in self.rows]
         types = {"id": int if whole else str, "verdict": bool, "score": float, "times": int}
         return frame_of(rows, types, backend=backend)
 
     def content(self, format: str) -> bytes:
-        """Return the judgements as a file: parquet, csv or jsonl."""
+        """Judgements as a file: parquet, csv or jsonl."""
         if format == "parquet":
             file = io.BytesIO()
             pq.write_table(self.to_frame(backend="pyarrow"), file)

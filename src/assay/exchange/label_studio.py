@@ -75,7 +75,7 @@ def task_config(batch: Batch) -> bytes:
 
 
 def _control(classes: Vocabulary) -> list[str]:
-    """Return the controls for an answer: buttons, buttons with a filter, or a searchable tree.
+    """Choose the controls for an answer: buttons, buttons with a filter, or a searchable tree.
 
     If an item may have several classes, several can be chosen. Up to nine classes have a key each.
     A tree has no keys, and is fast with thousands of classes.
@@ -152,7 +152,7 @@ def _row(where: str, item: object, annotation: dict[str, Any]) -> Row:
 
 
 def _comment(result: Sequence[dict[str, Any]]) -> str:
-    """Return the comment; several texts become lines."""
+    """Comment; several texts become lines."""
     lines: list[str] = []
     for part in result:
         if part.get("type") == "textarea" and part.get("from_name") == _COMMENT:
@@ -166,7 +166,7 @@ def _comment(result: Sequence[dict[str, Any]]) -> str:
 
 
 def _choice(result: Sequence[dict[str, Any]]) -> str | list[str] | None:
-    """Return the choice, a list if there are several; None if there is none.
+    """Choice, a list if there are several; None if there is none.
 
     Of a tree it is the end of its path.
     """

@@ -22,14 +22,14 @@ _LONGEST = 300  # characters of one, as a stranger's label may have a million
 
 
 def first(problems: Sequence[str]) -> str:
-    """Return the first few problems, and the number of further ones."""
+    """First few problems, and the number of further ones."""
     more = len(problems) - _SHOW_AT_MOST
     shown = [shorten(problem) for problem in problems[:_SHOW_AT_MOST]]
     return "\n".join([*shown, *([f"and {more:,} more"] if more > 0 else [])])
 
 
 def shorten(text: str) -> str:
-    """Return a text short enough for an error: of a long one, the start and the end.
+    """Shorten a text for an error: of a long one, keep the start and the end.
 
     >>> shorten("brief"), len(shorten("long" * 1000))
     ('brief', 305)
@@ -39,7 +39,7 @@ def shorten(text: str) -> str:
 
 
 def count(things: Sequence[object], name: str) -> str:
-    """Return a number of things in words.
+    """Write a number of things in words.
 
     >>> count([1, 2], "row")
     '2 rows'
@@ -96,7 +96,7 @@ def row_of(
     ruling: object = None,
     comment: object = None,
 ) -> Row:
-    """Return a row from cells of any type; None or a blank text is missing.
+    """Row from cells of any type; None or a blank text is missing.
 
     >>> row = row_of("line 2", id="7", label=" ", reviewer="ann", ruling="TRUE")
     >>> row.label, row.reviewer, row.ruling
@@ -202,7 +202,7 @@ class _Meaning:
         return answer
 
     def _each(self, label: object) -> object:
-        """Return the label; of several classes, each as mapped."""
+        """Label; of several classes, each as mapped."""
         named = named_in(label) if self._classes.multilabel and self._words else None
         if named is None:
             return label
@@ -349,7 +349,7 @@ def records_of_lines(
 
 
 def as_text(value: object) -> str:
-    """Return the displayed value as text: texts unchanged, empty for None, otherwise JSON.
+    """Write a shown value as text: texts unchanged, empty for None, otherwise JSON.
 
     >>> as_text("a"), as_text(None), as_text(1.5)
     ('a', '', '1.5')

@@ -89,7 +89,7 @@ class LabelStudio:
     # Projects.
 
     def projects(self) -> list[dict[str, Any]]:
-        """Return the number, title and description of every project."""
+        """List the number, title and description of every project."""
         pages, page = _Pages(self), 1
         while True:
             query = {"include": "id,title,description", "page_size": 100, "page": page}
@@ -101,7 +101,7 @@ class LabelStudio:
             page += 1
 
     def project(self, number: int) -> dict[str, Any]:
-        """Return the settings of a project."""
+        """Fetch the settings of a project."""
         return _object(self.call("GET", f"/api/projects/{number}"))
 
     def make_project(self, settings: Mapping[str, object]) -> dict[str, Any]:
@@ -134,7 +134,7 @@ class LabelStudio:
             above = max(pages.records)
 
     def changed(self, project: int, known_times: Mapping[int, object]) -> tuple[int, list[Task]]:
-        """Return the number of tasks, and the changed ones, latest first.
+        """Fetch the number of tasks, and the changed ones, latest first.
 
         `known`: time of the last change of each task, by its number.
         """

@@ -66,7 +66,7 @@ class Sheet:
     rows: tuple[tuple[object, ...], ...]
 
     def to_csv(self) -> bytes:
-        """Return the sheet as CSV (RFC 4180), with cells guarded against spreadsheets."""
+        """Sheet as CSV (RFC 4180), with cells guarded against spreadsheets."""
         text = io.StringIO(newline="")
         writer = csv.writer(text)
         writer.writerow([guard(column) for column in self.columns])
@@ -117,12 +117,12 @@ _GUARDED = ("=", "+", "-", "@", "\t", "\r", "'")
 
 
 def _cell(value: object) -> str:
-    """Return a value as a cell; a float is no formula, whatever its first character."""
+    """Value as a cell; a float is no formula, whatever its first character."""
     return as_text(value) if isinstance(value, float) else guard(as_text(value))
 
 
 def guard(text: str) -> str:
-    """Return a cell's text, safe for a spreadsheet.
+    """Text of a cell, safe for a spreadsheet.
 
     >>> guard("=1+1"), guard("plain")
     ("'=1+1", 'plain')

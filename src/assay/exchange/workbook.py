@@ -52,7 +52,7 @@ def workbook_rows(content: Content, limits: Limits) -> list[tuple[int, list[str]
 
 
 class _Part:
-    """What is read of a part of a workbook: its elements and texts, one after the other."""
+    """Elements and texts of a part of a workbook, one after the other."""
 
     def start(self, tag: str, given: dict[str, str]) -> None:
         """Take an element's name and attributes."""

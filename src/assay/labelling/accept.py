@@ -37,7 +37,7 @@ def reviewer_of(name: str, *, empty: bool = False) -> str:
 
 
 def check_text(text: str, what: str, *, empty: bool = False) -> str:
-    """Return a name or key; raise if a database could not store it."""
+    """Check a name or key; raise if a database could not store it."""
     if not isinstance(text, str) or not (text.strip() or empty) or len(text) > LONGEST_TEXT:
         raise InputError(
             f"{what} {str(text)[:40]!r} cannot be used",
@@ -84,7 +84,7 @@ def checked_request(
     *,
     blind: bool = False,  # as in `TurnRequest`
 ) -> TurnRequest:
-    """Return the validated request of a reviewer's page."""
+    """Check the request of a reviewer's page."""
     check_lease(lease)
     name = reviewer_of(reviewer)
     sent = [replace(check_sent(label, settings), reviewer=name, ruling=False) for label in labels]
@@ -122,7 +122,7 @@ def new_labels_of(
     comments: Mapping[str, str],  # by id, of items in `given`
     revise: bool,  # whether an existing answer may be replaced
 ) -> list[Label]:
-    """Return the new labels among one reviewer's answers; raise if one cannot be recorded.
+    """Select the new labels among one reviewer's answers; raise if one cannot be recorded.
 
     An answered item is not answered again without `revise`, whoever does it. Adding the first
     comment to one's own answer does not need `revise`.

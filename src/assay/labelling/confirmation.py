@@ -77,7 +77,7 @@ def refuse_unconfirmed(store: Store, settings: Settings) -> None:
 
 
 def source_text(source: Source) -> str:
-    r"""Return the description of a source for people: complete, and safe for a terminal.
+    r"""Describe a source for people: completely, and safe for a terminal.
 
     >>> from assay.labelling.source import Part
     >>> part = Part("a query", {"source": "SELECT *\nFROM 'a.csv'", "where": "x > 1"}, "", 9)

@@ -107,7 +107,7 @@ def refuse_untold(strata: Strata, classifier: str) -> None:
 
 
 def place_of(classifiers: tuple[str, ...], wanted: str | None) -> int:
-    """Return the number of the requested classifier."""
+    """Look up the number of the requested classifier."""
     if wanted is None and len(classifiers) == 1:
         return 0
     if wanted not in classifiers:
@@ -179,7 +179,7 @@ def _number(names: Sequence[str], name: str) -> int:
 
 
 def _labels(state: State, parts: Parts, place: int, number: int) -> int:
-    """Return the number of labels of items that are predicted to be of a class, or are of it."""
+    """Count the labels of items that are predicted to be of a class, or are of it."""
     predicted = parts.calls(place, number)
     by_class = state.tallies.by_class
     named = 0.0 if by_class is None else by_class[~predicted, number].sum()
@@ -187,7 +187,7 @@ def _labels(state: State, parts: Parts, place: int, number: int) -> int:
 
 
 def _views(settings: Settings, name: str, suffix: str, *, predicted: int) -> Sequence[View]:
-    """Return the views of a class's metrics on the labels; the share of all items comes last."""
+    """List the views of a class's metrics on the labels; the share of all items comes last."""
     strata, of_class = settings.strata, (*_METRICS, _SHARE) if predicted else (_SHARE,)
     targets = parse_targets(
         [f"{metric}:{name}{suffix}" for metric in of_class],
@@ -289,7 +289,7 @@ class _Row:
         return float(self.parts.size[self.mine].sum())
 
     def _ends(self, shown: Sequence[int]) -> tuple[Floats, Floats]:
-        """Return the ends of the intervals of the shares, (cells,)."""
+        """Compute the ends of the intervals of the shares, (cells,)."""
         others = [k for k in shown if k != self.number]
         ends = np.zeros((2, len(shown)))
         by_part = self._look(self.told[:, [self.number]].T, whole=False)
@@ -300,7 +300,7 @@ class _Row:
         return ends[0], ends[1]
 
     def _look(self, x: Floats, *, whole: bool) -> Floats:
-        """Return the ends of intervals, (2, cells), over parts or over the strata that hold them.
+        """Compute the ends of intervals, (2, cells), over parts or over the strata that hold them.
 
         `x`, (cells, parts): labels with the outcome.
         """

@@ -353,7 +353,7 @@ def threshold_of(labelling: Labelling) -> ThresholdAnswer | None:
 
 
 def _notes_of_scores(run: ThresholdRun, state: State) -> tuple[str, ...]:
-    """Return the notes on the scores themselves."""
+    """Collect the notes on the scores themselves."""
     n, x = state.tallies.n, state.tallies.x
     half = int(np.searchsorted(np.cumsum(n), n.sum() / 2))
     low, high = (slice(None, half), slice(half, None))

@@ -38,7 +38,7 @@ from assay.results import (
 
 
 def estimates_of(labelling: Labelling) -> Estimates:
-    """Return the current estimates of all requested metrics, by name."""
+    """Compute the current estimates of all requested metrics, by name."""
     stopped, around = labelling.rounds.stopped, _notes_on_answers(labelling)
     return Estimates(
         {
@@ -92,7 +92,7 @@ def _is_spent(standing: Standing) -> bool:
 
 
 def _reference(standing: Standing) -> str:
-    """Return the method of the interval."""
+    """Cite the method of the interval."""
     design, kind = standing.design, INTERVALS[standing.design.interval]
     at_end = _is_spent(standing) and ends_with_budget(design, standing.goal)
     return kind.once if kind.once and (at_end or design.stop == "budget") else kind.reference
@@ -149,7 +149,7 @@ def _notes_on_interval(labelling: Labelling, standing: Standing) -> list[str]:
 
 
 def _notes_on_weights(labelling: Labelling, standing: Standing) -> list[str]:
-    """Return the notes for items with weights."""
+    """Collect the notes for items with weights."""
     if not labelling.settings.strata.weighted:
         return []
     state = labelling.rounds.state
@@ -168,7 +168,7 @@ def _notes_on_weights(labelling: Labelling, standing: Standing) -> list[str]:
 
 
 def _notes_on_answers(labelling: Labelling) -> tuple[str, ...]:
-    """Return the notes on answers that are missing not at random."""
+    """Collect the notes on answers that are missing not at random."""
     waiting = {card.item_id for card in labelling.rounds.outstanding}
     notes: list[str] = []
     half_answered = sum(

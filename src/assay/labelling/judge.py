@@ -259,7 +259,7 @@ def figure_of(strata: Strata, name: str) -> Quantity:
 
 
 def _contrasts(labelling: Labelling) -> Iterator[tuple[str, list[tuple[int, CountedTarget]]]]:
-    """Yield what the judge may favour: every metric, and differences between classifiers."""
+    """Yield the contrasts that the judge may favour: every metric, and classifiers' differences."""
     settings = labelling.settings
     targets = list(settings.goal.targets)
     single = [target for target in targets if target.minus is None and target.classifier != ""]
@@ -280,7 +280,7 @@ def _contrasts(labelling: Labelling) -> Iterator[tuple[str, list[tuple[int, Coun
 def gap_of(
     strata: Strata, sides: Sequence[tuple[int, CountedTarget]], confidence: float
 ) -> tuple[list[Term], Quantity]:
-    """Return a metric, or a difference of two, by the judge minus the same by people.
+    """Metric, or difference of two, by the judge minus the same by people.
 
     An item's kind combines, for each classifier, whether the metric is about it and its predicted
     label; the verdict; and the answer. The judge's terms come first.

@@ -405,7 +405,7 @@ def _left_out(labelling: Labelling, judged: Sequence[Judged]) -> dict[str, int]:
 def _notes(
     settings: Settings, name: str, mistakes: Sequence[Mistake], wanted: Sequence[str]
 ) -> list[str]:
-    """Return the notes on the mistakes."""
+    """Collect the notes on the mistakes."""
     notes = []
     strata = settings.strata
     sides = {bool(code >> strata.classifiers.index(name) & 1) for _, code in strata.possible_codes}

@@ -136,7 +136,7 @@ class Reserve:
         return read[start - first : stop - first]
 
     def _lying(self, session: Session, spans: Sequence[tuple[int, int]]) -> list[CardRow]:
-        """Return the stored cards of every stratum's span."""
+        """Read the stored cards of every stratum's span."""
         return [
             card
             for stratum, (start, stop) in enumerate(spans)
@@ -200,7 +200,7 @@ class Reserve:
 
 
 def depth(settings: Settings) -> list[int]:
-    """Return the initial number of cards of each deck.
+    """Choose the initial number of cards of each deck.
 
     Together they are twice the number that the goal takes at worst, divided evenly.
     """
@@ -359,7 +359,7 @@ def _original_or_rebase(name: str) -> str:
 
 
 def _places(source: Source) -> str:
-    """Return the placeholder for predictions in a hint: one, or a list with one for each part."""
+    """Write a placeholder for predictions in a hint: one, or a list with one for each part."""
     return "..." if len(source.parts) == 1 else f"[{', '.join(['...'] * len(source.parts))}]"
 
 
@@ -378,7 +378,7 @@ _KIND = "assay-shown-1"
 
 
 def sealed(settings: Settings, cards: Sequence[CardRow]) -> Settings:
-    """Return the settings of a campaign with a seal of what its first cards show."""
+    """Seal the settings of a campaign with what its first cards show."""
     if not settings.source.kept and not settings.ranked:
         return settings
     counts = [0] * settings.strata.n_strata

@@ -189,7 +189,7 @@ class Rounds:
         return self._cards.get(item_id)
 
     def times(self, item_id: str) -> int:
-        """Return the number of times that an item was dealt: once, or with weights perhaps more."""
+        """Count the times that an item was dealt: once, or with weights perhaps more."""
         return len(self._dealt_in.get(item_id, ()))
 
     def deal(self, cards: Sequence[CardRow]) -> None:
@@ -340,7 +340,7 @@ class Rounds:
         first.add(kinds)
 
     def _of_round(self, dealt: _Round, answers: Mapping[str, Answer]) -> Counter[Counted]:
-        """Return what a round's cards add to the outcomes."""
+        """Outcomes that a round's cards add."""
         kinds, here = Counter[Counted](), set[str]()
         for card in dealt.cards:
             item_id, answer = card.item_id, answers.get(card.item_id)
@@ -351,7 +351,7 @@ class Rounds:
         return kinds
 
     def _counted(self, answers: Mapping[str, Answer]) -> Counter[Counted]:
-        """Return what answers add to the outcomes; an answer counts with every card of its item."""
+        """Outcomes that answers add; an answer counts with every card of its item."""
         kinds = Counter[Counted]()
         for item_id, answer in answers.items():
             card = self._cards[item_id]
@@ -365,6 +365,6 @@ class Rounds:
         return Counted(place, columns, once, card.weight)
 
     def _columns(self, card: CardRow, answer: Answer) -> tuple[int, ...]:
-        """Return the columns of `Outcomes` in which an answer is counted."""
+        """Columns of `Outcomes` in which an answer is counted."""
         coding = self._evaluation.coding
         return coding.columns(card.predicted, answer, lambda: json.loads(card.shown)[RANKED])

@@ -26,7 +26,7 @@ _FEWEST = 50  # judged items: with fewer, nothing is reported
 
 
 def savings_of(labelling: Labelling) -> Savings | None:
-    """Return the savings by second opinions; None if strata are by the score or little is known.
+    """Compute the savings by second opinions; None with strata by score, or if little is known.
 
     That includes guaranteed campaigns: items judged since the first cut are not a random sample of
     the strata by the score.
@@ -92,7 +92,7 @@ def _by_rank(labelling: Labelling, former: Settings, cards: Sequence[CardRow]) -
 
 
 def _by_score(labelling: Labelling) -> Settings | None:
-    """Return the settings with strata by the score; None if the strata were never recut.
+    """Restore the settings with strata by the score; None if the strata were never recut.
 
     Older campaigns have not kept these strata: they are read from the first one, if it exists.
     """

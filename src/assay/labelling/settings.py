@@ -209,7 +209,7 @@ class Epoch:
     judged: int  # number of items judged at its end
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the epoch as plain values."""
+        """Epoch as plain values."""
         rounds = [[[c.stratum, c.predicted, c.item_id] for c in cards] for cards in self.rounds]
         return {"strata": self.strata.to_dict(), "rounds": rounds, "judged": self.judged}
 
@@ -246,7 +246,7 @@ def rounds_after(
     evaluation: Evaluation,  # of the current strata
     elsewhere: Callable[[], int] | None = None,
 ) -> Rounds:
-    """Return the rounds of a campaign that goes on after epochs, without its own."""
+    """Restore the rounds of a campaign that goes on after epochs, without its own."""
     former: Rounds | None = None
     for epoch in epochs:
         former = Rounds(Evaluation(design, goal, epoch.strata), former=former, goes_on=True)
@@ -306,13 +306,13 @@ class Settings:
         return Words(self.classes, self.answers)
 
     def evaluation(self) -> Evaluation:
-        """Return the evaluation with these settings, before the first answer."""
+        """Set up the evaluation with these settings, before the first answer."""
         return Evaluation(self.design, self.goal, self.strata, self.prior, self.draw_seed)
 
     def rounds(
         self, evaluation: Evaluation | None = None, elsewhere: Callable[[], int] | None = None
     ) -> Rounds:
-        """Return the rounds of a campaign with these settings, before the first of its own."""
+        """Restore the rounds of a campaign with these settings, before the first of its own."""
         now = self.evaluation() if evaluation is None else evaluation
         return rounds_after(self.epochs, self.design, self.goal, now, elsewhere)
 
@@ -385,7 +385,7 @@ class Settings:
         return {"yes": words[0], "no": words[1]}.get(answer, answer)
 
     def reviewers_wanted(self, item_id: str) -> int:
-        """Return the number of reviewers that an item is for.
+        """Find how many reviewers an item is for.
 
         Items for several reviewers are drawn by their permanent numbers under a separate key,
         independent of the strata, the order and the answers.
@@ -400,7 +400,7 @@ class Settings:
         return int(text) if self.id_kind == "integer" else text
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain values."""
+        """Convert the settings to plain values."""
         return {
             "name": self.name,
             "design": self.design.to_dict(),
@@ -438,7 +438,7 @@ class Settings:
 
 
 def find_campaign(session: Session, name: str) -> tuple[int, Settings]:
-    """Return the number and settings of a stored campaign, under its current name."""
+    """Find the number and settings of a stored campaign, under its current name."""
     with reading_stored(f"the settings of campaign {name!r}"):
         key, values = session.find(name)
         try:

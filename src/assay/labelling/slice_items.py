@@ -102,7 +102,7 @@ class SliceAnswers:
         return self._by_stratum(np.ones(self.times.size))
 
     def _by_stratum(self, counts: Floats) -> Floats:
-        """Return the sums of the judged items' counts, of shape (H,)."""
+        """Sum the judged items' counts, of shape (H,)."""
         sums = np.bincount(self.stratum, counts * self.judged, self.looked.size)
         return sums.astype(np.float64)
 

@@ -191,7 +191,7 @@ def _target(settings: Settings, metric: str | None) -> CountedTarget:
 
 
 def counted_target(settings: Settings, target: Target, confidence: float) -> CountedTarget:
-    """Return the counted form of a metric of one classifier."""
+    """Express a metric of one classifier in its counted form."""
     strata, of = settings.strata, "yes" if target.label is None else target.label
     among = strata.groups.within(strata.unit, target.classifier or "", target.slice)
     bit = strata.classifiers.index(target.classifier) if target.classifier else 0

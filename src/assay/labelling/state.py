@@ -167,7 +167,7 @@ class Labelling:
         return sum(bool(review.answers) and not review.complete for review in waiting)
 
     def wanted(self, item_id: str) -> int:
-        """Return the number of reviewers that an item is for."""
+        """Find how many reviewers an item is for."""
         return self.settings.reviewers_wanted(item_id)
 
     def add(self, session: Session, labels: Sequence[Label]) -> None:

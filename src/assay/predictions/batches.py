@@ -74,7 +74,7 @@ class Batch:
         return np.zeros(self.values.size, np.uint64) if self.ids is None else self.ids.digest
 
     def at(self, rows: Ints | slice) -> "Batch":
-        """Return some rows of the batch; a slice drops the ids."""
+        """Select some rows of the batch; a slice drops the ids."""
         ids = None if self.ids is None or isinstance(rows, slice) else self.ids.take(rows)
         more: list[Any] = [self.digest, self.weights, self.given]
         more = [None if each is None else each[rows] for each in more]
@@ -85,7 +85,7 @@ class Batch:
 
 
 def count_spans(batches: Iterable[Batch], spans: Sequence[Span]) -> Ints:
-    """Return the number and weight of the items in each span, shape (2, n)."""
+    """Count and weigh the items in each span, shape (2, n)."""
     counts = np.zeros((2, len(spans)), dtype=np.int64)
     for batch in batches:
         span = span_of(spans, batch.values, batch.predicted)
@@ -155,7 +155,7 @@ class Tally(Protocol):
         """Count items."""
 
     def counted(self) -> Counted:
-        """Return the counts of the places that occur."""
+        """Count the places that occur."""
 
 
 def tally_of(rule: Rule, n_codes: int, *, xor: bool = False) -> Tally:
@@ -295,7 +295,7 @@ class _Dense:
             np.add.at(self._weight, place, weights)
 
     def counted(self) -> Counted:
-        """Return the counts of the places that occur."""
+        """Count the places that occur."""
         ranges = self._ranges
         there = np.flatnonzero(ranges.count)
         counts = ranges.count[there], self._weight[there], self._digest[there]
@@ -328,12 +328,12 @@ class _Sparse:
             self._size = self._after = self._parts[0][0].size
 
     def counted(self) -> Counted:
-        """Return the counts of the places that occur."""
+        """Count the places that occur."""
         return _joined(self._parts, self._together)
 
 
 def _joined(parts: Sequence[Counted], together: np.ufunc) -> Counted:
-    """Return the combined counts of all parts, by place."""
+    """Combine the counts of all parts, by place."""
     no, none = np.zeros(0, dtype=np.int64), np.zeros(0)
     every = [(no, no, no, no, none, none), *parts]
     place, count, weight, digest, low, high = (
@@ -358,7 +358,7 @@ def _joined(parts: Sequence[Counted], together: np.ufunc) -> Counted:
 
 
 def workers() -> int:
-    """Return the number of threads."""
+    """Choose the number of threads."""
     return min(os.cpu_count() or 1, _MOST_WORKERS)
 
 
@@ -436,7 +436,7 @@ class BatchScanner(Scanner):
         return replace(cells, predicted=cells.predicted == 1) if classes == 2 else cells
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number and weight of the items in each span."""
+        """Count and weigh the items in each span."""
         with self.open():
             return count_spans(self.items(variable, scale), spans)
 

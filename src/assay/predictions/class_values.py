@@ -74,7 +74,7 @@ def _number(text: str) -> float | None:
 
 
 def number_in(classes: Vocabulary) -> Callable[[object], int]:
-    """Return a function from a value of the column to the number of its class; -1 for none.
+    """Make a function from a value of the column to the number of its class; -1 for none.
 
     >>> number_of = number_in(Vocabulary(("math", "physics"), {"mathematics": "math"}))
     >>> [number_of(value) for value in ("Physics", "mathematics", "pysics", None)]
@@ -93,7 +93,7 @@ def number_in(classes: Vocabulary) -> Callable[[object], int]:
 
 
 def read_classes(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
-    """Return the number of each item's predicted class.
+    """Read the number of each item's predicted class.
 
     >>> said = Column("topic", "a table", pa.chunked_array([["b", "A", "b"]]))
     >>> read_classes(said, Vocabulary(("a", "b")), Ids(np.arange(3)))
@@ -162,7 +162,7 @@ class Occurring:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """Return the first few names, for an error.
+    """First few names, for an error.
 
     >>> some_of(["a", "b"])
     'a, b'
@@ -307,7 +307,7 @@ _AT_ONCE = 2**22  # probabilities in memory as float64
 
 
 def ranked_classes(probabilities: Callable[[Ints], Floats], rows: Ints, k: int) -> list[list[int]]:
-    """Return the k most probable classes of some items, in the order of `top_classes`.
+    """Rank the k most probable classes of some items, in the order of `top_classes`.
 
     `probabilities`: returns the probabilities of all classes for some rows, shape (n, K).
     """
@@ -325,7 +325,7 @@ def ranked_by(
     k: int,
     source: str,
 ) -> list[list[list[int]]]:
-    """Return the k most probable classes in order, for each item and classifier.
+    """Rank the k most probable classes of each item, for each classifier.
 
     `each`: for a classifier with probabilities, returns the rows with some ids, and those of all
     classes. None are read for others.
@@ -369,7 +369,7 @@ def places_of(columns: Sequence[Column], classes: Vocabulary, ids: Ids, numbers:
 
 
 def summed_probabilities(loaded: Loaded, roles: Roles, predicted: Ints, ids: Ids) -> Floats | None:
-    """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""
+    """Sum the probabilities of each class by predicted class, shape (K, K)."""
     if roles.classes is None or not roles.of_class:
         return None
     every = [loaded.columns[name] for name in roles.of_class]
@@ -382,7 +382,7 @@ def summed_probabilities(loaded: Loaded, roles: Roles, predicted: Ints, ids: Ids
 
 
 def _spread(columns: Sequence[Column], classes: Vocabulary, ids: Ids) -> Sequence[Column]:
-    """Return a column for each class; a column of lists is split."""
+    """Column for each class; a column of lists is split."""
     return columns if len(columns) > 1 else lists_spread(columns[0], classes, ids)
 
 
@@ -424,7 +424,7 @@ def lists_spread(column: Column, classes: Vocabulary, ids: Ids) -> list[Column]:
 
 
 def rows_of_lists(lists: Arrow, size: int) -> Floats:
-    """Return lists of `size` numbers as a two-dimensional array.
+    """Convert lists of `size` numbers to a two-dimensional array.
 
     >>> rows_of_lists(pa.chunked_array([[[0.5, 0.5]], [[1.0, 0.0]]]), 2).tolist()
     [[0.5, 0.5], [1.0, 0.0]]

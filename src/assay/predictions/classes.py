@@ -252,7 +252,7 @@ def for_classes(
     own: Mapping[str, Any],  # columns of a single classifier without a name
     shared: Mapping[str, object],  # arguments that predictions of several classes do not support
 ) -> tuple[Classifiers | None, Vocabulary | None]:
-    """Return the classifiers and their classes; the classes are None for yes and no."""
+    """Classifiers and their classes; the classes are None for yes and no."""
     pattern = own["probabilities"]
     every = {} if classifiers is None else as_mappings(classifiers)
     patterns = [one.get("probabilities") for one in every.values() if isinstance(one, Mapping)]

@@ -147,7 +147,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def first_few(bad: Bools) -> Ints:
-    """Return the first few bad rows, for an error.
+    """First few bad rows, for an error.
 
     >>> first_few(np.array([False, True, True]))
     array([1, 2])
@@ -220,7 +220,7 @@ class Ids:
         self.values = values
 
     def __len__(self) -> int:
-        """Return the number of rows."""
+        """Count the rows."""
         return len(self.values)
 
     @property

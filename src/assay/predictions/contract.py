@@ -78,7 +78,7 @@ def named(classifiers: Sequence[str]) -> str:
 
 
 def listed(sources: Sequence[str]) -> str:
-    """Return the sources of all parts, in a few words.
+    """List the sources of all parts, in a few words.
 
     >>> listed(["a.csv", "b.csv"]), listed(["a.csv", "b.csv", "c.csv"])
     ('a.csv and b.csv', 'a.csv and 2 more')
@@ -163,7 +163,7 @@ class Doubt:
         return f"{self.finding}; {self.hint}"
 
     def about(self, classifier: str) -> "Doubt":
-        """Return the same doubt with the name of the classifier, if it has one."""
+        """Copy of the doubt with the name of the classifier, if it has one."""
         if classifier in (ALONE, *UNNAMED):
             return self
         return replace(self, problem=f"classifier {classifier!r}: {self.problem}")

@@ -116,7 +116,7 @@ class ArrivalTimes:
 
 
 def _surely(wanted: Ints) -> Floats:
-    """Return an upper limit of arrivals for the wanted ones: six standard deviations more."""
+    """Upper limit of arrivals for the wanted ones: six standard deviations more."""
     return np.asarray(wanted + 6 * np.sqrt(wanted) + 16)
 
 
@@ -124,7 +124,7 @@ def _surely(wanted: Ints) -> Floats:
 
 
 def weight_words(digest: Words, weights: Ints) -> Words:
-    """Return a word for each item and its impressions, ``h(d(id) xor h(impressions))``."""
+    """Word for each item and its impressions, ``h(d(id) xor h(impressions))``."""
     return deck.mix(digest ^ deck.mix(weights.astype(np.uint64)))
 
 
@@ -319,7 +319,7 @@ def stratum_of_cells(strata: Strata, cells: ScoreCells) -> Ints | None:
 
 
 def counts_of_parts(strata: Strata, cells: ScoreCells) -> Ints | None:
-    """Return the number and weight of the items in each part of the strata, shape (2, parts).
+    """Count and weigh the items in each part of the strata, shape (2, parts).
 
     None if a cut goes through a cell.
     """
@@ -395,7 +395,7 @@ def first_shares(wanted: Ints, sizes: Ints) -> Floats:
 
 
 def limits(share: Floats) -> Words:
-    """Return the number below which a share of all numbers lies.
+    """Find the number below which a share of all numbers lies.
 
     >>> limits(np.array([0.5, 1.0]))
     array([ 9223372036854775808, 18446744073709551615], dtype=uint64)

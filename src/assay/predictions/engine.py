@@ -125,7 +125,7 @@ class Scanner(ABC):
         """Whether the ids are integers or strings."""
 
     def again(self) -> Self:
-        """Return the same scanner for a new pass; the data may have changed."""
+        """Copy of the scanner for a new pass; the data may have changed."""
         return self
 
     @abstractmethod
@@ -138,7 +138,7 @@ class Scanner(ABC):
 
     @abstractmethod
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number and weight of the items in each span, shape (2, n), any deck number."""
+        """Count and weigh the items in each span, shape (2, n), any deck number."""
 
     @abstractmethod
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
@@ -153,7 +153,7 @@ class Scanner(ABC):
 
     @abstractmethod
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Return the displayed values of the items with these ids, in their order."""
+        """Show the values of the items with these ids, in their order."""
 
     @abstractmethod
     def refuse_repeated_ids(self) -> None:
@@ -167,11 +167,11 @@ class Scanner(ABC):
         return (False,)
 
     def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
-        """Return the k most probable classes in order, for each item and classifier."""
+        """Rank the k most probable classes of each item, for each classifier."""
         raise PredictionsError(f"{self.source} does not tell the {k} likeliest of {len(ids):,}")
 
     def summed_probabilities(self) -> Floats | None:
-        """Return the sums of the probabilities of each class by predicted class, shape (K, K).
+        """Sum the probabilities of each class by predicted class, shape (K, K).
 
         As in `assay.predictions.contract.ClassScores`; None without probabilities.
         """

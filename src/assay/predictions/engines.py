@@ -25,7 +25,7 @@ _MANY_LABELS = 40  # of an item: with the bins of a rank their codes are numbers
 
 @dataclass(frozen=True)
 class EngineKind:
-    """What an engine can do."""
+    """Features of an engine."""
 
     name: Engine
     # Opens predictions to be counted where they are; None: they are loaded into memory.
@@ -54,7 +54,7 @@ def _open_table(scan: Scan, layout: Layout) -> Scanner:
 
 
 def _lacks(layout: Layout) -> str:
-    """Return what a database does not count."""
+    """Name the features that a database lacks."""
     each = layout.judges.values()
     beyond = {
         "probabilities of all classes": any(role.of_class for role in each),
@@ -73,7 +73,7 @@ _KINDS = {kind.name: kind for kind in (MEMORY, DUCKDB, SPARK, DATABASE)}
 
 
 def engine_of(scan: Scan, id: str | None) -> Engine:
-    """Return the requested engine, or else a suitable one.
+    """Choose the requested engine, or else a suitable one.
 
     >>> engine_of(Scan({"p": [0.5]}), None), engine_of(Scan("SELECT 1 AS id"), "id")
     ('memory', 'duckdb')

@@ -255,7 +255,7 @@ def _of_pattern(
 
 
 def read_sets(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
-    """Return the sets of classes from a column: lists of names, or texts with bars between names.
+    """Read sets of classes from a column: lists of names, or texts with bars between names.
 
     The number of each item's set: bit k is set if it has the k-th class.
 

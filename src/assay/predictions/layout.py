@@ -116,7 +116,7 @@ class Layout:
         }
 
     def n_codes(self, slices: Sequence[str]) -> int:
-        """Return the number of possible codes, with the slices found."""
+        """Count the possible codes, with the slices found."""
         return prod(role.n_classes for role in self.judges.values()) << len(slices)
 
     def refuse_many_codes(self, slices: Sequence[str], source: str) -> None:
@@ -158,7 +158,7 @@ class Steps:
 
     @classmethod
     def of(cls, cells: ScoreCells, place: int) -> "Steps":
-        """Return the steps of the classifier at a place.
+        """Build the steps of the classifier at a place.
 
         >>> import numpy as np
         >>> from assay.core.profile import cells_of

@@ -100,7 +100,7 @@ class MemoryScanner(BatchScanner):
         return self.ids.kind
 
     def survey(self, seed: int) -> Survey:
-        """Return the counts of all items by value and label."""
+        """Count all items by value and label."""
         del seed  # all cards are at hand
         return self._survey
 
@@ -146,7 +146,7 @@ class MemoryScanner(BatchScanner):
         yield self.ids, self.values, self.predicted, self.weights
 
     def show(self, ids: Sequence[deck.Id]) -> list[dict[str, object]]:
-        """Return the displayed values of the items with these ids, in their order."""
+        """Show the values of the items with these ids, in their order."""
         return self.show_rows(self._rows_of(ids), ids)
 
     @property
@@ -155,7 +155,7 @@ class MemoryScanner(BatchScanner):
         return tuple(each is not None for each in self._probabilities)
 
     def ranked(self, ids: Sequence[deck.Id], k: int) -> list[list[list[int]]]:
-        """Return the k most probable classes in order, for each item and classifier."""
+        """Rank the k most probable classes of each item, for each classifier."""
         rows = self._rows_of(ids)
         each: list[list[list[int]]] = [
             [[] for _ in ids] if of_rows is None else ranked_classes(of_rows, rows, k)
@@ -164,7 +164,7 @@ class MemoryScanner(BatchScanner):
         return [list(ranking) for ranking in zip(*each, strict=True)]
 
     def summed_probabilities(self) -> Floats | None:
-        """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""
+        """Sum the probabilities of each class by predicted class, shape (K, K)."""
         return self._sums()
 
     def opinions(self, ids: Sequence[deck.Id]) -> dict[str, Values]:
@@ -176,7 +176,7 @@ class MemoryScanner(BatchScanner):
         return 0 if self.beside is None else self.beside.digest(self.ids.digest)
 
     def placed_by(self, model: Model) -> "MemoryScanner":
-        """Return the same scanner with a model's log odds in place of the values."""
+        """Copy of the scanner with a model's log odds in place of the values."""
         if self.beside is None:
             return self
         odds = self.beside.log_odds(model, self.ids.digest)
@@ -210,7 +210,7 @@ class MemoryScanner(BatchScanner):
 
 
 def _of_rows(show: Show, there: Ints) -> Show:
-    """Return the displayed values of items, given by their positions among the rows read."""
+    """Show the values of items, given by their positions among the rows read."""
     return lambda rows, ids: show(there[rows], ids)
 
 
@@ -310,7 +310,7 @@ def take_ids(loaded: Loaded, id: str | None) -> Ids:
 
 
 def take_judgements(loaded: Loaded, roles: Roles, ids: Ids) -> tuple[Floats, Bools]:
-    """Return a classifier's scores and predicted labels; raise if they are invalid.
+    """Read a classifier's scores and predicted labels; raise if they are invalid.
 
     >>> roles = Roles(score="p", predicted=None, id=None, threshold=0.5, positive=None)
     >>> from assay.predictions.duckdb.loading import load
@@ -379,7 +379,7 @@ def judge(
 
 
 def taken(loaded: Loaded, role: Roles, ids: Ids) -> tuple[Floats, Bools | Ints]:
-    """Return a classifier's scores and labels."""
+    """Scores and labels of a classifier."""
     if role.classes is None:
         return take_judgements(loaded, role, ids)
     return take_classes(loaded, role, role.classes, ids)

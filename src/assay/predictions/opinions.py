@@ -48,7 +48,7 @@ class Opinions:
         return opinions_digest([(ids, (column_words(self.columns[name]) for name in self.aux))])
 
     def log_odds(self, model: Model, digest: Words) -> Floats:
-        """Return a model's log odds of every item; `digest` is that of the ids."""
+        """Log odds of every item by a model; `digest` is that of the ids."""
         fold = second_fold(digest, model.seed)
         return model.log_odds(self.columns, fold) + 0.0  # -0.0 becomes 0.0
 
@@ -72,7 +72,7 @@ def second_fold(digest: Words, seed: int) -> Bools:
 
 
 def input_name(place: int) -> str:
-    """Return the name of the column with a model's input."""
+    """Name of the column with a model's input."""
     return f"input_{place}"
 
 
@@ -105,7 +105,7 @@ def bound_seed(seed: int, digest: int) -> int:
 
 
 def column_words(values: Values) -> Words:
-    """Return a word for each value of a column: h of a number's bits, or the digest of a text.
+    """Word for each value of a column: h of a number's bits, or the digest of a text.
 
     Missing values count as NaN.
 
@@ -127,7 +127,7 @@ def column_words(values: Values) -> Words:
 
 
 def number_words(numbers: Floats) -> Words:
-    """Return h of the bits of each number."""
+    """Hash h of the bits of each number."""
     numbers = numbers + 0.0  # -0.0 becomes 0.0
     numbers[np.isnan(numbers)] = np.nan  # of the many that there are, one
     return deck.mix(numbers.view(np.uint64))

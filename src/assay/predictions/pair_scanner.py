@@ -94,7 +94,7 @@ class Side:
         return self.scanner.find(ids, variable="score", scale="margin")
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Return the displayed values of items of this side."""
+        """Show the values of items of this side."""
         return self.scanner.show(ids) if ids else []
 
 
@@ -228,12 +228,12 @@ class PairScanner(Scanner):
         """Rows with these ids."""
 
     def again(self) -> Self:
-        """Return the same scanner after a new pass over both sets."""
+        """Copy of the scanner after a new pass over both sets."""
         old, new = (part.as_it_is_now() for part in self.parts)
         return type(self)((old, new), self._names, shows=self._shows, model=self.model)
 
     def placed_by(self, model: Model) -> Self:
-        """Return the same scanner with a model's log odds in place of the mean rank."""
+        """Copy of the scanner with a model's log odds in place of the mean rank."""
         return type(self)(self.parts, self._names, shows=self._shows, model=model)
 
     @property
@@ -324,7 +324,7 @@ class PairScanner(Scanner):
         return Rows(ids_there, ranks, codes, weights=weights)
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Return the displayed values of items: from the later predictions, if they have them."""
+        """Show the values of items: from the later predictions, if they have them."""
         before, after = self._sides
         if not ids or not self._shows:
             return [{} for _ in ids]

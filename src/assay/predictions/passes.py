@@ -56,7 +56,7 @@ class Kept:
     weights: Ints | None = None  # in impressions
 
     def at(self, rows: "slice | Ints") -> "Kept":
-        """Return the data of some rows."""
+        """Select some rows."""
         more = (None if each is None else each[rows] for each in (self.bits, self.weights))
         return Kept(self.keys[:, rows], self.digest[rows], *more)
 
@@ -260,7 +260,7 @@ class FirstPass:
             file.write(np.ascontiguousarray(array).data)
 
     def cells(self, number: int) -> ScoreCells:
-        """Return the counts of a classifier; bins replace cell ends that were not requested."""
+        """Count the cells of a classifier; bins replace cell ends that were not requested."""
         judge = self.judges[number]
         tallies = [each[number] for each in self._tallies]
         cells = joined_cells(tallies, judge.rule, judge.classes, xor=self._file is None)
@@ -277,7 +277,7 @@ class FirstPass:
         return bool((cells.count > HEAVY * of_label).any())
 
     def kept(self) -> Iterator[Kept]:
-        """Return the data kept of the rows that count, batch by batch."""
+        """Yield what was kept of the rows that count, batch by batch."""
         yield from self._kept_rows
         if self._file is None or not self._sizes:
             return
@@ -382,5 +382,5 @@ class Odds:
 
 
 def odds_words(items: Batch) -> Words:
-    """Return a word for each item and its log odds, ``h(d(id) xor h(log odds))``."""
+    """Word for each item and its log odds, ``h(d(id) xor h(log odds))``."""
     return deck.mix(items.words ^ deck.mix(items.values.view(np.uint64)))

@@ -186,7 +186,7 @@ class Predictions(OfClasses):
         return low + 0.0, high + 0.0  # -0.0 becomes 0.0, as it does in memory
 
     def as_it_is_now(self) -> "Predictions":
-        """Return the same predictions after a new pass: the data may have changed."""
+        """Copy of the predictions after a new pass: the data may have changed."""
         return self._by(self._scanner.again(), self.threshold)
 
     def opinions(self, ids: Sequence[deck.Id]) -> dict[str, Values]:
@@ -202,13 +202,13 @@ class Predictions(OfClasses):
         return self._opinions_digest
 
     def with_model(self, model: Model) -> "Predictions":
-        """Return the predictions with a model's log odds in place of the score; costs a pass."""
+        """Copy of the predictions with a model's log odds in place of the score; costs a pass."""
         if self._reopen is None:
             raise without_opinions(self.source)
         return self._by(self._reopen(model), threshold=None)
 
     def _by(self, scanner: Scanner, threshold: float | None) -> "Predictions":
-        """Return the same predictions, counted by another scanner."""
+        """Copy of the predictions, counted by another scanner."""
         return Predictions(
             scanner,
             threshold=threshold,
@@ -220,7 +220,7 @@ class Predictions(OfClasses):
         )
 
     def marked(self, mark: str) -> "Predictions":
-        """Return the same predictions with a mark for a model's log odds in the fingerprint."""
+        """Copy of the predictions with a mark for a model's log odds in the fingerprint."""
         again = copy(self)
         again.__dict__["_fingerprint"] = marked(self.fingerprint(), mark)
         return again
@@ -271,12 +271,12 @@ class Predictions(OfClasses):
         return self._rank_cells.by_weight.rebinned(inside, self._rank_scale)
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
-        """Return the number of items in each part of the strata into which the heaps are cut."""
+        """Count the items in each part of the strata into which the heaps are cut."""
         ranked = self._rank_cells
         return count_parts(ranked.low, ranked.predicted.astype(np.int64), heaps, ranked.count)
 
     def count(self, strata: Strata, *, scale: Scale) -> Ints:
-        """Return the number of items in each stratum, by the strata's own cuts."""
+        """Count the items in each stratum, by the strata's own cuts."""
         items, _ = self._sizes(strata, scale)
         return items
 
@@ -292,7 +292,7 @@ class Predictions(OfClasses):
         return strata.weighed(*counts)
 
     def _sizes(self, strata: Strata, scale: Scale) -> tuple[Ints, Ints]:
-        """Return the number and weight of the items in each stratum."""
+        """Count and weigh the items in each stratum."""
         variable = self._variable_of(strata)
         cells = self._cells_by(variable, scale)
         of_cell = stratum_of_cells(strata, cells)
@@ -379,7 +379,7 @@ class Predictions(OfClasses):
         return result if len(result) > 1 else result * len(self.classifiers)
 
     def ranked(self, ids: Sequence[deck.Id], k: int) -> list[list[list[int]]]:
-        """Return the k most probable classes in order, for each item and classifier.
+        """Rank the k most probable classes of each item, for each classifier.
 
         Empty for a classifier that was read without probabilities.
         """

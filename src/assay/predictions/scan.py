@@ -116,7 +116,7 @@ class Scan:
         return nameable and (self.spark is None or isinstance(self.spark, str))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings with which another process can read the predictions again.
+        """List the settings with which another process can read the predictions again.
 
         Passwords are dropped: the storage must not contain them. libpq reads ``PGPASSWORD`` in the
         environment or ``~/.pgpass``, and ClickHouse ``CLICKHOUSE_PASSWORD``.
@@ -138,7 +138,7 @@ class Scan:
 
 
 def as_scan(predictions: object) -> Scan:
-    """Return a `Scan` as it is, and anything else as the source of one.
+    """Convert anything but a `Scan` to one with it as its source.
 
     >>> as_scan("preds.parquet").source
     'preds.parquet'
@@ -154,7 +154,7 @@ def _absolute(path: str) -> str:
 
 
 def _without_token(url: str) -> str:
-    """Return a Spark Connect URL without its token; any other URL is unchanged.
+    """Spark Connect URL without its token; any other URL is unchanged.
 
     >>> _without_token("sc://host:443/;use_ssl=true;token=secret;user_id=ann")
     'sc://host:443/;use_ssl=true;user_id=ann'
@@ -163,7 +163,7 @@ def _without_token(url: str) -> str:
 
 
 def _without_password(path: str) -> str:
-    """Return a database URL without its password; any other path is unchanged.
+    """Database URL without its password; any other path is unchanged.
 
     >>> _without_password("postgresql://ann:secret@host/db?password=secret&sslmode=require")
     'postgresql://ann@host/db?sslmode=require'

@@ -126,7 +126,7 @@ def shown_values(column: "pa.ChunkedArray[Any]") -> list[object]:
 
 
 def jsonable(value: object) -> object:
-    """Return a value, in a form that JSON can represent.
+    """Convert a value to a form that JSON can represent.
 
     Numbers, text, true, false and None are unchanged; numpy's scalars become Python's. NaN and NaT
     become None: they are missing values. Dates and times become ISO 8601 text, decimals their
@@ -269,7 +269,7 @@ def _loaded(
 
 
 def _line(values: object, where: str) -> Values:
-    """Return a mapping's value as a one-dimensional series."""
+    """Value of a mapping as a one-dimensional series."""
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise PredictionsError(

@@ -55,15 +55,15 @@ class UnionScanner(Scanner):
         return self.parts[0].id_kind
 
     def again(self) -> Self:
-        """Return the same scanner after a new pass over every part."""
+        """Copy of the scanner after a new pass over every part."""
         return type(self)(tuple(part.as_it_is_now() for part in self.parts))
 
     def placed_by(self, model: Model) -> "UnionScanner":
-        """Return the same scanner with a model's log odds in place of the score."""
+        """Copy of the scanner with a model's log odds in place of the score."""
         return UnionScanner(tuple(part.with_model(model) for part in self.parts))
 
     def survey(self, seed: int) -> Survey:
-        """Return the counts of all parts together."""
+        """Count the items of all parts together."""
         del seed  # each part has listed its own first cards
         cells = _joined([part.survey.cells for part in self.parts])
         doubts = tuple(doubt for part in self.parts for doubt in part.doubts)
@@ -75,7 +75,7 @@ class UnionScanner(Scanner):
         return _joined([part.scanner.cells(variable, scale) for part in self.parts])
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number and weight of the items in each span."""
+        """Count and weigh the items in each span."""
         counts = [part.scanner.count(spans, variable, scale) for part in self.parts]
         return np.asarray(np.sum(counts, axis=0))
 
@@ -101,7 +101,7 @@ class UnionScanner(Scanner):
         )
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Return the displayed values of the items with these ids, in their order."""
+        """Show the values of the items with these ids, in their order."""
         shown: dict[Id, dict[str, object]] = {}
         for part, own in self._parted(ids):
             shown |= dict(zip(own, part.scanner.show(own), strict=True))

@@ -108,7 +108,7 @@ def _number(text: str) -> float | None:
 
 
 def rows_in_memory(loaded: Loaded, roles: Roles, score: Floats, ids: Ids) -> Outside:
-    """Return a function that finds the rows whose score is outside of a range.
+    """Make a function that finds the rows whose score is outside of a range.
 
     `score`, (N,): the scores of the positive class.
     """
@@ -229,7 +229,7 @@ def refuse_contradictions(
 
 
 def _meaning(column: Column, positive: object) -> Meaning:
-    """Return a function from a value of the column to its meaning."""
+    """Make a function from a value of the column to its meaning."""
     if positive is None:
         if column.untyped or is_text(column.data.type):
             return lambda value: _WRITTEN.get(str(value).strip().lower())
@@ -296,7 +296,7 @@ def slice_columns(written: Sequence[str]) -> list[str]:
 
 
 def slice_text(value: object) -> str:
-    """Return a value as written in the name of a slice.
+    """Value of a slice as written in its name.
 
     >>> [slice_text(value) for value in ("de", 7, True, None)]
     ['de', '7', 'true', '(missing)']

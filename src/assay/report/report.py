@@ -70,7 +70,7 @@ class Report:
         return json.dumps(self.to_dict(), indent=2, allow_nan=False) + "\n"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the report as JSON values, with the `format` of their keys."""
+        """Report as JSON values, with the `format` of their keys."""
         values = asdict(self.facts)
         if not self.facts.answer:
             del values["answer"]

@@ -119,7 +119,7 @@ def estimates(facts: Facts) -> Document:
 
 
 def worth(facts: Facts) -> Document:
-    """Return the savings by the labels, compared with a random sample."""
+    """Show the savings by the labels, compared with a random sample."""
     rows = tuple(
         (
             about(each),
@@ -328,7 +328,7 @@ def _curve(curve: ThresholdCurve | None) -> list[Document]:
 
 
 def _opinions(facts: Facts) -> Document | None:
-    """Return the savings by second opinions, and the quality of those that say yes or no."""
+    """Show the savings by second opinions, and the quality of those that say yes or no."""
     blocks: list[Block] = [Paragraph(facts.saved)] if facts.saved else []
     blocks += [block for each in facts.judges for block in each.document().blocks]
     return Document("Second opinions", tuple(blocks)) if blocks else None

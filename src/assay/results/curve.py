@@ -43,12 +43,12 @@ class CurvePoint:
     metrics: Mapping[str, CurveValue]  # by name; only those that the labels support here
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the point as plain values."""
+        """Point as plain values."""
         metrics = {name: asdict(value) for name, value in self.metrics.items()}
         return {"threshold": self.threshold, "items": self.items, "share": self.share, **metrics}
 
     def to_row(self) -> dict[str, Any]:
-        """Return the point as one flat row."""
+        """Point as one flat row."""
         row: dict[str, Any] = {"threshold": self.threshold, "items": self.items}
         row["share"] = self.share
         for name, each in self.metrics.items():
@@ -143,7 +143,7 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
         return tuple(point.to_row() for point in self.points)
 
     def document(self) -> Document:
-        """Return a dozen thresholds as a table, and the areas below the curves."""
+        """Table of a dozen thresholds, and the areas below the curves."""
         areas = tuple((AREAS[name], str(area)) for name, area in self.areas.items())
         title = "Metrics by threshold"
         return Document.of(title, self.table(), Pairs(areas), Notes(self.notes))
@@ -167,7 +167,7 @@ class ThresholdCurve(Result, Sequence[CurvePoint]):
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the curve as plain values."""
+        """Curve as plain values."""
         return {
             "confidence": self.confidence,
             "labels": self.labels,
@@ -282,9 +282,9 @@ class ThresholdAnswer(Shown):
         )
 
     def document(self) -> Document:
-        """Return the answer and its notes."""
+        """Answer and its notes."""
         return Document.of("Threshold", Headline(self.words), Lines(self.notes))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the answer as plain values."""
+        """Answer as plain values."""
         return asdict(self)

@@ -23,7 +23,7 @@ class Item:
         return self.shown[column]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the item as plain values."""
+        """Item as plain values."""
         return {"id": self.id, "shown": dict(self.shown)}
 
 
@@ -47,7 +47,7 @@ class StratumRow:
     high: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain values."""
+        """Row as plain values."""
         return asdict(self)
 
 
@@ -152,7 +152,7 @@ class Estimate(Shown):
         return self.like_rest or (self.low, self.high)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the estimate as plain values."""
+        """Estimate as plain values."""
         return {**asdict(self), "half_width": self.half_width}
 
     def document(self) -> Document:
@@ -237,7 +237,7 @@ def value_text(estimate: Estimate) -> str:
 
 
 def ends_text(estimate: Estimate) -> tuple[str, str]:
-    """Return the ends of the interval in three digits, a difference's with signs."""
+    """Write the ends of the interval in three digits, those of a difference with signs."""
     signed = estimate.is_difference
     return _digits(estimate.low, signed=signed), _digits(estimate.high, signed=signed)
 

@@ -40,7 +40,7 @@ class Estimates(Result, Mapping[str, Estimate]):
         return len(self._each)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the estimates as plain values."""
+        """Estimates as plain values."""
         return {metric: estimate.to_dict() for metric, estimate in self.items()}
 
     @property
@@ -135,7 +135,7 @@ def _cells(estimate: Estimate, scale: tuple[float, float]) -> tuple[str | Cell, 
 
 
 def notes_once(estimates: Mapping[str, Estimate]) -> list[str]:
-    """Return the notes without repetition, prefixed with their metrics unless all have them.
+    """Merge the notes without repetition, prefixed with their metrics unless all have them.
 
     >>> def noted(metric, *notes):
     ...     return Estimate(metric, None, 0, 1, 0.95, None, 0, 0, None, "", True, None, notes)

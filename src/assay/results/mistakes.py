@@ -33,7 +33,7 @@ class Mistake:
     shown: Mapping[str, object]  # shown columns, and the values of its slices
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the mistake as plain values."""
+        """Mistake as plain values."""
         own = {name: getattr(self, name) for name in _OWN}
         return {**own, "reviewers": list(self.reviewers), "shown": dict(self.shown)}
 
@@ -89,7 +89,7 @@ class Mistakes(Result, Sequence[Mistake]):
         return [*([f"not included: {', '.join(out)}"] if out else []), *self.notes]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the mistakes as plain values."""
+        """Mistakes as plain values."""
         return {
             "classifier": self.classifier,
             "judged": self.judged,

@@ -18,7 +18,7 @@ _LONGEST = 1000  # characters of one text
 
 
 def html_text(text: str) -> str:
-    r"""Return the displayed text: escaped, control characters written out, and limited in length.
+    r"""Escape a text, write out control characters, and limit the length.
 
     >>> html_text("<b>\u202e"), len(html_text("x" * 10_000_000))
     ('&lt;b&gt;\\u202e', 1001)
@@ -34,7 +34,7 @@ def html_block(*parts: str) -> str:
 
 
 def html_headline(text: str, more: str) -> str:
-    """Return the main words, followed by the details in a fainter tone.
+    """Write the headline, followed by the details in a fainter tone.
 
     >>> html_headline("precision 0.9", "<3 labels")
     '<b>precision 0.9</b> <span style="opacity:.65">&lt;3 labels</span>'

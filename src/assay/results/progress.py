@@ -26,7 +26,7 @@ class HistoryPoint:
 
     @classmethod
     def of(cls, standing: Standing) -> Self:
-        """Return the current point of a metric."""
+        """Add the current point of a metric."""
         now = standing.look
         value = float(now.moments.value) if now.moments.defined else None
         return cls(standing.labels, value, float(now.low), float(now.high))
@@ -162,7 +162,7 @@ def _more(estimate: Estimate, items: int, of_sample: float) -> float:
 
 
 def _two_digits(number: float) -> int:
-    """Return the number rounded up to two digits, enough for a forecast.
+    """Round up to two digits, enough for a forecast.
 
     >>> [_two_digits(number) for number in (0.4, 7.2, 234.5, 12_345)]
     [1, 8, 240, 13000]
@@ -230,7 +230,7 @@ def pace_of(moments: Sequence[str]) -> Pace | None:
 
 
 def _time(text: str) -> datetime | None:
-    """Return the stored time; None if it is invalid, which `assay verify` reports."""
+    """Parse a stored time; None if it is invalid, which `assay verify` reports."""
     try:
         time = datetime.fromisoformat(text)
     except ValueError:

@@ -25,7 +25,7 @@ class Shown(ABC):
 
     @abstractmethod
     def document(self) -> Document:
-        """Return the result as blocks, for every writer."""
+        """Arrange the result in blocks, for every writer."""
 
     def __str__(self) -> str:
         from assay.results.markdown import text_of
@@ -40,7 +40,7 @@ class Shown(ABC):
         return notebook_of(self.document())
 
     def to_markdown(self) -> str:
-        """Return the result as Markdown."""
+        """Write the result as Markdown."""
         from assay.results.markdown import markdown_of
 
         return markdown_of(self.document())
@@ -59,7 +59,7 @@ class Result(Shown):
             """Rows; at run time a field, or a property of the result's own."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain values."""
+        """Convert the result to plain values."""
         return asdict(cast(Any, self))
 
     def to_frame(self, *, backend: Backend = "pandas") -> Any:

@@ -66,7 +66,7 @@ class SliceRow:
         return f"too few labels: {self.doubt}" if self.doubt else ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain values."""
+        """Row as plain values."""
         return {**asdict(self), "too_few": self.too_few}
 
 
@@ -114,7 +114,7 @@ class Slices(Result, Mapping[str, SliceRow]):
         return f"{metric_name(self.metric)} by {self.column}, {sure}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the slices as plain values."""
+        """Slices as plain values."""
         return {
             "column": self.column,
             "metric": self.metric,

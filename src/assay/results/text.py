@@ -24,7 +24,7 @@ _STRATA_AT_MOST, _STRATA_SHOWN = 40, 30  # with more, only the largest are shown
 
 
 def strata_words(design: Design, strata: Strata) -> str:
-    """Return the method of the strata; for ``auto``, the method chosen."""
+    """Name the method of the strata; for ``auto``, the method chosen."""
     if all(heap.cuts.method == "spread" for heap in strata.heaps):
         return METHODS["spread"]
     if design.strata != "auto":

@@ -66,7 +66,7 @@ class LabelledCells(OfClasses):
         )
 
     def cells(self) -> dict[int, int]:
-        """Return the number of items with each code that occurs."""
+        """Count the items with each code that occurs."""
         return count_cells(self._labelled.codes)
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
@@ -74,7 +74,7 @@ class LabelledCells(OfClasses):
         return profile_heaps(self.rank, self._labelled.codes, heaps)
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
-        """Return the number of items in each part of the strata that the heaps are cut into."""
+        """Count the items in each part of the strata that the heaps are cut into."""
         return count_parts(self.rank, self._labelled.codes, heaps)
 
     def outcomes(self, strata: Strata) -> Floats:
@@ -88,12 +88,12 @@ class LabelledCells(OfClasses):
         return self.sets(strata).totals
 
     def truth_in(self, strata: Strata, goal: Goal) -> Floats | SetCounts:
-        """Return the truth in each part of the strata, as input of `oracle.of_strata`."""
+        """Truth in each part of the strata, as input of `oracle.of_strata`."""
         tops = tops_of(goal.targets, strata.classifiers)
         return self.sets(strata, tops) if self.multilabel or tops else self.outcomes(strata)
 
     def sets(self, strata: Strata, tops: Sequence[InTop] = ()) -> SetCounts:
-        """Return the number of items of each part with each set of classes, for multilabel items.
+        """Count the items of each part with each set of classes, for multilabel items.
 
         Sets also include the outcomes of top-k accuracy, if there are any.
         """
@@ -111,7 +111,7 @@ class LabelledCells(OfClasses):
         return SetCounts(predicted, np.column_stack(each), outcomes)
 
     def _parts_of(self, which: Bools, strata: Strata) -> Floats:
-        """Return the number of the given items in each part, shape (C,)."""
+        """Count the given items in each part, shape (C,)."""
         there = count_parts(self.rank[which], self._labelled.codes[which], strata.heaps)
         outcomes = np.zeros(len(strata.parts))
         for stratum, code, items in there:

@@ -55,7 +55,7 @@ _STYLE: dict[Any, Any] = {
 def new_figure(
     columns: int = 1, rows: int = 1, *, width: float = 6.4, height: float = 4.0
 ) -> "tuple[Figure, Sequence[Axes]]":
-    """Return a figure and its axes, row by row; `width` and `height` are of one of them, in inches.
+    """Create a figure and its axes, row by row; `width` and `height` of one of them, in inches.
 
     >>> figure, (left, right) = new_figure(columns=2)
     >>> lines = left.plot([1, 2, 3], [3, 1, 2])
@@ -322,6 +322,6 @@ def _labels_by_design(result: Simulation, goal: Goal) -> "Figure":
 
 
 def _colour(design: str) -> str:
-    """Return a design's colour, the same in every figure."""
+    """Colour of a design, the same in every figure."""
     place = SEVERAL_DESIGNS.index(design) if design in SEVERAL_DESIGNS else len(SEVERAL_DESIGNS)
     return (_GREY, *COLOURS)[place]

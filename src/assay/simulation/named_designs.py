@@ -44,7 +44,7 @@ SEVERAL_DESIGNS: tuple[str, ...] = (*FIXED, "joint")
 
 
 def named_design(name: str, *, bins: int | None = None) -> Design:
-    """Return the design of a name.
+    """Design of a name.
 
     ``default`` is ``Design()``; ``centred``, ``guaranteed`` and ``fixed`` are its other modes;
     ``random`` is simple random sampling; paper 1's are ``perc-opt`` and the like; paper 2's are
@@ -78,7 +78,7 @@ def named_design(name: str, *, bins: int | None = None) -> Design:
 
 
 def design_of_several(name: str, *, bins: int | None = None) -> Design | None:
-    """Return the design of a name for several targets; None for one of paper 3's as published.
+    """Design of a name for several targets; None for one of paper 3's as published.
 
     ``recycle`` is a campaign by paper 3, which does not know its rates beforehand.
 
@@ -118,7 +118,7 @@ def names_of(designs: Designs) -> list[str]:
 def designs_by_name(
     designs: Designs, make: Callable[[str], D], without: Sequence[str] = ()
 ) -> dict[str, D | Design]:
-    """Return the requested designs by name: as given, or made from their names."""
+    """Collect the requested designs by name: as given, or made from their names."""
     given = designs if isinstance(designs, Mapping) else {}
     names = [name for name in names_of(designs) if name not in without]
     return {name: given[name] if name in given else make(name) for name in names}

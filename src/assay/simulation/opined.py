@@ -42,7 +42,7 @@ class OpinedItems:
     def cut(
         self, design: Design, goal: Goal, log_odds: Floats | None = None
     ) -> tuple[Ints, Strata]:
-        """Return the stratum of every item, and the strata: by the score, or by a model's log odds.
+        """Stratum of every item, and the strata: by the score, or by a model's log odds.
 
         With several targets the strata are of cells, and scores are mean ranks.
         """
@@ -75,7 +75,7 @@ class _ItemCells:
     vocabulary: Vocabulary = YES_OR_NO
 
     def cells(self) -> dict[int, int]:
-        """Return the number of items with each code that occurs."""
+        """Count the items with each code that occurs."""
         return count_cells(self.codes)
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
@@ -83,5 +83,5 @@ class _ItemCells:
         return profile_heaps(self.by, self.codes, heaps, scale=self.scale)
 
     def count_parts(self, heaps: Sequence[Heap]) -> tuple[Part, ...]:
-        """Return the number of items in each part of the strata."""
+        """Count the items in each part of the strata."""
         return count_parts(self.by, self.codes, heaps)

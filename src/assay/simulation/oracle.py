@@ -34,7 +34,7 @@ class Oracle(Protocol):
     def label(
         self, state: State, counts: Ints, running: Ints, rng: np.random.Generator
     ) -> tuple[State, Ints]:
-        """Return the state after a round, and its cards as in `engine.fold`.
+        """State after a round, and its cards as in `engine.fold`.
 
         `counts`, (..., H): cards of each stratum; `running`: the evaluations' numbers.
         """
@@ -54,7 +54,7 @@ class StrataOracle:
     def label(
         self, state: State, counts: Ints, running: Ints, rng: np.random.Generator
     ) -> tuple[State, Ints]:
-        """Return the state after a round, and its cards as in `engine.fold`."""
+        """State after a round, and its cards as in `engine.fold`."""
         outcomes = self.outcomes if self.outcomes.ndim == 1 else self.outcomes[running]
         tallies, unjudged, judged = state.tallies, self.unjudged, counts
         judgeable = tallies.N if unjudged is None else tallies.N - unjudged
@@ -89,7 +89,7 @@ class SetCounts:
         return np.asarray(self.counts @ self.outcomes)
 
     def right(self, drawn: Ints, predicted: Ints) -> Ints:
-        """Return the number of drawn items (..., C, U) whose set is exactly the predicted one."""
+        """Count the drawn items whose set is exactly the predicted one."""
         return np.asarray((drawn * (self.numbers == predicted[:, None])).sum(axis=-1))
 
 
@@ -110,7 +110,7 @@ class PartsOracle:
     def label(
         self, state: State, counts: Ints, running: Ints, rng: np.random.Generator
     ) -> tuple[State, Ints]:
-        """Return the state after a round, and no cards: no target needs every card."""
+        """State after a round, and no cards: no target needs every card."""
         left = state.tallies.N - state.tallies.n
         drawn = _fall(self._parts, left, counts, rng)
         outcomes, named = self._outcomes(state, drawn, left, running, rng)
@@ -165,7 +165,7 @@ def of_several(joint: Joint, outcomes: Floats | SetCounts) -> tuple[Procedure, O
 def of_strata(
     design: Design, goal: Goal, strata: Strata, outcomes: Floats | SetCounts
 ) -> tuple[Procedure, Oracle]:
-    """Return a goal's procedure over strata, and its oracle.
+    """Procedure for a goal over strata, and its oracle.
 
     `outcomes` as in `StrataOracle` for one metric, and as in `PartsOracle` for several targets.
     """
@@ -176,7 +176,7 @@ def of_strata(
 
 
 def all_labelled(procedure: Procedure, outcomes: Floats | SetCounts) -> tuple[Tallies, Metric]:
-    """Return the first target's tallies with every item labelled, and its metric.
+    """Tallies of the first target with every item labelled, and its metric.
 
     `outcomes`: as in `StrataOracle` or `PartsOracle`.
     """

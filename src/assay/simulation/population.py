@@ -192,7 +192,7 @@ class Population(LabelledCells):
         return int(self._of_one.predicted.sum())
 
     def value(self, target: str | Target) -> float:
-        """Return a metric's true value."""
+        """Compute the true value of a metric."""
         if isinstance(target, str):
             (target,) = parse_targets([target], self.classifiers, classes=self.vocabulary)
         if self.of_classes:
@@ -205,7 +205,7 @@ class Population(LabelledCells):
         return float(view.metric.value(view.gather(cells.positives)))
 
     def _value_of_classes(self, target: Target) -> float:
-        """Return a metric's true value with more than two classes: with every item labelled."""
+        """Compute the true value of a metric with more than two classes, every item labelled."""
         strata, goal = random_strata(self), Goal(targets=(target,), budget=1)
         procedure = procedure_of(Design(), goal, strata, None, 0)
         known, metric = all_labelled(procedure, self.truth_in(strata, goal))
@@ -223,7 +223,7 @@ class Population(LabelledCells):
         return self._labelled
 
     def random_variance(self, metric: str) -> float:
-        """Return n times the metric's variance under simple random sampling."""
+        """Variance of the metric, times n, under simple random sampling."""
         predicted, truth = self._of_one.predicted, self.truth
         sides = np.array([True, False])
         sizes = np.array([predicted.sum(), (~predicted).sum()], dtype=np.float64)
@@ -255,7 +255,7 @@ class Population(LabelledCells):
         return honest_limit(*self._cells(metric), within=within, confidence=confidence)
 
     def _cells(self, metric: str) -> tuple[Ratio, Floats, Floats]:
-        """Return a metric over the cells of the scores, their items, and the rates of outcomes.
+        """Metric over the cells of the scores, their items, and the rates of outcomes.
 
         The rates are assumed to rise with the score, separately for each predicted label.
         """
@@ -316,7 +316,7 @@ class Population(LabelledCells):
         return frame_of({True: truth}, design, "precision")
 
     def thresholds(self) -> Thresholds:
-        """Return the true metrics at every distinct score."""
+        """Compute the true metrics at every distinct score."""
         return Thresholds.of_scores(self._scores_of_one, self.truth)
 
     @property

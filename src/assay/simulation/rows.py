@@ -110,7 +110,7 @@ class Row:
         raise AttributeError(f"a row of {len(self.metrics)} metrics has no {name!r}: see metrics")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain values; with one target, its values beside the row's."""
+        """Row as plain values; with one target, its values beside the row's."""
         values = asdict(self)
         shares = values.pop("threshold")
         if shares is not None:
@@ -135,7 +135,7 @@ class Simulation(Shown):
     interrupted: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the population, the goal and the rows as plain values."""
+        """Convert the population, the goal and the rows to plain values."""
         document = {
             "population": dict(self.population),
             "goal": self.goal.to_dict(),
@@ -151,7 +151,7 @@ class Simulation(Shown):
         return tables_of(self.rows, self.goal, of_classes="classes" in self.population)
 
     def document(self) -> Document:
-        """Return the tables; `to_dict` has all figures."""
+        """Tables; `to_dict` has all figures."""
         read = Paragraph(f"{self.population['rows']:,} labelled items")
         missing = ("interrupted: runs are missing",) if self.interrupted else ()
         return Document.of("Simulation", read, *self.tables, Notes(missing))
@@ -227,7 +227,7 @@ def summarise(
     baseline: float | None,  # mean labels of the reference design
     sizes: Sizes | None = None,  # of the samples, if fixed beforehand
 ) -> Row:
-    """Return a row from the runs of a design."""
+    """Row from the runs of a design."""
     labels = float(runs.labels.mean())
     return Row(
         design=design,
@@ -347,7 +347,7 @@ def _meanings(goal: Goal) -> dict[str, str]:
 def _table(
     caption: str, rows: Sequence[Row], columns: Sequence[str], place: int | None = None
 ) -> Table:
-    """Return a row per design: for the target at a place, or in total."""
+    """Row for each design: for the target at a place, or in total."""
     cells = [_cells(row, place) for row in rows]
     return Table(
         caption,
@@ -357,7 +357,7 @@ def _table(
 
 
 def _cells(row: Row, place: int | None) -> dict[str, str]:
-    """Return a row's cells by column; in total, those of the target with the fewest hits."""
+    """Cells of a row by column; in total, those of the target with the fewest hits."""
     error = f" ±{row.labels_se:.2g}" if row.labels_se else ""
     each = _worst(row) if place is None else row.metrics[place]
     return {

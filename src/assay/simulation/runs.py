@@ -36,7 +36,7 @@ class Runs:
 
     @classmethod
     def start(cls, replications: int, targets: int = 1) -> Self:
-        """Return the runs that have not ended."""
+        """Begin runs, none of which has ended."""
         whole = np.zeros(replications, dtype=np.int64)
         none = [np.full((replications, targets), np.nan) for _ in range(5)]
         return cls(whole, whole.copy(), *none)
@@ -55,13 +55,13 @@ class Runs:
 
     @classmethod
     def joined(cls, parts: Sequence["Runs"]) -> Self:
-        """Return the runs of several replays, concatenated."""
+        """Concatenate the runs of several replays."""
         names = [field.name for field in fields(cls)]
         return cls(**{name: np.concatenate([vars(part)[name] for part in parts]) for name in names})
 
 
 def stream_of(name: str, key: Sequence[int], *more: int) -> list[int]:
-    """Return the random stream of a task: `key` is a seed and what is replayed, such as a block."""
+    """Random stream of a task: `key` is a seed and what is replayed, such as a block."""
     seed, *rest = key
     return [seed, crc32(name.encode()), *more, *rest]
 

@@ -59,7 +59,7 @@ class CurveSimulation(Shown):
     ratio: dict[str, float]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the result as plain values."""
+        """Convert the result to plain values."""
         return asdict(self)
 
     def document(self) -> Document:
@@ -129,7 +129,7 @@ class _Truth:
         )
 
     def bins(self, labels: Floats, positives: Floats, stratum: Ints) -> ScoreBins:
-        """Return the bins with these labels."""
+        """Bins with these labels."""
         same = np.zeros(self.score.size, dtype=np.int64)
         return ScoreBins(self.score, self.items, labels, positives, stratum, same, same > 0)
 
@@ -154,13 +154,13 @@ class _Truth:
         return self.bins(drawn.astype(np.float64), outcomes.astype(np.float64), one)
 
     def complete(self) -> CurveBands:
-        """Return the curve with a label of every item."""
+        """Curve with a label of every item."""
         bins = self.bins(self.items, self.positives, self.stratum)
         return curve_bands(bins, confidence=0.5, rng=np.random.default_rng(0))
 
 
 def _spread(counts: Ints, number: int, rng: np.random.Generator) -> Ints:
-    """Return the number of randomly drawn items in each bin."""
+    """Count the randomly drawn items in each bin."""
     return np.asarray(rng.multivariate_hypergeometric(counts, number, method="marginals"))
 
 

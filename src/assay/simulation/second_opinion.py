@@ -76,7 +76,7 @@ class RecutRun:
         return len(self._order)
 
     def lessons(self) -> Model | None:
-        """Return the model learned from all labels, for the next evaluation (`campaign.recut`)."""
+        """Model learned from all labels, for the next evaluation (`campaign.recut`)."""
         items, judged = self.items, np.array(self._order)
         return fit(
             columns_at(items.columns, judged),
@@ -113,7 +113,7 @@ class RecutRun:
         self._decks = self._deals.decks(self.stratum, self.strata.n_strata)
 
     def _with_bets(self, state: State, bets: Bets) -> State:
-        """Return the state of new strata in which bettors keep their wealth and knowledge.
+        """State of new strata in which bettors keep their wealth and knowledge.
 
         Judged items lie on top of their decks. The others get a new order, independent of the draws
         so far.
@@ -173,7 +173,7 @@ class RecutRun:
             self._begin_with((self.stratum, self.strata))
 
     def _cut(self) -> Cut:
-        """Return the stratum of every item, and the strata: by the score, or by a model."""
+        """Stratum of every item, and the strata: by the score, or by a model."""
         if self.model is None:
             return self.items.cut(self._design, self._goal)
         log_odds = self.model.log_odds(self.items.columns, self._fold)
@@ -233,7 +233,7 @@ class RecutRun:
         return due
 
     def _budget_now(self, state: State) -> int | None:
-        """Return the budget: answers that are not drawn again have used it up, too."""
+        """Budget; answers that are not drawn again have used it up, too."""
         if self._goal.budget is None:
             return None
         return max(self._goal.budget - (self.labels - int(state.dealt.sum())), 1)
@@ -336,7 +336,7 @@ class Decks:
         self._whole = np.zeros(n_strata, dtype=np.bool_)
 
     def deal(self, stratum: int, dealt: int, count: int) -> Ints:
-        """Return the next `count` items of a stratum, after this number that were dealt."""
+        """Next `count` items of a stratum, after this number that were dealt."""
         if dealt + count > self._cards[stratum].size and not self._whole[stratum]:
             self._cards[stratum] = self._order.sorted(np.flatnonzero(self._stratum == stratum))
             self._whole[stratum] = True

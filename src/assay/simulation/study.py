@@ -191,7 +191,7 @@ def simulate_several(population: Population, **asked: Any) -> Simulation:
 
 
 def _targets(population: Population, named: Asked, within: float | None) -> tuple[Target, ...]:
-    """Return the requested targets; default: the default metric of the classes."""
+    """Parse the requested targets; default: the default metric of the classes."""
     vocabulary = population.vocabulary
     metrics = [named.name or vocabulary.default_metric] if named.metrics is None else named.metrics
     return parse_targets(metrics, population.classifiers, within=within, classes=vocabulary)
@@ -299,7 +299,7 @@ class _Samples:
 
     @classmethod
     def of_goal(cls, population: Population, goal: Goal, parent: str | None, assume: float) -> Self:
-        """Return the designs for a goal; `parent` and `assume` as in `simulate`."""
+        """Designs for a goal; `parent` and `assume` as in `simulate`."""
         parent = choose_parent(population.by_cell, goal) if parent is None else parent
         one_of("parent", parent, population.classifiers)
         between("assume", assume, 0.0, 1.0, hint="0.9 says that every precision is at least 0.9")
@@ -313,7 +313,7 @@ class _Samples:
         return {"predicted_positives": counts, "parent": self.route.names[0]}
 
     def of(self, design: str) -> tuple[SharedSamples, Sizes]:
-        """Return a design, prepared for draws, and the sizes of its samples."""
+        """Prepare a design for draws, with the sizes of its samples."""
         sizes = plan_sizes(
             self.population.by_cell, self.goal, self.route, design, assume=self.assume
         )

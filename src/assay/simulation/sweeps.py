@@ -150,7 +150,7 @@ class Question:
         return min(self.replications, _RUNS)
 
     def designs_of(self, bins: int | None) -> dict[str, Design]:
-        """Return the designs with another number of strata."""
+        """Designs with another number of strata."""
         usual = usual_designs(budget=bool(self.budgets), at_least=self.at_least is not None)
         names = usual if self.names is None else self.names
         return designs_by_name(names, partial(named_design, bins=bins), ["random"])

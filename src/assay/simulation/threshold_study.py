@@ -25,7 +25,7 @@ def of_thresholds(
     bins: int | None,
     batch: int,
 ) -> tuple[dict[str, Any], list[Entry]]:
-    """Return facts about the population, and the designs of each budget, the smallest first."""
+    """Facts about the population, and the designs of each budget, the smallest first."""
     goals = sorted(goals, key=_needed)
     question = ThresholdQuestion.parse(goals[0].threshold_for)
     best = population.thresholds().best(question)
@@ -43,7 +43,7 @@ def of_thresholds(
 
 
 def _needed(goal: Goal) -> int:
-    """Return the budget of a goal."""
+    """Budget of a goal."""
     if goal.budget is None:
         raise DesignError(
             "a simulation of threshold_for= needs a budget",

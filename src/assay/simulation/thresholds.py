@@ -35,7 +35,7 @@ class Thresholds:
 
     @classmethod
     def of_scores(cls, score: Floats, positive: Bools) -> Self:
-        """Return the true metrics at all distinct scores.
+        """Compute the true metrics at all distinct scores.
 
         `score`: (N,); `positive`: (N,).
         """
@@ -55,7 +55,7 @@ class Thresholds:
         return np.asarray(np.cumsum(self.positives, axis=-1) / every)
 
     def take(self, which: Ints) -> "Thresholds":
-        """Return the truths of some evaluations, if each has its own."""
+        """Truths of some evaluations, if each has its own."""
         return self if self.positives.ndim == 1 else replace(self, positives=self.positives[which])
 
     def keep(self, question: ThresholdQuestion) -> Bools:
@@ -67,7 +67,7 @@ class Thresholds:
         return np.asarray(np.logical_and.reduce(checks))
 
     def worth(self, question: ThresholdQuestion) -> Floats:
-        """Return the wanted metric at every threshold, (..., H)."""
+        """Wanted metric at every threshold, (..., H)."""
         return self.recall if question.most == "recall" else self.precision
 
     def best(self, question: ThresholdQuestion) -> float | None:
@@ -106,7 +106,7 @@ class ThresholdRuns(Runs):
 
     @classmethod
     def start(cls, replications: int, targets: int = len(TOLD)) -> Self:
-        """Return the runs that have not ended."""
+        """Begin runs, none of which has ended."""
         no = np.zeros(replications, dtype=np.bool_)
         known = vars(Runs.start(replications, targets))
         truth = np.full((replications, targets), np.nan)
@@ -153,7 +153,7 @@ class ThresholdTask:
         kind: type[ThresholdRun] = ThresholdRun,
         intervals: int = _INTERVALS,
     ) -> Self:
-        """Return a question on the strata of a design."""
+        """Question on the strata of a design."""
         truth = Thresholds(frame.sizes[::-1].copy(), frame.outcomes[..., ::-1].copy())
         return cls(name, kind(goal, frame.sizes), truth, budget, asked, intervals=intervals)
 

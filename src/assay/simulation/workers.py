@@ -79,7 +79,7 @@ class Task:
         asked: int = 20,
         block: int = BLOCK,
     ) -> Self:
-        """Return a design for a goal on strata; `outcomes` as in `oracle.of_strata`."""
+        """Design for a goal on strata; `outcomes` as in `oracle.of_strata`."""
         stream = (goal.budget or 0,) if goal.single else ()
         return cls(name, *of_strata(design, goal, strata, outcomes), stream, asked, block)
 

@@ -90,7 +90,7 @@ class Campaigns(Connected):
     """Campaigns by name."""
 
     def news(self, campaign: int) -> News:
-        """Return the current state of a campaign, to detect changes.
+        """Read the current state of a campaign, to detect changes.
 
         Every request of a reviewer starts with it. So the same statement reads the time, and the
         link that the next label follows.
@@ -103,7 +103,7 @@ class Campaigns(Connected):
         return News(str(row.name), int(row.rounds), int(row.id or 0))
 
     def storage_uid(self) -> str:
-        """Return the unique id of this storage."""
+        """Read the unique id of this storage."""
         return str(self._connection.scalars(sa.select(schema.storage.c.uid)).one())
 
     def create(self, name: str, settings: dict[str, Any]) -> int:
@@ -121,7 +121,7 @@ class Campaigns(Connected):
         return int(key[0]) if key else 0
 
     def find(self, name: str) -> tuple[int, dict[str, Any]]:
-        """Return the number and settings of a campaign."""
+        """Find the number and settings of a campaign."""
         query = sa.select(schema.campaign).where(schema.campaign.c.name == name)
         row = self._connection.execute(query).one_or_none()
         if row is None:
@@ -146,7 +146,7 @@ class Campaigns(Connected):
         return free
 
     def name_of(self, campaign: int) -> str:
-        """Return the current name of a campaign."""
+        """Read the current name of a campaign."""
         return str(self._connection.scalars(_NAME, {"campaign": campaign}).one())
 
     def created_at(self, campaign: int) -> str:
@@ -234,7 +234,7 @@ class Decks(Connected):
         return [CardRow(*row) for row in self._connection.execute(_CARDS, span).all()]
 
     def reserve(self, campaign: int, n_strata: int) -> list[int]:
-        """Return the number of cards of each stratum in the reserve."""
+        """Count the cards of each stratum in the reserve."""
         table = schema.item.c
         query = (
             sa.select(table.stratum, sa.func.max(table.position))
@@ -250,7 +250,7 @@ class Decks(Connected):
         self._connection.execute(schema.round_.insert(), row)
 
     def rounds(self, campaign: int, start: int) -> list[list[int]]:
-        """Return the counts of every round from number `start` on."""
+        """Read the counts of every round from number `start` on."""
         rows = self._connection.scalars(_ROUNDS, {"campaign": campaign, "start": start})
         return [json.loads(counts) for counts in rows]
 

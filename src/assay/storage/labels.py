@@ -42,7 +42,7 @@ _LATEST = (
 
 
 def _stored_label(values: dict[str, Any]) -> StoredLabel:
-    """Return a stored label, without validation: its types are right."""
+    """Make a stored label, without validation: its types are right."""
     label = object.__new__(StoredLabel)
     object.__setattr__(label, "__dict__", values)
     return label

@@ -84,7 +84,7 @@ def _rows(connection: sqlite3.Connection, table: sa.Table, name: str) -> Iterato
 
 
 def _value(column: sa.Column[Any], value: object, where: str) -> object:
-    """Return the stored value, of the type of its column."""
+    """Convert a stored value to the type of its column."""
     if value is None and column.nullable:
         return None
     kind = next(kind for each, kind in _KINDS.items() if isinstance(column.type, each))

@@ -61,7 +61,7 @@ class Limits:
 
 
 def most_connections(files: int) -> int:
-    """Return the number of connections for a process that may have so many files open.
+    """Choose the number of connections for a process that may have so many files open.
 
     >>> [most_connections(files) for files in (128, 1024, 1_048_576)]
     [64, 832, 2000]
@@ -70,7 +70,7 @@ def most_connections(files: int) -> int:
 
 
 def files_allowed() -> int:
-    """Return the number of files that this process may have open (``ulimit -n``)."""
+    """Read how many files this process may have open (``ulimit -n``)."""
     if sys.platform == "win32":
         return _USUAL_FILES
     import resource

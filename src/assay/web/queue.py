@@ -241,7 +241,7 @@ class Counter:
 
 
 def _result_of(function: Callable[..., T], *given: object) -> T | Exception:
-    """Return the result of a function, or the exception that it raises, for the caller to raise."""
+    """Call a function; catch an exception, for the caller to raise."""
     future: Future[T] = Future()
     with _Raised(future):
         future.set_result(function(*given))

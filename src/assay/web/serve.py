@@ -144,7 +144,7 @@ def allowed_hosts(host: str, also: Sequence[str]) -> frozenset[str]:
 
 
 def listen(host: str, port: int, limits: Limits | None = None) -> Listener:
-    """Return the listening socket; port 0 is any that is free."""
+    """Open the listening socket; port 0 is any that is free."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         listening = socket.create_server((host, port), family=family)

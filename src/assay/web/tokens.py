@@ -21,7 +21,7 @@ _LONGEST_NAME = 100
 
 
 def new_token() -> str:
-    """Return the new token.
+    """Create a token.
 
     >>> len(new_token()), new_token() == new_token()
     (43, False)
@@ -30,7 +30,7 @@ def new_token() -> str:
 
 
 def digest_of(token: str) -> str:
-    """Return the stored digest of a token.
+    """Compute the digest of a token, which is stored.
 
     >>> digest_of("abc")[:16]
     'ba7816bf8f01cfea'

@@ -97,12 +97,12 @@ class Recycle(Procedure):
         ).astype(np.int64)
 
     def begin(self, shape: tuple[int, ...] = ()) -> State:
-        """Return the state before the first round; of one evaluation: each has its own draws."""
+        """State before the first round; of one evaluation: each has its own draws."""
         state = State.start(self.sizes, shape)
         return replace(state, cards=np.zeros((*shape, 0), dtype=np.int64))
 
     def plan(self, state: State, wanted: Wanted) -> Ints:
-        """Return the number of cards of each stratum in the next round."""
+        """Plan the next round: the number of cards of each stratum."""
         dealt = int(state.dealt.sum())
         cards = wanted.cards if self.budget is None else min(wanted.cards, self.budget - dealt)
         queue = self.queue(0)
@@ -114,11 +114,11 @@ class Recycle(Procedure):
         return counts.reshape(state.dealt.shape)
 
     def at_once(self, state: State, /) -> int:
-        """Return the number of remaining cards for hits: no answer affects them."""
+        """Count the remaining cards for hits: no answer affects them."""
         return self.queue(0).hits - int(state.dealt.sum())
 
     def fold(self, round: Answered) -> State:
-        """Return the state after a round, with its cards appended."""
+        """State after a round, with its cards appended."""
         before = np.zeros(0, dtype=np.int64) if round.before.cards is None else round.before.cards
         return replace(round.after, cards=np.concatenate([before, round.kinds], axis=-1))
 
@@ -245,7 +245,7 @@ class _Known:
 
     @classmethod
     def of(cls, recycled: Recycle, state: State) -> "_Known":
-        """Return the estimates; unjudgeable cards are left out of their samples."""
+        """Estimates; unjudgeable cards are left out of their samples."""
         kinds = np.zeros(0, dtype=np.int64) if state.cards is None else state.cards.ravel()
         queue, route = recycled.longer_than(kinds.size), recycled.route
         answer = _by_card(queue.cells[: kinds.size], kinds)

@@ -65,13 +65,13 @@ class Venn:
     positives: Floats  # as far as known
 
     def yes(self, names: Sequence[str]) -> Floats:
-        """Return 1 where a classifier predicts yes for a cell's items, else 0; shape (K, C)."""
+        """Mark with 1 where a classifier predicts yes for a cell's items; shape (K, C)."""
         bits = np.array([self.classifiers.index(name) for name in names], dtype=np.int64)
         return (self.codes >> bits[:, None] & 1).astype(np.float64)
 
 
 def choose_parent(cells: Venn, goal: Goal) -> str:
-    """Return the classifier of the goal whose yes-set overlaps most with the others'.
+    """Choose the classifier of the goal whose yes-set overlaps most with the others'.
 
     >>> codes, sizes = np.array([0b011, 0b100, 0b110]), np.array([1.0, 1.0, 2.0])
     >>> goal = Goal(targets=(Target("prevalence", ""),), budget=1)
@@ -106,7 +106,7 @@ class Route:
 
     @classmethod
     def of(cls, cells: Venn, goal: Goal, parent: str) -> Self:
-        """Return the route of a goal by the false omission rate of `parent`."""
+        """Route of a goal by the false omission rate of `parent`."""
         names = (parent, *(name for name in cells.classifiers if name != parent))
         return cls(names, cells.yes(names) @ cells.sizes, int(cells.sizes.sum()), goal.targets)
 
@@ -126,7 +126,7 @@ class Route:
         return np.array([metric.counts for metric in self.metrics])
 
     def values(self, x: Floats) -> Floats:
-        """Return the targets at x, (..., T).
+        """Values of the targets at x, (..., T).
 
         Clipped to their range: the estimate of T_k may exceed that of P.
         """

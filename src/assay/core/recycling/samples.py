@@ -51,7 +51,7 @@ Option = Literal["UniformSample", "UniformShuffle"]
 
 
 def mix_sequence(S: Ints, option: Option, rng: np.random.Generator) -> Ints:
-    """Return the sequence rearranged: Algorithm 2.
+    """Mix the sequence: Algorithm 2.
 
     As many draws from S with replacement, or S in random order.
 
@@ -63,7 +63,7 @@ def mix_sequence(S: Ints, option: Option, rng: np.random.Generator) -> Ints:
 
 
 def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Ints:
-    """Return that many random ids of the population, with replacement.
+    """Draw random ids of the population, with replacement.
 
     >>> uniform_sample(np.array([5, 6, 7]), 4, np.random.default_rng(1))
     array([6, 6, 7, 7])
@@ -90,7 +90,7 @@ class Items:
 
     @classmethod
     def of(cls, ids: Ints) -> Self:
-        """Return the set of these ascending ids."""
+        """Set of these ascending ids."""
         return cls(ids, np.ones_like(ids))
 
     @cached_property
@@ -103,7 +103,7 @@ class Items:
         return int(self._ends[-1]) if self.lengths.size else 0
 
     def draw(self, size: int, rng: np.random.Generator) -> Ints:
-        """Return that many ids at random, with replacement.
+        """Draw ids at random, with replacement.
 
         >>> Items(np.array([5, 20]), np.array([2, 1])).draw(4, np.random.default_rng(1))
         array([ 6,  6, 20, 20])
@@ -166,7 +166,7 @@ def overlap(parent: Ints, child: Ints) -> Overlap:
 def recycle(
     S_P: Ints, sets: Overlap, n_C: int, *, option: Option, rng: np.random.Generator
 ) -> Recycled:
-    """Return a sample of the child that reuses the parent's sample: Algorithm 1.
+    """Sample of the child that reuses the parent's sample: Algorithm 1.
 
     Line 8, the precision, is the share of positives in ``sample`` once it is labelled.
 
@@ -204,7 +204,7 @@ def recycle(
 
 
 def mixed_size(X: Ints, both: int, child: int, n_C: int, rng: np.random.Generator) -> Ints:
-    """Return |S| = |S+| + |S-|, the real number t = X |A_C| / |A_P and A_C| made whole at random.
+    """Size |S| = |S+| + |S-|: the real number t = X |A_C| / |A_P and A_C| made whole at random.
 
     Let k be t rounded down. Where S is filled up to n_C, S+ keeps all its X places and the rest
     must be right on average: E|S| = t, so up with chance t - k. Where S is cut at n_C, S+ keeps the
@@ -257,7 +257,7 @@ def _ids(name: str, value: ArrayLike) -> Ints:
 
 
 def coordinated_sample(members: Ints, numbers: Words, n: int) -> Ints:
-    """Return the first n cards of the deck restricted to a set: its ids with the least numbers.
+    """First n cards of the deck restricted to a set: its ids with the least numbers.
 
     >>> from assay.core.deck import numbers
     >>> model, next_model = np.arange(0, 100), np.arange(10, 110)
@@ -307,7 +307,7 @@ def sample_size(epsilon: float, delta: float, p0: float = 0.5) -> int:
 
 
 def expected_savings(n_P: int, n_C: int, pir: float, cir: float) -> float:
-    """Return E[min(X, n_C CIR)] with X ~ B(n_P, PIR): the mean of Lemma 3's savings.
+    """Compute E[min(X, n_C CIR)] with X ~ B(n_P, PIR): the mean of Lemma 3's savings.
 
     >>> round(expected_savings(1100, 1100, pir=0.85, cir=0.85), 2)
     930.28

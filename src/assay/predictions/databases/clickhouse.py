@@ -111,7 +111,7 @@ class ClickHouse(Counter):
         return [(str(schema), str(name), bool(enough)) for schema, name, enough in rows]
 
     def table(self, schema: str, name: str) -> str:
-        """Return a table as written after FROM."""
+        """Name of a table as written after FROM."""
         return f"{identifier(schema)}.{identifier(name)}"
 
     def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
@@ -127,7 +127,7 @@ class ClickHouse(Counter):
         return (ClickHouseError, OSError)
 
     def literal(self, id: Id) -> str:
-        """Return an id as a literal."""
+        """Literal of an id."""
         if isinstance(id, int):
             return str(id)
         escaped = id.replace("\\", "\\\\").replace("'", "\\'").replace("\0", "\\0")

@@ -88,7 +88,7 @@ class Database(ABC):
 
     @abstractmethod
     def table(self, schema: str, name: str) -> str:
-        """Return a table as written after FROM."""
+        """Name of a table as written after FROM."""
 
     @abstractmethod
     def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
@@ -161,7 +161,7 @@ class Counter(Database):
 
     @abstractmethod
     def literal(self, id: Id) -> str:
-        """Return an id as a literal."""
+        """Literal of an id."""
 
     def possible(self, id: Id, kind: str) -> bool:
         """Whether a column of ids of that type could contain this one."""
@@ -174,7 +174,7 @@ class Counter(Database):
         return True
 
     def double(self, digits: str) -> str:
-        """Return a float64 as a literal that is read back exactly."""
+        """Literal of a float64 that is read back exactly."""
         return digits
 
     @abstractmethod
@@ -182,7 +182,7 @@ class Counter(Database):
         """Element of a short list, counted from 0."""
 
     def constant(self, value: float | str) -> str:
-        """Return an integer, a float or a text as a literal."""
+        """Literal of an integer, a float or a text."""
         return self.double(double_sql(value)) if isinstance(value, float) else self.literal(value)
 
     def written_out(self, columns: Mapping[str, Sequence[float | str]]) -> str:
@@ -201,7 +201,7 @@ _TOLD = 20  # tables that an error lists
 
 
 def find_table(wanted: str | None, tables: Iterable[DatabaseTable], label: str) -> tuple[str, str]:
-    """Return the schema and name of a table.
+    """Find the schema and name of a table.
 
     The name may be qualified with its schema and a dot, without quotes.
 

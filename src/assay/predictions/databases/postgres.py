@@ -40,7 +40,7 @@ _AT_ONCE = 50_000
 
 
 def address_of(url: str) -> str:
-    """Return the URL without user names and password.
+    """URL without user names and password.
 
     >>> address_of("postgresql://someone:secret@host:5432/db?sslmode=require")
     'postgresql://host/db'
@@ -125,7 +125,7 @@ class Postgres(Counter):
         return list(self.connection.execute(_TABLES))
 
     def table(self, schema: str, name: str) -> str:
-        """Return a table as written after FROM."""
+        """Name of a table as written after FROM."""
         return f"{identifier(schema)}.{identifier(name)}"
 
     def columns(self, schema: str, name: str) -> list[DatabaseColumn]:
@@ -142,7 +142,7 @@ class Postgres(Counter):
         return (_driver().Error,)
 
     def literal(self, id: Id) -> str:
-        """Return an id as a literal."""
+        """Literal of an id."""
         return quoted(id, "duckdb") if isinstance(id, str) else str(id)
 
     def possible(self, id: Id, kind: str) -> bool:
@@ -150,7 +150,7 @@ class Postgres(Counter):
         return super().possible(id, kind) and "\0" not in str(id)
 
     def double(self, digits: str) -> str:
-        """Return a float literal; without a cast it would be a numeric."""
+        """Float literal; without a cast it would be a numeric."""
         return f"'{digits}'::float8"
 
     def lookup(self, index: str, which: int, values: Sequence[float]) -> str:
@@ -184,7 +184,7 @@ def _stored(column: "Column") -> str:
 
 
 def _sql(column: "Column") -> str:
-    """Return the SQL of a column's values: numbers as bigint or float8, others as text."""
+    """Write the SQL of a column's values: numbers as bigint or float8, others as text."""
     name, kind = identifier(column.name), type_of(column)
     if kind in ("FLOAT", "DOUBLE"):
         return f"{name}::float8"

@@ -68,7 +68,7 @@ class Sqlite(Database):
         return [("main", name, True) for (name,) in rows]
 
     def table(self, schema: str, name: str) -> str:
-        """Return a table as written after FROM."""
+        """Name of a table as written after FROM."""
         return f"{identifier(schema)}.{identifier(name)}"
 
     def columns(self, schema: str, name: str) -> list[DatabaseColumn]:

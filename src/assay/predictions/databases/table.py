@@ -107,7 +107,7 @@ class DatabaseTable(Table):
             return answer(query, self._database.fetch(self.sql(query)))
 
     def sql(self, query: Query) -> str:
-        """Return a query in the database's own SQL."""
+        """Write the SQL of a query in the database's own dialect."""
         return statement(query, self._database, self._database.fence)
 
     def pieces(self, query: Query) -> Iterator["pa.Table"]:

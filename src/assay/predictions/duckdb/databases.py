@@ -24,7 +24,7 @@ else:
 
 
 def readable_table(connection: duckdb.DuckDBPyConnection, path: str, table: str | None) -> Readable:
-    """Return a table or view of a DuckDB file, opened read-only."""
+    """Table or view of a DuckDB file, opened read-only."""
     if not is_remote(path) and not Path(path).exists():
         raise PredictionsError(
             f"{path!r} not found", details=f"no such file (current folder: {Path.cwd()})"
@@ -62,7 +62,7 @@ def name_of(query: str) -> str:
 def readable_query(
     connection: duckdb.DuckDBPyConnection, query: str, wanted: Sequence[str]
 ) -> Readable:
-    """Return a query as DuckDB reads it.
+    """Query as DuckDB reads it.
 
     It must be one SELECT; it is checked without being run. Relative paths in it start from the
     working directory. The wanted columns must not repeat.

@@ -86,7 +86,7 @@ def read_scan(
 
 
 def _list_of(relation: Relation, name: str, lists: Sequence[str]) -> str:
-    """Return a column as it is read: JSON, otherwise text, is cast to lists."""
+    """Expression of a column as it is read: JSON, otherwise text, is cast to lists."""
     if name in lists and relation.types[name] == "JSON":
         return f"TRY_CAST({identifier(name)} AS DOUBLE[]) AS {identifier(name)}"
     return identifier(name)
@@ -95,7 +95,7 @@ def _list_of(relation: Relation, name: str, lists: Sequence[str]) -> str:
 def fetch_shown(
     relation: Relation, id: str | None, ids: Sequence[Id], show: Sequence[str]
 ) -> list[dict[str, object]]:
-    """Return the displayed values of the items with these ids, in their order.
+    """Show the values of the items with these ids, in their order.
 
     `ids`: all integers or all strings; `show`: the columns.
 

@@ -153,7 +153,7 @@ class DuckPair(PairScanner):
         return self._ask(summed)
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number and weight of the items in each span."""
+        """Count and weigh the items in each span."""
         del variable, scale
         return self._ask(lambda: count_spans(self._items(), spans))
 

@@ -159,7 +159,7 @@ def _spreadsheet(paths: tuple[str, ...]) -> str:
 
 
 def _name(path: str) -> str:
-    """Return the path without the query and fragment of a web address."""
+    """Path without the query and fragment of a web address."""
     return re.split("[?#]", path, maxsplit=1)[0] if _is_on_the_web(path) else path
 
 
@@ -173,7 +173,7 @@ def _keys(paths: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def in_utf8(files: Files, encoding: str, folder: Path) -> Files:
-    """Return copies of CSV files in UTF-8."""
+    """Copy CSV files in UTF-8."""
     if files.kind != "CSV" or any(map(is_remote, files.paths)):
         raise PredictionsError(
             f"encoding={encoding!r} is given for {files.label}",

@@ -150,7 +150,7 @@ def _is_not_utf8(line: bytes) -> bool:
 
 
 def _first_line(path: str, is_bad: Callable[[bytes], bool]) -> tuple[str, bytes]:
-    """Return the number and text of the first bad line; "a row" if none is found."""
+    """Find the number and text of the first bad line; "a row" if there is none."""
     try:
         with gzip.open(path) if path.endswith(".gz") else Path(path).open("rb") as file:
             for number, line in enumerate(file, start=1):

@@ -74,7 +74,7 @@ class DuckInspected:
         self.sql = relation.sql  # table expression, with the columns of classes
 
     def count(self, conditions: Sequence[str]) -> Sequence[int]:
-        """Return the number of rows that fulfil each condition."""
+        """Count the rows that fulfil each condition."""
         counts = ", ".join(f"count(*) FILTER ({condition})" for condition in conditions)
         counted: Sequence[int] = self._fetch(self._rows.aggregate(counts))[0]
         return counted
@@ -287,7 +287,7 @@ class DuckReader:
         return f"{self.id} IN (FROM {_WANTED})"
 
     def inputs(self, model: Model) -> dict[str, str]:
-        """Return the inputs of a model that are columns or scores."""
+        """Collect the inputs of a model that are columns or scores."""
         names = self._rows.written.names
         columns = {name: names[name] for name in self._layout.aux}
         columns |= self.scores
@@ -297,7 +297,7 @@ class DuckReader:
     # Questions about all rows.
 
     def size_and_rules(self) -> tuple[int, list[Rule]]:
-        """Return the number of rows, and the bin rule of each classifier."""
+        """Find the number of rows, and the bin rule of each classifier."""
         size, rules = 0, []
         for name, judge in self._judges.items():
             with about(name):
@@ -306,7 +306,7 @@ class DuckReader:
         return size, rules
 
     def _size_and_rule(self, judge: SqlJudge) -> tuple[int, Rule]:
-        """Return the number of rows and the bin rule; of Parquet files without reading rows."""
+        """Find the number of rows and the bin rule; of Parquet files without reading rows."""
         score, roles, rows = judge.row.score, judge.roles, self._counting
         is_plain = not (roles.turns or roles.scale == "percent" or roles.model or roles.weight)
         if roles.score is not None and is_plain and not self._relation.is_text:
@@ -368,7 +368,7 @@ class DuckReader:
         return self.ids.of(ids_there), rows_of_lists(lists, judge.roles.n_classes)
 
     def summed_probabilities(self) -> Floats:
-        """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""
+        """Sum the probabilities of each class by predicted class, shape (K, K)."""
         judge = next(iter(self._judges.values()))
         each = f"unnest({judge.list}) AS p, generate_subscripts({judge.list}, 1) - 1 AS number"
         with self.open():
@@ -414,6 +414,6 @@ def below_sql(digest: str, spans: Sequence[Span], seed: int, weight: str, expone
 
 
 def pieces_of(rows: duckdb.DuckDBPyRelation) -> Iterator[Floats]:
-    """Return the only column of some rows, piece by piece."""
+    """Pieces of the only column of some rows."""
     for batch in rows.to_arrow_reader():
         yield np.asarray(batch.column(0))

@@ -65,7 +65,7 @@ _LISTED = 220_000
 
 
 def first_limit(size: int) -> int:
-    """Return the number in the deck up to which the first pass over `size` rows lists ids."""
+    """Largest number in the deck of which the first pass over `size` rows lists the id."""
     return min(TOP, int(_LISTED / size * 2**64))
 
 
@@ -202,7 +202,7 @@ class DuckScanner(BatchScanner):
     def _judged(
         self, place: int, rule: Rule, first: FirstPass
     ) -> tuple[ScoreCells, tuple[Doubt, ...]]:
-        """Return the counts of one of several classifiers, and doubts about it."""
+        """Count the cells of one of several classifiers, and list doubts about it."""
         name = list(self._layout.judges)[place]
         cells, ends = first.cells(place), first.judges[place].ends
         with about(name):
@@ -332,7 +332,7 @@ class DuckScanner(BatchScanner):
         return self._ranked.of(Kept(keys, np.zeros(size, dtype=np.uint64), columns.get(BITS)))
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Return the displayed values of the items with these ids, in their order."""
+        """Show the values of the items with these ids, in their order."""
         return self._reader.shown(ids, self._layout.show)
 
     # Of classes.
@@ -343,7 +343,7 @@ class DuckScanner(BatchScanner):
         return tuple(bool(role.of_class) for role in self._layout.judges.values())
 
     def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
-        """Return the k most probable classes in order, for each item and classifier."""
+        """Rank the k most probable classes of each item, for each classifier."""
         each = [
             partial(self._reader.probabilities, place) if has_some else None
             for place, has_some in enumerate(self.has_probabilities)
@@ -351,7 +351,7 @@ class DuckScanner(BatchScanner):
         return ranked_by(each, ids, k, self.source)
 
     def summed_probabilities(self) -> Floats | None:
-        """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""
+        """Sum the probabilities of each class by predicted class, shape (K, K)."""
         return self._reader.summed_probabilities() if self.has_probabilities[0] else None
 
     # Of columns for a model.

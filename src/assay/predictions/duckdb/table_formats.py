@@ -60,7 +60,7 @@ def live_files(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFil
 
 
 def readable_live(connection: duckdb.DuckDBPyConnection, live: LiveFiles) -> Readable:
-    """Return a table's rows as DuckDB reads them.
+    """Rows of a table as DuckDB reads them.
 
     A column added later is missing in the rows of older files.
     """

@@ -111,7 +111,7 @@ class SparkPair(PairScanner):
         return self._home.table.fetch(query)
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number and weight of the items in each span."""
+        """Count and weigh the items in each span."""
         del variable, scale
         return count_spans(self._home.table, self._items(), spans, N_CODES)
 
@@ -243,7 +243,7 @@ class SparkPair(PairScanner):
         return None
 
     def _columns_by(self, side: Side) -> list[str]:
-        """Return a side's values for a model, as SQL, in its own columns; the other's are NULL.
+        """Values of a side for a model, as SQL, in its own columns; the other's are NULL.
 
         Both sides have the same columns, so their rows can be combined.
         """

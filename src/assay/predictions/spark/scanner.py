@@ -103,7 +103,7 @@ class SparkScanner(CountingScanner):
         return self._table
 
     def summed_probabilities(self) -> Floats | None:
-        """Return the sums of the probabilities of each class by predicted class, shape (K, K)."""
+        """Sum the probabilities of each class by predicted class, shape (K, K)."""
         if not self._roles.of_class:
             return None
         rows = self._table.rows.frame.selectExpr(

@@ -189,7 +189,7 @@ def _remote_session(url: str) -> "SparkSession":
 
 
 def _read(session: "SparkSession", scan: Scan) -> tuple["DataFrame", bool]:
-    """Return the rows, and whether they are text."""
+    """Rows, and whether they are text."""
     if scan.table is not None:
         return session.table(scan.table), False
     path = str(scan.path)

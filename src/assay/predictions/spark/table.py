@@ -50,7 +50,7 @@ class SparkSpelling:
     }
 
     def double(self, digits: str) -> str:
-        """Return a float64 as a literal."""
+        """Literal of a float64."""
         return digits
 
     def lookup(self, index: str, which: int, values: Sequence[float]) -> str:
@@ -63,7 +63,7 @@ _SPELLING = SparkSpelling()
 
 
 def frame_of(query: Query) -> "DataFrame":
-    """Return a query on a DataFrame, as a DataFrame."""
+    """Query on a DataFrame, as a DataFrame."""
     frame: DataFrame = query.rows
     for step in query.steps:
         if isinstance(step, First):
@@ -206,7 +206,7 @@ class SparkTable(Table):
         )
 
     def stacked(self, items: Items, each: Sequence[Mapping[str, str]]) -> Items:
-        """Return a row for each classifier, so that one job counts all."""
+        """Row for each classifier, so that one job counts all."""
         tuples = (f"{i}, {', '.join(columns.values())}" for i, columns in enumerate(each))
         names = ["classifier", *each[0]]
         stack = f"stack({len(each)}, {', '.join(tuples)}) AS ({', '.join(names)})"

@@ -149,7 +149,7 @@ def heaped(items: Items, spans: Sequence[Span], classes: int | None) -> Items:
 
 
 def count_spans(table: Table, items: Items, spans: Sequence[Span], classes: int | None) -> Ints:
-    """Return the number and weight of the items in each span."""
+    """Count and weigh the items in each span."""
     inside = case_sql(spans, [str(place) for place in range(len(spans))])
     weight = "weight" if "weight" in items.keep else "1 AS weight"
     rows = heaped(items, spans, classes).query.select(f"{inside} AS span", weight)

@@ -50,7 +50,7 @@ class Inspected(Protocol):
         """The columns in SQL."""
 
     def count(self, conditions: Sequence[str]) -> Sequence[int]:
-        """Return the number of rows that fulfil each condition."""
+        """Count the rows that fulfil each condition."""
 
     def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
         """Columns of up to three rows that fulfil a condition: the first if ordered by them."""
@@ -165,7 +165,7 @@ def refuse_bad_cells(cells: ScoreCells, rows: Inspected, row: RowSql, roles: Rol
 
 
 def rows_of(rows: Inspected, row: RowSql, roles: Roles) -> Outside:
-    """Return a function that finds the rows whose score is outside of a range."""
+    """Make a function that finds the rows whose score is outside of a range."""
 
     def outside(low: float, high: float) -> tuple[int, str]:
         there = f"NOT ({row.score} BETWEEN {double_sql(low)} AND {double_sql(high)})"

@@ -68,7 +68,7 @@ class CountingScanner(Scanner):
             self.judge.row = replace(self._row, says=says)
 
     def _numbered(self, column: str, classes: Vocabulary) -> str:
-        """Return the SQL of a row's class number: -1 for no class, NULL if the class is missing."""
+        """Write the SQL of a row's class number: -1 for no class, NULL if the class is missing."""
         values = self._table.counted_values({"value": self._names[column]})["value"].to_pylist()
         self._refuse_nothing(len(values))
         kept, numbers = numbered_words(values, classes, column, self.source)
@@ -109,7 +109,7 @@ class CountingScanner(Scanner):
         return tuple(bool(one._roles.of_class) for one in self._apart)
 
     def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
-        """Return the k most probable classes in order, for each item and classifier."""
+        """Rank the k most probable classes of each item, for each classifier."""
         each = [one.probabilities if one._roles.of_class else None for one in self._apart]
         return ranked_by(each, ids, k, self.source)
 
@@ -152,7 +152,7 @@ class CountingScanner(Scanner):
         return evenest_of(groups, self._roles.n_classes, lambda cells: cells.by_weight)
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Return the number and weight of the items in each span."""
+        """Count and weigh the items in each span."""
         return count_spans(self._table, self._judged(variable, scale), spans, self._row.classes)
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
@@ -192,7 +192,7 @@ class CountingScanner(Scanner):
         return xored(self._table.fetch(rows), "words")
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Return the displayed values of the items with these ids, in their order."""
+        """Show the values of the items with these ids, in their order."""
         if not self._show:
             return [{} for _ in ids]
         rows_there = self.find(ids, variable="score", scale="margin")

@@ -102,7 +102,7 @@ def halves_of(word: str) -> Halves:
 
 
 def place_of(limit: float) -> int:
-    """Return the number of the deck, for comparison with a place; 0 becomes 1.
+    """Write the number in the deck, for comparison with a place; 0 becomes 1.
 
     >>> place_of(2**63), place_of(2**64 - 1)
     (0, 9223372036854775807)
@@ -131,15 +131,15 @@ class Items:
         return halves
 
     def with_column(self, *columns: str) -> "Items":
-        """Return the rows with further columns, which are kept."""
+        """Rows with further columns, which are kept."""
         return Items(self.query.select(*self.keep, *columns))
 
     def only(self, *names: str, where: str = "") -> "Items":
-        """Return some columns of the rows that fulfil a condition."""
+        """Select some columns of the rows that fulfil a condition."""
         return Items(self.query.select(*names, where=where))
 
     def mixed(self, mixing: Sequence[Halves], beside: Sequence[Halves] = ()) -> list[Halves]:
-        """Return h of some words, and others unchanged, all as existing columns.
+        """Hash h of some words, and others unchanged, all as existing columns.
 
         The halves passed should be columns; otherwise they are computed several times.
         """
@@ -147,7 +147,7 @@ class Items:
         return [*(each.shifted for each in stepped[: len(mixing)]), *stepped[len(mixing) :]]
 
     def multiplied(self, mixing: Sequence[Halves], beside: Sequence[Halves] = ()) -> list[Halves]:
-        """Return h of some words but for its last step, and others unchanged."""
+        """Hash h of some words but for its last step, and others unchanged."""
         for _ in range(2):
             stepped = self.named(*(each.shifted.times for each in mixing), *beside)
             mixing, beside = stepped[: len(mixing)], stepped[len(mixing) :]
@@ -163,18 +163,18 @@ class Items:
         return digest
 
     def numbered(self, id: str, kind: IdKind, seed: int) -> Halves:
-        """Return the number of a row in the deck."""
+        """Write the number of a row in the deck."""
         (keyed,) = self.named(self.digest(id, kind).xor(key(seed)))
         (number,) = self.mixed([keyed])
         return number
 
     def with_digest(self, kind: IdKind) -> "Items":
-        """Return the items with ``word``, d(id)."""
+        """Items with ``word``, d(id)."""
         digest = self.digest("id", kind)
         return self.with_column(f"{digest.word} AS word")
 
     def with_weight_word(self, kind: IdKind) -> "Items":
-        """Return the items with ``word`` and ``weight_word``, h(d(id) xor h(impressions)).
+        """Items with ``word`` and ``weight_word``, h(d(id) xor h(impressions)).
 
         The same as `assay.predictions.draw.weight_words`.
         """
@@ -193,7 +193,7 @@ class Items:
         kind: IdKind,
         kept: Sequence[str],  # the columns to keep beside
     ) -> "Items":
-        """Return the items with the log odds by the model of their fold, as ``value``."""
+        """Items with the log odds by the model of their fold, as ``value``."""
         first, second = model_sql(model, names, types, says="says", dialect="duckdb")
         rows = Items(self.query.select(*kept, f"{first} AS odds_0", f"{second} AS odds_1"))
         place = rows.numbered("id", kind, model.seed).place
@@ -237,7 +237,7 @@ def _bits(x: str, e: str) -> str:
 
 
 def with_bits(rows: Query, keep: Sequence[str], numbers: Sequence[str]) -> Query:
-    """Return the rows with the bits of some numbers in place of them, each a BIGINT.
+    """Rows with the bits of some numbers in place of them, each a BIGINT.
 
     `keep`: columns to keep beside the bits; `numbers`: names of columns of type DOUBLE.
     """

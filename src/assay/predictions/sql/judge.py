@@ -137,7 +137,7 @@ class _Label:
     is_text: bool
 
     def says(self, positive: object) -> tuple[str, bool]:
-        """Return the number of the label, as in `RowSql`, and whether it is always clear."""
+        """Write the number of the label, as in `RowSql`, and whether it is always clear."""
         if positive is not None:
             scalar = positive.item() if isinstance(positive, np.generic) else positive
             return f"CAST({self._is(scalar)} AS SMALLINT)", True

@@ -34,7 +34,7 @@ def plain_families(types: Mapping[str, str]) -> dict[str, Family]:
 
 
 def plain_sql(name: str, type: str, dialect: Dialect) -> str:
-    """Return a column for a model as a value of its plain family.
+    """Write the SQL of a column for a model as a value of its plain family.
 
     >>> plain_sql("judge", "BIGINT", "duckdb"), plain_sql("flag", "BOOLEAN", "duckdb")
     ('CAST(judge AS DOUBLE)', 'flag')
@@ -136,7 +136,7 @@ def model_sql(
 
 
 def says_sql(says: str, bit: int = 0) -> str:
-    """Return a classifier's label as a number: a bit of the code.
+    """Write the SQL of a classifier's label as a number: a bit of the code.
 
     >>> says_sql("code", 2)
     '(CAST(code & 4 AS DOUBLE) / 4e0)'
@@ -147,7 +147,7 @@ def says_sql(says: str, bit: int = 0) -> str:
 def input_sql(
     each: Input, names: Mapping[str, str], types: Mapping[str, str], dialect: Dialect
 ) -> str:
-    """Return the number that a model computes from a column."""
+    """Write the SQL of the number that a model computes from a column."""
     name, family = names[each.column], family_of(types[each.column])
     if each.kind == "level":
         return f"CASE WHEN {_is_level(each, name, family, dialect)} THEN 1e0 ELSE 0e0 END"

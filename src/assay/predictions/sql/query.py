@@ -48,7 +48,7 @@ class Spelling(Protocol):
         """Type to which a condition is cast, to become 0 or 1."""
 
     def double(self, digits: str) -> str:
-        """Return a float64 as a literal that is read back exactly."""
+        """Literal of a float64 that is read back exactly."""
 
     def lookup(self, index: str, which: int, values: Sequence[float]) -> str:
         """Element of a list, counted from 0."""
@@ -100,14 +100,14 @@ class Query:
         return self._then(Group(tuple(by), columns))
 
     def first(self, number: int, *by: str) -> "Query":
-        """Return the first rows."""
+        """First rows."""
         return self._then(First(by, number))
 
     def _then(self, step: Select | Group | First) -> "Query":
         return replace(self, steps=(*self.steps, step))
 
     def listing(self, values: Sequence[float]) -> tuple["Query", int]:
-        """Return the query with another list, and the number of that list."""
+        """Query with another list, and the number of that list."""
         return replace(self, lists=(*self.lists, values)), len(self.lists)
 
     @property
@@ -119,7 +119,7 @@ class Query:
 
 
 def selection(columns: Sequence[str], rows: str, *more: str) -> str:
-    """Return a SELECT query.
+    """SELECT query.
 
     `columns`: expressions.
 
@@ -130,7 +130,7 @@ def selection(columns: Sequence[str], rows: str, *more: str) -> str:
 
 
 def statement(query: Query, engine: Spelling, fence: str) -> str:
-    """Return a query as one statement.
+    """Query as one statement.
 
     `fence`: ends a step that must not be merged with the one around it.
     """
@@ -218,7 +218,7 @@ def identifier(name: str) -> str:
 
 
 def double_sql(number: float) -> str:
-    """Return a finite number as a literal that is read back as the same DOUBLE.
+    """Literal of a finite number that is read back as the same DOUBLE.
 
     >>> double_sql(0.1)
     '1.0000000000000001e-01'
@@ -227,7 +227,7 @@ def double_sql(number: float) -> str:
 
 
 def quoted(text: str, dialect: Dialect) -> str:
-    """Return a string literal.
+    """Quote a text as a literal.
 
     >>> quoted("it's", "duckdb")
     "'it''s'"

@@ -45,7 +45,7 @@ def spread_sql(value: str, rule: Rule) -> str:
 
 
 def scaled_sql(number: str, exponent: int) -> str:
-    """Return a DOUBLE times a power of two, exactly, if the result fits into a float64.
+    """Write the SQL of a DOUBLE times a power of two, exact if the result fits into a float64.
 
     >>> scaled_sql("w", 3), scaled_sql("w", 1001).count("*")
     ('w * 8.0000000000000000e+00', 2)
@@ -199,7 +199,7 @@ def value_sql(row: RowSql, variable: Variable, scale: Scale, threshold: float | 
 
 
 def score_sql(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> str:
-    """Return a column of numbers for computing; empty if it has none.
+    """Write the SQL of a column of numbers for computing; empty if it has none.
 
     >>> score_sql("p", "integer", "duckdb", is_text=False)
     'CAST(p AS DOUBLE)'
@@ -215,7 +215,7 @@ def score_sql(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> 
 
 
 def text_sql(name: str, dialect: Dialect) -> str:
-    """Return a column as text.
+    """Write the SQL of a column as text.
 
     >>> text_sql("lang", "spark")
     'CAST(lang AS STRING)'
@@ -224,7 +224,7 @@ def text_sql(name: str, dialect: Dialect) -> str:
 
 
 def number_sql(name: str, family: Family, dialect: Dialect) -> str:
-    """Return a column as a DOUBLE, also for numbers as text; NULL for values that are not numbers.
+    """Write a column as a DOUBLE, also for numbers as text; NULL for other values.
 
     >>> number_sql("judge", "text", "duckdb"), number_sql("judge", "boolean", "duckdb")
     ('TRY_CAST(trim(judge) AS DOUBLE)', 'CAST(judge AS DOUBLE)')

@@ -67,7 +67,7 @@ def refuse_other_arithmetic(
 
 
 def _expected() -> dict[str, list[float]]:
-    """Return numpy's values for each column of the test."""
+    """Values of numpy for each column of the test."""
     places = (deck.numbers(_IDS, _SEED), deck.numbers(_TEXTS, _SEED))
     return {
         "digest of integer ids": deck.digest(_IDS).view(np.int64).tolist(),
@@ -169,7 +169,7 @@ class Table(ABC):
         return nullcontext()
 
     def stacked(self, items: Items, each: Sequence[Mapping[str, str]]) -> Items | None:
-        """Return a row for each of some mappings of names to columns, numbered by ``classifier``.
+        """Row for each of some mappings of names to columns, numbered by ``classifier``.
 
         None if that is no faster in the engine than a query for each.
         """
@@ -177,7 +177,7 @@ class Table(ABC):
         return None
 
     def count(self, conditions: Sequence[str]) -> list[int]:
-        """Return the number of rows that fulfil each condition."""
+        """Count the rows that fulfil each condition."""
         expressions = {
             f"n{place}": f"CASE WHEN {condition} THEN 1 ELSE 0 END"
             for place, condition in enumerate(conditions)

@@ -204,7 +204,7 @@ class Costs:
         return cost_of((runs.high - runs.low) / 2)
 
     def most_labels(self, trial: Trial, design: Design, goal: Goal) -> int:
-        """Return the most labels that any evaluation took."""
+        """Most labels that any evaluation took."""
         runs = self._replay(trial, design, goal, min(self.replications, _FEWEST), goal.worst_case)
         return int(runs.labels.max())
 
@@ -224,7 +224,7 @@ class Costs:
 
 
 def _bettors(goal: Goal, expected: float) -> int:
-    """Return the number of replays of a betting design that fit into a few seconds."""
+    """Choose how many replays of a betting design fit into a few seconds."""
     runs = int(_BETS_IN_ALL / (expected * grid(goal.within).size))
     if runs < _FEWEST_BETTORS:
         raise DesignError(
@@ -255,7 +255,7 @@ class Prices:
     rhos: tuple[float, ...]
 
     def judging(self, goal: Goal, labels: float, at_random: float, items: int) -> Judging:
-        """Return the savings by the judge."""
+        """Plan the savings by the judge."""
         within = goal.within or 0.0
         question = Question(labels, items, at_random, FIRST)
         rows = [self._row(None, "none", Effort(0, labels), within)]
@@ -291,7 +291,7 @@ def prices_of(
     *,
     within: float | None,  # of the goal
 ) -> Prices | None:
-    """Return the prices that were given, or None."""
+    """Prices that were given, or None."""
     if judge_cost is None or label_cost is None:
         _refuse_half(aux, {"judge_cost": judge_cost, "label_cost": label_cost, "rho": rho})
         return None

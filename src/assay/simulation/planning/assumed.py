@@ -79,13 +79,13 @@ class Trial:
         return all_labelled(procedure, self.outcomes)
 
     def task(self, design: Design, goal: Goal, asked: int, runs: int) -> Task:
-        """Return the task to replay."""
+        """Task to replay."""
         rows = None if self.strata.of_classes else runs  # there may be a truth for each replication
         outcomes = self.outcomes if self.outcomes.ndim == 1 else self.outcomes[:rows]
         return Task.of_strata(PLAN, design, goal, self.strata, outcomes, asked=asked)
 
     def at_one_half(self) -> Self:
-        """Return the trial with half of the items of every part positive, or predicted right."""
+        """Trial with half of the items of every part positive, or predicted right."""
         half, own = np.floor(self.strata.part_size / 2), self.strata.part_code
         if not self.strata.of_classes:
             return replace(self, outcomes=half)
@@ -108,7 +108,7 @@ class Assumed(ABC):
         """The number of items."""
 
     def fitted(self, design: Design, goal: Goal) -> Design:
-        """Return the design with as many strata as a campaign for the goal would have."""
+        """Design with as many strata as a campaign for the goal would have."""
         return fitted(design, goal) if goal.single else design
 
     @abstractmethod
@@ -117,7 +117,7 @@ class Assumed(ABC):
 
     @abstractmethod
     def doubted(self) -> Self:
-        """Return the population if one item in ten were independent of its predicted label."""
+        """Assume that one item in ten is independent of its predicted label."""
 
     @abstractmethod
     def at_random(self, goal: Goal) -> float:
@@ -156,7 +156,7 @@ class Supposed(Assumed):
         return cls(predictions.source, scale, known, none)
 
     def with_rates(self, rates: Mapping[bool, Floats]) -> Self:
-        """Return the same population with another assumed truth."""
+        """Copy of the population with another assumed truth."""
         return replace(self, rates=rates)
 
     @property
@@ -170,7 +170,7 @@ class Supposed(Assumed):
         return self.predicted(True)
 
     def predicted(self, side: bool) -> int:
-        """Return the number of items with a predicted label."""
+        """Count the items with a predicted label."""
         return self.profiles[side].total if side in self.profiles else 0
 
     def positives(self, side: bool) -> float:
@@ -192,7 +192,7 @@ class Supposed(Assumed):
         return replace(frame, outcomes=np.rint(frame.outcomes))
 
     def calibrated(self) -> Self:
-        """Return the population with calibrated scores: of items at 0.9, nine in ten are positive.
+        """Assume calibrated scores: of items at 0.9, nine in ten are positive.
 
         >>> from assay.predictions import from_arrays
         >>> supposed = Supposed.of(from_arrays(y_score=[2.0, -2.0], threshold=0.0), "margin")
@@ -203,7 +203,7 @@ class Supposed(Assumed):
         return self.with_rates(rates)
 
     def doubted(self) -> Self:
-        """Return the population if one item in ten were independent of its score.
+        """Assume that one item in ten is independent of its score.
 
         A tenth of the way from what the scores say to the mean of all items, so that the share of
         positives in all stays the same. It matters most where a classifier is most confident: with
@@ -332,7 +332,7 @@ class SupposedClasses(Assumed):
         return self.predictions.size
 
     def doubted(self) -> Self:
-        """Return the population if one item in ten were independent of its predicted label.
+        """Assume that one item in ten is independent of its predicted label.
 
         These have the class frequencies of all items, so that no class gains or loses items.
         """
@@ -457,7 +457,7 @@ class SupposedClasses(Assumed):
         return self._cells.count * self.likely(self._cells.middle)
 
     def _in_parts(self, strata: Strata, amount: Floats) -> Floats:
-        """Return an amount of each cell as sums over the parts of strata, which are by rank."""
+        """Amount of each cell as sums over the parts of strata, which are by rank."""
         ranks = rank(self._cells.low, self._cells.profile(None))
         stratum = assign_strata(ranks, self._predicted, strata.heaps)
         inside = stratum >= 0
@@ -472,5 +472,5 @@ def _rounded(expected: Floats, size: Floats) -> Floats:
 
 
 def _sums(place: Ints, amount: Floats | Ints, size: int) -> Floats:
-    """Return the sums of amounts by their places."""
+    """Sum the amounts by their places."""
     return np.asarray(np.bincount(place, amount, minlength=size), dtype=np.float64)

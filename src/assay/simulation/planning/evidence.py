@@ -227,7 +227,7 @@ def _is_of(side: bool, code: int, strata: Strata) -> bool:
 
 
 def _items(side: bool, strata: Strata) -> int:
-    """Return the number of items with this predicted label by the newest classifier."""
+    """Count the items with this predicted label by the newest classifier."""
     if strata.groups or strata.items is None or strata.yes_items is None:
         every = [*((code, items) for _, code, items in strata.parts), *strata.rest]
         return sum(items for code, items in every if _is_of(side, code, strata))

@@ -211,7 +211,7 @@ def goal_of_classes(
     budget: int | None,
     confidence: float,
 ) -> Goal:
-    """Return the goal of a plan: one metric; default: accuracy."""
+    """Goal of a plan: one metric; default: accuracy."""
     named = metric or "accuracy"
     targets = parse_targets([named], items.classifiers, within=within, classes=items.vocabulary)
     if len(targets) > 1:
@@ -233,7 +233,7 @@ def goal_of_classes(
 
 
 def supposed_classes(items: Predictions, scale: ScoreScale | None, seed: int) -> SupposedClasses:
-    """Return the population in which the class of every item is assumed from its score."""
+    """Assume the class of every item from its score."""
     scores = items.class_scores()
     if scores is None:
         raise InputError(

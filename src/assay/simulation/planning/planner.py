@@ -93,7 +93,7 @@ class Planner(ABC, Generic[A]):
 
     @abstractmethod
     def completed(self, planning: Planning) -> Planning:
-        """Return the plan with cautions and additional questions."""
+        """Plan with cautions and additional questions."""
 
     def limit(self) -> LabelLimit | None:
         """Minimum number of labels for the goal; None if unknown."""
@@ -112,7 +112,7 @@ class Planner(ABC, Generic[A]):
     def only(
         self, within: float | None, metric: str | None = None, *, budget: int | None = None
     ) -> Goal:
-        """Return the goal with this half-width and budget; or for another metric."""
+        """Goal with this half-width and budget; or for another metric."""
         wanted = replace(self.target, within=within, metric=metric or self.target.metric)
         return replace(self.goal, targets=(wanted,), budget=budget)
 
@@ -127,7 +127,7 @@ class Planner(ABC, Generic[A]):
         return [first, ("scores are overconfident", self.DOUBT, self.supposed.doubted())]
 
     def in_words(self) -> tuple[str, str]:
-        """Return the assumption about the truth, as a short and a long text."""
+        """Assumption about the truth, as a short and a long text."""
         if self.supposed.scale == "probability":
             words = f"of items at score 0.9, nine in ten are {self.LIKELY[0]}, and so on"
         else:
@@ -136,7 +136,7 @@ class Planner(ABC, Generic[A]):
         return "scores are calibrated", words
 
     def scores_alone(self) -> str:
-        """Return the caution that the scores are the only evidence."""
+        """Caution that the scores are the only evidence."""
         name, words = self.in_words()
         doubt = self.DOUBT.partition(",")[0]
         return (
@@ -146,7 +146,7 @@ class Planner(ABC, Generic[A]):
         )
 
     def planning(self) -> Planning:
-        """Return the plan."""
+        """Make the plan."""
         self.refuse()
         goal, suppositions = self.goal, self.suppositions()
         supposed = suppositions[0][2]
@@ -174,7 +174,7 @@ class Planner(ABC, Generic[A]):
         return self.completed(replace(planning, advice=tuple(advice_lines)))
 
     def planned(self, readings: Sequence[Reading], **fields: Any) -> Planning:
-        """Return the plan with these readings of the truth and other fields."""
+        """Plan with these readings of the truth and other fields."""
         return Planning(
             metric=self.target.name,
             within=self.goal.within,
@@ -234,7 +234,7 @@ class Planner(ABC, Generic[A]):
         )
 
     def _most(self, supposed: A) -> int:
-        """Return the most labels that any truth takes."""
+        """Most labels that any truth takes."""
         goal = self.only(self.goal.within or 1.0)
         trial = supposed.trial(Design(), goal).at_one_half()
         return self.costs.most_labels(trial, Design(), goal)
@@ -348,7 +348,7 @@ class LabelPlanner(Planner[Supposed]):
         return None if self.goal.within is None else self.supposed.honest_limit(self.goal)
 
     def completed(self, planning: Planning) -> Planning:
-        """Return the plan with cautions, and with the savings by a judge."""
+        """Plan with cautions, and with the savings by a judge."""
         cautions, advice_lines, judging = (
             self.cautions(sides_of(self.goal.metric)),
             planning.advice,
@@ -372,7 +372,7 @@ class LabelPlanner(Planner[Supposed]):
         )
 
     def in_words(self) -> tuple[str, str]:
-        """Return the assumption about the truth, as a short and a long text."""
+        """Assumption about the truth, as a short and a long text."""
         if self.evidence is None:
             return super().in_words()
         return self.evidence.words, "items at a score are positive as often as in these"
@@ -463,7 +463,7 @@ class ClassPlanner(Planner[SupposedClasses]):
         return [advice.about_no_worst_case(planning.metric, planning.items, why)]
 
     def completed(self, planning: Planning) -> Planning:
-        """Return the plan with the classes, and cautions."""
+        """Plan with the classes, and cautions."""
         cautions = [self.scores_alone()]
         if not self.population.by_probabilities and not self.has_worst_case:
             cautions.append(
@@ -479,7 +479,7 @@ class ClassPlanner(Planner[SupposedClasses]):
         )
 
     def in_words(self) -> tuple[str, str]:
-        """Return the assumption about the truth, as a short and a long text."""
+        """Assumption about the truth, as a short and a long text."""
         name, words = super().in_words()
         if self.population.by_probabilities:
             words += "; the others are of the classes that the probabilities say"

@@ -238,7 +238,7 @@ class Planning(Shown):
         return self.readings[0].labels
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain values, without fields that were not requested."""
+        """Plan as plain values, without fields that were not requested."""
         values = asdict(self)
         if self.judging is None:
             del values["judging"]
@@ -288,7 +288,7 @@ class Planning(Shown):
         return f"{read}, {self.predicted_yes:,} predicted yes"
 
     def document(self) -> Document:
-        """Return the labels to expect, the tables behind them, and advice."""
+        """Labels to expect, the tables behind them, and advice."""
         return Document.of(
             "Plan",
             Headline(*self.headline),

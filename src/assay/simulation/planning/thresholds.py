@@ -51,7 +51,7 @@ def check_columns(
 
 
 def reading_threshold(like: "Campaign | None") -> float:
-    """Return the threshold for reading predictions, so that an earlier campaign's strata fit.
+    """Threshold for reading predictions, so that an earlier campaign's strata fit.
 
     A campaign has strata on either side of its own threshold. A campaign by predicted labels, of
     several classifiers or of a comparison has no rates of positives by score.
@@ -79,7 +79,7 @@ class ThresholdPlanner(LabelPlanner):
         return ThresholdQuestion.parse(self.goal.threshold_for)
 
     def planning(self) -> Planning:
-        """Return the plan."""
+        """Make the plan."""
         population, suppositions = self.population, self.suppositions()
         readings, rows = [], list[ThresholdRow]()
         for name, words, supposed in suppositions:
@@ -107,7 +107,7 @@ class ThresholdPlanner(LabelPlanner):
     def _rows(
         self, name: str, supposed: Supposed, best: Floats, readings: int
     ) -> list[ThresholdRow]:
-        """Return a row for each budget."""
+        """Row for each budget."""
         frame = supposed.ladder(Design.ladder())
         budgets = self._sizes(supposed.size)
         rows = []
