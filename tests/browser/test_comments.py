@@ -108,7 +108,7 @@ def test_who_rules_sees_comments_as_text_and_writes_one(
     expect(comments.get_by_role("listitem")).to_have_text(
         [f"no: {HOSTILE} by bob", f"yes: {HOSTILE} by ann"]
     )
-    expect(page.locator("#said-title")).to_be_visible()
+    expect(page.locator("#answers-title")).to_be_visible()
     assert page.locator("#case img").count() == 0
     write(page, "y: by the book")
     page.keyboard.press("Enter")

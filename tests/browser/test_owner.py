@@ -188,7 +188,7 @@ def test_a_reviewer_is_invited_with_the_keyboard(enter: Enter, house: House) -> 
     address = link.input_value()
     page.get_by_label("Their name").fill("OWNER")
     page.keyboard.press("Enter")
-    expect(page.locator("#invite-result")).to_contain_text("No link was made")
+    expect(page.locator("#invite-result")).to_contain_text("No link created")
     visit.context.clear_cookies()
     page.goto(address)
     expect(page.locator("#item")).to_be_visible()

@@ -41,7 +41,7 @@ function itemNode(item) {
 
 function render({ model, el }) {
   const words = model.get("words");
-  let held = []; // the first is shown
+  let queue = []; // the first is shown
   let given = []; // what undo takes back: {key, item}
   let waiting = []; // submits without a receipt, oldest first
   let refused = []; // what was not taken, in words
@@ -95,13 +95,13 @@ function render({ model, el }) {
   const undoButton = bind("u", "Undo", undo);
 
   function answer(word) {
-    const [now] = held;
+    const [now] = queue;
     if (!now) return;
     const entry = { key: randomKey(), item: now.id, answer: word };
     waiting.push(entry);
     given.push({ key: entry.key, item: now });
     acted.set(now.id, number);
-    held = held.slice(1);
+    queue = queue.slice(1);
     draw();
     send();
   }
@@ -113,7 +113,7 @@ function render({ model, el }) {
     if (entry && !tried.has(entry.key)) waiting = waiting.filter(({ key }) => key !== last.key);
     else waiting.push({ key: randomKey(), item: last.item.id, answer: "withdrawn" });
     acted.set(last.item.id, number);
-    held = [{ ...last.item, again: true }, ...held.filter(({ id }) => id !== last.item.id)];
+    queue = [{ ...last.item, again: true }, ...queue.filter(({ id }) => id !== last.item.id)];
     draw();
     send();
   }
@@ -143,9 +143,9 @@ function render({ model, el }) {
     turn = news;
     // What was answered while the message was on its way is not shown again.
     const fresh = news.items.filter(({ id }) => !(acted.get(id) >= before));
-    const [now] = held;
+    const [now] = queue;
     const stays = now && (now.again || fresh.some(({ id }) => id === now.id));
-    held = stays ? [now, ...fresh.filter(({ id }) => id !== now.id)] : fresh;
+    queue = stays ? [now, ...fresh.filter(({ id }) => id !== now.id)] : fresh;
     draw();
     if (waiting.length > 0) send();
   }
@@ -158,7 +158,7 @@ function render({ model, el }) {
     refused.push(`Item ${entry.item}, “${entry.answer}” was not taken: ${message}`);
     given = given.filter((each) => each.key !== key);
     // What cannot be taken back is not asked again.
-    if (entry.answer === "withdrawn" && held[0]?.again) held = held.filter(({ id }) => id !== entry.item);
+    if (entry.answer === "withdrawn" && queue[0]?.again) queue = queue.filter(({ id }) => id !== entry.item);
   }
 
   function state() {
@@ -169,7 +169,7 @@ function render({ model, el }) {
   }
 
   function draw() {
-    const [now] = held;
+    const [now] = queue;
     const view = now ?? state();
     if (view !== shown) {
       shown = view;
@@ -200,7 +200,7 @@ function render({ model, el }) {
     if (performance.now() - shownAt >= SETTLE) action.act();
   }
 
-  // Somebody is back after a while: what is held may have been given to others.
+  // Somebody is back after a while: the queued items may have been given to others.
   function back() {
     if (turn && performance.now() - heard > RENEW) send();
   }
@@ -211,7 +211,7 @@ function render({ model, el }) {
   model.on("msg:custom", take);
   const timer = setInterval(() => {
     const seen = document.visibilityState === "visible";
-    const idle = held.length === 0 && turn?.state !== "done";
+    const idle = queue.length === 0 && turn?.state !== "done";
     if (sent || waiting.length > 0) send(); // again, where nothing was heard for long
     else if (seen && idle && performance.now() - heard > LOOK_AGAIN) send();
     draw();

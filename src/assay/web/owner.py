@@ -114,7 +114,7 @@ def _dispute_values(dispute: Dispute, campaign: Campaign, options: Options) -> M
         # Escaped to ASCII: an item may hold half a surrogate pair, which UTF-8 cannot.
         "item": json.dumps(item_json(dispute.item, campaign, options)),
         "id": str(dispute.item.id),
-        "said": [
+        "answers": [
             (each.value, tally[each]) for each in sorted(tally, key=_place(campaign.settings))
         ],
         "by": sorted((each.reviewer, each.answer, each.comment) for each in labels),

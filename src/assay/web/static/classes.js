@@ -154,14 +154,14 @@ export class Chooser {
   // Only what is near is made into elements: a thousand of them would take longer than a key.
   #fill() {
     const typed = this.#box.value.trim();
-    const found = search(this.#index, typed);
+    const matches = search(this.#index, typed);
     const others = search(this.#others, typed);
     const recent = this.#recent.map((name) => this.#classes.get(name)).filter(Boolean);
     // Where nothing is found, other answers are what is left to say.
-    const left = found.length > 0 || others.length > 0 ? others : search(this.#others, "");
+    const left = matches.length > 0 || others.length > 0 ? others : search(this.#others, "");
     const groups = [
       { title: "Recently used", entries: typed === "" ? recent : [] },
-      { title: typed === "" ? "All classes" : "", entries: found },
+      { title: typed === "" ? "All classes" : "", entries: matches },
       { title: "Or", entries: left },
     ];
     this.#entries = groups.flatMap(({ title, entries }) => entries.map((entry) => ({ title, entry })));
@@ -169,7 +169,7 @@ export class Chooser {
     this.#list.replaceChildren();
     this.#list.scrollTop = 0;
     this.#more();
-    this.#tell(typed, found.length);
+    this.#tell(typed, matches.length);
     this.#activate(typed === "" ? -1 : 0);
   }
 
@@ -187,10 +187,10 @@ export class Chooser {
     }
   }
 
-  #tell(typed, found) {
+  #tell(typed, matching) {
     const all = number(this.#index.length);
-    const of = typed === "" ? `${all} classes` : `${number(found)} of ${all} classes`;
-    byId("class-count").textContent = found > 0 ? of : "No class has this name or a similar one";
+    const of = typed === "" ? `${all} classes` : `${number(matching)} of ${all} classes`;
+    byId("class-count").textContent = matching > 0 ? of : "No class has this name or a similar one";
   }
 
   #activate(at) {
@@ -277,8 +277,8 @@ function optionNode({ name, aliases, guideline }, chosen) {
   for (const part of [first, words, line]) part.dir = "auto";
   node.append(element("span", "class-first", first, ...(aliases.length > 0 ? [" ", words] : [])));
   if (guideline) node.append(line);
-  const told = [chosen ? `${name}, chosen` : name, firstLine(guideline)];
-  node.setAttribute("aria-label", told.filter(Boolean).join(": "));
+  const label = [chosen ? `${name}, chosen` : name, firstLine(guideline)];
+  node.setAttribute("aria-label", label.filter(Boolean).join(": "));
   return node;
 }
 

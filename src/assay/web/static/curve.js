@@ -11,7 +11,7 @@ for (const box of document.querySelectorAll("[data-curve]")) {
     const [threshold, share, x, ...values] = rows[slider.valueAsNumber];
     mark?.setAttribute("transform", `translate(${x} 0)`);
     at.textContent = `Threshold ${threshold}: yes to ${share} of the items`;
-    const told = names.map((name, place) => {
+    const texts = names.map((name, place) => {
       const [value, interval, band] = values[place];
       const row = cells.get(name).querySelectorAll("td");
       row[0].textContent = value;
@@ -19,7 +19,7 @@ for (const box of document.querySelectorAll("[data-curve]")) {
       row[2].textContent = band;
       return `${cells.get(name).dataset.word} ${value}, ${interval}`;
     });
-    slider.setAttribute("aria-valuetext", `${threshold}: ${told.join("; ")}`);
+    slider.setAttribute("aria-valuetext", `${threshold}: ${texts.join("; ")}`);
   };
 
   slider.addEventListener("input", show);

@@ -88,10 +88,10 @@ async function decide(answer, called) {
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(waiting),
     });
-    const told = await response.json();
-    const receipt = told.receipt;
+    const reply = await response.json();
+    const receipt = reply.receipt;
     if (!response.ok || (receipt.status !== "saved" && receipt.status !== "again")) {
-      stay(told.error ?? receipt.message);
+      stay(reply.error ?? receipt.message);
       return;
     }
     trouble.hidden = true;

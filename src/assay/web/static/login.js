@@ -1,10 +1,10 @@
 // The link's token stands behind #, which browsers never send to a server: this sends it in a body.
 const form = document.getElementById("login");
 const field = document.getElementById("token");
-const said = document.getElementById("said");
+const message = document.getElementById("message");
 
 async function logIn(token) {
-  said.textContent = "Logging in…";
+  message.textContent = "Logging in…";
   try {
     const response = await fetch("/login", {
       method: "POST",
@@ -16,9 +16,9 @@ async function logIn(token) {
       location.replace(answer.next);
       return;
     }
-    said.textContent = answer.error;
+    message.textContent = answer.error;
   } catch {
-    said.textContent = "No connection to the server. Try again in a moment.";
+    message.textContent = "No connection to the server. Try again in a moment.";
   }
   field.focus();
 }

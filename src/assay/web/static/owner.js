@@ -85,17 +85,17 @@ document.getElementById("upload").addEventListener("submit", async (event) => {
   });
   const response = await send(form, `/api/import?${query}`, file, "application/octet-stream");
   if (!response) return;
-  const told = await response.json();
+  const reply = await response.json();
   const parts = [
-    [told.new, "new"],
-    [told.revised, "revised"],
-    [told.unchanged, "told before"],
-    [told.without_label, "rows without an answer"],
-    [told.skipped, "skipped"],
-    [told.spare, "of the new ones are spare"],
+    [reply.new, "new"],
+    [reply.revised, "revised"],
+    [reply.unchanged, "already recorded"],
+    [reply.without_label, "without an answer"],
+    [reply.skipped, "skipped"],
+    [reply.spare, "spare"],
   ];
   const words = parts.filter(([number]) => number > 0).map(([number, what]) => `${number} ${what}`);
-  report("good", `Recorded (${told.format})`, [result], words.join(", ") || "nothing was in it");
+  report("good", `Recorded (${reply.format})`, [result], words.join(", ") || "the file has no answers");
   form.reset();
   look();
 });
@@ -110,7 +110,7 @@ document.getElementById("batch-out").addEventListener("submit", async (event) =>
   const name = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition"))?.[1];
   const count = Number(response.headers.get("X-Assay-Count"));
   if (count === 0) {
-    report("warn", "No items", [result], "the campaign has none to give out just now");
+    report("warn", "No items", [result], "no item is waiting for a label right now");
     return;
   }
   const link = document.createElement("a");
@@ -128,20 +128,20 @@ document.getElementById("invite").addEventListener("submit", async (event) => {
   const who = document.getElementById("invite-who").value;
   const place = document.getElementById("invite-result");
   const body = JSON.stringify({ who });
-  const response = await send(form, "/api/invite", body, "application/json", place, "No link was made");
+  const response = await send(form, "/api/invite", body, "application/json", place, "No link created");
   if (!response) return;
-  const told = await response.json();
+  const reply = await response.json();
   const alone = "Only this machine can reach this server. For others, start it with --host or behind a proxy.";
-  report("good", `A link for ${told.who}, shown once`, [place], ...(told.alone ? [alone] : []));
+  report("good", `A link for ${reply.who}, shown once`, [place], ...(reply.alone ? [alone] : []));
   const box = place.firstChild;
   const link = document.createElement("input");
   link.readOnly = true;
-  link.value = told.link;
+  link.value = reply.link;
   link.className = "invite-link";
-  link.setAttribute("aria-label", `The link for ${told.who}`);
+  link.setAttribute("aria-label", `The link for ${reply.who}`);
   link.addEventListener("focus", () => link.select());
   box.append(link);
-  if (told.qr) box.append(qrCode(told.qr, told.who));
+  if (reply.qr) box.append(qrCode(reply.qr, reply.who));
   form.reset();
   link.focus();
 });

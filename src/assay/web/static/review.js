@@ -10,7 +10,7 @@ import { Picked } from "./picked.js";
 import { Sender } from "./sender.js";
 import { savedState, showAside, showStopped } from "./state.js";
 
-const HELD = 3; // the item that is shown and two more, so that the next appears at once
+const QUEUED = 3; // the item that is shown and two more, so that the next appears at once
 const READ_ALOUD = 300; // characters of an item that a screen reader is told of at once
 const LOOK_AGAIN = 4_000; // ms, while there is nothing for this reviewer
 const VIEWS = ["item", "view-loading", "view-offline", "view-wait", "view-done"];
@@ -24,7 +24,7 @@ const keys = new Keys();
 const sender = new Sender({
   outbox,
   introduction: { campaign, campaign_id: campaignId, reviewer: person },
-  wanted: HELD,
+  wanted: QUEUED,
   onTurn: takeTurn,
   onChange: render,
 });
@@ -32,7 +32,7 @@ const sender = new Sender({
 const drafts = new Map(); // item -> what is written beside it and was not sent yet
 const comment = new Comment({
   leave: () => byId("item").focus({ preventScroll: true }),
-  written: (text) => drafts.set(held[0]?.item.id, text),
+  written: (text) => drafts.set(queue[0]?.item.id, text),
 });
 
 const buttons = [...document.querySelectorAll("[data-answer]")];
@@ -40,7 +40,7 @@ const picks = new Map(); // item -> the classes that are chosen of it, and were 
 const picked = byId("picked") && new Picked({
   buttons,
   send: answer,
-  changed: (names) => picks.set(held[0]?.item.id, names),
+  changed: (names) => picks.set(queue[0]?.item.id, names),
   announce,
 });
 const chooser = byId("classes") && new Chooser({
@@ -52,7 +52,7 @@ const chooser = byId("classes") && new Chooser({
   settled: (event) => keys.settled(event),
 });
 
-let held = []; // {item, node}; the first is shown
+let queue = []; // {item, node}; the first is shown
 let given = []; // what undo takes back: {key, card}
 let turn = null; // the server's last word
 let shown = null; // the card or view on the screen
@@ -61,14 +61,14 @@ let reachedBefore = null; // the goal for today, when it was last looked at
 let tall = false; // an item was not short
 let timer = 0;
 let seen = performance.now(); // when somebody last did something at this page
-let renewed = 0; // when the server last heard that what is held is still wanted
-let away = false; // nobody was here: what is held may have been given to others meanwhile
+let renewed = 0; // when the server last heard that the queued items are still wanted
+let away = false; // nobody was here: the queued items may have been given to others meanwhile
 const acted = new Map(); // item -> when something was last said of it, here or in another tab
 
 // What people do --------------------------------------------------------------------------------
 
 function answer(word) {
-  const [card] = held;
+  const [card] = queue;
   if (!card) return;
   const written = word === "skip" ? "" : comment.take();
   if (written === null) return;
@@ -77,7 +77,7 @@ function answer(word) {
   if (word !== "skip") drafts.delete(card.item.id);
   if (word !== "skip") picks.delete(card.item.id);
   acted.set(card.item.id, performance.now());
-  held.shift();
+  queue.shift();
   render();
   sender.wake();
 }
@@ -88,7 +88,7 @@ function undo() {
   if (!outbox.drop(last.key)) outbox.put(last.card.item.id, "withdrawn");
   if (last.written) drafts.set(last.card.item.id, last.written);
   if (last.names) picks.set(last.card.item.id, last.names);
-  held = [{ ...last.card, again: true }, ...without(held, last.card.item.id)];
+  queue = [{ ...last.card, again: true }, ...without(queue, last.card.item.id)];
   announce("Your answer is taken back. The item is shown again.");
   render();
   sender.wake();
@@ -122,25 +122,25 @@ function takeTurn(news, started) {
   turn = news;
   // While the answer was on its way, people went on: what they answered since is not shown again.
   const fresh = news.items.filter((item) => !(acted.get(item.id) > started));
-  const known = new Map(held.map((card) => [card.item.id, card]));
+  const known = new Map(queue.map((card) => [card.item.id, card]));
   const cards = fresh.map((item) => known.get(item.id) ?? { item, node: itemNode(item) });
-  const [now] = held;
+  const [now] = queue;
   const listed = now && cards.some((card) => card.item.id === now.item.id);
   const stays = now && (now.again || (news.state !== "done" && !away));
   const keep = listed || (stays && !outbox.isAside(now.item.id, "withdrawn"));
   renewed = started;
   away = false;
-  held = keep ? [now, ...without(cards, now.item.id)].slice(0, HELD) : cards;
+  queue = keep ? [now, ...without(cards, now.item.id)].slice(0, QUEUED) : cards;
   render();
-  const pause = held.length === 0 && news.state === "wait" ? LOOK_AGAIN : (1000 * lease) / 3;
+  const pause = queue.length === 0 && news.state === "wait" ? LOOK_AGAIN : (1000 * lease) / 3;
   clearTimeout(timer);
   timer = setTimeout(lookAgain, pause);
 }
 
-// Renews the leases of what is held, too. A page that nobody sees, or that was left open on a desk,
+// Also renews the leases of the queued items. A page that nobody sees, or that was left open,
 // lets them run out: others would wait for its items for ever.
 function lookAgain() {
-  const used = held.length === 0 || seen > renewed;
+  const used = queue.length === 0 || seen > renewed;
   if (used && document.visibilityState === "visible") sender.wake();
   else away = true;
 }
@@ -167,8 +167,8 @@ window.addEventListener("beforeunload", (event) => {
 });
 outbox.onOtherTab((entry) => {
   acted.set(entry.item, performance.now());
-  if (entry.answer !== "withdrawn") held = without(held, entry.item);
-  if (held.length === 0) sender.wake();
+  if (entry.answer !== "withdrawn") queue = without(queue, entry.item);
+  if (queue.length === 0) sender.wake();
 }, render);
 
 function without(cards, id) {
@@ -178,7 +178,7 @@ function without(cards, id) {
 // What is seen ----------------------------------------------------------------------------------
 
 function render() {
-  const [card] = held;
+  const [card] = queue;
   const now = card ?? viewWithoutItem();
   if (now !== shown) show(now, card);
   for (const button of buttons) button.disabled = !card;
@@ -221,7 +221,7 @@ function show(now, card) {
 // Beside a list of classes there is no room to save. Where all items are short, the answers are right
 // below them. From the first item that is not, they are at the end of the screen, and stay there.
 function fitFrame() {
-  tall ||= chooser || held.some(({ node }) => !node.classList.contains("fields-short"));
+  tall ||= chooser || queue.some(({ node }) => !node.classList.contains("fields-short"));
   byId("review").classList.toggle("compact", !tall);
 }
 

@@ -20,11 +20,11 @@ export function plain(text) {
   const nodes = [];
   let at = 0;
   let copies = 0;
-  for (const found of text.matchAll(ADDRESS)) {
+  for (const match of text.matchAll(ADDRESS)) {
     if (copies === MOST_COPIES) break;
-    const address = found[0].replace(AFTER, "");
-    const end = found.index + address.length;
-    nodes.push(text.slice(at, found.index), ...inert(address));
+    const address = match[0].replace(AFTER, "");
+    const end = match.index + address.length;
+    nodes.push(text.slice(at, match.index), ...inert(address));
     at = end;
     copies += 1;
   }
@@ -76,14 +76,14 @@ const INLINE = new RegExp(
 function inline(text) {
   const nodes = [];
   let at = 0;
-  for (const found of text.matchAll(INLINE)) {
-    const { code, strong, star, under, label, to } = found.groups;
-    nodes.push(...plain(text.slice(at, found.index)));
+  for (const match of text.matchAll(INLINE)) {
+    const { code, strong, star, under, label, to } = match.groups;
+    nodes.push(...plain(text.slice(at, match.index)));
     if (code !== undefined) nodes.push(element("code", "", code));
     else if (strong !== undefined) nodes.push(element("strong", "", ...inline(strong)));
     else if (to !== undefined) nodes.push(...inline(label), " (", ...plain(to), ")");
     else nodes.push(element("em", "", ...inline(star ?? under)));
-    at = found.index + found[0].length;
+    at = match.index + match[0].length;
   }
   nodes.push(...plain(text.slice(at)));
   return nodes;
@@ -113,9 +113,9 @@ export function markdown(text, depth = 0) {
       at += 1;
     } else if (fence) {
       at += 1;
-      const held = take((each) => (each.trimStart().startsWith(fence) ? null : each));
+      const inner = take((each) => (each.trimStart().startsWith(fence) ? null : each));
       at += 1;
-      blocks.push(code(held.join("\n")));
+      blocks.push(code(inner.join("\n")));
     } else if (heading) {
       at += 1;
       const level = element("p", "md-heading", ...inline(heading[2]));
@@ -126,16 +126,16 @@ export function markdown(text, depth = 0) {
       at += 1;
       blocks.push(element("hr"));
     } else if (QUOTED.test(line)) {
-      const held = take((each) => QUOTED.exec(each)?.[1] ?? null).join("\n");
-      const inside = depth < 4 ? markdown(held, depth + 1) : plain(held);
+      const quoted = take((each) => QUOTED.exec(each)?.[1] ?? null).join("\n");
+      const inside = depth < 4 ? markdown(quoted, depth + 1) : plain(quoted);
       blocks.push(element("blockquote", "", ...inside));
     } else if (LISTED.test(line)) {
       blocks.push(list(take((each) => (RULE.test(each) ? null : LISTED.exec(each)))));
     } else {
-      const held = take((each) => (each.trim() === "" || opens(each) ? null : each));
+      const paragraph = take((each) => (each.trim() === "" || opens(each) ? null : each));
       // A line that opens something and was not taken above is a paragraph of its own.
-      if (held.length === 0) held.push(lines[at++]);
-      blocks.push(element("p", "", ...inline(held.join("\n"))));
+      if (paragraph.length === 0) paragraph.push(lines[at++]);
+      blocks.push(element("p", "", ...inline(paragraph.join("\n"))));
     }
   }
   return blocks;
@@ -145,11 +145,11 @@ function opens(line) {
   return [FENCE, HEADING, LISTED, QUOTED, RULE].some((each) => each.test(line));
 }
 
-function list(found) {
-  const ordered = found[0][1] !== undefined;
+function list(items) {
+  const ordered = items[0][1] !== undefined;
   const node = element(ordered ? "ol" : "ul");
-  if (ordered) node.start = Number(found[0][1]);
-  node.append(...found.map((each) => element("li", "", ...inline(each[2]))));
+  if (ordered) node.start = Number(items[0][1]);
+  node.append(...items.map((each) => element("li", "", ...inline(each[2]))));
   return node;
 }
 
@@ -202,9 +202,9 @@ export function conversation(text) {
   const turns = element("ol", "turns");
   for (const turn of JSON.parse(text)) {
     const who = turn.role ?? turn.from;
-    const said = element("div", "said", ...markdown(turn.content ?? turn.value));
+    const message = element("div", "message", ...markdown(turn.content ?? turn.value));
     const side = Object.hasOwn(SPEAKERS, who) ? SPEAKERS[who] : "other";
-    turns.append(element("li", `turn turn-${side}`, element("b", "speaker", who), said));
+    turns.append(element("li", `turn turn-${side}`, element("b", "speaker", who), message));
   }
   return turns;
 }
