@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 from assay.core.strata import Strata
@@ -87,6 +88,11 @@ def campaigns_of(session: Session, key: int, settings: Settings) -> dict[str, An
                     "commitment": other_settings.commitment,
                 }
             )
+    for other, trace in session.deleted().items():
+        if trace["fingerprint"] == settings.source.fingerprint:
+            created = {"number": other, "created_at": session.created_at(other)}
+            every.append(created | {name: trace[name] for name in ("labels", "commitment")})
+    every.sort(key=itemgetter("number"))
     return {"number": key, "over_the_same_predictions": every, "gone": session.lost_campaigns()}
 
 

@@ -16,6 +16,9 @@ from assay.campaign.exchange import write_mistakes as write_mistakes
 from assay.campaign.exchange import write_unjudged as write_unjudged
 from assay.campaign.extend import extend_campaign as extend_campaign
 from assay.campaign.extend import rebase_campaign as rebase_campaign
+from assay.campaign.manage import delete_campaign as delete_campaign
+from assay.campaign.manage import rename_campaign as rename_campaign
+from assay.campaign.manage import replacing as replacing
 from assay.campaign.mlflow import log_to_mlflow as log_to_mlflow
 from assay.campaign.prior_labels import find_prior_labels as find_prior_labels
 from assay.campaign.random_labels import estimate as estimate

@@ -9,6 +9,7 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.campaign import Campaign
+from assay.campaign.manage import refuse_bad_name
 from assay.campaign.prior_labels import PriorLabels
 from assay.campaign.recut import columns_for_model, lessons_from
 from assay.campaign.setup import Setup, by_lessons, seed_after, set_up_of_any
@@ -16,7 +17,7 @@ from assay.core import deck
 from assay.core.design import Design
 from assay.core.goal import Asked
 from assay.core.strata import Strata
-from assay.errors import AssayWarning, DesignError, is_storable, printable
+from assay.errors import AssayWarning, DesignError
 from assay.labelling import (
     FROM_BEFORE,
     Lessons,
@@ -46,8 +47,6 @@ from assay.predictions import (
     shown_with,
 )
 from assay.storage import CardRow, Label, Session, Store, open_store
-
-_LONGEST_NAME = 200  # of a campaign
 
 
 def create_campaign(
@@ -214,13 +213,7 @@ def create_campaign(
     >>> print(estimate)
     precision 0.667 [0.667, 0.667] at 95%, 3 labels: every item has been reviewed
     """
-    if not isinstance(name, str) or not name.strip():
-        raise DesignError(f"the name of a campaign must not be empty, got {name!r}")
-    if len(name) > _LONGEST_NAME or not is_storable(name):
-        raise DesignError(
-            f"a campaign cannot be called {printable(name[:40])!r}, with {len(name):,} characters",
-            details=f"a name has at most {_LONGEST_NAME}, which every database can store",
-        )
+    refuse_bad_name(name)
     if isinstance(seed, Integral) and not isinstance(seed, bool):
         seed = int(seed)  # numpy's integers too; an invalid seed is refused below
     deck.key(seed)

@@ -104,6 +104,14 @@ COMMANDS = {
         "Check a backup and restore it; never replaces an existing storage.",
     ),
     "token": Listed("Operate", "serve:tokens", "Manage access tokens."),
+    "rename": Listed(
+        "Operate", "manage:rename", "Give a campaign another name; access tokens stay valid."
+    ),
+    "delete": Listed(
+        "Operate",
+        "manage:delete",
+        "Delete a campaign with all its labels, after a backup of its storage.",
+    ),
 }
 
 

@@ -1,12 +1,13 @@
 """``assay create``: a campaign from a file of predictions."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
-from assay.campaign import create_campaign
+from assay.campaign import Campaign, create_campaign, replacing
 from assay.cli import options
 from assay.cli.output import AsJson, telling_errors
 from assay.cli.summary import document, make_campaign, render_campaign
@@ -20,6 +21,7 @@ from assay.errors import DesignError, did_you_mean
 from assay.labelling import Reviewing
 from assay.options import options_of
 from assay.predictions import Columns, Scan
+from assay.storage import open_store
 
 _PAPER_3 = ("assume", "parent")
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "recycle", "recycle-sample", "random")
@@ -67,6 +69,12 @@ def create(
     seed: Annotated[int, _sampling("Random seed of every draw.")] = 0,
     judging: Typed,
     name: Annotated[str, typer.Option(help="Name of the campaign.")] = "campaign",
+    in_place: Annotated[
+        bool,
+        typer.Option(
+            "--replace", help="Replace the campaign of this name, if nobody has answered yet."
+        ),
+    ] = False,
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -96,12 +104,19 @@ def create(
             storage=options.storage_url(storage),
             seed=seed,
         )
+        if in_place:
+            make = partial(_in_place, make, name, storage)
         scale_given = "scale" in columns
         make_document = partial(document, scale_given=scale_given)
         make_view = partial(render_campaign, scale_given=scale_given)
         make_campaign(
             make, file or source["table"], make_document, make_view, storage, as_json=as_json
         )
+
+
+def _in_place(make: Callable[[], Campaign], name: str, storage: str | None) -> Campaign:
+    with replacing(open_store(options.existing(storage)), name):
+        return make()
 
 
 def _judging(typed: Typed) -> dict[str, Any]:

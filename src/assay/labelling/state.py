@@ -4,7 +4,7 @@ Every transaction first takes in what other processes have stored since the last
 """
 
 import gc
-import re
+import json
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +23,7 @@ from assay.labelling.settings import Settings, find_campaign
 from assay.labelling.waiting import WaitingItems
 from assay.results import REMEMBERED
 from assay.storage import (
+    RETIRED,
     CardRow,
     Label,
     NewLabel,
@@ -353,11 +354,16 @@ class Labelling:
     def _refuse_after_rebase(self, session: Session, now: str) -> None:
         """Raise if another campaign has replaced this one: its labels go there now."""
         name = self.settings.name
-        successor = re.match(r"(.*) until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d", name)
-        if successor and successor[1] in session.names():
+        if RETIRED.fullmatch(name) and (successor := _successor(session, name)):
             raise ReplacedError(
-                f"campaign {name!r} has ended: {successor[1]!r} continues with its labels",
-                hint=f"continue with campaign {successor[1]!r}",
+                f"campaign {name!r} has ended: {successor!r} continues with its labels",
+                hint=f"continue with campaign {successor!r}",
+            )
+        if now != name and not RETIRED.fullmatch(now):
+            raise ReplacedError(
+                f"campaign {name!r} was renamed or deleted meanwhile; nothing was recorded",
+                details=f"it is now called {now!r}",
+                hint="`assay status` lists the campaigns of the storage",
             )
         if now != name:
             raise ReplacedError(
@@ -365,6 +371,15 @@ class Labelling:
                 details=f"labels from before are kept; the earlier campaign is now called {now!r}",
                 hint=f"load campaign {name!r} again",
             )
+
+
+def _successor(session: Session, retired: str) -> str | None:
+    """Campaign that continues with a replaced campaign's labels, if there still is one."""
+    name = retired.rpartition(" until ")[0]
+    if name in session.names():
+        return name
+    heirs = session.names(mentioning=f'"campaign": {json.dumps(retired)}')
+    return heirs[0] if heirs else None
 
 
 def _dealt_before(session: Session, settings: Settings) -> frozenset[str]:

@@ -2,6 +2,7 @@ from assay.storage.backup import copy_backup as copy_backup
 from assay.storage.backup import new_database as new_database
 from assay.storage.backup import open_backup as open_backup
 from assay.storage.backup import place_of as place_of
+from assay.storage.campaigns import RETIRED as RETIRED
 from assay.storage.campaigns import CardRow as CardRow
 from assay.storage.campaigns import News as News
 from assay.storage.claims import Claim as Claim

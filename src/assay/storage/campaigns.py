@@ -1,7 +1,8 @@
 """Campaigns in a store: their names, strata, cards and rounds, and whole tables of rows."""
 
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -49,6 +50,11 @@ class Connected:
         return datetime.fromtimestamp(self.now, UTC).isoformat(timespec="milliseconds")
 
 
+RETIRED = re.compile(r".* until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d( \(\d+\))?")
+"""Names of campaigns that others have replaced."""
+
+_TRACE = '{"deleted": '  # the beginning of what is kept of a deleted campaign, as its settings
+_exists = sa.not_(schema.campaign.c.settings.startswith(_TRACE, autoescape=True))
 _NAME = sa.select(schema.campaign.c.name).where(schema.campaign.c.id == sa.bindparam("campaign"))
 _CREATED = sa.select(schema.campaign.c.created_at).where(
     schema.campaign.c.id == sa.bindparam("campaign")
@@ -112,17 +118,13 @@ class Campaigns(Connected):
         try:
             result = self._connection.execute(schema.campaign.insert(), row)
         except IntegrityError:
-            raise StorageError(
-                f"a campaign named {name!r} already exists",
-                hint="choose another name, or continue that campaign. "
-                f"In Python: load_campaign({name!r})",
-            ) from None
+            raise _taken(name) from None
         key = result.inserted_primary_key
         return int(key[0]) if key else 0
 
     def find(self, name: str) -> tuple[int, dict[str, Any]]:
         """Find the number and settings of a campaign."""
-        query = sa.select(schema.campaign).where(schema.campaign.c.name == name)
+        query = sa.select(schema.campaign).where(schema.campaign.c.name == name, _exists)
         row = self._connection.execute(query).one_or_none()
         if row is None:
             names = self.names()
@@ -135,15 +137,42 @@ class Campaigns(Connected):
             )
         return int(row.id), json.loads(row.settings)
 
-    def retire(self, name: str) -> str:
+    def retire(self, name: str, word: str = "until") -> str:
         """Rename a campaign, so that a new one can have its name; return the new name."""
-        until = f"{name} until {self._timestamp[:19].replace('T', ' ')}"
-        names_in_use = set(self.names())
+        until = f"{name} {word} {self._timestamp[:19].replace('T', ' ')}"
+        names_in_use = set(self._connection.scalars(sa.select(schema.campaign.c.name)))
         names = chain([until], (f"{until} ({number})" for number in count(2)))
         free = next(each for each in names if each not in names_in_use)
-        table = schema.campaign
-        self._connection.execute(table.update().where(table.c.name == name).values(name=free))
+        self.rename(name, free)
         return free
+
+    def rename(self, name: str, new: str) -> None:
+        """Give a campaign another name."""
+        table = schema.campaign
+        try:
+            self._connection.execute(table.update().where(table.c.name == name).values(name=new))
+        except IntegrityError:
+            raise _taken(new) from None
+
+    def delete(self, campaign: int, trace: Mapping[str, Any]) -> None:
+        """Delete all rows of a campaign. Its number and those of its labels stay, with a trace."""
+        if self._connection.dialect.name == "sqlite":  # overwrite them in the file, too
+            self._connection.exec_driver_sql("PRAGMA secure_delete = ON")
+        events, table = schema.label_event, schema.campaign
+        query = sa.select(events.c.id).where(events.c.campaign_id == campaign).order_by(events.c.id)
+        numbers = _ranges(self._connection.scalars(query))
+        for each in reversed(schema.metadata.sorted_tables):
+            if "campaign_id" in each.c:
+                self._connection.execute(each.delete().where(each.c.campaign_id == campaign))
+        kept = _TRACE + json.dumps({**trace, "numbers": numbers}) + "}"
+        self.retire(self.name_of(campaign), "deleted")
+        self._connection.execute(table.update().where(table.c.id == campaign).values(settings=kept))
+
+    def deleted(self) -> dict[int, dict[str, Any]]:
+        """Trace of every deleted campaign, by its number."""
+        query = sa.select(schema.campaign.c.id, schema.campaign.c.settings).where(sa.not_(_exists))
+        rows = self._connection.execute(query)
+        return {int(number): json.loads(settings)["deleted"] for number, settings in rows}
 
     def name_of(self, campaign: int) -> str:
         """Read the current name of a campaign."""
@@ -163,12 +192,50 @@ class Campaigns(Connected):
         existing = set(self._connection.scalars(sa.select(schema.campaign.c.id)))
         return [number for number in range(1, max(existing, default=0)) if number not in existing]
 
+    def lost_labels(self) -> list[int] | None:
+        """Numbers of labels of any campaign that were stored, are missing, and were not deleted.
+
+        None if unknown: PostgreSQL's numbers have gaps after failed writes. SQLite reuses a number
+        that was never committed.
+        """
+        if self._connection.dialect.name != "sqlite":
+            return None
+        existing = set(self._connection.scalars(sa.select(schema.label_event.c.id)))
+        for first, last in chain.from_iterable(each["numbers"] for each in self.deleted().values()):
+            existing.update(range(first, last + 1))
+        counter = sa.table("sqlite_sequence", sa.column("name"), sa.column("seq"))
+        query = sa.select(counter.c.seq).where(counter.c.name == schema.label_event.name)
+        last = int(self._connection.scalar(query) or 0)
+        return [number for number in range(1, last + 1) if number not in existing]
+
     def names(self, mentioning: str = "") -> list[str]:
         """Names of all campaigns whose settings contain a text, oldest first."""
-        query = sa.select(schema.campaign.c.name).order_by(schema.campaign.c.id)
+        query = sa.select(schema.campaign.c.name).where(_exists).order_by(schema.campaign.c.id)
         if mentioning:
             query = query.where(schema.campaign.c.settings.contains(mentioning, autoescape=True))
         return list(self._connection.scalars(query))
+
+
+def _taken(name: str) -> StorageError:
+    return StorageError(
+        f"a campaign named {name!r} already exists",
+        hint=f"choose another name, or continue that campaign. In Python: load_campaign({name!r})",
+    )
+
+
+def _ranges(numbers: Iterable[int]) -> list[list[int]]:
+    """First and last of each run of ascending numbers.
+
+    >>> _ranges([1, 2, 3, 7, 8])
+    [[1, 3], [7, 8]]
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return runs
 
 
 # Strata, the cards in reserve, and rounds.
@@ -283,17 +350,3 @@ class Rows(Connected):
             for table, row, parent, _ in run("PRAGMA foreign_key_check").fetchmany(20)
         ]
         return [text for text in problems if text != "ok"] + orphans
-
-    def lost_labels(self) -> list[int] | None:
-        """Numbers of labels of any campaign that were stored and are missing.
-
-        None if unknown: PostgreSQL's numbers have gaps after failed writes. SQLite reuses a number
-        that was never committed.
-        """
-        if self._connection.dialect.name != "sqlite":
-            return None
-        existing = set(self._connection.scalars(sa.select(schema.label_event.c.id)))
-        counter = sa.table("sqlite_sequence", sa.column("name"), sa.column("seq"))
-        query = sa.select(counter.c.seq).where(counter.c.name == schema.label_event.name)
-        last = int(self._connection.scalar(query) or 0)
-        return [number for number in range(1, last + 1) if number not in existing]

@@ -201,3 +201,13 @@ class Tokens(Connected):
             .values(revoked_at=self._timestamp)
         )
         return result.rowcount > 0
+
+    def rename_tokens(self, campaign: str, new: str) -> None:
+        """Let the tokens of a campaign follow its new name."""
+        table = schema.token
+        of_campaign = table.update().where(table.c.campaign == campaign)
+        self._connection.execute(of_campaign.values(campaign=new))
+
+    def delete_tokens(self, campaign: str) -> None:
+        """Delete the tokens of a campaign."""
+        self._connection.execute(schema.token.delete().where(schema.token.c.campaign == campaign))

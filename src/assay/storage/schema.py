@@ -1,9 +1,10 @@
 """Tables, the label that one of them stores, and the schema of a database.
 
-Rows are never deleted, and labels and rounds are only appended.
+Labels and rounds are only appended. Rows are deleted only with their whole campaign, which leaves a
+trace in place of its settings.
 
-The only updates are: the name of a campaign that a new one replaces; the time of a claim that is
-renewed or given back; and a token that is revoked.
+The only updates are: the name of a campaign that is renamed or replaced; the time of a claim that
+is renewed or given back; and a token that is revoked, or follows a new name.
 """
 
 from dataclasses import KW_ONLY, dataclass, fields
