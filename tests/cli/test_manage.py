@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from assay.campaign import load_campaign
 from tests.cli.conftest import Run
 
 
@@ -46,7 +47,8 @@ def test_create_replaces_only_what_nobody_has_answered(
 ) -> None:
     create()
     create("--question", "An advertisement?", "--replace")
-    assert "An advertisement?" in run("status", "spam", "--json").output
+    campaign = load_campaign("spam", storage="sqlite:///assay.db")
+    assert campaign.settings.question == "An advertisement?"
     rows = run("export", "spam", "--what", "batch", "--size", "1").stdout.splitlines()
     Path("labels.csv").write_text(f"id,label\n{rows[1].split(',')[0]},yes\n")
     run("import", "spam", "labels.csv")

@@ -253,7 +253,7 @@ BEFORE: dict[str, Callable[[Path], None]] = {
     "assay import spam ann.csv": spreadsheets_back,
     "assay import spam-week-46 export.json": label_studio,
     "assay status week-46 | sed": ten,
-    "assay extend 'preds/day=8/*.parquet'": lambda folder: day(folder, 8),
+    "assay rebase 'preds/day=8/*.parquet'": lambda folder: day(folder, 8),
 }
 """By the beginning of a block: what happens elsewhere before it."""
 

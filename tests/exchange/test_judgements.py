@@ -191,7 +191,7 @@ def test_what_zstandard_compressed_is_bounded_and_checked() -> None:
 def test_the_command_writes_a_table_that_can_be_joined(tmp_path: Path) -> None:
     for ending in ("parquet", "csv", "jsonl"):
         out = tmp_path / f"judged.{ending}"
-        words = ["judgements", str(LOGS[0]), "--scorer", "match", "-o", str(out)]
+        words = ["judge", "--log", str(LOGS[0]), "--scorer", "match", "-o", str(out)]
         done = CliRunner().invoke(app, words)
         assert done.exit_code == 0, done.output
         assert "3 items with judgements of match: 1 yes, 1 no, 1 without a verdict" in done.output
@@ -211,11 +211,15 @@ def test_the_command_writes_a_table_that_can_be_joined(tmp_path: Path) -> None:
     again = CliRunner().invoke(app, [*words, "--json"])
     assert again.exit_code == 1
     assert "already exists" in again.output
-    wrong = CliRunner().invoke(app, ["judgements", str(LOGS[0]), "-o", str(tmp_path / "x.json")])
+    wrong = CliRunner().invoke(
+        app, ["judge", "--log", str(LOGS[0]), "-o", str(tmp_path / "x.json")]
+    )
     assert ".parquet, .csv, .jsonl" in wrong.output
     told = CliRunner().invoke(app, [*words[:-1], str(tmp_path / "more.csv"), "--json"])
     assert json.loads(told.output)["verdicts"] == {"yes": 1, "no": 1, "without": 1}
-    several = CliRunner().invoke(app, ["judgements", str(LOGS[0]), "-o", str(tmp_path / "y.csv")])
+    several = CliRunner().invoke(
+        app, ["judge", "--log", str(LOGS[0]), "-o", str(tmp_path / "y.csv")]
+    )
     assert "--scorer match" in several.output
 
 

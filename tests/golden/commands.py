@@ -59,7 +59,7 @@ COMMANDS = {
     "status of all": "status",
     "errors": "errors spam",
     "judge": "judge spam --column judge --at 0.5",
-    "judgements": "judgements judge.jsonl -o judged.csv",
+    "judgements": "judge --log judge.jsonl -o judged.csv",
     "estimate": f"estimate labels.csv --predictions predictions.csv {COLUMNS}",
     "estimate accuracy": f"estimate labels.csv --predictions predictions.csv {COLUMNS} "
     "--metric accuracy --confidence 0.9",
@@ -70,7 +70,7 @@ COMMANDS = {
     "verify bundle": "verify audit.zip",
     "backup": "backup -o copy.db",
     "restore": "restore copy.db --storage sqlite:///restored.db",
-    "extend": "extend later.csv --name spam",
+    "extend": "rebase later.csv --add --name spam",
     "compare": f"compare predictions.csv judged_by.csv {COLUMNS} --name week --budget 30",
     "follow": f"follow predictions.csv --series s --period one {COLUMNS} --within 0.1",
     "follow on": "follow judged_by.csv --series s --period two",

@@ -60,9 +60,6 @@ COMMANDS = {
         "judge:judge",
         "Measure a judge (an LLM, another model) against people's labels.",
     ),
-    "judgements": Listed(
-        "Understand", "judge:judgements", "Convert a judge's logs into a table of verdicts."
-    ),
     "estimate": Listed(
         "Understand", "status:estimate", "Estimate a metric from labels of a random sample."
     ),
@@ -82,11 +79,10 @@ COMMANDS = {
     "follow": Listed(
         "Decide", "series:follow", "Start the next period of a series, or show the series."
     ),
-    "extend": Listed(
-        "Decide", "series:extend", "Add new predictions to a campaign, keeping all labels."
-    ),
     "rebase": Listed(
-        "Decide", "series:rebase", "Continue a campaign on changed predictions, keeping all labels."
+        "Decide",
+        "series:rebase",
+        "Continue a campaign on changed or additional predictions, keeping all labels.",
     ),
     "verify": Listed(
         "Operate",

@@ -1,28 +1,55 @@
-"""``assay judge`` and ``assay judgements``: quality of a judge; its logs as a table."""
+"""``assay judge``: quality of a judge; its logs as a table."""
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
 from assay.cli.exchange import format_of_name, pairs_of, refuse_existing, write_new
-from assay.cli.options import CampaignName, StorageUrl, follow_up, open_campaign
+from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import view_of
+from assay.cli.taking import Typed, takes
+from assay.errors import InputError
 from assay.exchange import JUDGEMENT_FORMATS, read_judgements
+from assay.options import CliOption, options_of
 from assay.results import printable
 
+_LOGS = "Table from logs"
 
+
+def _in_logs(text: str, metavar: str, typed: Any = str) -> CliOption:
+    return CliOption(text, metavar, typed, _LOGS)
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """Where logs have a judge's verdicts: options of `assay.exchange.read_judgements`."""
+
+    scorer: Annotated[str | None, _in_logs("Inspect scorer, if there are several.", "NAME")] = None
+    id_column: Annotated[str, _in_logs("Column with the ids.", "COL")] = "id"
+    verdict_column: Annotated[
+        str, _in_logs("Column with the verdicts: yes, no, true, false, 1, 0.", "COL")
+    ] = "verdict"
+    score_column: Annotated[str, _in_logs("Column with the scores.", "COL")] = "score"
+    map: Annotated[
+        tuple[str, ...],
+        _in_logs("Meaning of a word: pass=yes; repeatable.", "WORD=ANSWER", list[str]),
+    ] = ()
+
+
+@takes(verdicts=options_of(Verdicts))
 def judge(
-    name: CampaignName,
+    name: NameOrOnly = None,
     *,
     column: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="COL", help="Column with the judge's verdicts: true/false, yes/no or numbers."
         ),
-    ],
+    ] = None,
     at: Annotated[
         float | None, typer.Option(metavar="NUMBER", help="Numbers from this value up are a yes.")
     ] = None,
@@ -33,20 +60,50 @@ def judge(
     predictions: Annotated[
         str | None, typer.Option(metavar="FILE", help="The predictions, if they have moved.")
     ] = None,
+    log: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="LOG",
+            help="Log to convert: JSON lines or a table (.csv, .parquet) with id and verdict or "
+            "score, or an Inspect log (.eval, .json); repeatable.",
+            rich_help_panel=_LOGS,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="New table: .parquet, .csv or .jsonl.",
+            rich_help_panel=_LOGS,
+        ),
+    ] = None,
+    verdicts: Typed,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure a judge (an LLM, another model) against people's labels.
 
     Shows its sensitivity, specificity, agreement and Cohen's kappa, and whether it favours a
-    classifier.
+    classifier. With --log, converts logs into a table of verdicts instead, with the columns id,
+    verdict, score and times, to be joined to predictions. Repeated verdicts on an item become their
+    majority and mean score.
     """
     with telling_errors(as_json=as_json):
-        campaign = open_campaign(name, storage)
+        if log:
+            _convert(log, output, verdicts, as_json=as_json)
+            return
+        if column is None:
+            raise InputError(
+                "no column with a judge's verdicts is named",
+                hint="add --column COL; or --log FILE to convert logs into such a column",
+            )
+        campaign = open_campaign(named(name, storage), storage)
         with working(f"looking up {column}"):
             result = campaign.judge(column, at=at, by=by, predictions=predictions)
         if as_json:
-            emit({"campaign": name, **result.to_dict()})
+            emit({"campaign": campaign.name, **result.to_dict()})
             return
         screen = console()
         screen.print(view_of(result.document()))
@@ -54,62 +111,20 @@ def judge(
             say_next(screen, follow_up("label", campaign.name, storage))
 
 
-def judgements(
-    logs: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="LOG...",
-            help="JSON lines or tables (.csv, .parquet) with id and verdict or score, or Inspect "
-            "logs (.eval, .json).",
-        ),
-    ],
-    *,
-    output: Annotated[
-        Path,
-        typer.Option("--output", "-o", metavar="FILE", help="New file: .parquet, .csv or .jsonl."),
-    ],
-    scorer: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Inspect scorer, if there are several.")
-    ] = None,
-    id_column: Annotated[str, typer.Option(metavar="COL", help="Column with the ids.")] = "id",
-    verdict_column: Annotated[
-        str,
-        typer.Option(metavar="COL", help="Column with the verdicts: yes, no, true, false, 1, 0."),
-    ] = "verdict",
-    score_column: Annotated[
-        str, typer.Option(metavar="COL", help="Column with the scores.")
-    ] = "score",
-    map: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--map", metavar="WORD=ANSWER", help="Meaning of a word: pass=yes; repeatable."
-        ),
-    ] = None,
-    as_json: AsJson = False,
-) -> None:
-    """Convert a judge's logs into a table of verdicts.
-
-    The table has the columns id, verdict, score and times, to be joined to predictions. Repeated
-    verdicts on an item become their majority and mean score.
-    """
-    with telling_errors(as_json=as_json):
-        ending = format_of_name(output, JUDGEMENT_FORMATS)
-        refuse_existing(output)
-        with working("reading judgements"):
-            table = read_judgements(
-                *logs,
-                scorer=scorer,
-                id_column=id_column,
-                verdict_column=verdict_column,
-                score_column=score_column,
-                map=pairs_of("map", map or [], "pass=yes"),
-            )
-        write_new(output, table.content(ending))
-        if as_json:
-            summary = {"items": len(table), "verdicts": table.verdicts, "scorer": table.scorer}
-            emit({**summary, "notes": list(table.notes), "file": str(output)})
-            return
-        screen = console()
-        screen.print(Text(printable(str(table))))
-        line = Text.assemble(("saved: ", "green"), printable(output))
-        screen.print(line, soft_wrap=True)
+def _convert(logs: list[Path], output: Path | None, verdicts: Typed, *, as_json: bool) -> None:
+    """Write the verdicts in logs to a new table."""
+    if output is None:
+        raise InputError("--log needs a new file for the table", hint="add -o judged.parquet")
+    ending = format_of_name(output, JUDGEMENT_FORMATS)
+    refuse_existing(output)
+    words = pairs_of("map", verdicts.get("map", []), "pass=yes")
+    with working("reading judgements"):
+        table = read_judgements(*logs, **{**verdicts, "map": words})
+    write_new(output, table.content(ending))
+    if as_json:
+        summary = {"items": len(table), "verdicts": table.verdicts, "scorer": table.scorer}
+        emit({**summary, "notes": list(table.notes), "file": str(output)})
+        return
+    screen = console()
+    screen.print(Text(printable(str(table))))
+    screen.print(Text.assemble(("saved: ", "green"), printable(output)), soft_wrap=True)

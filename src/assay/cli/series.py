@@ -1,4 +1,4 @@
-"""``assay follow``, ``trend``, ``extend`` and ``rebase``: campaigns that continue others."""
+"""``assay follow`` and ``rebase``: campaigns that continue others."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -215,33 +215,7 @@ def labels_before(campaign: Campaign) -> dict[str, int]:
     return {"judged": judged, "counting": counting, "waiting": waiting, "gone": gone}
 
 
-# ``assay extend``: predictions of new items join a campaign.
-
-
-@takes(source=_SOURCE)
-def extend(
-    file: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="Predictions of the new items only.")
-    ] = None,
-    *,
-    source: Typed,
-    name: options.NameOption = "campaign",
-    storage: options.StorageUrl = None,
-    as_json: AsJson = False,
-) -> None:
-    """Add new predictions to a campaign, keeping all labels."""
-    with telling_errors(as_json=as_json):
-        url = options.existing(storage)
-        scan = options.other_scan(file, source)
-        if scan is None:
-            raise typer.BadParameter(
-                "no predictions are given: give FILE, or --spark URL and --table NAME"
-            )
-        make, what = partial(extend_campaign, scan, name, storage=url), file or source["table"]
-        make_campaign(make, what, _document, render_succession, storage, as_json=as_json)
-
-
-# ``assay rebase``: go on with a campaign on predictions that have changed.
+# ``assay rebase``: go on with a campaign on changed predictions, or with new ones.
 
 
 @takes(source=_SOURCE, columns=only(Columns, "aux"))
@@ -250,20 +224,40 @@ def rebase(
         str | None,
         typer.Argument(
             metavar="[FILE]",
-            help="The changed predictions. Default: read again from where they were.",
+            help="The changed predictions, or with --add the new ones. Default: read again from "
+            "where they were.",
         ),
     ] = None,
     *,
+    add: Annotated[
+        bool, typer.Option("--add", help="FILE has only new items, which join the others.")
+    ] = False,
     source: Typed,
     columns: Typed,
     name: options.NameOption = "campaign",
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
-    """Continue a campaign on changed predictions, keeping all labels."""
+    """Continue a campaign on changed or additional predictions, keeping all labels."""
     with telling_errors(as_json=as_json):
         url = options.existing(storage)
         scan = options.other_scan(file, source)
         make = partial(rebase_campaign, name, storage=url, predictions=scan, **columns)
-        what = file or "the predictions"
+        if add:
+            make = partial(extend_campaign, _added(scan, columns), name, storage=url)
+        what = file or source.get("table", "the predictions")
         make_campaign(make, what, _document, render_succession, storage, as_json=as_json)
+
+
+def _added(scan: Scan | str | None, columns: Typed) -> Scan | str:
+    """Predictions to add; raise if there are none, or an option does not apply."""
+    if scan is None:
+        raise typer.BadParameter(
+            "no predictions are given: give FILE, or --spark URL and --table NAME"
+        )
+    if columns:
+        raise InputError(
+            "--aux does not apply to --add: new items have the columns of the others",
+            hint="leave it out",
+        )
+    return scan
