@@ -347,7 +347,21 @@ def test_other_campaigns_over_the_same_predictions_are_told(tmp_path: Path) -> N
         "labels: see campaigns.json",
         "its storage had 1 more campaigns over the same predictions made after this one, with 0 "
         "labels: see campaigns.json",
+        "its storage had 1 more campaigns over other predictions",
     ]
+
+
+def test_campaigns_that_are_left_out_of_the_list_are_a_finding(tmp_path: Path) -> None:
+    url = f"sqlite:///{tmp_path / 'a.db'}"
+    for name in ("first", "second"):
+        create(url, name=name)
+    files = files_of(label(create(url, name="third", seed=2)), tmp_path)
+    listed = json.loads(files["campaigns.json"])
+    *_, own = listed["over_the_same_predictions"]
+    for gone, expected in (([], "leaves out campaigns 1, 2 of"), (None, "nothing is known of")):
+        changed = {**listed, "over_the_same_predictions": [own], "gone": gone}
+        again = {**files, "campaigns.json": json.dumps(changed, indent=1).encode() + b"\n"}
+        assert expected in str(verified(again, tmp_path))
 
 
 def test_campaigns_that_are_gone_leave_a_gap(tmp_path: Path) -> None:

@@ -17,6 +17,8 @@ from assay.audit.checks import (
     check_order,
     check_rounds,
     check_strata,
+    listed_numbers,
+    unlisted,
 )
 from assay.audit.differences import differences
 from assay.audit.log_checks import check_chain, check_events
@@ -257,8 +259,10 @@ def _campaign_findings(snapshot: Snapshot) -> Iterator[str]:
     numbers = [each["number"] for each in every]
     if numbers != sorted(set(numbers)):
         yield f"{CAMPAIGNS} lists a campaign twice, or campaigns out of order"
-    if not isinstance(gone, list) or any(number in numbers for number in gone):
+    if any(number in numbers for number in gone):
         yield f"{CAMPAIGNS} lists a campaign that it says is gone"
+    elif listed["gone"] is not None and (missing := unlisted(listed)):
+        yield f"{CAMPAIGNS} leaves out {listed_numbers(missing)} of its storage"
 
 
 def _json(document: Mapping[str, Any]) -> bytes:
@@ -351,6 +355,9 @@ def campaigns_in(members: Mapping[str, bytes]) -> dict[str, Any]:
         for field, kind in (("number", int), ("labels", int), ("created_at", str)):
             value_of(each, field, kind, f"{CAMPAIGNS}, campaign {place}")
     value_of(document, "number", int, CAMPAIGNS)
+    for field in ("over_others", *(("gone",) if document.get("gone") is not None else ())):
+        if any(type(each) is not int for each in value_of(document, field, list, CAMPAIGNS)):
+            raise InputError(f"{CAMPAIGNS}: {field} has more than numbers")
     return {name: value for name, value in document.items() if name != "commitment"}
 
 

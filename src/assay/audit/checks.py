@@ -13,6 +13,8 @@ from assay.core.strata import Strata
 from assay.labelling import FROM_BEFORE, Settings, epoch_seed
 from assay.storage import Session
 
+_MOST_UNLISTED = 1_000  # campaigns that are counted: a bundle may claim any number
+
 
 def check_file(session: Session) -> Checked:
     """Check that SQLite finds no damage in its file, and no row lacks its parent."""
@@ -205,8 +207,30 @@ def _campaign_notes(campaigns: Mapping[str, Any] | None) -> Iterator[str]:
                 f"its storage had {len(others):,} more campaigns over the same predictions made "
                 f"{word} this one, with {labels:,} labels: see campaigns.json"
             )
+    if others := campaigns["over_others"]:
+        yield f"its storage had {len(others):,} more campaigns over other predictions"
     if gone := campaigns.get("gone"):
         yield f"{len(gone):,} campaigns of its storage are gone"
+    elif missing := unlisted(campaigns):  # in PostgreSQL, numbers have gaps after failed writes
+        yield f"nothing is known of {listed_numbers(missing)} of its storage"
+
+
+def unlisted(campaigns: Mapping[str, Any]) -> list[int]:
+    """Numbers of earlier campaigns that a bundle's list leaves out."""
+    every = [each["number"] for each in campaigns["over_the_same_predictions"]]
+    known = {*every, *campaigns["over_others"], *(campaigns.get("gone") or ())}
+    last = min(campaigns["number"], len(known) + _MOST_UNLISTED)
+    return [number for number in range(1, last) if number not in known]
+
+
+def listed_numbers(numbers: Sequence[int]) -> str:
+    """Campaigns by number, for a finding.
+
+    >>> listed_numbers([2]), listed_numbers([2, 3, 5, 8])
+    ('campaign 2', 'campaigns 2, 3, 5, …')
+    """
+    few = ", ".join(map(str, numbers[:3])) + (", …" if len(numbers) > 3 else "")
+    return f"campaign{'' if len(numbers) == 1 else 's'} {few}"
 
 
 def check_claims(books: Books) -> Checked:

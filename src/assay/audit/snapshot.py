@@ -74,12 +74,15 @@ def campaigns_of(session: Session, key: int, settings: Settings) -> dict[str, An
     """All campaigns of a storage over the same predictions, including this one.
 
     For each, its number in the storage, its creation time, its commitment, and its number of
-    labels. So whoever tried several seeds and shows one campaign discloses the others, too.
+    labels. So whoever tried several seeds and shows one campaign discloses the others, too. The
+    numbers of all others are listed, so that none can be left out silently.
     """
-    every = []
+    every, others = [], []
     for name in session.names():
         other, other_settings = find_campaign(session, name)
-        if other_settings.source.fingerprint == settings.source.fingerprint:
+        if other_settings.source.fingerprint != settings.source.fingerprint:
+            others.append(other)
+        else:
             every.append(
                 {
                     "number": other,
@@ -89,11 +92,18 @@ def campaigns_of(session: Session, key: int, settings: Settings) -> dict[str, An
                 }
             )
     for other, trace in session.deleted().items():
-        if trace["fingerprint"] == settings.source.fingerprint:
+        if trace["fingerprint"] != settings.source.fingerprint:
+            others.append(other)
+        else:
             created = {"number": other, "created_at": session.created_at(other)}
             every.append(created | {name: trace[name] for name in ("labels", "commitment")})
     every.sort(key=itemgetter("number"))
-    return {"number": key, "over_the_same_predictions": every, "gone": session.lost_campaigns()}
+    return {
+        "number": key,
+        "over_the_same_predictions": every,
+        "over_others": sorted(others),
+        "gone": session.lost_campaigns(),
+    }
 
 
 def check_draws(rounds: Sequence[Sequence[int]], strata: Strata) -> None:
