@@ -60,7 +60,7 @@ def test_items(open_house: OpenHouse, enter: Enter) -> None:
         budget=len(CORPUS),
     )
     visit = enter(house)
-    visit.alter("review.js", ("HELD = 3", "HELD = 20"))  # answers go together, which is faster
+    visit.alter("review.js", ("QUEUED = 3", "QUEUED = 20"))  # answers go together, which is faster
     page = visit.open()
     shown(page)
     seen = page.evaluate(ANSWER_ALL)
@@ -110,7 +110,7 @@ def test_items_with_structure(open_house: OpenHouse, enter: Enter) -> None:
         budget=2,
     )
     visit = enter(house)
-    visit.alter("review.js", ("HELD = 3", "HELD = 1"))
+    visit.alter("review.js", ("QUEUED = 3", "QUEUED = 1"))
     page = visit.open()
     shown(page)
     held = set(page.evaluate(INSIDE))
