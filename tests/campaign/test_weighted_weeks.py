@@ -168,8 +168,8 @@ def test_each_period_counts_by_its_own_weights(where: Where, storage: str) -> No
 def test_a_series_is_weighted_from_the_first_period_on(storage: str) -> None:
     plain = {name: column for name, column in COLUMNS.items() if name != "sample_weight"}
     begin: dict[str, Any] = {"series": "s", "storage": storage}
-    with pytest.raises(DesignError, match=r"change_within=0.02 is given beside sample_weight="):
+    with pytest.raises(DesignError, match=r"change_within=0\.02 cannot be combined with sample_"):
         assay.follow_campaign(WEEKS[0], period="a", **begin, **COLUMNS, change_within=0.02)
     assay.follow_campaign(WEEKS[0], period="a", **begin, **plain, budget=30)
-    with pytest.raises(DesignError, match=r"'s' has no sample_weight=, and 'views' is asked for"):
+    with pytest.raises(DesignError, match=r"'s' has no sample_weight=, and 'views' is requested"):
         assay.follow_campaign(WEEKS[1], period="b", **begin, sample_weight="views")

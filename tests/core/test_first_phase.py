@@ -120,7 +120,7 @@ def test_goals_that_a_sample_cannot_serve_are_refused() -> None:
     assert "sample_of" not in Goal("precision", within=0.02).to_dict()
     with pytest.raises(DesignError, match="cannot be a sample"):
         Goal("precision", within=0.02, sample_of=900, sample_size=9_000)
-    with pytest.raises(DesignError, match="goes with within= or budget="):
+    with pytest.raises(DesignError, match="needs within= or budget="):
         Goal("precision", at_least=0.9, sample_of=9_000)
-    with pytest.raises(DesignError, match="does not go with bets"):
+    with pytest.raises(DesignError, match="cannot be combined with bets"):
         check_together(Design.guaranteed(), goal, 4)

@@ -203,7 +203,7 @@ GUARDS: list[tuple[Callable[[], object], str]] = [
     (lambda: recycled([1], 0), "n_C must be a whole number of at least 1, got 0"),
     (lambda: recycled([1], 3, "UniformShufle"), "did you mean 'UniformShuffle'"),
     (lambda: overlap(np.array([2, 1, 2]), ONE), "parent's set holds id 2 twice"),
-    (lambda: overlap(ONE, ONE[:0]), "the child calls nothing yes"),
+    (lambda: overlap(ONE, ONE[:0]), "the child predicts yes for no item"),
     (lambda: overlap(ONE, cast(Ints, np.array([0.5]))), "one column of integers"),
     (lambda: uniform_sample(ONE[:0], 1, RNG), "empty set"),
     (lambda: coordinated_sample(TWO, digest([1]), 1), "2 ids came with 1 numbers"),

@@ -99,7 +99,7 @@ def test_our_own_modes_may_stop_at_a_narrow_look_without_a_warning(name: str) ->
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"at_least": 0.95, "within": 0.02}, "two questions"),
+        ({"at_least": 0.95, "within": 0.02}, "cannot be combined"),
         ({"at_least": 95}, "0.95 asks whether"),
         ({"at_least": 1.0}, "between 0 and 1"),
         ({"at_least": "high"}, "got 'high'"),
@@ -210,8 +210,8 @@ def test_numpy_numbers_become_plain_ones() -> None:
         ({"colour": "red"}, "unknown field 'colour'"),
         ({"stop": "lucky"}, "unknown stop 'lucky'"),
         # What would break a promise
-        ({"interval": "betting"}, "'betting' does not go with allocation 'explore'"),
-        ({"allocation": "chance"}, "'stratified' does not go with allocation 'chance'"),
+        ({"interval": "betting"}, "'betting' cannot be combined with allocation 'explore'"),
+        ({"allocation": "chance"}, "'stratified' cannot be combined with allocation 'chance'"),
         ({"interval": "betting", "allocation": "chance", "replacement": True}, "cards that are"),
         ({"interval": "betting", "allocation": "chance", "stop": "budget"}, "cards that are left"),
     ],

@@ -316,7 +316,7 @@ def test_a_project_of_others_is_refused(there: tuple[Fake, str]) -> None:
     talk.step()
     assert len([task for task in fake.tasks.values() if task["project"] == 103]) == 10
     fake.projects.clear()
-    with pytest.raises(InputError, match="project 103 is gone from Label Studio"):
+    with pytest.raises(InputError, match="project 103 was deleted from Label Studio"):
         talk.step()
 
 

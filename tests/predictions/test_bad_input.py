@@ -113,13 +113,13 @@ def test_tables(source: object, words: str) -> None:
     ("options", "words"),
     [
         ({"score": "scores"}, "column 'scores' not found in dict | id, score, said | 'score'?"),
-        ({"show": "id"}, "show='id' | say show=['id']"),
+        ({"show": "id"}, "show='id' | pass show=['id']"),
         ({"show": [1]}, "show=[1] is not a list of column names"),
         ({"score": 0}, "score=0 is of type int | name of a column"),
         ({"predicted": None}, "neither predicted= nor threshold= | hint"),
         ({"predicted": None, "score": None}, "neither predicted= nor threshold="),
-        ({"score": None, "threshold": 0.5}, "threshold=0.5 is given without score="),
-        ({"predicted": None, "threshold": 0.5, "positive": 1}, "positive=1 | without predicted="),
+        ({"score": None, "threshold": 0.5}, "threshold=0.5 needs score="),
+        ({"predicted": None, "threshold": 0.5, "positive": 1}, "positive=1 | needs predicted="),
         ({"threshold": float("nan")}, "threshold=nan | finite"),
         ({"threshold": "0.5"}, "threshold='0.5' | finite"),
         ({"threshold": True}, "threshold=True | finite"),
@@ -220,7 +220,7 @@ def test_paths(tmp_path: Path) -> None:
     (tmp_path / "a.xlsx").write_bytes(b"PK\x03\x04")
     _refused(tmp_path / "a.xlsx", "a.xlsx | save it as .csv")
     (tmp_path / "b.csv.gz").write_bytes(b"not compressed")
-    _refused(tmp_path / "b.csv.gz", "b.csv.gz ends in .gz, but gzip did not pack it")
+    _refused(tmp_path / "b.csv.gz", "b.csv.gz ends in .gz, but is not a gzip file")
 
 
 _ANYTHING = st.one_of(

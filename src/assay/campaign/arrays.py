@@ -205,7 +205,7 @@ def _oracle(oracle: Oracle | None, y_true: ArrayLike | None, size: int) -> Oracl
         raise InputError(
             "true labels come from an `oracle` or from `y_true`, "
             + ("and neither was given" if oracle is None else "and both were given"),
-            hint="oracle=lambda rows: [ask_somebody(row) for row in rows]",
+            hint="oracle=lambda rows: [ask_someone(row) for row in rows]",
         )
     if oracle is not None:
         return oracle

@@ -203,7 +203,7 @@ def refuse_other_ids(predictions: "Predictions", settings: Settings) -> None:
             f"the ids in {predictions.source} are {predictions.id_kind}s, and those of campaign "
             f"{settings.name!r} are {settings.id_kind}s",
             details="labels belong to ids: 7 and '7' are two items",
-            hint="give predictions with ids of the same kind, or make a new campaign",
+            hint="give predictions with ids of the same kind, or create a new campaign",
         )
 
 

@@ -145,14 +145,14 @@ def refuse_of_weeks(metrics: Sequence[str], before: Sequence[Vocabulary] = ()) -
         raise DesignError(
             "top-k accuracy cannot be compared between weeks or followed in a series",
             details="the ranks of all classes are known only for items of one week",
-            hint="compare accuracy; or make a campaign of two classifiers of the same items with "
+            hint="compare accuracy; or create a campaign of two classifiers of the same items with "
             "classifiers={...}",
         )
     if any(each.multilabel for each in before):
         raise DesignError(
             "items with several classes cannot be compared between weeks or followed in a series",
             details="earlier labels are sets of classes",
-            hint="make a campaign of each week with multilabel=True",
+            hint="create a campaign of each week with multilabel=True",
         )
 
 

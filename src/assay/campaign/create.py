@@ -250,7 +250,7 @@ def _lessons(storage: str | None, name: str, columns: Mapping[str, Any]) -> Less
     """Lessons of an earlier campaign; warn if it learned nothing usable."""
     if not columns.get("aux"):
         raise DesignError(
-            f"learned_from={name!r} is given without aux=",
+            f"learned_from={name!r} needs aux=",
             details="it learned from second opinions, so their columns are needed",
             hint="name the columns: aux=[...]",
         )

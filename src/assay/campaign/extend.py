@@ -80,7 +80,7 @@ def extend_campaign(
         raise PredictionsError(
             f"the items of campaign {name!r} have no ids but the numbers of their rows",
             details="new rows would get the same numbers",
-            hint="make a campaign with id=..., a column of ids that stay",
+            hint="create a campaign with id=..., a column of ids that stay",
         )
     scans = scans_of(predictions, old.source)
     new = read_again(scans, old)
@@ -155,7 +155,7 @@ def _refuse_misfit(new: Predictions, old: Settings) -> None:
     if old.source.scale == "probability" and not 0.0 <= low <= high <= 1.0:
         raise PredictionsError(
             f"scores of {new.source} run from {low} to {high}",
-            details="until now all lay between 0 and 1, and were taken for probabilities",
+            details="all earlier scores lay between 0 and 1 and were treated as probabilities",
             hint=_rebase_hint(old),
         )
 

@@ -39,7 +39,7 @@ def refuse_if_begun(session: Session, *, series: Series) -> None:
     if len(there) > series.number:
         raise StorageError(
             f"another process has started period {there[-1]!r} of series {series.name!r} meanwhile",
-            hint="look at it with `assay follow`, and begin the one after it",
+            hint="check `assay follow`, and begin the next period",
         )
 
 
@@ -70,7 +70,7 @@ def refuse_change(
             else "has no aux="
         )
         raise DesignError(
-            f"series {last.series.name!r} {there}, and {list(aux)!r} is asked for",
+            f"series {last.series.name!r} {there}, and {list(aux)!r} is requested",
             details="with second opinions each period has labels of its own, without them labels "
             "count again: a series is of one kind",
             hint="leave it out, or start another series",
@@ -117,7 +117,7 @@ def _followed(metric: str) -> str:
     if not METRICS[name].is_of_classifier:
         raise DesignError(
             f"{name} cannot be followed: it does not depend on the classifier",
-            hint=f"make a campaign of each period with metric={name!r}",
+            hint=f"create a campaign of each period with metric={name!r}",
         )
     return name
 

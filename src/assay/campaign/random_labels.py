@@ -248,7 +248,7 @@ def _notes(prior_labels: PriorLabels, cut: _Cut, plain: _Cut, metric: str) -> tu
     strata = f"{number} strata by score" if number > 1 else "a single stratum"
     notes = [
         f"rests on labels drawn at random before, in {strata}; the scores make the interval {gain}",
-        "the interval is for one look; to label on until it is narrow enough, make a campaign",
+        "the interval is for one look; to label on until it is narrow enough, create a campaign",
     ]
     if prior_labels.elsewhere:
         about = metric.replace("_", " ")

@@ -156,7 +156,7 @@ def _refuse_other_opinions(settings: Settings, predictions: "Predictions") -> No
             f"the columns {', '.join(settings.source.aux)} of {predictions.source} have changed "
             f"since campaign {settings.name!r} was made",
             details="columns that were made after the first labels may depend on them",
-            hint="strata stay as they are; make a new campaign to use the new columns",
+            hint="strata stay as they are; create a new campaign to use the new columns",
         )
 
 
@@ -353,7 +353,7 @@ def put_in_place(
         if session.name_of(former) != name:
             raise ReplacedError(
                 f"another process has rebased or extended campaign {name!r} meanwhile",
-                hint="look at it with `assay status`, and try again if needed",
+                hint="check `assay status`, and try again if needed",
             )
         news = session.news(former)
         if known is not None and (news.last_label, news.rounds) != (known.last_label, known.rounds):

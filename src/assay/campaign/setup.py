@@ -368,7 +368,7 @@ def _columns_of_several(
         classifiers = {ALONE: own}
     elif given := [name for name, value in own.items() if value is not None]:
         raise DesignError(
-            f"{given[0]}={own[given[0]]!r} is given beside classifiers=",
+            f"{given[0]}={own[given[0]]!r} cannot be combined with classifiers=",
             hint=f"name the classifier: classifiers={{'cnn': {{{given[0]!r}: ...}}, ...}}",
         )
     if isinstance(classifiers, Mapping):
@@ -400,6 +400,6 @@ def _all_alike(prior_labels: PriorLabels, strata: Strata) -> str:
     if strata.is_named or len(strata.heaps) == 1 or not prior_labels.one_side:
         return ""
     return (
-        f"all {len(prior_labels.cards):,} labels from before are of items predicted "
+        f"all {len(prior_labels.cards):,} earlier labels are of items predicted "
         f"{prior_labels.one_side}; of the others none is known yet"
     )

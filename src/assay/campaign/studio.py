@@ -215,7 +215,7 @@ class Connection:
             self._look()
         except GoneError:
             raise InputError(
-                f"project {self._project} is gone from Label Studio",
+                f"project {self._project} was deleted from Label Studio",
                 details="every answer collected from it is stored",
                 hint="run the same command without --project: Assay makes a new one with "
                 "the open items",

@@ -37,7 +37,7 @@ def unjudged_in(labelling: Labelling, n: int, column: str | None) -> list[Item]:
             f"the items of campaign {settings.name!r} have weights: a judge's verdicts would save "
             "no labels",
             details="second opinions need items that count alike",
-            hint="make a campaign without weights for the judge",
+            hint="create a campaign without weights for the judge",
         )
     column = _column(settings.source.aux, column)
     predictions = labelling.predictions()

@@ -125,7 +125,7 @@ def widget_of(desk: Desk, reviewer: str) -> Any:
         from traitlets import Dict
     except ImportError:
         raise MissingDependencyError(
-            "to label in a notebook needs anywidget, which is not installed",
+            "labelling in a notebook needs anywidget, which is not installed",
             hint=install("notebook"),
         ) from None
     here = files("assay.campaign")

@@ -125,7 +125,7 @@ def refuse_with_curve(**given: object) -> None:
     """Raise if an option is given that does not apply to a curve."""
     for option, value in given.items():
         if value:
-            raise DesignError(f"--{option} does not go with --curve", hint="leave it out")
+            raise DesignError(f"--{option} cannot be combined with --curve", hint="leave it out")
 
 
 def show_curves(population: Population, *, as_json: bool, **asked: Any) -> None:

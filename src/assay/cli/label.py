@@ -290,7 +290,7 @@ def _execute(labelling: Labelling, keyboard: Keyboard, command: Entry) -> Text:
         case Answer() if labelling.answer(command):
             reply, colour = f"{printable(labelling.called(command))}, saved", "green"
         case _:
-            reply = "somebody else has answered differently meanwhile; their answer stays"
+            reply = "someone else has answered differently in the meantime; their answer stays"
     return Text(reply, colour)
 
 

@@ -239,7 +239,7 @@ def columns_of(typed: Typed) -> dict[str, Any]:
 
 
 def refuse_with_classifiers(**given: object) -> None:
-    """Raise if a column of one classifier is given beside ``--classifier``.
+    """Raise if a column of one classifier cannot be combined with ``--classifier``.
 
     >>> refuse_with_classifiers(score="p", predicted=None)
     Traceback (most recent call last):

@@ -231,8 +231,8 @@ def in_options(text: str) -> str:
     "say --positive yes or --show 'a b' --show c"
     >>> in_options("no goal: give `within` or `at_least`")
     'no goal: give `--within` or `--at-least`'
-    >>> in_options("threshold=0.5 is given without score=")
-    '--threshold 0.5 is given without --score'
+    >>> in_options("threshold=0.5 needs score=")
+    '--threshold 0.5 needs --score'
     >>> in_options("give all classes: classes=['...', '...']; or probabilities='p_*'")
     "give all classes: --classes FILE; or --probabilities 'p_*'"
     >>> in_options("use Design.guaranteed(), or start one: assay follow. In Python: follow(...)")

@@ -122,7 +122,7 @@ class Design:
             if getattr(self, name) is not None and not self.recycles:
                 raise DesignError(
                     f"{name}={getattr(self, name)!r} is paper 3's, and this design is not",
-                    hint=f"leave out {name}=, or take Design.recycle()",
+                    hint=f"leave out {name}=, or use Design.recycle()",
                 )
         if self.allocation.startswith("opt-a") and self.first_per_stratum is None:
             raise DesignError(
@@ -131,14 +131,15 @@ class Design:
             )
         if (self.interval == "betting") != (self.allocation == "chance"):
             raise DesignError(
-                f"interval {self.interval!r} does not go with allocation {self.allocation!r}",
-                details="bets are on strata drawn with known chances: 'betting' goes with 'chance'",
+                f"interval {self.interval!r} cannot be combined with allocation "
+                f"{self.allocation!r}",
+                details="bets are on strata drawn with known chances: 'betting' needs 'chance'",
                 hint="Design.guaranteed() has both",
             )
         if self.bets and (self.replacement or self.first_per_stratum or self.stop != "width"):
             raise DesignError(
                 "the betting interval counts the cards that are left, and bets on every one",
-                details="it goes with replacement=False, stop='width' and no first_per_stratum",
+                details="it needs replacement=False, stop='width' and no first_per_stratum",
             )
 
     @property
@@ -426,10 +427,10 @@ def check_together(design: Design, goal: Goal, n_strata: int) -> None:
     """Raise if the design cannot serve the goal on this many strata."""
     if (goal.threshold_for is not None) != (design.strata == "ladder"):
         raise DesignError(
-            f"strata={design.strata!r} and threshold_for={goal.threshold_for!r} do not go together",
+            f"strata={design.strata!r} and threshold_for={goal.threshold_for!r} cannot be combined",
             details="thresholds are certified on a ladder of strata, and nothing else is asked of "
             "one",
-            hint="leave the design out: Design.ladder() is taken for a threshold",
+            hint="leave the design out: Design.ladder() is the default for a threshold",
         )
     if design.bets:
         _check_bets(goal)
@@ -466,7 +467,7 @@ def _check_bets(goal: Goal) -> None:
     """Raise if a betting design cannot serve the goal."""
     if goal.sample_of is not None:
         raise DesignError(
-            f"sample_of={goal.sample_of} does not go with bets",
+            f"sample_of={goal.sample_of} cannot be combined with bets",
             details="their theorem is about the items that are there, not about those they were "
             "drawn from",
             hint="leave the design out, or sample_of=",

@@ -189,10 +189,10 @@ class Goal:
 
     def _refuse_bad_targets(self) -> None:
         if not self.targets:
-            raise DesignError("no metric is asked for", hint="metrics=['precision:cnn', ...]")
+            raise DesignError("no metric is requested", hint="metrics=['precision:cnn', ...]")
         names = [target.name for target in self.targets]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise DesignError(f"{twice[0]!r} is asked for twice", hint="leave one of them out")
+            raise DesignError(f"{twice[0]!r} is requested twice", hint="leave one of them out")
         if self.threshold_for is not None:
             self._refuse_beside_threshold()
         if self.at_least is None:
@@ -200,7 +200,7 @@ class Goal:
         refuse({"at_least": self.at_least, "several": not self.single or len(names) > 1})
         if (within := self.targets[0].within) is not None:
             raise DesignError(
-                f"at_least={self.at_least:g} and within={within} are two questions",
+                f"at_least={self.at_least:g} and within={within} cannot be combined",
                 details="a yes or no usually needs far fewer labels than a narrow interval",
                 hint="leave one out; the interval is reported with either",
             )
@@ -210,13 +210,13 @@ class Goal:
         for name, value in given.items():
             if value is not None:
                 raise DesignError(
-                    f"{name}={value:g} and threshold_for={self.threshold_for!r} are two questions",
+                    f"{name}={value:g} and threshold_for={self.threshold_for!r} cannot be combined",
                     details="which threshold to take, and how good a classifier is at its own",
                     hint=f"leave out {name}=, or threshold_for=",
                 )
         if not self.single or len(self.targets) > 1:
             raise DesignError(
-                f"threshold_for={self.threshold_for!r} goes with one classifier without a name",
+                f"threshold_for={self.threshold_for!r} works with one unnamed classifier",
                 hint="leave out classifiers= and metrics=, and give its score=",
             )
 

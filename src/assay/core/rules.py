@@ -20,7 +20,7 @@ _AGAIN = (
     "is a new one, so that no column can have been made for it"
 )
 _BOTH_PERIODS = "leave it out: a change within ±0.02 takes both periods within=0.014"
-_OUT, _ALONE = "leave one of the two out", "or make a campaign for that metric alone"
+_OUT, _ALONE = "leave one of the two out", "or create a campaign for that metric alone"
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Rule:
 
     option: str
     beside: str  # another option, or a consequence of some
-    words: str = "{option} is given beside {other}"
+    words: str = "{option} cannot be combined with {other}"
     why: str = ""
     hint: str = _OUT
 
@@ -60,27 +60,27 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "at_least",
         "several",
-        "{option} goes with one metric of one classifier",
+        "{option} works with one metric of one classifier",
         f"a sure yes or no rests on bets: {BETS_ARE_ON_ONE}",
         "leave out at_least=, or ask it of that metric alone",
     ),
     Rule(
         "sample_of",
         "several",
-        "{option} goes with one metric of one classifier without a name",
+        "{option} works with one metric of one unnamed classifier",
         hint=f"leave it out, {_ALONE}",
     ),
     Rule(
         "sample_of",
         "bet",
-        "{option} goes with within= or budget=",
+        "{option} needs within= or budget=",
         _ONE_DRAW,
         "leave it out: the answer is then about the sample",
     ),
     Rule(
         "sample_of",
         "sample_weight",
-        "{option} is given beside sample_weight=",
+        "{option} cannot be combined with sample_weight=",
         "the interval for all items of a weighted sample is not implemented",
     ),
     Rule(
@@ -123,26 +123,26 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "aux",
         "labels_from",
-        "{option} is given beside labels of campaign {value!r}",
+        "{option} cannot be combined with labels of campaign {value!r}",
         _AGAIN,
         "leave out aux=, or labels_from=",
     ),
     Rule(
         "learned_from",
         "several",
-        "{option} goes with one metric of one classifier",
+        "{option} works with one metric of one classifier",
         hint=f"leave it out, {_ALONE}",
     ),
     Rule(
         "learned_from",
         "labels",
-        "{option} is given beside labels=",
+        "{option} cannot be combined with labels=",
         "earlier labels are put into strata by the score",
     ),
     Rule(
         "change_within",
         "aux",
-        "{option} is given beside aux=",
+        "{option} cannot be combined with aux=",
         "with second opinions each period has labels of its own, and the change is as sure as both "
         "periods' values are",
         _BOTH_PERIODS,
@@ -150,7 +150,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         "change_within",
         "sample_weight",
-        "{option} is given beside sample_weight=",
+        "{option} cannot be combined with sample_weight=",
         "an item has another weight in each period, and the change is as sure as both periods' "
         "values are",
         _BOTH_PERIODS,
@@ -174,8 +174,8 @@ def refuse(given: Mapping[str, object], beside: Mapping[str, object] | None = No
     >>> refuse({"aux": ["judge"], "sample_weight": None})
     >>> refuse({"sample_of": 100, "several": True})
     Traceback (most recent call last):
-    assay.errors.DesignError: sample_of=100 goes with one metric of one classifier without a name
-    hint: leave it out, or make a campaign for that metric alone
+    assay.errors.DesignError: sample_of=100 works with one metric of one unnamed classifier
+    hint: leave it out, or create a campaign for that metric alone
     """
     others = given if beside is None else beside
     for rule in RULES:

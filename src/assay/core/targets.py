@@ -71,7 +71,7 @@ class Target:
             if self.classifier:
                 set_("classifier", "")
             if self.minus is not None:
-                raise DesignError(f"{self.metric} is the same whatever the classifier says")
+                raise DesignError(f"{self.metric} does not depend on the classifier")
         elif self.classifier == "":
             raise DesignError(
                 f"{self.metric} needs a classifier", details="only prevalence needs no classifier"
@@ -345,7 +345,7 @@ def _target(
         raise DesignError(
             f"{text!r} cannot be read",
             details="a metric is METRIC:CLASSIFIER, a difference METRIC:NEW - METRIC:OLD",
-            hint=f"say METRIC:{bare[0]}" if bare else "put a space on either side of the minus",
+            hint=f"write METRIC:{bare[0]}" if bare else "put a space on either side of the minus",
         )
     metrics = [canonical_metric(metric) for metric, _, _ in parts]
     if len(set(metrics)) > 1:
@@ -369,7 +369,7 @@ def _classifier(name: str, classifiers: Sequence[str], text: str) -> str:
     raise DesignError(
         problem,
         details=f"classifiers: {', '.join(classifiers)}",
-        hint=did_you_mean(name, classifiers) if name else f"say METRIC:{classifiers[0]}",
+        hint=did_you_mean(name, classifiers) if name else f"write METRIC:{classifiers[0]}",
     )
 
 

@@ -321,7 +321,7 @@ def _refuse_bad_name(name: object) -> None:
     if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
         raise DesignError(
             f"a class cannot be called {repr(name)[:202]}",
-            details=f"a name is a text of 1 to {LONGEST_NAME} signs",
+            details=f"a name is a text of 1 to {LONGEST_NAME} characters",
         )
     if not name.isprintable() or _folded(name) in RESERVED:
         raise DesignError(

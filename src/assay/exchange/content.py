@@ -57,9 +57,9 @@ class Content:
         packed = data.startswith(_GZIP)
         if not packed and self.path is not None and self.path.name.lower().endswith(_PACKED):
             raise InputError(
-                f"{self.name} ends in {_PACKED}, but is not packed by gzip: it begins with "
+                f"{self.name} ends in {_PACKED}, but is not a gzip file: it begins with "
                 f"{data[:8]!r}",
-                hint=f"name it without {_PACKED}, or pack it with gzip",
+                hint=f"rename it without {_PACKED}, or compress it with gzip",
             )
         if not packed:
             return data
@@ -70,7 +70,7 @@ class Content:
                 pieces = list(self._pieces(file, most))
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(
-                f"{self.name} is packed by gzip, and damaged: {error}", hint="copy or pack it again"
+                f"{self.name} is a damaged gzip file: {error}", hint="copy or compress it again"
             ) from None
         return b"".join(pieces)
 

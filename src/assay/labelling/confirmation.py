@@ -48,7 +48,7 @@ def confirm_source(store: Store, settings: Settings) -> None:
     except OSError as error:
         warn(
             f"{path.parent} cannot be written ({error.strerror}): other processes will read the "
-            f"predictions of campaign {settings.name!r} again only when somebody confirms it; "
+            f"predictions of campaign {settings.name!r} again only when someone confirms it; "
             f"{_FOLDER} names another folder",
             AssayWarning,
             stacklevel=3,

@@ -114,7 +114,7 @@ def place_of(classifiers: tuple[str, ...], wanted: str | None) -> int:
         raise DesignError(
             "the matrix needs a classifier" if wanted is None else f"unknown {wanted!r}",
             details=f"classifiers: {', '.join(classifiers)}",
-            hint=f"say classifier={classifiers[0]!r}"
+            hint=f"pass classifier={classifiers[0]!r}"
             if wanted is None
             else did_you_mean(wanted, classifiers),
         )

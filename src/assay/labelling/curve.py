@@ -83,38 +83,38 @@ def _refuse(settings: Settings) -> Roles:
         raise DesignError(
             f"campaign {settings.name!r} has {len(settings.classes):,} classes, so there is no "
             "threshold",
-            hint="for a threshold of one class make a campaign with positive='CLASS'",
+            hint="for a threshold of one class create a campaign with positive='CLASS'",
         )
     if len(strata.classifiers) > 1 or source.compares:
         raise DesignError(
             f"campaign {settings.name!r} is of several classifiers: "
             f"{', '.join(strata.classifiers)}",
             details="its strata are by what all of them say, and a curve is of one score",
-            hint="make a campaign of one of them, for accuracy or F1",
+            hint="create a campaign of one of them, for accuracy or F1",
         )
     (roles,) = source.roles
     if roles is None:
         raise DesignError(
             f"campaign {settings.name!r} has no score, so it has no threshold",
-            hint="make a campaign with the column of the scores, for accuracy or F1",
+            hint="create a campaign with the column of the scores, for accuracy or F1",
         )
     if strata.weighted:
         raise DesignError(
             f"items of campaign {settings.name!r} have weights, and a curve is of items that "
             "count alike",
-            hint="make a campaign without weights",
+            hint="create a campaign without weights",
         )
     if strata.groups:
         raise DesignError(
             f"campaign {settings.name!r} is about slices, and a curve is of all items",
-            hint="make a campaign for accuracy or F1, without slices among its metrics",
+            hint="create a campaign for accuracy or F1, without slices among its metrics",
         )
     if source.model is not None:
         raise DesignError(
             f"the strata of campaign {settings.name!r} are by a model with second opinions, "
             "not by the score",
             details="labels are then no random sample of the items with a score",
-            hint="make a campaign for accuracy or F1, without aux",
+            hint="create a campaign for accuracy or F1, without aux",
         )
     return roles
 

@@ -101,7 +101,8 @@ class Reviewing:
         if (self.per_item > 1) != (self.share > 0):
             raise DesignError(
                 f"{self.per_item} reviewer(s) on a share of {self.share:g} of the items",
-                details="several reviewers an item and a share above 0 go together",
+                details="several reviewers per item need a share above 0, and a share needs "
+                "several reviewers",
                 hint="for two reviewers on a tenth of the items: reviewers_per_item=2, overlap=0.1",
             )
         if self.answers is not None:
@@ -129,8 +130,8 @@ def _answers_called(given: object) -> tuple[str, str]:
     if problem:
         raise DesignError(
             problem,
-            details=f"two different names of 1 to {_LONGEST_ANSWER} signs: of yes, then of no; "
-            "'cannot judge' and 'broken' are there beside them",
+            details=f"two different names of 1 to {_LONGEST_ANSWER} characters: first yes, then "
+            "no; 'cannot judge' and 'broken' are always available",
             hint="as in answers=('Spam', 'Not spam')",
         )
     return words[0], words[1]

@@ -368,7 +368,7 @@ class Labelling:
         if now != name:
             raise ReplacedError(
                 f"campaign {name!r} was rebased or extended meanwhile; nothing was recorded",
-                details=f"labels from before are kept; the earlier campaign is now called {now!r}",
+                details=f"earlier labels are kept; the earlier campaign is now called {now!r}",
                 hint=f"load campaign {name!r} again",
             )
 

@@ -185,7 +185,7 @@ def find_classes(
     if predicted is None:
         if known is None:
             raise PredictionsError(
-                "neither predicted= nor probabilities= is given, to find the classes by",
+                "neither predicted= nor probabilities= is given: the classes are unknown",
                 hint="name the column of predicted classes",
             )
         return known
@@ -267,7 +267,7 @@ def for_classes(
         return {ALONE: own}, classes
     if pattern is not None and len(every) != 1:
         raise PredictionsError(
-            f"probabilities={pattern!r} is given beside {len(every)} classifiers",
+            f"probabilities={pattern!r} cannot be combined with {len(every)} classifiers",
             hint="name the classifier: classifiers={'cnn': {'probabilities': 'cnn_*'}, ...}",
         )
     if pattern is not None:
@@ -281,14 +281,14 @@ def refuse_beside_classes(given: Mapping[str, object]) -> None:
     >>> refuse_beside_classes({"aux": (), "sample_weight": "views"})
     Traceback (most recent call last):
     assay.errors.PredictionsError: sample_weight='views' is given for predictions of several classes
-    it goes with predictions of yes and no
+    it applies to predictions of yes and no
     hint: leave it out
     """
     for argument, value in given.items():
         if value:
             raise PredictionsError(
                 f"{argument}={value!r} is given for predictions of several classes",
-                details="it goes with predictions of yes and no",
+                details="it applies to predictions of yes and no",
                 hint="leave it out",
             )
 
@@ -304,7 +304,7 @@ def with_class_columns(
         raise PredictionsError(
             f"{len(roles)} classifiers of {len(classes):,} classes are too many for one campaign",
             details="what they say together must fit in 62 bits",
-            hint="make a campaign for each classifier",
+            hint="create a campaign for each classifier",
         )
     patterns = [role.probabilities or "" for role in roles.values()]
     known = column_names(scan) if any(STAR in pattern for pattern in patterns) else []

@@ -134,7 +134,7 @@ class Scanner(ABC):
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
-        raise PredictionsError(f"{self.source} does not tell {variable} on the scale {scale}")
+        raise PredictionsError(f"{self.source} cannot give {variable} on the scale {scale}")
 
     @abstractmethod
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
@@ -168,7 +168,9 @@ class Scanner(ABC):
 
     def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
         """Rank the k most probable classes of each item, for each classifier."""
-        raise PredictionsError(f"{self.source} does not tell the {k} likeliest of {len(ids):,}")
+        raise PredictionsError(
+            f"{self.source} cannot rank the {k} most probable classes of {len(ids):,}"
+        )
 
     def summed_probabilities(self) -> Floats | None:
         """Sum the probabilities of each class by predicted class, shape (K, K).

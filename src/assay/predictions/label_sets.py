@@ -142,7 +142,7 @@ def _sources(
             f"{len(names)} classifiers of {len(classes)} classes are too many for one campaign",
             details=f"an item may have several classes, and what is said of it must fit in "
             f"{MOST_LABELS} bits",
-            hint="make a campaign for each classifier",
+            hint="create a campaign for each classifier",
         )
     if not by_class:
         return {
@@ -338,7 +338,7 @@ def _names_in(scan: Scan, columns: Mapping[str, Any]) -> tuple[list[str], str]:
         refuse_no_column("probabilities", column)
         return [*map(str, range(length_of_lists(scan, column)))], f"column {column!r}"
     raise PredictionsError(
-        "neither predicted= nor probabilities= is given, to find the classes by",
+        "neither predicted= nor probabilities= is given: the classes are unknown",
         hint="name the columns of every class's score: probabilities='p_*'",
     )
 
@@ -396,14 +396,14 @@ def _refuse_other_names(classes: Vocabulary, given: Sequence[str]) -> None:
     for name, label in labels.items():
         if label is None:
             raise PredictionsError(
-                f"classifiers tell of {name!r}, which is not a class",
+                f"classifiers= names {name!r}, which is not a class",
                 details=f"classes: {some_of(classes.names)}",
                 hint=near_class(name, classes),
             )
     missing = [name for name in classes.names if name not in labels.values()]
     if missing or len(set(labels.values())) < len(labels):
         raise PredictionsError(
-            f"classifiers do not tell of each class once: {some_of(missing or given)}",
+            f"classifiers= must name each class once: {some_of(missing or given)}",
             details=f"classes: {some_of(classes.names)}",
             hint=did_you_mean(missing[0], given) if missing else "",
         )

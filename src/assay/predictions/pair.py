@@ -168,7 +168,7 @@ def _refuse_unlike(old: Predictions, new: Predictions) -> None:
         raise PredictionsError(
             f"items of {(old if old.multilabel else new).source} may have several classes",
             details="two sets of predictions are compared where each item is of one class",
-            hint="make a campaign for each, with multilabel=True",
+            hint="create a campaign for each, with multilabel=True",
         )
     if old.weighted != new.weighted:
         one, other = (old, new) if old.weighted else (new, old)
@@ -339,8 +339,8 @@ def read_compared(
     if id is None and not all(isinstance(scan.source, Predictions) for scan in sources):
         raise PredictionsError(
             "a comparison needs ids",
-            details="nothing else tells which items of the two are the same",
-            hint="say which column: id='url'",
+            details="items are matched by id",
+            hint="name the column: id='url'",
         )
     one, other = classifiers
     stays = [stays_in_place(scan, id) for scan in sources]

@@ -55,7 +55,7 @@ class Roles:
     # Smallest score that is predicted yes. Together with `predicted`, every row is checked against
     # it; a score equal to the threshold is valid for either label.
     threshold: float | None
-    # Value of the column `predicted` that means yes; all others mean no.
+    # Value of the column `predicted` that means yes; all other values mean no.
     positive: object
     # Class of the score; default: the positive class. Scores of the predicted class (the
     # classifier's confidence) and of the negative class are converted: 1 - score, or -score for
@@ -98,13 +98,13 @@ class Roles:
             )
         if self.positive is not None and self.predicted is None:
             raise PredictionsError(
-                f"positive={self.positive!r} is given without predicted=",
+                f"positive={self.positive!r} needs predicted=",
                 details="it is the value in that column that means yes",
             )
         if self.threshold is not None:
             if self.score is None:
                 raise PredictionsError(
-                    f"threshold={self.threshold!r} is given without score=",
+                    f"threshold={self.threshold!r} needs score=",
                     details="it is a score, the smallest that says yes",
                 )
             object.__setattr__(self, "threshold", _finite(self.threshold))
@@ -114,7 +114,7 @@ class Roles:
         """Raise if arguments for classes are incomplete, or mixed with those for yes and no."""
         if self.classes is None:
             raise PredictionsError(
-                f"probabilities={self.probabilities!r} is given without classes=",
+                f"probabilities={self.probabilities!r} needs classes=",
                 details="the classes must be known, by their names",
             )
         for argument in ("threshold", "positive"):
@@ -139,7 +139,8 @@ class Roles:
             )
         if self.score is not None and self.probabilities is not None:
             raise PredictionsError(
-                f"score={self.score!r} is given beside probabilities={self.probabilities!r}",
+                f"score={self.score!r} cannot be combined with "
+                f"probabilities={self.probabilities!r}",
                 details="the score is the probability of the predicted class",
                 hint="leave one of the two out",
             )
@@ -158,13 +159,13 @@ class Roles:
                 )
             if self.score is None and self.probabilities is None:
                 raise PredictionsError(
-                    f"{argument}={given!r} is given without score=",
+                    f"{argument}={given!r} needs score=",
                     details="it says what the column of scores holds",
                 )
         unpredicted = self.predicted is None and self.probabilities is None
         if self.score_of == "predicted" and unpredicted:
             raise PredictionsError(
-                "score_of='predicted' is given without predicted=",
+                "score_of='predicted' needs predicted=",
                 details="whose score it is depends on what the classifier said of the item",
                 hint="name the column of predicted labels",
             )
@@ -253,11 +254,11 @@ def which_means_yes(yes: Sequence[object], unknown: Sequence[object]) -> str:
     `yes`, `unknown`: values of the column that surely mean yes, and those with unknown meaning.
 
     >>> which_means_yes([], ["ham", "spam"])
-    "say which value means yes: positive='ham' or positive='spam'; all others mean no"
+    "pass the value that means yes: positive='ham' or positive='spam'; all other values mean no"
     """
     some = list(yes)[:1] or list(unknown)[:2]
     choices = " or ".join(f"positive={value!r}" for value in some)
-    return f"say which value means yes: {choices}; all others mean no"
+    return f"pass the value that means yes: {choices}; all other values mean no"
 
 
 def refuse_bad_show(show: object, argument: str = "show") -> None:
@@ -266,13 +267,13 @@ def refuse_bad_show(show: object, argument: str = "show") -> None:
     >>> refuse_bad_show("text")
     Traceback (most recent call last):
     assay.errors.PredictionsError: show='text' is not a list of column names
-    hint: say show=['text']
+    hint: pass show=['text']
     """
     if isinstance(show, list | tuple) and all(isinstance(name, str) for name in show):
         return
     raise PredictionsError(
         f"{argument}={show!r} is not a list of column names",
-        hint=f"say {argument}=[{show!r}]" if isinstance(show, str) else "",
+        hint=f"pass {argument}=[{show!r}]" if isinstance(show, str) else "",
     )
 
 

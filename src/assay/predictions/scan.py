@@ -83,14 +83,14 @@ class Scan:
             )
         if self.spark is not None and self.engine not in (None, "spark"):
             raise PredictionsError(
-                f"engine {self.engine!r} is given beside spark={self.spark!r}",
+                f"engine {self.engine!r} cannot be combined with spark={self.spark!r}",
                 hint="leave one of the two out",
             )
         chance = _CHANCE.search(self.where if isinstance(self.where, str) else "")
         if chance:
             raise PredictionsError(
-                f"where={self.where!r} is up to chance: {chance[1]}()",
-                details="other rows would be left each time that the predictions are read",
+                f"where={self.where!r} is random: {chance[1]}()",
+                details="each read of the predictions would select other rows",
                 hint="take a part by the ids: hash(id) % 2 = 0",
             )
         for name in ("table", "where"):

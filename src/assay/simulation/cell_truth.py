@@ -123,7 +123,7 @@ class LabelledCells(OfClasses):
         """Rank of each item's class by the classifiers' probabilities, shape (N, J)."""
         if self._labelled.places is None:
             raise InputError(
-                "top-k accuracy is asked for, and the population was read without it",
+                "top-k accuracy is requested, and the population was read without it",
                 details="it takes the probabilities of all classes",
                 hint="read it with probabilities='p_*' and metrics=['top_5_accuracy']",
             )

@@ -90,7 +90,7 @@ class Population(LabelledCells):
             if threshold is not None:
                 raise InputError(
                     f"threshold={threshold!r} is of one classifier, and several are given",
-                    hint="say what each of them said: y_pred={'cnn': ..., 'mve': ...}",
+                    hint="pass the predictions of each: y_pred={'cnn': ..., 'mve': ...}",
                 )
             columns, classifiers = _by_name(y_pred, y_score)
             labelled = read_labelled(

@@ -165,7 +165,7 @@ def _results(
         raise InputError(
             "the worker processes could not be started",
             hint="in a script of your own, call this below `if __name__ == '__main__':`, "
-            "or say workers=1",
+            "or pass workers=1",
         ) from None
     finally:
         want.close()

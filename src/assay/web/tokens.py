@@ -73,7 +73,7 @@ def _refuse_mistakable(who: str, role: str, roles: Mapping[str, str], option: st
     """
     if _sound(who) == FROM_BEFORE:
         raise InputError(
-            f"the name {who!r} is reserved for labels from before a campaign",
+            f"the name {who!r} is reserved for labels that are older than a campaign",
             hint="choose another name",
         )
     if _sound(who) in _RESERVED:
@@ -100,7 +100,7 @@ def _refuse_mistakable(who: str, role: str, roles: Mapping[str, str], option: st
             f"{who!r} differs from {alike!r}, who has a token, by case or spaces only",
             details="they would count as two reviewers",
             hint=f"for another link for the same person: {option}{shlex.quote(alike)}; "
-            "for somebody else choose another name",
+            "for someone else choose another name",
         )
 
 

@@ -466,7 +466,7 @@ def test_a_condition_on_the_text_of_a_csv_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize("held", [{"id": [1], "score": [0.5]}, pd.DataFrame({"id": [1]})])
 def test_a_condition_on_a_table_in_memory(name: str, held: object) -> None:
     scan = Scan(held, where="x") if name == "where" else Scan(held, table="x")
-    _refused(scan, f"{name}='x' is given beside predictions of type | filter the table first")
+    _refused(scan, f"{name}='x' cannot be combined with predictions of type | filter the table")
 
 
 # Databases
@@ -506,8 +506,11 @@ def test_bad_tables_of_a_duckdb_file(database: Path) -> None:
     (database.parent / "d.db").write_bytes(b"SQLite format 3\0" + bytes(5_000))
     _refused(Scan(database.parent / "d.db", table="preds"), "d.db cannot be read | not a database")
     (database.parent / "d.csv").write_text("id,score\n1,0.5\n")
-    _refused(Scan(database.parent / "d.csv", table="preds"), "beside | d.csv | DuckDB file | leave")
-    _refused(Scan("SELECT 1", table="preds"), "beside 'SELECT 1' | leave it out")
+    _refused(
+        Scan(database.parent / "d.csv", table="preds"),
+        "combined with | d.csv | DuckDB file | leave",
+    )
+    _refused(Scan("SELECT 1", table="preds"), "with 'SELECT 1' | leave it out")
 
 
 def test_a_duckdb_file_is_opened_for_reading_only(database: Path) -> None:

@@ -129,12 +129,12 @@ def test_it_says_where_a_judge_is_not_worth_its_money() -> None:
 @pytest.mark.parametrize(
     ("given", "problem"),
     [
-        ({"judge_cost": 0.02}, "judge_cost=0.02 is given without label_cost="),
-        ({"rho": 0.5}, "rho=0.5 is given without judge_cost= and label_cost="),
-        ({"aux": ["j"]}, r"aux=\['j'\] is given without judge_cost= and label_cost="),
+        ({"judge_cost": 0.02}, "judge_cost=0.02 needs label_cost="),
+        ({"rho": 0.5}, "rho=0.5 needs judge_cost= and label_cost="),
+        ({"aux": ["j"]}, r"aux=\['j'\] needs judge_cost= and label_cost="),
         ({"judge_cost": 0, "label_cost": 1}, "judge_cost=0 is no price"),
         ({"judge_cost": 1, "label_cost": float("nan")}, "label_cost=nan is no price"),
-        ({"judge_cost": 1, "label_cost": 1, "rho": 1.0}, "rho=1.0 cannot be planned with"),
+        ({"judge_cost": 1, "label_cost": 1, "rho": 1.0}, "rho=1.0 is not a correlation"),
     ],
 )
 def test_what_cannot_be_planned_is_refused(given: dict[str, Any], problem: str) -> None:
@@ -144,6 +144,6 @@ def test_what_cannot_be_planned_is_refused(given: dict[str, Any], problem: str) 
 
 
 def test_a_budget_alone_has_no_labels_to_save() -> None:
-    with pytest.raises(InputError, match=r"judge_cost=1 is given without within="):
+    with pytest.raises(InputError, match=r"judge_cost=1 needs within="):
         assay.plan({"p": [0.2, 0.9]}, score="p", threshold=0.5, budget=9,
                    judge_cost=1, label_cost=2)  # fmt: skip

@@ -224,7 +224,9 @@ def mixed_size(X: Ints, both: int, child: int, n_C: int, rng: np.random.Generato
 def _set(name: str, value: ArrayLike) -> Ints:
     ids = np.sort(_ids(name, value))
     if ids.size == 0:
-        raise PredictionsError(f"the {name} calls nothing yes", details="no precision is defined")
+        raise PredictionsError(
+            f"the {name} predicts yes for no item", details="no precision is defined"
+        )
     repeated = ids[1:][ids[1:] == ids[:-1]]
     if repeated.size:
         raise PredictionsError(f"the {name}'s set holds id {repeated[0]} twice")

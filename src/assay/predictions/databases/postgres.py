@@ -117,7 +117,7 @@ class Postgres(Counter):
             raise PredictionsError(
                 f"{self.address} is of {self.version()}",
                 details=f"tables are counted in place from {self.name} {_OLDEST} on",
-                hint="have the table copied: engine 'duckdb'",
+                hint="copy the table: engine 'duckdb'",
             )
 
     def tables(self) -> list[DatabaseTable]:

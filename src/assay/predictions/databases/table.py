@@ -215,6 +215,6 @@ def refuse_untried(database: Counter) -> None:
             lambda query: answer(query, database.fetch(statement(query, database, database.fence))),
             name=database.address,
             version=which[1],
-            remedy="have the table copied: engine 'duckdb'",
+            remedy="copy the table: engine 'duckdb'",
         )
         _tried.add(which)

@@ -326,7 +326,8 @@ def load(
     for name, given in (("where", scan.where), ("table", scan.table)):
         if given is not None:
             raise PredictionsError(
-                f"{name}={given!r} is given beside predictions of type {type(content).__name__}",
+                f"{name}={given!r} cannot be combined with predictions of type "
+                f"{type(content).__name__}",
                 details=f"{name} is for files, queries and databases",
                 hint="filter the table first, and leave it out",
             )

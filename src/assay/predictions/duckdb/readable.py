@@ -63,7 +63,7 @@ def reading(label: str) -> Iterator[None]:
             raise PredictionsError(f"{label} cannot be read", details=gone) from error
         if unnamed:
             raise PredictionsError(
-                f"{label} would have {unnamed[1]!r} read, which was not named",
+                f"{label} refers to {unnamed[1]!r}, which was not named",
                 details="what a path, a query or a condition names itself is read, and nothing "
                 "else: no file behind a view or a macro, none whose name is put together",
                 hint=f"if it is meant, give a query that names {unnamed[1]!r}",
@@ -111,8 +111,8 @@ def refuse_bad_text(error: Exception, label: str) -> None:
     path = named[1].strip() if named else label
     if "not a GZIP stream" in message:
         raise PredictionsError(
-            f"{path} ends in .gz, but gzip did not pack it",
-            hint="name it without .gz, or pack it with gzip",
+            f"{path} ends in .gz, but is not a gzip file",
+            hint="rename it without .gz, or compress it with gzip",
         ) from error
     too_long = _TOO_LONG.search(message)
     if too_long:

@@ -179,7 +179,7 @@ def _readable(
         return readable
     if scan.table is not None:
         raise PredictionsError(
-            f"table={scan.table!r} is given beside {path!r}",
+            f"table={scan.table!r} cannot be combined with {path!r}",
             details="a table is one of a DuckDB file or a SQLite file, or of a postgresql:// or "
             "clickhouse:// URL",
             hint="leave it out",

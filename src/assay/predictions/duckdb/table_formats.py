@@ -127,7 +127,7 @@ def _delta(path: str) -> LiveFiles:
         from deltalake.exceptions import DeltaError
     except ImportError:
         raise MissingDependencyError(
-            f"{path} is a Delta table, and to read its log needs deltalake", hint=install("delta")
+            f"{path} is a Delta table, and reading its log needs deltalake", hint=install("delta")
         ) from None
     place = Path(path).absolute()
     with _telling("Delta", path, DeltaError):
@@ -169,7 +169,7 @@ def _iceberg(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFiles
         from pyiceberg.table import StaticTable
     except ImportError:
         raise MissingDependencyError(
-            f"{path} is an Iceberg table, and to read its metadata needs pyiceberg",
+            f"{path} is an Iceberg table, and reading its metadata needs pyiceberg",
             hint=install("iceberg"),
         ) from None
     metadata = _metadata_of(path)

@@ -143,7 +143,7 @@ def _session(spark: object) -> "SparkSession":
     if session is None:
         raise PredictionsError(
             "there is no active Spark session",
-            hint=f"say which Spark: spark= {_SESSIONS}; or set {_REMOTE} to such a URL",
+            hint=f"name a Spark: spark= {_SESSIONS}; or set {_REMOTE} to such a URL",
         )
     # Not by its class: a remote session is not of a class of pyspark.sql.
     if not hasattr(session, "createDataFrame"):

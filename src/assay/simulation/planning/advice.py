@@ -228,7 +228,7 @@ def _bettors(goal: Goal, expected: float) -> int:
     runs = int(_BETS_IN_ALL / (expected * grid(goal.within).size))
     if runs < _FEWEST_BETTORS:
         raise DesignError(
-            f"to replay its bets at ±{goal.within:g} would take minutes",
+            f"replaying its bets at ±{goal.within:g} would take minutes",
             details=f"about {expected:,.0f} labels, each a bet against many possible values",
         )
     return runs
@@ -297,7 +297,7 @@ def prices_of(
         return None
     if within is None:
         raise InputError(
-            f"judge_cost={judge_cost!r} is given without within=",
+            f"judge_cost={judge_cost!r} needs within=",
             details="the savings of a judge are labels to a half-width",
             hint="give within=0.02, or another half-width",
         )
@@ -305,8 +305,8 @@ def prices_of(
     _check_price("label_cost", label_cost)
     if rho is not None and not (_is_number(rho) and 0 < rho < 1):
         raise InputError(
-            f"rho={rho!r} cannot be planned with",
-            details="rho is a correlation, a number between 0 and 1 (exclusive)",
+            f"rho={rho!r} is not a correlation",
+            details="rho is a number between 0 and 1 (exclusive)",
             hint="leave it out for a table of 0.5, 0.7 and 0.9",
         )
     names = [aux] if isinstance(aux, str) else list(aux)
@@ -321,7 +321,7 @@ def _refuse_half(aux: Sequence[str], given: dict[str, float | None]) -> None:
         names = [aux] if isinstance(aux, str) else list(aux)
         missing = [name for name in ("judge_cost", "label_cost") if given[name] is None]
         raise InputError(
-            f"{(known or [f'aux={names!r}'])[0]} is given without "
+            f"{(known or [f'aux={names!r}'])[0]} needs "
             f"{' and '.join(f'{name}=' for name in missing)}",
             details="whether a judge pays depends on what a judgement and a label cost",
             hint="give both, such as judge_cost=0.02 and label_cost=1.5; 'assay simulate' with "

@@ -73,12 +73,12 @@ class Evidence:
             raise InputError(
                 f"{named} has strata that mix both predicted labels, so its rates are not known "
                 "for each",
-                hint="take a campaign of Design(), or leave it out",
+                hint="use a campaign with Design(), or omit it",
             )
         if strata.weighted:
             raise InputError(
                 f"{named} drew items by weight, and a plan is for items that count alike",
-                hint="take a campaign without sample_weight",
+                hint="use a campaign without sample_weight",
             )
         if settings.source.scale != scale:
             raise InputError(
@@ -156,7 +156,7 @@ class RankEvidence:
             raise InputError(
                 f"the labels of {named} are of too few of its items to plan with",
                 details=f"where {' and '.join(strata.classifiers)} say the same, none are drawn",
-                hint="take a campaign with a target of one classifier's metric (level_within=), "
+                hint="use a campaign with a target of one classifier's metric (level_within=), "
                 "or leave it out",
             )
         total = sum(int(each.labels.sum()) for each in sides.values())

@@ -304,7 +304,7 @@ class LabelPlanner(Planner[Supposed]):
             raise InputError(
                 f"no item is expected to be {what}, so there is no {self.goal.metric} to plan for",
                 details=f"{expected:.2g} {what}s are expected among {supposed.size:,} items",
-                hint="check the score and its scale, or give labels from before",
+                hint="check the score and its scale, or pass earlier labels",
             )
 
     @property

@@ -64,8 +64,8 @@ def reading_threshold(like: "Campaign | None") -> float:
         raise InputError(
             f"the strata of campaign {like.name!r} are not by score alone, so its labels do not "
             "show how often items at a score are positive",
-            hint="take a campaign that was made with threshold= or threshold_for=, or give labels= "
-            "of items that were drawn at random",
+            hint="use a campaign that was created with threshold= or threshold_for=, or give "
+            "labels= of items that were drawn at random",
         )
     return float(threshold)
 
