@@ -77,8 +77,8 @@ def refuse_change(
         )
     if sample_weight is not None and not last.settings.strata.weighted:
         raise DesignError(
-            f"series {last.series.name!r} has no sample_weight=, and {sample_weight!r} is asked "
-            "for",
+            f"series {last.series.name!r} has no sample_weight=, and {sample_weight!r} is "
+            "requested",
             details="in earlier periods every item counts the same",
             hint="leave it out, or start another series",
         )
@@ -90,8 +90,8 @@ def refuse_change(
     ):
         if requested is not None and requested != is_now:
             raise DesignError(
-                f"series {last.series.name!r} has {what} {is_now!r}, and {requested!r} is asked "
-                "for",
+                f"series {last.series.name!r} has {what} {is_now!r}, and {requested!r} is "
+                "requested",
                 hint=f"leave it out, or start another series with {what} {requested!r}",
             )
 
