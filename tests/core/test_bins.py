@@ -202,13 +202,6 @@ def test_ten_strata_of_equal_size_are_so_within_two_percent(scores: str) -> None
     assert np.abs(sizes / (SIZE / 10) - 1).max() <= 0.02
 
 
-def test_ten_strata_by_bins_of_equal_width_would_not_be_of_equal_size() -> None:
-    scores = EVEN["logits with sd 8"]
-    _, number = np.unique(np.floor(scores * 4095), return_inverse=True)
-    tenth = np.bincount(np.cumsum(np.bincount(number))[number] * 10 // (SIZE + 1), minlength=10)
-    assert np.abs(tenth / (SIZE / 10) - 1).max() > 0.1
-
-
 ANY_FLOAT = st.floats(allow_nan=False, allow_infinity=False)
 TINY = Fraction(5e-324)  # halving the smallest number loses it
 
@@ -249,13 +242,6 @@ def test_many_distinct_scores_share_the_cells_of_their_bins(rule: Rule, size: in
     wrong = Profile(profile.low, profile.high, profile.mean, np.roll(profile.count, 1))
     with pytest.raises(AssertionError):
         check_cells(wrong, values, rule)
-
-
-def test_a_part_of_a_population_is_profiled_by_the_rule_for_all() -> None:
-    part = np.random.default_rng(3).random(5000)
-    check_cells(profile_of(part, "margin"), part, "margin")
-    with pytest.raises(AssertionError):
-        check_cells(profile_of(part), part, "margin")
 
 
 @given(arrays(np.float64, st.integers(1, 60), elements=ANY_FLOAT))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from assay.core.double_sampling import (
-    Effort,
     Question,
     double_sampling,
     judged_strata,
@@ -54,15 +53,6 @@ def test_no_other_numbers_cost_less(question: Question, c_j: float, rho: float) 
         np.array(found.labels), np.array(found.judgements), rho, question.items, question.spread
     )
     assert reached <= question.variance * (1 + 1e-9)
-
-
-def test_another_ratio_costs_more() -> None:
-    """The search would notice a ratio that forgets the square root of the prices."""
-    question, rho = Question(500, 1e6), 0.7
-    _, _, least = searched(question, rho, 0.02, 1.5)
-    wrong = 1.5 / 0.02 * sqrt(rho**2 / (1 - rho**2))
-    labels = 500 * ((1 - rho**2) + rho**2 / wrong)
-    assert Effort(wrong * labels, labels).cost(0.02, 1.5) > 1.5 * least
 
 
 def test_the_ratio_of_the_books() -> None:

@@ -13,11 +13,8 @@ from scipy.special import xlogy
 from assay.core.design import Design
 from assay.core.differences import Gap, difference
 from assay.core.engine import look
-from assay.core.estimate import estimate
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
-from assay.core.intervals import normal
-from assay.core.likelihood import Sample, end_rates
 from assay.core.metrics import METRICS
 from assay.core.state import State
 from assay.core.stratified import ValueTests
@@ -75,24 +72,6 @@ def off(tests: ValueTests, m: Floats, *, upper: bool) -> Floats:
     return np.where(changes | edge, 0.0, np.abs(at))
 
 
-def three_steps(tests: ValueTests, *, upper: bool) -> Floats:
-    """The way before: totals give weights, weights give totals, three times."""
-    N, n, x = tests.N, tests.n, tests.x
-    T = N * x / n
-    for _ in range(3):
-        w = tests.metric.weights(T) * N
-        rises = tests.metric.rises(T)
-        sample = Sample(
-            w / np.maximum(w.sum(axis=-1, keepdims=True), 1e-300),
-            n,
-            np.where(rises, n - x, x),
-            tests.left,
-        )
-        q = end_rates(sample, 0.95, 0.0, upper=upper)
-        T = N * np.where(rises, 1 - q, q)
-    return tests.metric.value(T)
-
-
 @pytest.mark.parametrize("name", BENT)
 @pytest.mark.parametrize("b", [0.0, 0.5])
 def test_the_test_at_each_end_is_exactly_critical(name: str, b: float) -> None:
@@ -110,21 +89,13 @@ def rare_tallies(seed: int) -> Tallies:
     return Tallies(np.broadcast_to(RARE, n.shape), n=n, x=rng.binomial(n, [0.95, 0.0003]))
 
 
-@pytest.mark.parametrize("name", BENT)
-def test_three_steps_from_totals_to_weights_do_not_get_there(name: str) -> None:
-    """The same check rejects the ends of the way before, for a good part of the same tallies.
-
-    For a single classifier they nearly got there, but for a rare class.
-    """
-    metric, tallies = BENT[name], random_tallies(1)
-    if name in METRICS:
-        metric, tallies = ratio(name, RARE, np.array([True, False])), rare_tallies(3)
-    tests = at_values(tallies, metric, b=0.0, explored=False)
+@pytest.mark.parametrize("name", ["recall", "f1"])
+def test_so_it_is_for_a_rare_class(name: str) -> None:
+    metric = ratio(name, RARE, np.array([True, False]))
+    tests = at_values(rare_tallies(3), metric, b=0.0, explored=False)
     low, high = tests.ends()
     assert float(off(tests, low, upper=True).max()) < 1e-5
     assert float(off(tests, high, upper=False).max()) < 1e-5
-    wrong = off(tests, three_steps(tests, upper=True), upper=True) >= 1e-5
-    assert float(np.mean(wrong)) > 0.4
 
 
 LEVELS = np.linspace(0, 1, 801)[1:-1]
@@ -139,24 +110,10 @@ def at_levels(tests: ValueTests, metric: Ratio, *, upper: bool) -> tuple[Floats,
     return metric.value(T).reshape(shape), (metric.level(T) - level).reshape(shape)
 
 
-def four_planes(tests: ValueTests, *, upper: bool) -> Floats:
-    """The way of a `Gap`: the plane that touches where the metric is m, made anew four times."""
-    low, high = tests.metric.extremes(0 * tests.N, tests.N)
-    every = np.arange(len(tests.N))
-    for _ in range(40):
-        middle = (low + high) / 2
-        beyond = tests._reached(middle, every, upper=upper) > middle
-        low, high = np.where(beyond, middle, low), np.where(beyond, high, middle)
-    return low
-
-
 @pytest.mark.parametrize("name", OF_CLASSES)
 @pytest.mark.parametrize("least", [3, 20])
 def test_an_end_of_both_classes_has_the_weights_that_lead_to_it(name: str, least: int) -> None:
-    """Over 800 levels there is one at which totals and weights agree; the end is its value.
-
-    The planes of a difference come as near with 20 labels a stratum, and not with a handful.
-    """
+    """Over 800 levels there is one at which totals and weights agree; the end is its value."""
     metric = OF_CLASSES[name]
     tests = at_values(random_tallies(1, least=least), metric)
     for upper, end in zip((True, False), tests.ends(), strict=True):
@@ -167,9 +124,6 @@ def test_an_end_of_both_classes_has_the_weights_that_lead_to_it(name: str, least
         every = np.arange(at.size)
         either = np.stack([values[at, every], values[at + 1, every]])
         assert (np.abs(either - end).min(axis=0) < 1e-3).all()
-        if upper:
-            planes = np.abs(either - four_planes(tests, upper=upper)).min(axis=0)
-            assert (planes.max() > 1e-2) == (least == 3 and name == "balanced_accuracy")
 
 
 @pytest.mark.parametrize("name", [*BENT, *OF_CLASSES])
@@ -303,13 +257,3 @@ def test_no_interval_is_a_point_while_items_are_unlabelled(design: str, form: st
     found = widths(DESIGNS[design], form, odd_tallies(4))
     assert len(found) > 40
     assert float(found.min()) > 1e-7
-
-
-def test_the_papers_formula_is_a_point_where_all_labels_agree() -> None:
-    """The check above would reject it; so it is replaced by Wilson's interval in that case."""
-    agree = Tallies(SIZES, n=20, x=20)
-    moments = estimate(agree, BENT["recall"], "unbiased", replacement=False)
-    low, high = normal(moments.value, moments.variance, np.array(80.0), 0.95)
-    design = Design(interval="normal")
-    assert float(high - low) == 0.0
-    assert float(widths(design, "precision", odd_tallies(4)).min()) > 1e-7

@@ -1,7 +1,6 @@
 """Joint allocation against a general convex solver, closed forms and its own certificate."""
 
 import numpy as np
-import pytest
 from scipy.optimize import Bounds, NonlinearConstraint, minimize
 
 from assay.core.joint_allocation import TOLERANCE, Allocation, joint_allocation
@@ -102,19 +101,6 @@ def test_as_few_labels_as_a_general_convex_solver() -> None:
         at_least += (carries & (solution.n == case.least)).any()
         slack += (spent(case.A, solution.n) < 0.99 * case.V).any()
     assert min(at_most, at_least, slack) > 20  # the cases are not all easy ones
-
-
-def test_serving_each_target_by_itself_is_caught() -> None:
-    rng = np.random.default_rng(2)
-    for _ in range(10):
-        case = Case(rng, targets=3, strata=8)
-        case.least, case.most = np.zeros(8), np.full(8, 1e9)
-        case.V = np.sqrt(case.A).sum(axis=-1) ** 2 / 100  # each alone costs 100: none is idle
-        each, least = neyman_of_each(case), least_total(case)
-        check_optimal(case, case.solve().n, least)
-        for wrong in (each.max(axis=0), each.sum(axis=0), each.mean(axis=0)):
-            with pytest.raises(AssertionError):
-                check_optimal(case, wrong, least)
 
 
 def test_counts_and_multipliers_satisfy_the_conditions_of_the_optimum() -> None:

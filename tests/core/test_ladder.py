@@ -3,17 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pytest
 
-from assay.core import ladder as bets
 from assay.core.goal import FLOORS
 from assay.core.ladder import Ladder
 from assay.core.rungs import Chain, Climb, Rungs
 from assay.core.tallies import Tallies
-from assay.core.types import Floats, Ints
+from assay.core.types import Ints
 from tests.sklearn_metrics import SKLEARN
 
 # Cells, the highest scores first: items that are yes, no, and that nobody can judge.
@@ -102,41 +100,6 @@ def test_who_bets_at_the_floor_wins_nothing_on_average(
     """Exact: every draw of three cards from a tiny population, with chances that differ."""
     tiny = Tiny.of(metric, sign, unjudged=unjudged, known=known)
     assert tiny.mean_wealth(sign) == pytest.approx(1.0, abs=1e-12)
-
-
-def _without_condition(_self: Rungs, p: Floats) -> Floats:
-    return np.ones_like(np.cumsum(p, axis=-1))
-
-
-def _without_the_round(kinds: Ints, _card: int) -> Floats:
-    return np.zeros(kinds.shape[:-1])
-
-
-@pytest.mark.parametrize(
-    ("where", "name", "wrong", "metric"),
-    [
-        (Rungs, "counted", _without_condition, "precision"),
-        (bets, "_earlier", _without_the_round, "precision"),
-        (bets, "_earlier", _without_the_round, "recall"),
-    ],
-)
-def test_the_enumeration_finds_bets_that_are_not_fair(
-    monkeypatch: pytest.MonkeyPatch, where: Any, name: str, wrong: Any, metric: str
-) -> None:
-    """Chances that are not conditioned on the cells that count, and cards that come twice."""
-    monkeypatch.setattr(where, name, wrong)
-    off = [
-        abs(Tiny.of(metric, sign, unjudged=False, known=True).mean_wealth(sign) - 1)
-        for sign in (1, -1)
-    ]
-    assert max(off) > 1e-6
-
-
-def test_an_unjudged_card_that_is_left_out_of_the_bets_would_not_be_fair() -> None:
-    """The floor is one that holds with every such item as a no: ignoring them bets on the rest."""
-    tiny = Tiny.of("precision", 1, unjudged=True, known=False)
-    judged = replace(tiny, left=np.where([True, True, False], tiny.left, 0))
-    assert abs(judged.mean_wealth(1) - 1) > 1e-3
 
 
 def _chain(start: int, rich: list[int], cells: int = 6) -> Chain:

@@ -26,10 +26,9 @@ from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats
 from assay.simulation import Population, Runs, StrataOracle
 from assay.simulation.named_designs import RecycleTask
-from tests.predictions.database_tables import DATABASES, in_database
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    pass
 
 NAMES = ("a", "b", "c")
 DOUBT = 4.5
@@ -58,9 +57,6 @@ def label(live: assay.Campaign, asked: int = 60) -> assay.Campaign:
     while not live.done:
         live.tell({item.id: bool(TRUTH[int(item.id)]) for item in live.ask(asked)})
     return live
-
-
-LABELLED = label(campaign(["precision:a"]), 300)
 
 
 def runs_of(metrics: list[str], replications: int, *, within: float, **more: Any) -> Runs:
@@ -109,17 +105,6 @@ def live_place(live: assay.Campaign, item_id: object) -> tuple[int, int]:
     strata = live.settings.strata
     code = sum(int(SAID[name][int(str(item_id))]) << bit for bit, name in enumerate(NAMES))
     return strata.part_code.tolist().index(code), code
-
-
-@pytest.mark.parametrize("kind", DATABASES)
-def test_a_database_counts_and_deals_the_same(kind: str, request: pytest.FixtureRequest) -> None:
-    live = label(campaign(["precision:a"], source=in_database(request, kind, TABLE)), 300)
-    assert live.estimate().to_dict() == LABELLED.estimate().to_dict()
-
-
-def test_spark_counts_and_deals_the_same(spark: "SparkSession") -> None:
-    live = label(campaign(["precision:a"], source=spark.createDataFrame(TABLE)), 300)
-    assert live.estimate().to_dict() == LABELLED.estimate().to_dict()
 
 
 def test_files_deal_the_same_and_a_reload_changes_nothing(tmp_path: Path, storage: str) -> None:
