@@ -18,7 +18,6 @@ from assay.core.types import Bools, Floats
 from assay.errors import PredictionsError
 from assay.labelling import find_campaign, listed_names, waiting_in
 from assay.predictions import fold_of, read_predictions
-from assay.predictions.scan import Engine
 from tests.kinds import finish
 
 Table = dict[str, list[object]]
@@ -190,37 +189,33 @@ SLICED: dict[str, Any] = {**OF_A, "metrics": [*OF_A["metrics"], "precision:b[lan
 
 
 @pytest.mark.parametrize(
-    ("kind", "more", "engine"),
+    ("kind", "more"),
     [
-        ("one", {"within": 0.06}, "duckdb"),
-        ("guaranteed", {"within": 0.06}, "duckdb"),
-        ("guaranteed", {"within": 0.06}, "spark"),
-        ("several", OF_A, "duckdb"),
-        ("several", SLICED, "duckdb"),
-        ("several", SLICED, "spark"),
-        ("several", {**OF_A, "classifiers": {"a": CLASSIFIERS["a"]}}, "duckdb"),
+        ("one", {"within": 0.06}),
+        ("guaranteed", {"within": 0.06}),
+        ("several", OF_A),
+        ("several", SLICED),
+        ("several", {**OF_A, "classifiers": {"a": CLASSIFIERS["a"]}}),
     ],
 )
 def test_strata_are_cut_anew_the_same_in_another_process_and_where_an_engine_reads(
-    kind: str, more: dict[str, Any], engine: Engine, tmp_path: Path, request: pytest.FixtureRequest
+    kind: str, more: dict[str, Any], tmp_path: Path
 ) -> None:
     """The model, the strata, every item and every number, from the first label to the last."""
     table, truth = KINDS[kind][0](2_000)
     file = tmp_path / "predictions.parquet"
     pq.write_table(pa.table(table), file, row_group_size=700)
-    spark = request.getfixturevalue("spark") if engine == "spark" else None
     told: list[list[object]] = []
-    for scan in (assay.Scan(str(file)), assay.Scan(str(file), engine=engine, spark=spark)):
-        storage = None if spark else f"sqlite:///{tmp_path}/{len(told)}.db"
+    for scan in (assay.Scan(str(file)), assay.Scan(str(file), engine="duckdb")):
+        storage = f"sqlite:///{tmp_path}/{len(told)}.db"
         campaign = create(kind, scan, aux=["judge", "lang"], storage=storage, **more)
         asked: list[object] = []
-        while not campaign.done and not (spark and len(asked) >= 150):
-            if storage:
-                campaign = assay.load_campaign(storage=storage)
+        while not campaign.done:
+            campaign = assay.load_campaign(storage=storage)
             asked += finish(campaign, truth, 50, most=50)
         settings = campaign.settings
         assert settings.source.model is not None
-        assert storage is None or assay.verify_campaign(storage=storage).clean
+        assert assay.verify_campaign(storage=storage).clean
         fingerprints = [part.fingerprint for part in settings.source.parts]
         told.append([settings.source.model, settings.strata, settings.epochs, fingerprints])
         told[-1] += [asked, repr(campaign.estimates())]

@@ -14,6 +14,7 @@ def population(size: int = 5000) -> tuple[dict[str, Any], Bools]:
     score = rng.random(size)
     columns: dict[str, Any] = {"p": score, "yes": score > 0.3, "q": score**2}
     columns["topic"] = np.array(["ham", "spam", "scam"])[np.digitize(score, [0.4, 0.8])]
+    columns["each"] = rng.dirichlet([1, 2, 1], size)
     return columns, rng.random(size) < score
 
 
@@ -30,6 +31,8 @@ KINDS: dict[str, dict[str, Any]] = {
         "budget": 150,
     },
     "classes": {"predicted": "topic", "score": "p", "metric": "macro_f1", "within": 0.1},
+    "ranked classes": {"probabilities": "each", "metrics": ["top_2_accuracy", "accuracy"]}
+    | {"classes": ["ham", "spam", "scam"], "within": 0.08},
 }
 
 
@@ -42,13 +45,14 @@ def test_going_on_after_a_break_changes_nothing(kind: str, break_every: int, sto
     whole, broken = (
         assay.create_campaign(columns, **wanted, storage=url) for url in ("sqlite://", storage)
     )
-    said = np.where(truth, "spam", "ham") if kind == "classes" else truth
+    said = np.where(truth, "spam", "ham") if "classes" in kind else truth
     turn = 0
     while not whole.done:
         turn += 1
         if turn % break_every == 0:
             broken = assay.load_campaign(storage=storage)
         items = whole.ask(13)
+        assert all(item.shown == {} for item in items)  # no ranks either
         assert broken.ask(13) == items
         labels = {item.id: said[int(item.id)] for item in items}
         assert broken.tell(labels) == whole.tell(labels)

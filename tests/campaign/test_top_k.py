@@ -85,34 +85,6 @@ def test_no_class_and_what_nobody_can_judge() -> None:
     assert least <= (right & ~unclear).sum() / N <= most
 
 
-def test_a_resumed_campaign_stands_where_the_other_did(tmp_path: Path) -> None:
-    """It is read again from the file for more items, and an answer is revised."""
-    storage, path = f"sqlite:///{tmp_path / 'a.db'}", tmp_path / "p.parquet"
-    columns = {f"p_{name}": NEW[:, place] for place, name in enumerate(NAMES)}
-    pq.write_table(pa.table({"id": np.arange(N), **columns}), path)
-    asked: dict[str, Any] = {
-        "id": "id",
-        "probabilities": "p_*",
-        "metrics": ["top_2_accuracy", "accuracy"],
-        "within": 0.05,
-        "seed": 3,
-        "storage": storage,
-    }
-    whole = answered(assay.create_campaign(path, name="whole", **asked), 50)
-    again = assay.create_campaign(path, name="again", **asked)
-    wrong = 0
-    while not again.done:
-        again = assay.load_campaign("again", storage=storage)
-        batch = again.ask(50)
-        again.tell({item.id: NAMES[TRUTH[int(item.id)]] for item in batch})
-        if wrong == 0 and batch:
-            again.tell({batch[0].id: "none of these"}, revise=True)
-            wrong = 1
-            again.tell({batch[0].id: NAMES[TRUTH[int(batch[0].id)]]}, revise=True)
-    assert str(again.estimates()) == str(whole.estimates())
-    assert not any("assay_ranked" in item.shown for item in whole.ask(5))
-
-
 @pytest.mark.parametrize(
     ("metrics", "k"),
     [(["top_2_accuracy"], 2), (["top3", "top_2_accuracy"], 2), (["top_2_accuracy", "accuracy"], 1)],

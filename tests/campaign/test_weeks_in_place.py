@@ -12,7 +12,6 @@ import pytest
 import assay
 from assay.predictions.scan import as_scan
 from tests.kinds import shallow
-from tests.predictions.database_tables import in_database
 
 SIZE = 6_000
 RNG = np.random.default_rng(23)
@@ -111,30 +110,6 @@ def test_in_duckdb_it_goes_as_in_memory(
         lambda name: assay.Scan(files(name), engine="duckdb"), f"sqlite:///{tmp_path}/labels.db"
     )
     assert found == meant[work]
-
-
-@pytest.mark.filterwarnings("ignore:.* rows of .* are moved to DuckDB")
-def test_a_week_in_postgresql_and_one_in_a_file(
-    meant: dict[str, list[Any]],
-    files: Callable[[str], Path],
-    tmp_path: Path,
-    request: pytest.FixtureRequest,
-) -> None:
-    def where(name: str) -> object:
-        if name == "1":
-            return in_database(request, "postgres", files(name))
-        return assay.Scan(files(name), engine="duckdb")
-
-    assert compared(where, f"sqlite:///{tmp_path}/labels.db") == meant["compare"]
-
-
-def test_in_spark_it_goes_as_in_memory(
-    meant: dict[str, list[Any]], files: Callable[[str], Path], tmp_path: Path, spark: Any
-) -> None:
-    found = followed(
-        lambda name: assay.Scan(str(files(name)), spark=spark), f"sqlite:///{tmp_path}/labels.db"
-    )
-    assert found == meant["follow"]
 
 
 def test_more_cards_are_read_from_both_and_a_file_that_changed_is_refused(

@@ -111,27 +111,6 @@ def preds(folder: Path) -> Path:
     return folder
 
 
-def test_every_engine_and_source_makes_the_same_campaign(preds: Path, run: Fixture) -> None:
-    sources = {
-        "a": ["predictions.csv", "--engine", "memory"],
-        "b": ["predictions.csv", "--engine", "duckdb"],
-        "c": ["preds.duckdb", "--table", "preds"],
-        "d": ["day=*/*.parquet", "--engine", "duckdb", "--check-ids"],
-        "e": ["SELECT * FROM read_csv('predictions.csv')"],
-    }
-    made = [_made(run, *words, "--name", name) for name, words in sources.items()]
-    assert preds.exists()
-    fingerprints = {document["read"]["fingerprint"] for document in made}
-    strata = {json.dumps(document["strata"]) for document in made}
-    assert (len(fingerprints), len(strata)) == (1, 1)
-    batches = [
-        run("export", name, "--what", "batch", "--size", "20").stdout.splitlines()
-        for name in sources
-    ]
-    assert len(batches[0]) == 21
-    assert all(batch == batches[0] for batch in batches)
-
-
 def test_where_takes_some_rows(preds: Path, run: Fixture) -> None:
     whole = _made(run, "predictions.csv", "--engine", "duckdb")
     part = _made(run, str(preds / "day=*/*.parquet"), "--where", "day = 1", "--name", "part")

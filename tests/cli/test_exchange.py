@@ -1,6 +1,5 @@
 """``assay import`` and ``assay export``; ``assay connect`` with a small Label Studio."""
 
-import csv
 import json
 from pathlib import Path
 
@@ -8,26 +7,6 @@ import pytest
 
 from tests.cli.conftest import Fixture
 from tests.exchange.fake_label_studio import faking
-
-
-def test_a_batch_goes_out_and_comes_back(create: Fixture, run: Fixture, labels: Fixture) -> None:
-    create()
-    run("export", "spam", "--what", "batch", "--size", "5", "-o", "batch.csv")
-    with Path("batch.csv").open(newline="") as file:
-        header, *rows = csv.reader(file)
-    assert header == ["id", "subject", "label"]
-    assert len(rows) == 5
-    answers = ["yes", "no", "cannot judge", "", "1"]
-    with Path("done.csv").open("w", newline="") as file:
-        filled = [[*row[:-1], answer] for row, answer in zip(rows, answers, strict=True)]
-        csv.writer(file).writerows([header, *filled])
-    told = run("import", "spam", "done.csv", "--reviewer", "ann")
-    assert "read as csv" in told.stdout
-    assert "4 new, 0 revised, 0 unchanged, 1 without label\n" in told.stdout
-    ids = [row[0] for row in rows if row != rows[3]]
-    assert labels() == dict(zip(ids, ["yes", "no", "cannot judge", "yes"], strict=True))
-    again = json.loads(run("import", "spam", "done.csv", "--reviewer", "ann", "--json").stdout)
-    assert (again["new"], again["unchanged"], again["without_label"]) == (0, 4, 1)
 
 
 def test_label_studio_gets_its_configuration(create: Fixture, run: Fixture) -> None:
@@ -73,21 +52,6 @@ def test_a_batch_is_held_for_whom_it_is(create: Fixture, run: Fixture) -> None:
     mine = ids("--reviewer", "ann", "--hold", "2h")
     assert mine.isdisjoint(ids("--reviewer", "bob"))
     assert ids("--reviewer", "ann") == mine
-
-
-def test_a_revision_needs_to_be_asked_for(create: Fixture, run: Fixture, labels: Fixture) -> None:
-    create()
-    run("label", "spam", input="y\n")
-    (item,) = labels()
-    Path("other.csv").write_text(f"who,what\n{item},no\n")
-    words = ["import", "spam", "other.csv", "--id-column", "who", "--label-column", "what"]
-    refused = run(*words)
-    assert refused.exit_code == 1
-    assert "line 2" in refused.stderr
-    assert "--revise" in refused.stderr
-    assert labels() == {item: "yes"}
-    assert "1 revised" in run(*words, "--revise").stdout
-    assert labels() == {item: "no"}
 
 
 def test_on_a_terminal_even_csv_is_harmless(create: Fixture, terminal: Fixture) -> None:

@@ -43,10 +43,6 @@ def test_nobody_is_asked_again_what_they_judged_in_another_tool() -> None:
     assert {event.reviewer for event in campaign.events()} == {"ann"}
     assert asked(campaign, "ann") == set(IDS) - mine
     assert asked(campaign, "bob") >= mine
-    # The wrong variant: one person is two, and settles items alone.
-    campaign = overlapping()
-    import_labels(campaign, judged_in_label_studio(campaign, "ann", 5))
-    assert asked(campaign, "ann") & {event.item_id for event in campaign.events()}
 
 
 ROWS = "id,label,reviewer\na,yes,x:1\nb,no,x:2\nc,no,\n"

@@ -10,8 +10,6 @@ import pytest
 import assay
 from assay.core.answers import Answer
 from assay.labelling import reviewers_in
-from assay.labelling.assignments import Assignments
-from assay.labelling.review_rule import Review
 from assay.storage import Label
 from tests.clock import Clock, movable_clock
 from tests.desk_model import ANSWERS, Model
@@ -220,31 +218,3 @@ def test_desks_over_one_storage_do_as_the_rule_says(storage_url: str, clock: Clo
     assert {event.answer for event in game.model.events} == {*WORDS}
     assert any(event.late for event in game.model.events)
     assert any(event.ruling for event in game.model.events)
-
-
-def last_word(review: Review) -> Answer | None:
-    return list(review.answers.values())[-1] if review.complete else None
-
-
-def others_are_nobody(
-    assignments: Assignments, _claims: Any, reviewer: str | None, n: int
-) -> list[Any]:
-    free = [
-        card
-        for card in assignments._labelling.rounds.outstanding
-        if reviewer not in assignments._labelling.review(card.item_id).answers
-    ]
-    return free[:n]
-
-
-@pytest.mark.parametrize(
-    ("where", "name", "wrong"),
-    [(Review, "settled", property(last_word)), (Assignments, "_to_judge", others_are_nobody)],
-    ids=["the last word counts", "claims are ignored"],
-)
-def test_other_rules_are_found_out(
-    monkeypatch: pytest.MonkeyPatch, where: type, name: str, wrong: object, storage: str
-) -> None:
-    monkeypatch.setattr(where, name, wrong)
-    with movable_clock(storage) as clock, pytest.raises(AssertionError):
-        Game(storage, clock, 1).play(100)

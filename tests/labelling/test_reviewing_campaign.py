@@ -317,12 +317,6 @@ def test_what_is_told_frees_the_claim() -> None:
     assert {item.id for item in campaign.ask(5, reviewer="bob")} == {item.id for item in items}
 
 
-def test_campaigns_of_one_name_in_two_storages_are_told_apart() -> None:
-    one, other = make(), make()
-    assert one.name == other.name
-    assert one.desk.identity != other.desk.identity
-
-
 @pytest.mark.parametrize("overlap", ["0.1", True, None, 1.5, float("nan")])
 def test_an_overlap_that_is_none_is_refused(overlap: object) -> None:
     with pytest.raises(assay.DesignError, match="for several reviewers"):

@@ -63,15 +63,6 @@ def test_a_turn_of_one_who_holds_many_reads_few(tmp_path: Path, read: list[int])
     assert sum(read) < 300
 
 
-def test_an_item_comes_back_when_its_lease_has_ended(tmp_path: Path) -> None:
-    campaign = made(tmp_path)
-    lent = campaign.ask(3, reviewer="ann", lease=2.0)
-    assert not {each.id for each in campaign.ask(3, reviewer="bob")} & {each.id for each in lent}
-    while (again := campaign.ask(3)) != lent:
-        assert len(again) == 3
-        time.sleep(0.1)
-
-
 def test_an_item_comes_back_when_the_clock_was_set_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,11 +82,3 @@ def test_an_item_for_two_waits_for_the_lease_that_ends_first(tmp_path: Path) -> 
     assert campaign.ask(1, reviewer="eve") != [item]
     while campaign.ask(1, reviewer=next(names), lease=0.01) != [item]:
         time.sleep(0.1)
-
-
-def test_a_skipped_item_is_free_for_others_at_once(tmp_path: Path) -> None:
-    campaign = made(tmp_path)
-    (item,) = campaign.ask(1, reviewer="ann", lease=3600.0)
-    assert campaign.ask(1, reviewer="bob") != [item]
-    campaign.review([Label(str(item.id), "skip", key="a")], reviewer="ann")
-    assert campaign.ask(1, reviewer="eve") == [item]

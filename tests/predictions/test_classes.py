@@ -26,7 +26,6 @@ from assay.predictions import (
     read_predictions,
 )
 from assay.predictions.class_values import take_classes
-from assay.predictions.duckdb import scanner as duck_scanner
 from assay.predictions.duckdb.loading import load
 from assay.predictions.memory import take_ids
 from tests.predictions.class_population import KNOWN, TABLE, TOPICS, cut, dealt, scores_of, told_by
@@ -401,36 +400,6 @@ def test_predictions_know_their_classes() -> None:
     with pytest.raises(PredictionsError, match="has the classes 5, 6, 7"):
         find_classes(held, classes=["a", "b"])
     assert read_predictions(held) is held
-
-
-def test_duckdb_deals_a_thousand_classes_as_memory_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(duck_scanner, "_LISTED", 500)  # so that more must be asked for
-    rng = np.random.default_rng(11)
-    size, most = 20_000, 1_000
-    said = np.minimum(rng.geometric(0.005, size), most) - 1
-    said[:most] = np.arange(most)
-    path = tmp_path / "many.parquet"
-    table = {"id": np.arange(size), "said": said, "p": rng.beta(2, 1, size)}
-    pd.DataFrame(table).to_parquet(path)
-    classes = find_classes(path, predicted="said")
-    assert classes.names == tuple(map(str, range(most)))
-    columns: dict[str, Any] = {"id": "id", "predicted": "said", "score": "p", "classes": classes}
-    here = read_predictions(table, **columns)
-    there = read_predictions(Scan(path, engine="duckdb"), **columns)
-    assert isinstance(there, Predictions)
-    assert there.fingerprint() == here.fingerprint()
-    assert there.cells() == here.cells() == dict(enumerate(np.bincount(said).tolist()))
-    # Classes 5 to 7 and 990 on are in no heap.
-    heaps = [(0,), (1, 4), (2, 3), tuple(range(8, 400)), tuple(range(400, 990))]
-    strata = cut(here, heaps, 4)
-    assert cut(there, heaps, 4) == strata
-    cards = dealt(there, strata, 50)
-    assert cards == dealt(here, strata, 50)
-    assert all(
-        card.predicted in heaps[place // 4] for place, deck in enumerate(cards) for card in deck
-    )
 
 
 @pytest.mark.parametrize(("engine", "id"), [("duckdb", "id"), ("duckdb", "url"), ("spark", "id")])

@@ -1,24 +1,10 @@
 import numpy as np
 import pyarrow as pa
-import pytest
 
 from assay.core import deck
-from assay.core.profile import Profile, profile_of
-from assay.core.strata import Strata
-from assay.core.stratify import stratify
 from assay.core.types import Ints, Words
-from assay.predictions import Predictions, from_arrays
 from assay.predictions.column import Ids
 from assay.predictions.draw import first_cards
-
-RNG = np.random.default_rng(46)
-SCORE = RNG.beta(1, 2, 3_000).round(3)
-PREDICTED = RNG.random(3_000) < SCORE
-
-
-def _strata(predictions: Predictions, *sides: bool | None) -> Strata:
-    profiles = predictions.profile("score", "probability", sides)
-    return stratify(profiles, variable="score", method="perc", bins=4)
 
 
 def test_many_strings_are_digested_in_duckdb_to_the_same_words() -> None:
@@ -26,41 +12,6 @@ def test_many_strings_are_digested_in_duckdb_to_the_same_words() -> None:
     texts[:6] = ["", "007", "NA", "a\0b", "🂡", 'it\'s "quoted"']
     ids = Ids(pa.array(texts, pa.large_string()))
     assert (ids.digest == deck.digest(texts)).all()
-
-
-def test_a_side_is_profiled_by_the_rule_for_the_whole_population() -> None:
-    """Where yes is said from 0 upwards, that side's margins may look like probabilities."""
-    score = np.where(PREDICTED, SCORE, -8 * SCORE)
-    predictions = from_arrays(y_score=score, y_pred=PREDICTED)
-
-    def check(expected: Profile) -> None:
-        profile = predictions.profile("score", "margin", [True])[True]
-        assert profile.low.tolist() == expected.low.tolist()
-        assert profile.count.tolist() == expected.count.tolist()
-
-    check(profile_of(score[PREDICTED], "margin"))
-    with pytest.raises(AssertionError):
-        check(profile_of(score[PREDICTED]))
-
-
-# The fingerprint
-
-
-def test_a_score_that_moves_within_its_bin_is_not_seen_and_changes_nothing_drawn() -> None:
-    """Between the ends of its cell, that is; all that is dealt from is as before."""
-    score = np.linspace(0.5, 0.502, 400)
-    moved = score.copy()
-    moved[1] += 1e-7
-    one, other = (from_arrays(y_score=values, threshold=0.5) for values in (score, moved))
-    assert one.fingerprint() == other.fingerprint()
-    strata = _strata(one, True)
-    assert strata == _strata(other, True)
-    dealt = [
-        each.deal(strata, scale="probability", seed=4, counts=[400] * 4) for each in (one, other)
-    ]
-    assert dealt[0] == dealt[1]
-    moved[1] += 1e-3  # into another bin
-    assert from_arrays(y_score=moved, threshold=0.5).fingerprint() != one.fingerprint()
 
 
 def _all_sorted(number: Words, stratum: Ints, counts: Ints) -> list[list[int]]:

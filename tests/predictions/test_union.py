@@ -83,26 +83,6 @@ def test_parts_count_their_labels_and_ranks_together() -> None:
         )
 
 
-def test_cards_that_are_put_below_each_other_are_no_deck() -> None:
-    """The comparison above sees decks that are concatenated instead of merged."""
-    union, whole = both(PROBABILITY)
-    strata = strata_of(whole, "probability")
-    counts = [20] * strata.n_strata
-    below = [
-        [card for deck in decks for card in deck][:20]
-        for decks in zip(
-            *(
-                each.deal(strata, scale="probability", seed=SEED, counts=counts)
-                for each in union.parts
-            ),
-            strict=True,
-        )
-    ]
-    right = whole.deal(strata, scale="probability", seed=SEED, counts=counts)
-    assert union.deal(strata, scale="probability", seed=SEED, counts=counts) == right
-    assert below != right
-
-
 def test_a_part_may_lack_a_predicted_label() -> None:
     predicted = (PLACE == 0) & (MARGIN > 0)  # the other parts say no to everything
     union, whole = both(MARGIN, predicted)
@@ -151,17 +131,6 @@ def test_decks_are_merged_down_to_where_the_first_of_them_ends() -> None:
             ordered.index(deck[n - 1]) for deck, n in zip(decks, held, strict=True) if n < len(deck)
         ]
         assert len(ids) == (min(ends) + 1 if ends else 400)
-
-
-def test_a_merge_without_an_end_is_no_deck() -> None:
-    """What the test above is for: cards of the deeper part, with others missing between."""
-    ordered = sorted(range(400), key=lambda id: number(id, SEED))
-    shallow, deep = Top("a", [cards(ordered[:20:2])], [True]), cards(ordered[1:200:2])
-    (endless,) = merge([shallow, Top("b", [deep], [False])], SEED)
-    ids = [card.id for card in endless]
-    assert ids != ordered[: len(ids)]
-    (right,) = merge([Top("a", shallow.decks, [False]), Top("b", [deep], [False])], SEED)
-    assert [card.id for card in right] == ordered[:19]
 
 
 def test_equal_numbers_are_ordered_by_the_bytes_of_the_id(monkeypatch: pytest.MonkeyPatch) -> None:

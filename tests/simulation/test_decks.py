@@ -25,8 +25,3 @@ def test_cards_come_as_if_all_items_were_sorted(
         wanted = [whole[stratum[whole] == h][dealt[h] : dealt[h] + counts[h]] for h in range(4)]
         assert found.round(dealt, counts).tolist() == np.concatenate(wanted).tolist()
         dealt += counts
-    # Wrong: items that lie on top come like all others.
-    others = Order(number, np.zeros_like(on_top)).decks(stratum, 4)
-    assert (others.round(0 * dealt, dealt).tolist() == found.round(0 * dealt, dealt).tolist()) == (
-        not known
-    )

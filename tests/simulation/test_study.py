@@ -103,25 +103,6 @@ def test_a_mapping_of_designs_is_the_same_as_their_names() -> None:
     assert by_name != simulate(population(), designs=["perc-opt"], **{**asked, "seed": 5})
 
 
-def test_ctrl_c_leaves_the_rows_that_were_finished() -> None:
-    told: list[float] = []
-
-    def press(share: float) -> None:
-        told.append(share)
-        if len(told) == 2:
-            raise KeyboardInterrupt
-
-    asked: dict[str, Any] = {"within": 0.06, "replications": 30, "workers": 1}
-    designs = ["default", "sqrt-pro"]
-    part = simulate(population(), designs=designs, **asked, progress=press)
-    whole = simulate(population(), designs=designs, **asked)
-    assert part.interrupted
-    # sqrt-pro is with replacement, and its baseline runs second.
-    assert [row.design for row in part.rows] == ["random"]
-    assert part.rows[0] == whole.rows[0]
-    assert len(whole.rows) == 3
-
-
 def test_there_are_the_papers_and_five_of_ours() -> None:
     assert len(DESIGN_NAMES) == len(set(DESIGN_NAMES)) == 5 + 2 * 3 + 7 * 4
     assert {"default", "random", "equal-uni", "perc-opt", "km-opt-a2", "eqwd-equ"} <= set(

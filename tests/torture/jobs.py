@@ -10,10 +10,8 @@ from tests.torture.campaigns import Book, make_campaign, truth
 from tests.torture.conftest import Database
 from tests.torture.sizes import sized
 from tests.torture.test_backup import told
-from tests.torture.test_rebase import ITEMS as REBASED
-from tests.torture.test_rebase import labelled, said
 from tests.torture.verifying import assert_verified
-from tests.torture.workers import back_up, import_file, rebase
+from tests.torture.workers import back_up, import_file
 
 ITEMS = sized(2_000, 30_000)
 IMPORTED = sized(20, 40)  # rows of a file
@@ -81,38 +79,6 @@ class Import(Job):
     def finish(self, folder: Path) -> None:
         assert all(truth(str(item)) == said for item, said in self.campaign.answers().items())
         assert_verified(self.storage, folder)
-
-
-class Rebase(Job):
-    """The campaign is the old one, or the new one; the labels are the same."""
-
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self.model = database.storage()
-        campaign = labelled(self.model)
-        self.told, self.states = said(campaign), [campaign.estimate()]
-        campaign.desk.store.close()
-        peaceful = rebase(database.copy(self.model), REBASED)
-        self.states.append(peaceful.estimate())
-
-    def prepare(self) -> tuple[Any, ...]:
-        self.storage = self.database.copy(self.model)
-        return rebase, self.storage, REBASED
-
-    def is_done(self) -> bool:
-        campaign = assay.load_campaign("spam", storage=self.storage)
-        estimate, labels = campaign.estimate(), said(campaign)
-        campaign.desk.store.close()
-        if estimate not in self.states or labels != self.told:
-            raise LostError(f"{len(labels)} of {len(self.told)} labels; {estimate}")
-        return estimate == self.states[1]
-
-    def redo(self, was_done: bool) -> None:
-        if not was_done:
-            rebase(self.storage, REBASED).desk.store.close()
-        assert self.is_done()
-        assert assay.verify_campaign("spam", storage=self.storage).clean
-        self.database.drop(self.storage)
 
 
 class BackUp(Job):

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from importlib import import_module
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -54,9 +53,9 @@ class Served:
         self.words = ["serve", self.name, "--storage", storage, "--port", str(self.port), *words]
         self._log = log
 
-    def start(self, *, busy_seconds: float | None = None) -> None:
+    def start(self) -> None:
         """Start it, and wait until it can be reached."""
-        self.process = begin(run_command, self.words, str(self._log), busy_seconds)
+        self.process = begin(run_command, self.words, str(self._log))
         self.wait_for(self.process.is_alive)
 
     def wait_for(self, is_alive: Callable[[], bool]) -> None:
@@ -91,12 +90,10 @@ class Served:
         return self._log.read_text() if self._log.exists() else ""
 
 
-def run_command(words: list[str], log: str, busy_seconds: float | None) -> None:
-    """Run Assay's command line in this process, which may be more impatient than others."""
+def run_command(words: list[str], log: str) -> None:
+    """Run Assay's command line in this process."""
     from assay.cli import main
 
-    if busy_seconds is not None:
-        vars(import_module("assay.storage.store"))["BUSY_SECONDS"] = busy_seconds
     written = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(written, 1)
     os.dup2(written, 2)

@@ -3,30 +3,24 @@
 import os
 import shutil
 import subprocess
-import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psycopg
 import pytest
-import sqlalchemy as sa
 
 from assay.storage import Label
 from tests.torture.campaigns import Book, make_campaign, truth
-from tests.torture.conftest import Database
-from tests.torture.cutting import wire_to
-from tests.torture.pages import Page, Seen, UnsureError, token_for
+from tests.torture.pages import Page, UnsureError, token_for
 from tests.torture.postgres import Postgres, postgres_folder
-from tests.torture.processes import FORKS, Served, begin, kill, serving
+from tests.torture.processes import Served, begin, serving
 from tests.torture.sizes import FULL, report
 from tests.torture.verifying import assert_verified
 
 ITEMS = 400
-BUSY_SECONDS = 30.0 if FULL else 1.0  # how long the server waits for a lock
 
 
 @contextmanager
@@ -145,197 +139,6 @@ def test_disk_full_under_postgresql(tmp_path: Path) -> None:
     with postgres_on_small_disk() as (server, disk):
         check_full_disk(server.database("full"), disk, tmp_path, 2_000)
     report("disk full under PostgreSQL: told, nothing lost, went on without a restart")
-
-
-def hold_lock(storage: str, told: Connection, seconds: float) -> None:
-    """Hold the database's lock, as another program would; tell when it is held."""
-    url = sa.make_url(storage)
-    if url.get_backend_name() == "sqlite":
-        engine = sa.create_engine(url)
-        statements = ["BEGIN EXCLUSIVE"]
-    else:
-        engine = sa.create_engine(url.set(drivername="postgresql+psycopg"))
-        statements = ["LOCK TABLE assay.label_event IN ACCESS EXCLUSIVE MODE"]
-    with engine.connect() as connection:
-        for statement in statements:
-            connection.exec_driver_sql(statement)
-        told.send("held")
-        time.sleep(seconds)
-
-
-def test_database_locked_for_longer_than_a_writer_waits(database: Database, tmp_path: Path) -> None:
-    storage = database.storage()
-    make_campaign(storage, items=ITEMS)
-    served = Served(storage, tmp_path / "serve.log")
-    served.start(busy_seconds=BUSY_SECONDS)
-    try:
-        with page_of(served, storage) as page:
-            (item,) = page.take([], 1).items
-            submit = Label(item, truth(item), key="locked")
-            mine, theirs = FORKS.Pipe(duplex=False)
-            holder = begin(hold_lock, storage, theirs, 600.0)
-            assert mine.recv() == "held"
-            began = time.monotonic()
-            with pytest.raises(UnsureError) as trouble:
-                page.take([submit], 1)
-            waited = time.monotonic() - began
-            kill(holder)
-            assert trouble.value.status == 503
-            told = trouble.value.told
-            assert f"another program has held its lock for {BUSY_SECONDS:.0f} s" in told["error"]
-            assert "try again" in told["hint"]
-            assert waited > 0.9 * BUSY_SECONDS
-            assert page.take([submit], 1).receipts == {"locked": "saved"}
-            assert page.take([submit], 1).receipts == {"locked": "again"}
-    finally:
-        served.kill()
-    assert keys_in(storage) == ["locked"]
-    report(f"{database.kind} locked for {waited:.0f} s: told, nothing lost, went on at once")
-
-
-def test_a_short_lock_is_waited_for(database: Database, tmp_path: Path) -> None:
-    storage = database.storage()
-    make_campaign(storage, items=ITEMS)
-    with serving(storage, tmp_path) as (served,), page_of(served, storage) as page:
-        (item,) = page.take([], 1).items
-        mine, theirs = FORKS.Pipe(duplex=False)
-        holder = begin(hold_lock, storage, theirs, 0.5)
-        assert mine.recv() == "held"
-        receipts = page.take([Label(item, truth(item), key="short")], 1).receipts
-        holder.join(60)
-    assert receipts == {"short": "saved"}
-
-
-def faketime() -> str:
-    """Return the library that lies about the time."""
-    found = sorted(Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
-    if not found:
-        pytest.skip("libfaketime is not installed: the clock cannot be moved")
-    return str(found[0])
-
-
-@contextmanager
-def clock_in(folder: Path) -> Iterator[tuple[Path, dict[str, str]]]:
-    """Give a file that says how far the clock is off, and what makes a program believe it."""
-    offset = folder / "offset"
-    offset.write_text("+0d")
-    offset.chmod(0o644)
-    lies = {"FAKETIME_TIMESTAMP_FILE": str(offset), "FAKETIME_NO_CACHE": "1"}
-    yield offset, {**lies, "FAKETIME_DONT_FAKE_MONOTONIC": "1"}
-
-
-def check_moved_clock(
-    storage: str, port: int, move: Callable[[str], object], tmp_path: Path
-) -> None:
-    """Move the database's clock by a day, forward and back, while people judge.
-
-    `move` is told how far the clock is to be off: ``+1d``.
-    """
-    tokens = {who: token_for(storage, who) for who in ("ann", "bob", "eve")}
-
-    def take(who: str, submits: Sequence[Label], want: int) -> Seen:
-        # A connection each time: the server hangs up on those that were idle for seconds.
-        with closing(Page(port, tokens[who])) as page:
-            return page.take(submits, want)
-
-    held = take("ann", [], 3).items
-    assert not set(held) & set(take("bob", [], 3).items)
-    move("+1d")
-    # A day later what ann had is bob's; what she says of it is kept, and flagged.
-    first = take("bob", [], 20).items
-    assert set(held) <= set(first)
-    late = [Label(item, truth(item), key=f"ann {item}") for item in held]
-    assert set(take("ann", late, 0).receipts.values()) == {"saved"}
-    move("+0d")
-    # The day is taken back: nobody waits until tomorrow for what bob holds.
-    assert set(take("eve", [], 20).items) & (set(first) - set(held))
-    bob = [Label(item, truth(item), key=f"bob {item}") for item in first if item not in held]
-    assert set(take("bob", bob, 0).receipts.values()) == {"saved"}
-    book = Book(storage)
-    with book.moment() as connection:
-        log = book.log(connection)
-    assert [row.key for row in log] == [submit.key for submit in (*late, *bob)]
-    assert all(row.late for row in log[: len(late)])
-    assert_verified(storage, tmp_path)
-
-
-def test_clock_moved_by_a_day_under_sqlite(tmp_path: Path, storage: str) -> None:
-    library = faketime()
-    make_campaign(storage, items=ITEMS)
-    served = Served(storage, tmp_path / "serve.log")
-    with clock_in(tmp_path) as (offset, lies):
-        command = [sys.executable, "-m", "assay", *served.words]
-        with subprocess.Popen(
-            command,
-            env={**os.environ, **lies, "LD_PRELOAD": library},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as process:
-            try:
-                served.wait_for(lambda: process.poll() is None)
-                check_moved_clock(storage, served.port, offset.write_text, tmp_path)
-            finally:
-                process.kill()
-    report("clock moved by a day, forward and back, under SQLite: nothing lost, nobody waits")
-
-
-def test_clock_of_a_database_moved_by_a_day_under_postgresql(
-    postgres: Postgres, tmp_path: Path
-) -> None:
-    """Without libfaketime: a function that is found before the server's own tells the time."""
-    storage = postgres.database("own_clock")
-    with postgres.connect("own_clock") as own:
-        own.execute("CREATE SCHEMA lies")
-        own.execute("ALTER DATABASE own_clock SET search_path = lies, pg_catalog, public")
-
-        def move(offset: str) -> None:
-            own.execute(
-                "CREATE OR REPLACE FUNCTION lies.clock_timestamp() RETURNS timestamptz LANGUAGE sql"
-                f" AS $$ SELECT pg_catalog.clock_timestamp() + interval '{offset}' $$"
-            )
-
-        move("+0d")
-        make_campaign(storage, items=ITEMS)
-        with serving(storage, tmp_path) as (served,):
-            check_moved_clock(storage, served.port, move, tmp_path)
-    report("clock of a database of PostgreSQL moved by a day: nothing lost, nobody waits")
-
-
-def test_server_restarted_while_a_page_holds_items(database: Database, tmp_path: Path) -> None:
-    storage = database.storage()
-    make_campaign(storage, items=ITEMS)
-    with serving(storage, tmp_path) as (served,), page_of(served, storage) as page:
-        items = page.take([], 3).items
-        submits = [Label(item, truth(item), key=f"held {item}") for item in items]
-        page.take(submits[:1], 3)
-        served.stop()
-        with pytest.raises(UnsureError):
-            page.take(submits, 3)
-        served.start()
-        receipts = page.take(submits, 3).receipts
-    assert list(receipts.values()) == ["again", "saved", "saved"]
-    assert keys_in(storage) == [submit.key for submit in submits]
-
-
-@pytest.mark.parametrize("mode", ["no answer", "half a request"])
-def test_connection_dropped(database: Database, tmp_path: Path, mode: str) -> None:
-    storage = database.storage()
-    make_campaign(storage, items=ITEMS)
-    with serving(storage, tmp_path) as (served,), wire_to(served.port) as wire:
-        page = Page(wire.port, token_for(storage, "ann"))
-        (item,) = page.take([], 1).items
-        page.close()  # the wire carries one exchange a connection
-        submit = Label(item, truth(item), key="dropped")
-        wire.mode = mode
-        with pytest.raises(UnsureError):
-            page.take([submit], 1)
-        recorded = keys_in(storage)
-        wire.mode = "whole"
-        receipts = page.take([submit], 1).receipts
-        page.close()
-    assert recorded == (["dropped"] if mode == "no answer" else [])
-    assert receipts == {"dropped": "again" if mode == "no answer" else "saved"}
-    assert keys_in(storage) == ["dropped"]
 
 
 def test_postgresql_ends_connections(postgres: Postgres, tmp_path: Path) -> None:

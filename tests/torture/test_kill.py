@@ -23,7 +23,7 @@ import assay
 from assay.storage import Label
 from tests.torture.campaigns import Book, Row, make_campaign, truth
 from tests.torture.conftest import Database
-from tests.torture.jobs import BackUp, Import, Job, LostError, Rebase
+from tests.torture.jobs import BackUp, Import, Job, LostError
 from tests.torture.pages import token_for
 from tests.torture.processes import FORKS, PATIENCE, Served, begin, kill
 from tests.torture.sizes import report, sized
@@ -224,7 +224,6 @@ def test_a_wrong_program_is_found_out(sqlite: Database, tmp_path: Path, fault: s
 
 JOBS: dict[str, tuple[type[Job], int]] = {
     "import": (Import, sized(3, 150)),
-    "rebase": (Rebase, sized(2, 50)),
     "backup": (BackUp, sized(3, 50)),
 }
 

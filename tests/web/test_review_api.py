@@ -255,17 +255,6 @@ def send(web: Web, who: str, *submits: dict[str, Any], want: int = 1) -> Any:
     return web.client(who).post("/api/review", json={"submits": list(submits), "want": want})
 
 
-def test_a_comment_is_kept_with_its_answer(web: Web) -> None:
-    [item] = send(web, "ann").json()["items"]
-    said = {"key": "k", "item": item["id"], "answer": "yes", "comment": " =1+1 😀 "}
-    assert send(web, "ann", said).json()["receipts"][0]["status"] == "saved"
-    assert send(web, "ann", said).json()["receipts"][0]["status"] == "again"
-    other = {**said, "comment": "another"}
-    assert send(web, "ann", other).json()["receipts"][0]["status"] == "conflict"
-    [label] = web.campaign.events()
-    assert (label.reviewer, label.comment) == ("ann", "=1+1 😀")
-
-
 @pytest.mark.parametrize("comment", ["x" * 2_001, 5, None, ["x"], {"text": "x"}])
 def test_what_is_no_comment_is_refused_with_the_reason(web: Web, comment: object) -> None:
     [item] = send(web, "ann").json()["items"]

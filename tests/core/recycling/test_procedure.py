@@ -7,7 +7,7 @@ seeds are fixed.
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -26,9 +26,6 @@ from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats
 from assay.simulation import Population, Runs, StrataOracle
 from assay.simulation.named_designs import RecycleTask
-
-if TYPE_CHECKING:
-    pass
 
 NAMES = ("a", "b", "c")
 DOUBT = 4.5

@@ -72,21 +72,6 @@ def test_each_source_gives_the_same_predictions(
     assert {id: _look(there, id) for id in looks} == looks
 
 
-def test_one_changed_value_would_be_seen(
-    table: "pa.Table", looks: Mapping[str, object], tmp_path: Path
-) -> None:
-    found = read_predictions(table.to_pydict(), id="number", score="score", predicted="said")
-    row = table["number"].to_pylist().index(_cards(found, 1)[0].id)
-    said = table["said"][row].as_py()
-    other = {"id": "x", "number": 5, "score": 2.0, "said": not said, "text": "changed"}
-    for name, value in other.items():
-        column = table[name].to_pylist()
-        column[row] = value
-        changed = table.set_column(table.column_names.index(name), name, pa.array(column))
-        id = "id" if name == "id" else "number"
-        assert _look(write_parquet(changed, tmp_path), id) != looks[id]
-
-
 @pytest.mark.parametrize("source", ["JSON lines", "CSV by language", "a query", "DuckDB"])
 def test_a_condition_gives_what_filtering_first_would_give(
     source: str, table: "pa.Table", tmp_path: Path

@@ -1,20 +1,15 @@
-"""What DuckDB reads, and how often; and that engines which compute otherwise would be found out."""
+"""What DuckDB reads, and how often."""
 
-from collections.abc import Callable
 from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from assay.core.cuts import confidence
-from assay.core.deck import key
-from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions import read_predictions
 from assay.predictions.duckdb import reader
@@ -23,7 +18,7 @@ from assay.predictions.duckdb.loading import fetch_shown
 from assay.predictions.duckdb.reader import DuckReader
 from assay.predictions.engine import telling_progress
 from assay.predictions.scan import Scan
-from tests.predictions.contract import SEED, Population, check_counts, check_deals, check_draw
+from tests.predictions.contract import SEED, Population, check_deals, check_draw
 from tests.predictions.contract_populations import population
 
 made = cache(population)
@@ -155,33 +150,6 @@ def test_files_that_change_in_between_are_noticed(tmp_path: Path) -> None:
         found.deal(strata, seed=SEED, **asked)
     with pytest.raises(PredictionsError, match=r"(?s)has changed.*\d+ strata hold fewer items"):
         found.deal(strata, seed=SEED + 1, **asked)
-
-
-# Deliberately wrong engines, which the contract must find out.
-
-
-def _is_found_out(check: Callable[..., None], meant: Population, folder: Path) -> None:
-    scan = _written(meant, folder)
-    with pytest.raises((AssertionError, PredictionsError)):
-        check(meant.read(scan), meant)
-
-
-def test_a_number_without_a_second_round(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duck_scanner, "_LISTED", 300)
-    meant = made("probabilities")
-    check_deals(meant.read(_written(meant, tmp_path)), meant)
-    monkeypatch.setattr(
-        reader, "duckdb_keyed", lambda word, seed: f"xor({word}, {key(seed)}::UBIGINT)"
-    )
-    _is_found_out(check_deals, meant, tmp_path)
-
-
-def test_confidence_in_single_precision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def rounded(values: Floats, *others: Any) -> Floats:
-        return confidence(values, *others).astype(np.float32).astype(np.float64)
-
-    monkeypatch.setattr(duck_scanner, "confidence", rounded)
-    _is_found_out(check_counts, made("probabilities"), tmp_path)
 
 
 def test_columns_for_a_model_may_hold_dates(tmp_path: Path) -> None:

@@ -190,18 +190,6 @@ def test_of_several_an_engine_computes_what_numpy_does(
     assert {*scores, *AUX, RANK} == set(says)
 
 
-def test_another_order_of_operations_is_noticed() -> None:
-    """The last bit counts: products in another order give other fingerprints."""
-    turned = Model(
-        MODEL.inputs,
-        (*MODEL.terms[:1], *reversed(MODEL.terms[1:])),
-        tuple((each[0], *reversed(each[1:])) for each in MODEL.weights),
-        MODEL.labels,
-        MODEL.seed,
-    )
-    assert values(read(table())) != values(read(table(), model=turned))
-
-
 def test_the_score_may_be_a_column_too(tmp_path: "Path") -> None:
     pq.write_table(table(), tmp_path / "a.parquet")
     digests = set()

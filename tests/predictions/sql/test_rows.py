@@ -112,15 +112,6 @@ def test_labels_in_duckdb(name: str) -> None:
         _check_labels(name, types, "duckdb", _duckdb, is_text=is_text)
 
 
-def test_another_meaning_would_be_seen() -> None:
-    def without_case(table: "pa.Table", expressions: Sequence[str]) -> list[list[Any]]:
-        return _duckdb(table, [sql.replace("said", "lower(said)") for sql in expressions])
-
-    types = {"id": "BIGINT", "said": "VARCHAR"}
-    with pytest.raises(AssertionError):
-        _check_labels("text", types, "duckdb", without_case, is_text=False)
-
-
 def test_labels_in_spark(spark: Any) -> None:
     def in_spark(table: "pa.Table", expressions: Sequence[str]) -> list[list[Any]]:
         named = [f"{sql} AS x{place}" for place, sql in enumerate(expressions)]
