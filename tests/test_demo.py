@@ -75,16 +75,6 @@ def test_random_sampling_costs_what_theory_says(result: DemoResult) -> None:
         check(result.mean_labels)
 
 
-def test_the_same_seed_gives_the_same_demo(result: DemoResult) -> None:
-    assert run(7) == result
-
-
-def test_the_result_is_plain_values(result: DemoResult) -> None:
-    document = result.to_dict()
-    assert document["estimate"]["half_width"] == result.estimate.half_width
-    assert document["batch"] == 20
-
-
 def test_the_regression_is_scikit_learns() -> None:
     rng = np.random.default_rng(5)
     features = rng.standard_normal((500, 3))
@@ -97,13 +87,6 @@ def test_the_regression_is_scikit_learns() -> None:
 def test_messages_that_can_be_told_apart_exactly_are_no_problem() -> None:
     score = predict(fit_logistic(np.array([[-1.0], [1.0]]), np.array([False, True])), np.eye(1))
     assert np.isfinite(score).all()
-
-
-def test_the_same_seed_gives_the_same_population() -> None:
-    one, other, third = make_population(3), make_population(3), make_population(4)
-    assert np.array_equal(one.score, other.score)
-    assert np.array_equal(one.truth, other.truth)
-    assert not np.array_equal(one.truth, third.truth)
 
 
 def test_precision_is_scikit_learns() -> None:

@@ -1,8 +1,6 @@
 """The loop as people drive it: ask, tell, estimate, done; and what must be refused."""
 
-import math
 import re
-from itertools import pairwise
 from math import sqrt
 from typing import Any
 
@@ -10,7 +8,6 @@ import numpy as np
 import pytest
 
 import assay
-from assay.core.deck import number
 from assay.core.metrics import METRICS
 from assay.core.types import Bools, Floats
 from tests.kinds import finish
@@ -40,65 +37,6 @@ def test_labelling_everything_gives_scikit_learns_value(metric: str) -> None:
     expected = SKLEARN[metric](truth, predicted.astype(bool))
     assert estimate.value == pytest.approx(expected, rel=1e-15)
     assert estimate.low == estimate.high == estimate.value
-
-
-def plain_figure_1(columns: Columns, truth: Bools, seed: int, delta: float) -> list[list[int]]:
-    """Paper 1's loop over real decks, independent of the engine: labels per stratum and round."""
-    ids = [int(i) for i in np.flatnonzero(columns["yes"])]
-    ids.sort(key=lambda i: columns["p"][i])
-    # Quarters, as nearly as bins (`assay.core.bins`) that are not split allow.
-    score = [float(columns["p"][i]) for i in ids]
-    cells = [round(2047 * (math.sqrt(p) - math.sqrt(1 - p))) for p in score]
-    starts = [place for place in range(1, len(ids)) if cells[place] != cells[place - 1]]
-    quarters = [min(starts, key=lambda at: abs(at - k * len(ids) / 4)) for k in (1, 2, 3)]
-    bins = [ids[low:high] for low, high in pairwise([0, *quarters, len(ids)])]
-    decks = [sorted(members, key=lambda i: number(i, seed)) for members in bins]
-    sizes = [len(deck) for deck in decks]
-    n, h, history, t, rounds = [0] * 4, [0] * 4, [], 0, 0
-    while t < 2:
-        p = [
-            (h[k] + 0.5 * m) / (n[k] + m)
-            for k in range(4)
-            for m in [2 if n[k] == 0 else n[k] ** -0.5]
-        ]
-        weights = [sizes[k] * math.sqrt(p[k] * (1 - p[k])) for k in range(4)]
-        rng = np.random.default_rng([seed, rounds])
-        drawn = rng.multinomial(8, [w / sum(weights) for w in weights])
-        for k in range(4):
-            cards = decks[k][n[k] : n[k] + drawn[k]]
-            h[k] += int(sum(truth[i] for i in cards))
-            n[k] += len(cards)
-        history.append(list(n))
-        rounds += 1
-        p = [(h[k] + 0.5 * m) / (n[k] + m) for k in range(4) for m in [max(n[k], 1) ** -0.5]]
-        variance = sum(
-            (sizes[k] / sum(sizes)) ** 2 * p[k] * (1 - p[k]) / max(n[k] - 1, 1) for k in range(4)
-        )
-        if rounds > 1:
-            t = t + 1 if 1.959963984540054 * math.sqrt(variance) <= delta else 0
-    return history
-
-
-@pytest.mark.filterwarnings("ignore::assay.AssayWarning")
-def test_a_live_campaign_follows_figure_1_card_by_card() -> None:
-    columns, truth = population(20_000, seed=3)
-    campaign = assay.create_campaign(
-        columns,
-        score="p",
-        predicted="yes",
-        within=0.05,
-        design=assay.Design.bennett_carvalho(),
-        seed=11,
-    )
-    history = []
-    while not campaign.done:
-        items = campaign.ask(1000)
-        assert len(items) == 8  # the design's round, however many are asked for
-        campaign.tell({item.id: truth[int(item.id)] for item in items})
-        history.append([row.labels for row in campaign.strata()])
-    assert history == plain_figure_1(columns, truth, 11, 0.05)
-    with pytest.raises(AssertionError):
-        assert history == plain_figure_1(columns, truth, 12, 0.05)
 
 
 def small(**more: Any) -> assay.Campaign:

@@ -54,6 +54,21 @@ def test_a_batch_is_held_for_whom_it_is(create: Fixture, run: Fixture) -> None:
     assert ids("--reviewer", "ann") == mine
 
 
+def test_a_revision_needs_to_be_asked_for(create: Fixture, run: Fixture, labels: Fixture) -> None:
+    create()
+    run("label", "spam", input="y\n")
+    (item,) = labels()
+    Path("other.csv").write_text(f"who,what\n{item},no\n")
+    words = ["import", "spam", "other.csv", "--id-column", "who", "--label-column", "what"]
+    refused = run(*words)
+    assert refused.exit_code == 1
+    assert "line 2" in refused.stderr
+    assert "--revise" in refused.stderr
+    assert labels() == {item: "yes"}
+    assert "1 revised" in run(*words, "--revise").stdout
+    assert labels() == {item: "no"}
+
+
 def test_on_a_terminal_even_csv_is_harmless(create: Fixture, terminal: Fixture) -> None:
     create()
     screen = terminal("export", "spam", "--what", "batch", "--size", "2")

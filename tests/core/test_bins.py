@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from assay.core.bins import LARGEST_BIN, STEPS, Rule, bins_by, bins_of, find_places, scale_of
+from assay.core.bins import LARGEST_BIN, Rule, bins_of, find_places, scale_of
 from assay.core.cut_methods import cut
 from assay.core.profile import Profile, cells_of, profile_of
 from assay.core.types import Floats, Ints
@@ -42,16 +42,6 @@ def plain_bin(x: float, rule: Rule) -> int:
         return 1 / (1 + r(max(x, 0.0)))
 
     return round(2047 * (r(x) - r(1 - x)) if rule == "tail" else 16383 * (s(-x) - s(x)))
-
-
-@pytest.mark.parametrize("kind", [np.float64, np.float32])
-@pytest.mark.parametrize("rule", RULES)
-def test_places_are_bins_with_labels(rule: Rule, kind: type) -> None:
-    values: Floats = RNG.random(5_000).astype(kind)
-    said, places = RNG.random(5_000) < 0.5, np.empty(5_000, dtype=np.uint16)
-    assert find_places(values, rule, said, places)
-    expected = bins_of(values, rule) + STEPS[rule] + bins_by(rule) * said
-    np.testing.assert_array_equal(places, expected)
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -88,10 +78,6 @@ def test_probabilities_near_the_end_of_a_bin() -> None:
     assert bins_of(edges, "probability").tolist() == [
         plain_bin(x, "probability") for x in edges.tolist()
     ]
-    # In float32 alone, some would be on the other side.
-    narrow = edges.astype(np.float32)
-    spread = np.float32(2047) * (np.sqrt(narrow) - np.sqrt(np.float32(1) - narrow))
-    assert (np.rint(spread) != bins_of(edges, "probability")).sum() > 1000
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -103,9 +89,6 @@ def test_bins_are_those_of_the_formula(rule: Rule) -> None:
     check()
     many = RNG.normal(0, 50, 20_000) if rule == "margin" else RNG.random(20_000)
     assert bins_of(many, rule).tolist() == [plain_bin(x, rule) for x in many.tolist()]
-    inside = RNG.random(9)
-    for other in set(RULES) - {rule}:
-        assert bins_of(inside, rule).tolist() != [plain_bin(x, other) for x in inside.tolist()]
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -139,7 +122,6 @@ def test_a_half_goes_to_the_even_bin() -> None:
     """At 1 the margins' rule gives 8191.5; with halves upwards it would not be symmetric."""
     ends = np.array([-1.0, 1.0])
     assert bins_of(ends, "margin").tolist() == [-8192, 8192]
-    assert np.floor(np.array([-8191.5, 8191.5]) + 0.5).tolist() != [-8192, 8192]
 
 
 @pytest.mark.parametrize(
@@ -239,9 +221,6 @@ def test_many_distinct_scores_share_the_cells_of_their_bins(rule: Rule, size: in
     profile = profile_of(values)
     assert not profile.exact
     check_cells(profile, values, rule)
-    wrong = Profile(profile.low, profile.high, profile.mean, np.roll(profile.count, 1))
-    with pytest.raises(AssertionError):
-        check_cells(wrong, values, rule)
 
 
 @given(arrays(np.float64, st.integers(1, 60), elements=ANY_FLOAT))

@@ -92,8 +92,6 @@ def test_slopes_by_kind_of_item_are_the_slopes(metric: str) -> None:
     np.testing.assert_allclose(kind.gradient(counts), slope, atol=1e-9)
     # Twice as many of each kind are as good: the slopes, weighed by the counts, come to nothing.
     assert float(counts @ kind.gradient(counts)) == pytest.approx(0.0, abs=1e-12)
-    with pytest.raises(AssertionError):
-        np.testing.assert_allclose(-kind.gradient(counts), slope, atol=1e-9)
 
 
 @pytest.mark.parametrize("metric", OF_CLASSES)
@@ -106,8 +104,6 @@ def test_the_level_is_that_of_a_recall_with_the_same_slopes(metric: str) -> None
     assert 0 < level < 1
     assert same[says_yes] == pytest.approx(1 - float(level))
     assert same[~says_yes] == pytest.approx(-float(level))
-    wrong = form.slopes_at(form.value(positives))  # what would do for a ratio
-    assert np.abs(wrong / np.abs(wrong).sum() - slopes / np.abs(slopes).sum()).max() > 1e-3
 
 
 def test_accuracy_of_mixed_strata_counts_correct_predictions() -> None:
@@ -137,10 +133,6 @@ def test_gradient_weights_and_direction_are_those_of_the_slope(metric: str) -> N
     np.testing.assert_allclose(weights / weights.sum(), size / size.sum(), atol=1e-6)
     # Without a positive the gradient of recall is not there; its weights are.
     assert (form.weights(np.zeros_like(sizes)) > 0).any()
-    if form.b.any():  # the same check catches a gradient that forgets the denominator
-        forgetful = form.a / form.denominator(positives) + 1e-6 * (not form.straight)
-        with pytest.raises(AssertionError):
-            np.testing.assert_allclose(forgetful, slope, atol=1e-9)
 
 
 @pytest.mark.parametrize("metric", METRICS)
@@ -221,7 +213,6 @@ def test_a_difference_rises_where_its_slope_does(metric: str) -> None:
         cases = every_case((1, 1, 1, 1), (3, 2, 4, 2))
         slopes, rises = both.gradient(cases), both.rises(cases)
         assert (np.where(rises, slopes, -slopes) >= 0).all()
-        assert not (np.where(rises, -slopes, slopes) >= 0).all()
 
 
 def test_items_on_which_two_classifiers_agree_say_nothing_of_their_accuracy() -> None:
@@ -264,9 +255,6 @@ def test_a_gap_at_full_labelling_is_scikit_learns(metric: str) -> None:
     for seed in range(10):
         both, _, positives, wanted = gap(seed, metric)
         assert float(both.value(positives)) == pytest.approx(wanted, abs=1e-12)
-        if metric != "prevalence":
-            with pytest.raises(AssertionError):
-                assert float(both.first.value(positives)) == pytest.approx(wanted, abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", OF_CLASSES)
@@ -297,8 +285,6 @@ def test_a_gaps_gradient_is_the_slope_and_it_rises_where_that_is_above_zero(metr
         clear = np.abs(slope) > 1e-8
         assert clear.sum() > len(slope) / 2
         assert (both.rises(positives) == (slope > 0))[clear].all()
-        with pytest.raises(AssertionError):  # the same check catches a gap that forgets its second
-            np.testing.assert_allclose(both.first.gradient(positives), slope, atol=1e-9)
 
 
 @pytest.mark.parametrize("metric", ["f1", *OF_CLASSES])

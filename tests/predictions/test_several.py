@@ -135,36 +135,6 @@ def _changed(**columns: Any) -> dict[str, Any]:
     return {name: columns.get(name, table[name].to_numpy(False)) for name in table.column_names}
 
 
-def test_the_fingerprint_sees_scores_as_far_as_their_bins_go() -> None:
-    """Strata and draws do not depend on what is finer."""
-    score = several().table["p"].to_numpy().astype(np.float64).round(2)  # none share a bin
-    moved = score.copy()
-    moved[5] += 1e-9
-    one, other = (_read(_changed(p=each)) for each in (score, moved))
-    assert one.fingerprint() == other.fingerprint()
-    strata = strata_of(one, 3)
-    assert _deal(one, strata) == _deal(other, strata)
-    # The same ranks and labels, of scores in other bins.
-    classifiers = {**CLASSIFIERS, "odds": {"score": "p", "threshold": 0.15}}
-    halved = _read(_changed(p=score / 2), classifiers=classifiers)
-    assert strata_of(halved, 3) == strata
-    assert halved.fingerprint() != one.fingerprint()
-
-
-def test_the_fingerprint_sees_who_has_which_score_and_who_said_what() -> None:
-    """Two items of one code change places; every count stays."""
-    before, codes = _read(_changed()), np.array(several().codes)
-    scores = several().table["p"].to_numpy().copy()
-    inside = np.flatnonzero(codes == np.bincount(codes).argmax())
-    low, high = inside[scores[inside].argmin()], inside[scores[inside].argmax()]
-    scores[[low, high]] = scores[[high, low]]
-    changed = _read(_changed(p=scores))
-    assert changed.cells() == before.cells()
-    assert changed.fingerprint() != before.fingerprint()
-    swapped = {name: CLASSIFIERS[name] for name in ("rare", "odds", *EVERY[2:])}
-    assert _read(_changed(), classifiers=swapped).fingerprint() != before.fingerprint()
-
-
 def test_sixty_two_classifiers() -> None:
     columns = {f"c{k}": (np.arange(124) % 62 == k).astype(int) for k in range(62)}
     found = read_predictions(columns, classifiers={name: {"predicted": name} for name in columns})

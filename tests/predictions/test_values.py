@@ -45,14 +45,9 @@ def test_every_value_of_a_column_is_a_slice_most_frequent_first(name: str) -> No
     sizes = [int((found.bits >> bit & 1).sum()) for bit in range(len(found.names))]
     assert sizes == sorted(counts.tolist(), reverse=True)
 
-    def check(bits: Any) -> None:
-        for bit, slice in enumerate(found.names):
-            here = (texts == slice.removeprefix("it=")).to_numpy()
-            assert (bits >> bit & 1 == here).all(), slice
-
-    check(found.bits)
-    with pytest.raises(AssertionError):
-        check(np.roll(found.bits, 1))
+    for bit, slice in enumerate(found.names):
+        here = (texts == slice.removeprefix("it=")).to_numpy()
+        assert (found.bits >> bit & 1 == here).all(), slice
 
 
 def test_slices_may_overlap_and_each_is_found_once() -> None:
