@@ -354,19 +354,3 @@ def test_to_say_that_another_version_made_it_hides_nothing(
 def test_no_command_hides_in_a_version(original: Files, tmp_path: Path) -> None:
     findings = checked(sealed(by_another(original, "0.1; rm -r ~")), tmp_path)
     assert any("README.txt is not" in each for each in findings)
-
-
-def test_whatever_bytes_are_changed_nothing_breaks(original: Files, tmp_path: Path) -> None:
-    """Files with a byte that is another, each sealed again: a finding, never a traceback.
-
-    Bytes of the store may be unused, and change without another meaning.
-    """
-    rng = np.random.default_rng(8)
-    names = [name for name in original if name != "manifest.json"]
-    for name in [*(names[rng.integers(len(names))] for _ in range(25)), *["campaign.db"] * 25]:
-        content = bytearray(original[name])
-        place = int(rng.integers(len(content)))
-        content[place] = int(rng.choice([content[place] ^ 1, 0, 34, 48, 255]))
-        if bytes(content) != original[name]:
-            found = checked(sealed({**original, name: bytes(content)}), tmp_path)
-            assert found or name == "campaign.db", (name, place)

@@ -282,36 +282,6 @@ def test_a_report_is_worked_out_again_as_it_was_then(
     assert assay.verify_campaign(storage=storage_url, report=file).clean
 
 
-REPORTS: dict[str, tuple[str, str, str]] = {
-    "a value": (
-        r'"value": 0\.\d+',
-        '"value": 0.99',
-        "report.json, metrics, precision, value: 0.99 is",
-    ),
-    "a count": (
-        r'"late": \d+',
-        '"late": 7',
-        "report.json, reviewers, number 1, late: 7 is written",
-    ),
-    "a word": (r'"question": "Is', '"question": "Was', "report.json, campaign, question: 'Was it"),
-    "a stratum": (r'"size": \d+', '"size": 3', "report.json, strata, number 1, size: 3 is written"),
-}
-
-
-@pytest.mark.parametrize("name", REPORTS)
-def test_a_field_of_a_report_that_was_changed_is_named(
-    name: str, original: Path, tmp_path: Path
-) -> None:
-    old, new, right = REPORTS[name]
-    url, file = f"sqlite:///{original}", tmp_path / "report.json"
-    assay.load_campaign(storage=url).report().save(file)
-    text, changes = re.subn(old, new, file.read_text(), count=1)
-    assert changes
-    file.write_text(text)
-    (finding, *_) = assay.verify_campaign(storage=url, report=file).findings
-    assert f"the report follows from the log: {right}" in finding
-
-
 @pytest.mark.parametrize("text", ["{", "[]", "{}", '{"campaign": {}}', "[" * 100_000])
 def test_what_is_no_report_is_refused(text: str, original: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.json"

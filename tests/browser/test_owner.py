@@ -6,11 +6,10 @@ from pathlib import Path
 from typing import Any
 from urllib.request import Request, urlopen
 
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 from assay.core.answers import Answer
 from assay.storage import Label
-from assay.web.middleware import cookie_name
 from tests.browser.house import PHONE, SETTLED, Enter, House, OpenHouse, Visit
 
 KEYS = (f"key {number}" for number in count())
@@ -75,18 +74,6 @@ def test_the_dashboard_follows_and_says_stop(enter: Enter, open_house: OpenHouse
     # A rule for all lines of a picture must not take away the interval's area.
     drawn = page.locator(".drawn-band").first.evaluate("each => getComputedStyle(each).fill")
     assert drawn != "none"
-
-
-def test_without_a_script_the_numbers_are_there(chromium: Browser, house: House) -> None:
-    answer(house, house.token("zoe"), "yes", want=20)
-    context = chromium.new_context(java_script_enabled=False)
-    token = house.token("eve", "owner")
-    cookie = cookie_name(house.url.removeprefix("http://"))
-    context.add_cookies([{"name": cookie, "value": token, "url": house.url}])
-    page = context.new_page()
-    page.goto(f"{house.url}/owner")
-    expect(page.locator("#labels")).to_have_text("20")
-    context.close()
 
 
 def press(page: Page, key: str) -> None:

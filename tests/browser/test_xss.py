@@ -8,13 +8,11 @@ from unicodedata import normalize
 from urllib.parse import quote
 
 import pytest
-from jinja2 import Environment, PackageLoader
 from playwright.sync_api import expect
 
 from assay.core.answers import Answer
 from assay.storage import Label
 from assay.web import Options
-from assay.web import serve as web_app
 from tests.browser.house import Enter, House, OpenHouse, Visit, shown
 
 CORPUS: list[str] = json.loads((Path(__file__).parent / "xss.json").read_text())
@@ -216,16 +214,5 @@ def test_a_page_that_trusts_texts_is_noticed(hostile: House, enter: Enter) -> No
     for _ in range(50):  # not until something is seen: one of them leads away from the page
         if not was_blocked(visit.trouble):
             page.wait_for_timeout(100)
-    wrong = visit.leave()
-    assert was_blocked(wrong), wrong
-
-
-def test_templates_that_trust_texts_are_noticed(
-    open_house: OpenHouse, enter: Enter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    trusting = Environment(loader=PackageLoader("assay.web"), autoescape=False)
-    monkeypatch.setattr(web_app, "make_templates", lambda: trusting)
-    visit = enter(open_house(question=ALL))
-    visit.open()
     wrong = visit.leave()
     assert was_blocked(wrong), wrong

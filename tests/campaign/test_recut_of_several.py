@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import assay
-from assay.core.error_model import RANK, Input, Model
+from assay.core.error_model import RANK
 from assay.core.types import Floats
 from assay.errors import DesignError
 from assay.predictions import read_compared, read_predictions
@@ -121,27 +121,3 @@ def test_the_rank_that_strata_were_cut_by_is_kept_beside_the_model() -> None:
         table, id="url", classifiers=CLASSIFIERS, aux=["judge"], model=model.to_dict()
     )
     assert again.fingerprint() == placed.fingerprint() != found.fingerprint()
-
-
-@pytest.mark.parametrize("names", [("a", "b"), ("a",)])
-def test_another_judge_is_told_apart_where_duckdb_reads(
-    names: tuple[str, ...], tmp_path: Path
-) -> None:
-    """It is no part of the fingerprint, but of the seed, and it places items otherwise."""
-    table, _ = population_of_two(300)
-    judge = [*table["judge"][1:], table["judge"][0]]
-    model = Model((Input("judge", "number"),), ((), (0,)), ((0.0, 1.0), (0.5, 2.0)), 100)
-    both: list[tuple[object, ...]] = []
-    for each in (table, {**table, "judge": judge}):
-        pq.write_table(pa.table(each), tmp_path / "predictions.parquet")
-        found = read_predictions(
-            assay.Scan(tmp_path / "predictions.parquet", engine="duckdb"),
-            id="url",
-            classifiers={name: CLASSIFIERS[name] for name in names},
-            aux=["judge", "lang"],
-        )
-        placed = found.with_model(model)
-        both.append((found.fingerprint(), found.opinions_digest(), placed.fingerprint()))
-    (fingerprint, *before), (other, *changed) = both
-    assert fingerprint == other
-    assert all(one != another for one, another in zip(before, changed, strict=True))

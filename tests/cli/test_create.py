@@ -3,11 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-import duckdb
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from assay.cli.options import parse_classifiers
@@ -28,23 +24,6 @@ def test_the_environment_names_the_storage(
     create()
     assert Path("elsewhere.db").is_file()
     assert not Path("assay.db").exists()
-
-
-@pytest.mark.parametrize(("classes", "positive"), [([1, 2], "2"), (["ham", "spam"], "spam")])
-def test_a_parquet_file_of_class_numbers_or_names(
-    classes: list[object], positive: str, run: Fixture
-) -> None:
-    table = pa.table({"p": [0.1, 0.9, 0.8], "said": [classes[0], classes[1], classes[1]]})
-    pq.write_table(table, "classes.parquet")
-    words = ["--score", "p", "--predicted", "said", "--positive", positive, "--budget", "2"]
-    result = run("create", "classes.parquet", *words, "--json")
-    assert sum(row["size"] for row in json.loads(result.stdout)["strata"]) == 2
-
-
-CLASSIFIERS = ["--classifier", "cnn=p_cnn,said_cnn", "--classifier", "mve=,vote"]
-CLASSIFIERS += ["--classifier", "svm=p_svm>=0.5", "--positive", "spam"]
-METRICS = ["--metric", "precision:cnn", "--metric", "recall:mve within 0.08"]
-METRICS += ["--metric", "precision:cnn - precision:mve"]
 
 
 @pytest.mark.parametrize(
@@ -90,42 +69,6 @@ WORDS = [
     *("--id", "id", "--score", "p", "--predicted", "said", "--positive", "spam"),
     *("--within", "0.1", "--json"),
 ]
-
-
-def _made(run: Fixture, *words: str) -> dict[str, Any]:
-    result = run("create", *words, *WORDS)
-    assert result.exit_code == 0, result.output
-    document: dict[str, Any] = json.loads(result.stdout)
-    return document
-
-
-@pytest.fixture
-def preds(folder: Path) -> Path:
-    """The predictions of the folder as a table of a DuckDB file, and as Parquet files."""
-    with duckdb.connect(str(folder / "preds.duckdb")) as connection:
-        connection.execute("CREATE TABLE preds AS FROM read_csv('predictions.csv')")
-        for day in (1, 2):
-            (folder / f"day={day}").mkdir()
-            rows = f"FROM preds WHERE hash(id) % 2 + 1 = {day}"
-            connection.execute(f"COPY ({rows}) TO 'day={day}/part.parquet' (FORMAT parquet)")
-    return folder
-
-
-def test_where_takes_some_rows(preds: Path, run: Fixture) -> None:
-    whole = _made(run, "predictions.csv", "--engine", "duckdb")
-    part = _made(run, str(preds / "day=*/*.parquet"), "--where", "day = 1", "--name", "part")
-    assert 0 < part["read"]["rows"] < whole["read"]["rows"]
-    failed = run("create", "predictions.csv", "--where", "days = 1", *WORDS, "--name", "none")
-    assert failed.exit_code == 1
-    assert "--where 'days = 1' cannot be used" in failed.stderr
-
-
-def test_repeated_ids_are_found_when_all_are_looked_at(folder: Path, run: Fixture) -> None:
-    rows = (folder / "predictions.csv").read_text()
-    (folder / "predictions.csv").write_text(rows + rows.splitlines()[-1] + "\n")
-    failed = run("create", "predictions.csv", "--engine", "duckdb", "--check-ids", *WORDS)
-    assert failed.exit_code == 1
-    assert "ids that occur more than once: 1" in failed.stderr
 
 
 def test_a_terminal_shows_how_far_the_reading_is(folder: Path, terminal: Fixture) -> None:

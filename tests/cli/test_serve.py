@@ -171,36 +171,6 @@ def test_a_port_in_use_is_said(run: Run, create: Create) -> None:
         assert "is in use" in error["problem"]
 
 
-@pytest.mark.parametrize("missing", ["starlette", "uvicorn", "jinja2"])
-def test_without_the_extra_it_says_what_to_install(
-    run: Run, create: Create, missing: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    create()
-    monkeypatch.setitem(sys.modules, missing, None)
-    told = refused(run("serve", "spam"))
-    assert f"needs {missing}" in told
-    assert "pip install 'assay-eval[web]'" in told
-
-
-def test_no_other_command_needs_the_extra(create: Create, folder: Path) -> None:
-    create()
-    program = """
-import sys
-sys.modules.update(starlette=None, uvicorn=None, jinja2=None)
-from assay.cli import main
-main()
-"""
-    result = subprocess.run(
-        [sys.executable, "-c", program, "token", "list", "spam"],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert (result.returncode, result.stdout) == (0, "No tokens yet.\n")
-
-
 def test_on_this_machine_a_link_logs_the_owner_in(
     create: Create, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.campaign.create import create_campaign
 from assay.campaign.exchange import Imported, import_labels, labels_sheet, write_batch
 from assay.core.answers import Answer, answers_to
 from assay.core.deck import Id
-from assay.errors import AssayError, InputError, LabelConflictError, LabelError, PredictionsError
+from assay.errors import AssayError, InputError, LabelConflictError, LabelError
 from assay.exchange import Sheet
 from tests.exchange.campaigns import campaign_of
 
@@ -30,11 +29,6 @@ def written(folder: Path, text: str) -> Path:
     file = folder / "labels.csv"
     file.write_bytes(text.encode())
     return file
-
-
-def test_an_id_with_a_nul_is_refused() -> None:
-    with pytest.raises(PredictionsError, match="it has a NUL"):
-        campaign_of(["a\0b"])
 
 
 @settings(max_examples=25)
@@ -74,23 +68,6 @@ def test_shown_columns_keep_away_from_those_that_are_read() -> None:
     filled = sheet.to_csv().decode().replace("true,\r\n", "true,yes\r\n")
     import_labels(campaign, filled.encode())
     assert [(event.reviewer, event.ruling) for event in campaign.events()] == [("", False)]
-
-
-def test_reviewers_are_not_shown_what_the_classifier_said() -> None:
-    table = {"id": [1, 2], "p": [0.9, 0.8], "said": [True, True], "text": ["a", None]}
-    campaign = create_campaign(
-        table,
-        id="id",
-        score="p",
-        predicted="said",
-        show=["id", "text", "p", "said"],
-        budget=2,
-        storage="sqlite://",
-    )
-    assert campaign.settings.source.seen == ["text"]
-    sheet = write_batch(campaign, 2).sheet
-    assert sheet.columns == ("id", "text", "label")
-    assert sorted(sheet.to_csv().decode().splitlines()) == ["1,a,", "2,,", "id,text,label"]
 
 
 def test_rows_without_a_label_are_left_out_and_counted(tmp_path: Path) -> None:

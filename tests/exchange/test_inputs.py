@@ -130,17 +130,6 @@ def _parquet(folder: Path, **columns: list[Any]) -> Path:
     return file
 
 
-def test_parquet_says_the_same_as_csv(tmp_path: Path) -> None:
-    csv = tmp_path / "labels.csv"
-    csv.write_text("id,label\n7,yes\n8,\n9,no\n10,?\n")
-    table = _parquet(tmp_path, id=[7, 8, 9, 10], label=["yes", None, "no", "cannot judge"])
-    one, other = _read(csv), _read(table)
-    assert one.without_label == other.without_label == 1
-    answers = {label.item_id: label.answer for label in one.rows}
-    assert answers == {label.item_id: label.answer for label in other.rows}
-    assert answers == {"7": Answer.YES, "9": Answer.NO, "10": Answer.CANNOT_JUDGE}
-
-
 def test_the_first_column_that_is_there_holds_the_ids(tmp_path: Path) -> None:
     file = _parquet(tmp_path, url=["a"], id=["b"], label=[1])
     assert [row.item_id for row in _read(file, "string", ("url", "id")).rows] == ["a"]

@@ -10,11 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn import metrics as sk
-from typer.testing import CliRunner
 
 import assay
 from assay.audit import verify_bundle
-from assay.cli import app
 from assay.core.types import Bools
 from assay.errors import InputError, PredictionsError
 from tests.kinds import finish
@@ -232,22 +230,6 @@ def test_without_labels_nothing_is_said() -> None:
     assert quality.gaps[0].verdict == "no figures yet"
     assert quality.share is None
     assert "–" in str(quality)
-
-
-def test_the_command_tells_it(tmp_path: Path, storage: str) -> None:
-    rows = [f"{row},{SCORE[row]},{VERDICT[row]:d},{LANG[row]}" for row in range(SIZE)]
-    (tmp_path / "p.csv").write_text("\n".join(["id,p,judge,lang", *rows]))
-    campaign = label(create(str(tmp_path / "p.csv"), storage=storage, name="spam", slices=["lang"]))
-    words = ["judge", "spam", "--column", "judge", "--storage", storage]
-    shown = CliRunner().invoke(app, [*words, "--by", "lang"])
-    assert shown.exit_code == 0, shown.output
-    assert all(word in shown.output for word in ("sensitivity", "kappa", "de", "note: each"))
-    told = json.loads(CliRunner().invoke(app, [*words, "--at", "0.5", "--json"]).output)
-    quality = campaign.judge("judge", at=0.5)
-    assert told == {"campaign": "spam", **quality.to_dict()}
-    wrong = CliRunner().invoke(app, ["judge", "spam", "--column", "p", "--storage", storage])
-    assert wrong.exit_code == 1
-    assert "--at 0.5" in wrong.output
 
 
 def test_the_report_has_every_judge_that_says_yes_or_no(tmp_path: Path) -> None:

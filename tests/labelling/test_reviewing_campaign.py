@@ -36,18 +36,6 @@ def ids(turn: Any) -> list[object]:
     return [item.id for item in turn.items]
 
 
-def test_a_claim_keeps_an_item_for_its_time_and_no_longer(storage_url: str, clock: Clock) -> None:
-    ann, bob = create(storage_url), assay.load_campaign(storage=storage_url)
-    held = ann.review([], reviewer="ann", want=3, lease=600)
-    assert not {*ids(held)} & {*ids(bob.review([], reviewer="bob", want=60))}
-    clock.move(400)
-    assert ids(ann.review([], reviewer="ann", want=3, lease=600)) == ids(held)  # and renewed
-    clock.move(400)
-    assert not {*ids(held)} & {item.id for item in bob.ask(60, reviewer="bob")}
-    clock.move(400)
-    assert {*ids(held)} <= {item.id for item in bob.ask(60, reviewer="bob")}
-
-
 def test_what_is_skipped_and_taken_back_is_not_before_two(storage: str) -> None:
     """Ann skips, Bob gets the item, and Ann undoes the skip: it stays Bob's."""
     campaign = create(storage)
@@ -57,32 +45,6 @@ def test_what_is_skipped_and_taken_back_is_not_before_two(storage: str) -> None:
     turn = campaign.review([submit(item, "withdrawn")], reviewer="ann", want=40)
     assert item not in turn.items
     assert item in campaign.ask(40, reviewer="bob")
-
-
-def test_an_answer_that_is_taken_back_is_asked_for_again(storage_url: str) -> None:
-    campaign = create(storage_url)
-    (item,) = campaign.ask(1, reviewer="ann")
-    campaign.review([submit(item, "yes")], reviewer="ann")
-    turn = campaign.review([submit(item, "withdrawn")], reviewer="ann", want=1)
-    assert turn.items == (item,)
-    assert campaign.answers() == {}
-    assert item not in campaign.ask(40, reviewer="bob")
-
-
-def test_a_late_answer_is_flagged_and_counts(storage_url: str, clock: Clock) -> None:
-    campaign = create(storage_url)
-    (item,) = campaign.review([], reviewer="ann", want=1, lease=600).items
-    clock.move(700)
-    assert item in campaign.ask(40, reviewer="bob")
-    (receipt,) = campaign.review([submit(item, "yes", "a")], reviewer="ann").receipts
-    assert (receipt.status, receipt.late) == ("saved", True)
-    (receipt,) = campaign.review([submit(item, "no", "b")], reviewer="bob").receipts
-    assert (receipt.status, receipt.late) == ("saved", False)
-    assert campaign.answers() == {item.id: "yes"}  # the first to answer, as it wants one reviewer
-    ann, bob = reviewers_in(campaign.desk.current())
-    assert (ann.late, ann.spare, bob.late, bob.spare) == (1, 0, 0, 1)
-    (receipt,) = campaign.review([submit(item, "yes", "a")], reviewer="ann").receipts
-    assert (receipt.status, receipt.late) == ("again", True)
 
 
 @pytest.mark.parametrize("by", [DAY, -DAY], ids=["forward", "back"])
@@ -308,13 +270,6 @@ def test_one_person_in_two_spellings_is_one_reviewer() -> None:
     again = campaign.desk.record([Label(str(item.id), assay.Answer.YES, "Zoë\t")])
     assert (again.new, again.unchanged) == (0, 1)
     assert [row.name for row in reviewers_in(campaign.desk.current())] == ["Zoë"]
-
-
-def test_what_is_told_frees_the_claim() -> None:
-    campaign = make(reviewers_per_item=2, overlap=1.0)
-    items = campaign.ask(5, reviewer="ann")
-    campaign.desk.record([Label(str(item.id), assay.Answer.YES, "ann") for item in items])
-    assert {item.id for item in campaign.ask(5, reviewer="bob")} == {item.id for item in items}
 
 
 @pytest.mark.parametrize("overlap", ["0.1", True, None, 1.5, float("nan")])

@@ -99,12 +99,3 @@ def test_an_item_lies_by_the_mean_of_its_ranks_where_it_has_two() -> None:
         assert item is not None
         held = [rank[item.card.id] for rank in ranks if item.card.id in rank]
         assert item.value == pytest.approx(np.mean(held))
-
-
-def test_the_fingerprint_is_of_both() -> None:
-    def fingerprint(old: float, new: float) -> str:
-        tables = [{"id": ["a", "b"], "p": [0.9, score]} for score in (old, new)]
-        return read_compared(tables, classifiers=BOTH, id="id").fingerprint()
-
-    assert fingerprint(0.2, 0.7) == fingerprint(0.2, 0.7)
-    assert len({fingerprint(0.2, 0.7), fingerprint(0.3, 0.7), fingerprint(0.2, 0.8)}) == 3

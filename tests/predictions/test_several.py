@@ -284,31 +284,9 @@ def test_with_a_counter_for_cells_that_occur_alone(
     check_alike(_read_weights(rows, "duckdb", EVERY, **options), meant)
 
 
-def test_other_weights_and_other_slices_are_told_apart(rows: Path, tmp_path: Path) -> None:
-    table = _sliced()
-    weights: list[Any] = table["views"].to_pylist()
-    day: list[Any] = table["day"].to_pylist()
-    place = next(place for place, weight in enumerate(weights) if weight)
-    weights[place], day[place] = 2 * weights[place], (day[place] + 1) % 3
-    for name, values, options in (
-        ("views", weights, {"sample_weight": "views"}),
-        ("day", day, {"groups": ["day"]}),
-    ):
-        changed = table.set_column(table.column_names.index(name), name, pa.array(values))
-        pq.write_table(changed, tmp_path / "changed.parquet")
-        now = _read_weights(tmp_path / "changed.parquet", "duckdb", EVERY, **options)
-        assert now.fingerprint() != _read_weights(rows, "duckdb", EVERY, **options).fingerprint()
-
-
 def test_bad_values_are_told(rows: Path, tmp_path: Path) -> None:
     table = _sliced()
-    weights: list[Any] = table["views"].to_pylist()
-    weights[3] = -1.0
-    at = table.column_names.index("views")
     path = tmp_path / "bad.parquet"
-    pq.write_table(table.set_column(at, "views", pa.array(weights)), path)
-    with pytest.raises(PredictionsError, match="1 of 1,500 weights in column 'views'"):
-        _read_weights(path, "duckdb", EVERY, sample_weight="views")
     scores: list[Any] = table["p"].to_pylist()
     scores[3] = float("nan")
     at = table.column_names.index("p")

@@ -135,6 +135,10 @@ def test_json_that_is_none_is_refused(web: Web, body: bytes, status: int) -> Non
         ({"answer": "Yes"}, 422),
         ({"answer": ["yes"]}, 422),
         ({"answer": {"yes": 1}}, 422),
+        ({"comment": "x" * 2_000}, 200),
+        ({"comment": "x" * 2_001}, 422),
+        ({"comment": None}, 422),
+        ({"comment": ["x"]}, 422),
     ],
     ids=lambda value: str(value)[:30],
 )

@@ -32,10 +32,6 @@ def batch(web: Web, **values: object) -> Any:
     return web.client("owner").post("/api/batch", content=urlencode(values), headers=FORM)
 
 
-def ids_in(csv: str) -> set[str]:
-    return {line.split(",")[0] for line in csv.splitlines()[1:]}
-
-
 def test_labels_come_out_as_the_command_writes_them(web: Web) -> None:
     review(web.campaign, "ann", truth)
     for name, form in FORMATS.items():
@@ -115,15 +111,6 @@ def test_odd_files_are_refused(web: Web) -> None:
     assert upload(web, b"id,label\n", "?format=xls").status_code == 422
     assert upload(web, b"id,label\n", f"?reviewer={'x' * 101}").status_code == 422
     assert web.campaign.events() == []
-
-
-def test_a_batch_can_be_kept_for_somebody(web: Web) -> None:
-    given = ids_in(batch(web, size=5, reviewer="zoe").text)
-    others = web.campaign.review([], reviewer="ann", want=20).items
-    assert len(given) == 5
-    assert not given & {item.id for item in others}
-    unkept = ids_in(batch(web, size=5).text)
-    assert unkept <= {item.id for item in web.campaign.review([], reviewer="bob", want=20).items}
 
 
 def test_label_studio_gets_its_config_too(web: Web) -> None:
@@ -208,13 +195,6 @@ def test_names_that_are_none_or_anothers_are_refused(web: Web, who: object) -> N
     assert answer.status_code == 422
     assert "--who" not in answer.text
     assert web.rows()["token"] == before
-
-
-def test_only_owners_invite(web: Web) -> None:
-    assert web.client("reviewer").post("/api/invite", json={"who": "zoe"}).status_code == 403
-    assert web.client().post("/api/invite", json={"who": "zoe"}).status_code == 401
-    elsewhere = web.browser("owner", origin="http://elsewhere.test")
-    assert elsewhere.post("/api/invite", json={"who": "zoe"}).status_code == 403
 
 
 def test_the_drawn_code_is_the_links() -> None:
