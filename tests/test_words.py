@@ -61,16 +61,6 @@ def test_the_environment_does_not_redirect_a_campaign_in_memory(
     assert not theirs.exists()
 
 
-def test_a_simulation_prints_as_a_table() -> None:
-    table = rows()
-    known = assay.Population(y_true=table["truth"], y_score=table["p"], threshold=0.5)
-    found = assay.simulate(known, designs=["default", "random"], budget=60, replications=5)
-    lines = str(found).splitlines()
-    assert lines[0] == "400 labelled items"
-    assert lines[2:3] == ["precision"] and lines[3].split()[:2] == ["design", "labels"]
-    assert {line.split()[0] for line in lines[4:6]} == {"default", "random"}
-
-
 def test_plan_plans_every_metric(tmp_path: Path) -> None:
     table = rows(200)
     file = tmp_path / "rows.csv"

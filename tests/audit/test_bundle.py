@@ -283,19 +283,6 @@ def test_plain_sums_give_the_value_that_is_quoted(explored: bool, stops: bool) -
             assert min(abs(value - right) for value in values) < 1e-12, (seed, name)
 
 
-@pytest.mark.parametrize(("explored", "stops"), [(True, False), (False, True)])
-def test_it_is_not_the_share_of_yes(explored: bool, stops: bool) -> None:
-    """The check above has something to tell apart."""
-    moved = []
-    for seed in range(10):
-        tallies, yes = draw(np.random.default_rng(seed))
-        forms, strata = plain(ratio("recall", tallies.N, yes)), strata_of(tallies)
-        share, *_ = quoted(forms, strata, explored=False, stops=False)
-        value, *_ = quoted(forms, strata, explored=explored, stops=stops)
-        moved.append(abs(value - share))
-    assert max(moved) > 1e-3
-
-
 def test_it_follows_from_all_that_fixes_the_draws_and_from_nothing_else(tmp_path: Path) -> None:
     settings = create(f"sqlite:///{tmp_path / 'a.db'}").settings
     again = Settings.from_dict(json.loads(json.dumps(settings.to_dict())))

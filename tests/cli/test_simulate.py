@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from assay.simulation import SEVERAL_DESIGNS
 from tests.cli.conftest import Fixture
 
 COLUMNS = ["--label", "truth", "--score", "p", "--predicted", "said", "--positive", "spam"]
@@ -57,20 +56,6 @@ def test_pictures_and_rows_are_written(simulate: Fixture) -> None:
     for name in names:
         assert Path(f"pictures/{name}.svg").read_text().lstrip().startswith("<?xml")
         assert Path(f"pictures/{name}.png").read_bytes().startswith(b"\x89PNG")
-
-
-def test_rows_and_a_picture_of_several_are_written(run: Fixture) -> None:
-    both = ["--classifier", "new=p,said", "--classifier", "old=,old", "--positive", "spam"]
-    two = ["--metric", "precision:new", "--metric", "recall:old within 0.1", "--within", "0.1"]
-    quick = ["--label", "truth", "--replications", "20", "--seed", "1", "--workers", "1"]
-    result = run("simulate", FILE, *both, *two, *quick, "--out", "pictures")
-    assert result.exit_code == 0, result.output
-    assert "saved: 3 files in pictures" in result.stdout
-    rows = list(csv.DictReader(Path("pictures/rows.csv").read_text(encoding="utf-8").splitlines()))
-    assert [row["design"] for row in rows] == [name for name in SEVERAL_DESIGNS for _ in range(2)]
-    assert {row["metric"] for row in rows} == {"precision:new", "recall:old"}
-    assert Path("pictures/labels_by_design.svg").read_text().lstrip().startswith("<?xml")
-    assert Path("pictures/labels_by_design.png").read_bytes().startswith(b"\x89PNG")
 
 
 def what_is_left(terminal: int) -> str:

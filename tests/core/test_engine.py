@@ -177,16 +177,6 @@ def test_never_more_than_a_stratum_holds_nor_than_the_budget(allocation: Allocat
     assert state.dealt.sum() == 150
 
 
-def test_labels_alone_bound_the_interval() -> None:
-    metric = ratio("precision", np.array([10.0]), np.array([True]))
-    state = State.start([10.0], replacement=False)
-    nine = np.array([9])
-    state = replace(state.deal(nine), tallies=state.tallies.add(nine, [8]))
-    now = look(Design(), Goal("precision", within=0.01), metric, state)
-    # 8 of 10 are yes, 1 is no, 1 is open: precision is 0.8 or 0.9 and nothing else.
-    assert 0.8 <= float(now.low) <= float(now.high) <= 0.9
-
-
 def test_evaluations_side_by_side_are_those_one_by_one() -> None:
     design, goal = Design.kumar_raj(bins=4), Goal("precision", budget=60)
     x = np.array([[5.0, 4.0, 4.0, 3.0], [5.0, 5.0, 5.0, 5.0], [1.0, 2.0, 3.0, 4.0]])

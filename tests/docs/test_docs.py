@@ -143,19 +143,6 @@ def test_the_reader_notices(kind: str, path: Path, tmp_path: Path) -> None:
         Reader(tmp_path, path).type(Block("page.md", 1, language, text, expected))
 
 
-def test_blocks_share_folder_variables_and_names(path: Path, tmp_path: Path) -> None:
-    reader = Reader(tmp_path, path)
-    fails = "export WHO=ann\nassay status  # exit code 1\necho 7 > seven.txt"
-    for language, text, expected in (
-        ("bash", fails, "error...\n..."),
-        ("bash", "cat seven.txt; echo $WHO", "7\nann"),
-        ("python", "eight = 8", ""),
-        ("pycon", ">>> eight\n8\n>>> nine = 9\n", None),
-        ("python", "print(nine)", "9"),
-    ):
-        reader.type(Block("page.md", 1, language, text, expected))
-
-
 def test_a_page_is_read_as_its_reader_reads_it() -> None:
     long = "<!-- not run: too long -->\n```bash\nmake test\n```\n"
     short = "\n  ```python\n  1\n  ```\n```text\n2\n```"

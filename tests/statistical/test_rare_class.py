@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.special import xlogy
 
 import assay
 from assay.core.design import Design
-from assay.core.forms import Ratio
 from assay.core.goal import Goal
-from assay.core.intervals import INTERVALS, Evidence, Interval
+from assay.core.intervals import INTERVALS
 from assay.core.types import Bools, Floats
 from assay.simulation import Runs
 from tests.replays import replayed
@@ -17,7 +15,6 @@ ITEMS, CALLED, FOUND, MISSED = 469_240, 1100, 880, 120
 SIZES = np.array([float(CALLED), float(ITEMS - CALLED)])
 YES = np.array([True, False])
 TRUTH = FOUND / (FOUND + MISSED)
-Z2 = 1.959964**2
 
 
 def population() -> tuple[dict[str, Floats], Bools]:
@@ -77,58 +74,6 @@ def test_random_labels_of_a_rare_class_are_right_when_they_stop(
 ) -> None:
     check_coverage(run(400, asked=1000))
     check_coverage(run(60, asked=400))
-    monkeypatch.setitem(INTERVALS, "stratified", Interval(ends_before, "three steps"))
+    monkeypatch.setitem(INTERVALS, "stratified", INTERVALS["normal"])
     with pytest.raises(AssertionError):
         check_coverage(run(60, asked=400, every_look=True))
-
-
-def ends_before(evidence: Evidence, confidence: float) -> tuple[Floats, Floats]:
-    """The ends as they were: three steps from totals to weights, and a score test above."""
-    assert confidence == 0.95
-    assert isinstance(evidence.metric, Ratio)
-    tallies, metric = evidence.tallies, evidence.metric
-    N, n, x = tallies.N, tallies.n, tallies.x
-    seen = np.maximum(n, 1.0)
-    known, ends = n > 0, []
-    for upper in (True, False):
-        T = N * np.where(known, x, 0.5) / seen
-        for _ in range(3):
-            w = metric.weights(T) * N
-            w = w / np.maximum(w.sum(axis=-1, keepdims=True), 1e-300)
-            rises = metric.rises(T)
-            bad = np.where(rises, n - x, x)
-            q = _score_end(w * known, seen, bad, upper=upper)
-            q = np.where(known, q, 1.0 if upper else 0.0)
-            T = N * np.where(rises, 1 - q, q)
-        ends.append(metric.value(T))
-    return ends[0], ends[1]
-
-
-def _score_end(w: Floats, n: Floats, x: Floats, *, upper: bool) -> Floats:
-    """Half a label is added where it weighs most; rates by halving the logarithm of lambda."""
-    leverage = w / n * (1 - x / n if upper else x / n)
-    more = 0.5 * (np.arange(w.shape[-1]) == leverage.argmax(axis=-1)[..., None])
-    n = n + more
-    x = x + more if upper else x
-    total, p = n.sum(axis=-1), x / n
-    low, high = np.full(total.shape, -12.0), np.full(total.shape, 12.0)
-
-    def rates(t: Floats) -> Floats:
-        lw = ((-1 if upper else 1) * total * np.exp(t))[..., None] * w
-        a = n + lw
-        root = np.sqrt(np.maximum(a * a - 4 * lw * x, 0.0))
-        top = np.where(a >= 0, 2 * x, a - root)
-        return np.asarray(np.clip(top / np.where(a >= 0, a + root, 2 * lw), 0, 1))
-
-    for _ in range(40):
-        middle = (low + high) / 2
-        q = rates(middle)
-        if upper:
-            off = ((w * q).sum(axis=-1) - (w * p).sum(axis=-1)) ** 2
-            over = off > Z2 * (w**2 * q * (1 - q) / n).sum(axis=-1)
-        else:
-            fit = (xlogy(x, p) + xlogy(n - x, 1 - p) - xlogy(x, q) - xlogy(n - x, 1 - q)).sum(-1)
-            over = 2 * fit > Z2
-        low, high = np.where(over, low, middle), np.where(over, middle, high)
-    none = np.where(w > 0, x, 0.0).sum(axis=-1, keepdims=True) == 0
-    return np.where(none & (not upper), 0.0, rates(low))

@@ -28,7 +28,7 @@ from tests.torture.pages import token_for
 from tests.torture.processes import FORKS, PATIENCE, Served, begin, kill
 from tests.torture.sizes import report, sized
 from tests.torture.verifying import assert_verified
-from tests.torture.workers import do_once, import_file, submit_until_killed
+from tests.torture.workers import do_once, submit_until_killed
 
 LONGEST_DELAY = {"library": 0.05, "server": 0.1}  # seconds: several submits
 SHARE_OF_SERVER_KILLS = 0.1
@@ -274,12 +274,3 @@ def test_what_is_done_in_one_go_is_done_or_not(
         f"kill -9, {database.kind}, {what}: {kills} kills; found {dict(found)}, and nothing by "
         f"half; {time.monotonic() - began:.0f} s"
     )
-
-
-def test_an_import_by_halves_is_found_out(sqlite: Database) -> None:
-    job = Import(sqlite)
-    job.prepare()
-    head, first, *_ = job.content.splitlines()
-    import_file(job.storage, b"\n".join([head, first]))
-    with pytest.raises(LostError):
-        job.is_done()

@@ -12,32 +12,20 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from hypothesis import Phase, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import Message
 
 from assay.exchange import FORMATS
 from assay.labelling.review_rule import words_of
 from assay.web import Options
-from assay.web.auth import needs
 from assay.web.serve import ROUTES
 from tests.web.conftest import Web
 from tests.web.serving import make_campaign, run_apart
 
 WORDS = words_of()
 TIMES = 50 if os.environ.get("ASSAY_TORTURE") == "1" else 1
-
-
-@needs("reviewer")
-async def trust(request: Request) -> Response:
-    """Trust what was sent, as no handler may."""
-    return PlainTextResponse(str((await request.json())["key"]))
-
-
-TRUSTING = Route("/api/trusting", trust, methods=["POST"])
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
@@ -50,7 +38,7 @@ def web(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     campaign = make_campaign(storage, name="fuzzed", reviewers_per_item=2, overlap=0.5)
     for name in ("ann", "bob"):
         campaign.review([], reviewer=name, want=8)
-    return Web(storage, campaign, Options(), (*ROUTES, TRUSTING))
+    return Web(storage, campaign, Options(), ROUTES)
 
 
 NASTY = st.sampled_from(
@@ -177,16 +165,6 @@ def test_requests_that_are_nearly_right(web: Web, sent: Sent) -> None:
 @given(st.builds(Sent, TARGETS | ANYWHERE, BODIES, KINDS, QUERIES, HEADERS))
 def test_requests_that_are_all_wrong(web: Web, sent: Sent) -> None:
     assert call(web, sent) < 500
-
-
-def test_a_handler_that_trusts_is_caught(web: Web) -> None:
-    @settings(max_examples=50, database=None, phases=[Phase.generate])
-    @given(BODIES)
-    def requests_to_it(body: bytes) -> None:
-        assert call(web, Sent(("POST", TRUSTING.path), body)) < 500
-
-    with pytest.raises(AssertionError):
-        requests_to_it()
 
 
 def call(web: Web, sent: Sent) -> int:

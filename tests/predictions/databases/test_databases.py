@@ -86,9 +86,9 @@ def test_a_copy_of_the_table_is_the_same(request: pytest.FixtureRequest) -> None
         assert copied.fingerprint() == there.fingerprint()
 
 
-def test_what_is_not_counted_there_is_copied(request: pytest.FixtureRequest) -> None:
+def test_what_is_not_counted_there_is_copied(file: Path) -> None:
     """Second opinions: by default the table is copied; if not, it is refused."""
-    scan = scan_by(request, "sqlite", TABLE)
+    scan = Scan(file, "preds", engine="database")
     options = {**ROLES, "aux": ["lang"]}
     expected = read_predictions(TABLE, **options).fingerprint()
     assert read_predictions(replace(scan, engine=None), **options).fingerprint() == expected
