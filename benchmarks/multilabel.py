@@ -49,7 +49,7 @@ def measured(
     ended = replay(
         *of_several(
             joint_of(Design(), goal, strata),
-            found.sets(strata) if found.multilabel else found.outcomes(strata),
+            found.sets(strata) if found.vocabulary.multilabel else found.outcomes(strata),
         ),
         replications=runs,
         rng=np.random.default_rng(SEED),

@@ -12,6 +12,7 @@ import pytest
 import assay
 from assay import Campaign
 from assay.core.answers import Answer, parse_answer
+from assay.core.label_sets import LabelSets
 from assay.core.targets import ALONE
 from assay.core.types import Bools
 from assay.core.vocabulary import Vocabulary
@@ -64,7 +65,7 @@ def test_every_metric_of_every_class_at_full_labelling_is_that_of_scikit_learn()
 
 
 def test_an_answer_has_one_spelling() -> None:
-    tags = Vocabulary(NAMES, aliases={"scam": "fraud"}, multilabel=True)
+    tags = LabelSets(NAMES, aliases={"scam": "fraud"})
     for given in (["Toxic", "scam"], ("toxic", "fraud"), {"fraud", "toxic"}, "toxic|fraud"):
         assert parse_answer(given, tags) is Answer("fraud|toxic")
     assert parse_answer('["toxic", "fraud"]', tags) is Answer("fraud|toxic")
@@ -79,7 +80,7 @@ def test_an_answer_has_one_spelling() -> None:
 )
 def test_what_is_no_set_of_classes_is_no_answer(given: object) -> None:
     with pytest.raises(LabelError):
-        parse_answer(given, Vocabulary(NAMES, multilabel=True))
+        parse_answer(given, LabelSets(NAMES))
 
 
 def test_a_name_that_is_no_class_is_refused_with_the_nearest() -> None:
@@ -94,10 +95,10 @@ def test_a_name_that_is_no_class_is_refused_with_the_nearest() -> None:
 
 def test_names_that_cannot_be_told_apart_from_sets_are_refused() -> None:
     with pytest.raises(DesignError, match="where an item may have several"):
-        Vocabulary(("a|b", "c"), multilabel=True)
+        LabelSets(("a|b", "c"))
     assert Vocabulary(("a|b", "c")).names == ("a|b", "c")
     with pytest.raises(DesignError, match="at most 62"):
-        Vocabulary(tuple(map(str, range(63))), multilabel=True)
+        LabelSets(tuple(map(str, range(63))))
 
 
 def test_a_stored_campaign_goes_on_where_it_was_and_is_rebased(storage: str) -> None:
@@ -166,7 +167,7 @@ def test_columns_lists_and_sets_of_classes_stay_where_they_are(tmp_path: Path) -
     bars = [" | ".join(names).title() or "None of  these" for names in sets]
     columns = pa.table({**table, "p": lists, "tags": sets, "bars": bars, "text": bars[::-1]})
     pq.write_table(columns, path, row_group_size=100)
-    options: dict[str, Any] = {"classes": Vocabulary(NAMES, multilabel=True), "id": "id"}
+    options: dict[str, Any] = {"classes": LabelSets(NAMES), "id": "id"}
     read = partial(read_predictions, Scan(path, engine="duckdb"), **options)
     for told in (
         {"m": {"probabilities": "p_*", "threshold": 0.5}},

@@ -11,6 +11,7 @@ from assay.audit.recompute import Form, Stratum, form_of, left_of, quoted
 from assay.core.design import Design
 from assay.core.strata import EITHER, Strata
 from assay.core.targets import Target
+from assay.core.vocabulary import Vocabulary
 from assay.labelling import Settings
 
 T = TypeVar("T")
@@ -74,14 +75,11 @@ class _Part:
     weights: list[int] = field(default_factory=lambda: [0, 0, 0])
 
     def take(
-        self, counts: Counts, place: tuple[int, int], *, outcome: str, several: bool = False
+        self, counts: Counts, place: tuple[int, int], *, outcome: str, classes: Vocabulary
     ) -> None:
         """Add the answers to a stratum's items with a prediction."""
         answers = counts.judged.get(place, Counter())
-        counted = answers[outcome]
-        if several:
-            named = [number for answer, number in answers.items() if outcome in answer.split("|")]
-            counted = sum(named)
+        counted = sum(n for answer, n in answers.items() if outcome in classes.parted(answer))
         self.outcomes += counted
         self.others += answers.total() - counted
         self.draws += counts.draws[place]
@@ -172,14 +170,14 @@ def _parts(strata: Strata, counts: Counts, names: Sequence[str], target: Target)
         part.size += size
         part.items += items
         if code == EITHER:
-            part.take(counts, (stratum, 0), outcome="no")
-            part.take(counts, (stratum, 1), outcome="yes")
+            part.take(counts, (stratum, 0), outcome="no", classes=strata.vocabulary)
+            part.take(counts, (stratum, 1), outcome="yes", classes=strata.vocabulary)
         elif _k_of(target):
             part.take_top(counts, (stratum, code), target.name)
         else:
             outcome = "yes" if target.label is None else target.label
             outcome = outcome or called(strata, code, names[0])
-            part.take(counts, (stratum, code), outcome=outcome, several=strata.multilabel)
+            part.take(counts, (stratum, code), outcome=outcome, classes=strata.vocabulary)
     return list(parts.values())
 
 
@@ -253,32 +251,28 @@ def _prediction(strata: Strata, code: int, name: str, target: Target) -> bool | 
         return None
     if target.label is not None:
         every = name not in strata.classifiers or target.label == ""
-        predicted = "" if every else called(strata, code, name)
-        return every or target.label in (predicted.split("|") if strata.multilabel else [predicted])
+        return every or target.label in strata.vocabulary.parted(called(strata, code, name))
     return name not in strata.classifiers or bool(code >> strata.classifiers.index(name) & 1)
 
 
 def is_applied(strata: Strata, code: int, name: str, slice: str | None = None) -> bool:
     """Whether a classifier was applied to items of a code, and they are in a slice."""
     for _ in strata.classifiers:  # the rest is bits of the groups that contain the items
-        code //= 2 ** len(strata.classes) if strata.multilabel else len(strata.classes)
+        code //= strata.vocabulary.kinds
     within = [group for whose, group in strata.groups.among if whose == name]
     within += [] if slice is None else [slice]
     return all(code >> strata.groups.names.index(group) & 1 for group in within)
 
 
 def called(strata: Strata, code: int, name: str) -> str:
-    """Class that a classifier predicts for items of a code: a digit of it, in base K.
+    """Text of the label that a classifier predicts for items of a code: a digit of it, in base K.
 
-    If an item may have several, their names with bars between them: a digit in base 2^K has a bit
-    for each.
+    If an item may have several classes, a digit in base 2^K has a bit for each.
     """
-    place, number = strata.classifiers.index(name), len(strata.classes)
-    if not strata.multilabel:
-        digit: int = code // number**place % number
-        return strata.classes[digit]
-    bits = enumerate(strata.classes, start=place * number)
-    return "|".join(each for bit, each in bits if code >> bit & 1) or "none of these"
+    classes, kinds = strata.vocabulary, strata.vocabulary.kinds
+    return classes.joined(
+        classes.classes_in(code // kinds ** strata.classifiers.index(name) % kinds)
+    )
 
 
 def _totals(strata: Strata, name: str, target: Target) -> tuple[int, int]:

@@ -5,9 +5,10 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, TypeVar
 
+from assay.core.label_sets import LabelSets
 from assay.core.metrics import METRICS, asks_for_top, is_matrix_metric, metric_word
 from assay.core.ranking import tops_of_target
-from assay.core.targets import ALONE, Target, name_of
+from assay.core.targets import Target, name_of
 from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, DesignError, PredictionsError
 from assay.predictions import (
@@ -19,7 +20,6 @@ from assay.predictions import (
     as_scan,
     class_names,
     find_classes,
-    find_labels,
     is_of_classes,
     read_given,
     read_predictions,
@@ -34,7 +34,6 @@ def classes_of(
     classes: Given | None,  # as given
     metrics: Sequence[str],  # requested metrics
     *,
-    multilabel: bool = False,  # whether an item may have several classes
     # Whether to look up the names in predictions. If all rows are read anyway, this is done once
     # they turn out not to be yes and no.
     look: bool = True,
@@ -44,17 +43,17 @@ def classes_of(
     There are more than two if classes or their probabilities are given, if a metric needs them, or
     if predictions name three or more.
     """
+    if isinstance(classes, LabelSets):
+        return classes
     source = as_scan(predictions).source
     each = [columns]
     if isinstance(classifiers, Mapping):
         given = as_mappings(classifiers).values()
         each = [one for one in given if isinstance(one, Mapping)]
-    if not isinstance(source, Predictions) and not multilabel:
+    if not isinstance(source, Predictions):
         _refuse_no_probabilities(metrics, [columns, *each])
     if isinstance(classes, Vocabulary):
         return None if classes.is_yes_or_no else classes
-    if multilabel:
-        return find_labels(predictions, classifiers or {ALONE: columns}, classes)
     if isinstance(source, Predictions):
         names = source.classes
         return None if names == ("no", "yes") else find_classes(source, classes=classes)
@@ -148,7 +147,7 @@ def refuse_of_weeks(metrics: Sequence[str], before: Sequence[Vocabulary] = ()) -
             hint="compare accuracy; or create a campaign of two classifiers of the same items with "
             "classifiers={...}",
         )
-    if any(each.multilabel for each in before):
+    if any(isinstance(each, LabelSets) for each in before):
         raise DesignError(
             "items with several classes cannot be compared between weeks or followed in a series",
             details="earlier labels are sets of classes",

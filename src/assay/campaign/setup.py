@@ -29,6 +29,7 @@ from assay.predictions import (
     as_mappings,
     as_scan,
     bound_seed,
+    find_labels,
     read_predictions,
     stays_in_place,
     with_top,
@@ -75,7 +76,6 @@ def set_up(
     *,
     classifiers: Classifiers | None = None,
     classes: Given | None = None,
-    multilabel: bool = False,
     scale: str | None = None,
     design: Design | None = None,
     labels: object = None,
@@ -94,9 +94,7 @@ def set_up(
     if metrics is not None and not isinstance(metrics, str | Mapping):
         metrics = list(metrics)  # it is iterated several times
     named = [metric or "", *(metrics or ())]
-    known = classes_of(
-        predictions, columns, classifiers, classes, named, multilabel=multilabel, look=False
-    )
+    known = classes_of(predictions, columns, classifiers, classes, named, look=False)
     vocabulary = YES_OR_NO if known is None else known
     if known is not None:
         one = {"threshold": columns.get("threshold")} if vocabulary.has_matrix else {}
@@ -240,13 +238,12 @@ def set_up_of_any(
             asked,
             classifiers=columns.classifiers,
             classes=known,
-            multilabel=columns.multilabel,
             scale=columns.scale,
             **more,
         )
 
     if columns.multilabel:
-        return make(columns.classes)
+        return make(find_labels(predictions, read, columns.classifiers, columns.classes))
     return of_any(make, predictions, read, columns.classifiers, columns.classes)
 
 

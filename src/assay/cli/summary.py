@@ -49,16 +49,13 @@ def several_facts(settings: Settings) -> _Rows:
     source, goal, strata = settings.source, settings.goal, settings.strata
     cells = sum(len(heap.codes) for heap in strata.heaps)
     mean = "the items' rank by the score of the predicted class"
-    if len(source.columns["classifiers"]) > 1 or not strata.of_classes or strata.multilabel:
+    if len(source.columns["classifiers"]) > 1 or not strata.vocabulary.has_matrix:
         mean = "the mean of the items' ranks by each score"
-    how = f"of {cells:,} cells: items with the same predictions"
-    if strata.of_classes:
+    same = "predicted classes" if strata.of_classes else "predictions"
+    how = f"of {cells:,} cells: items with the same {same}"
+    if strata.vocabulary.has_matrix:
         how = "each of items with similar ranks, of one predicted class or several"
-    if strata.multilabel:
-        how = f"of {cells:,} cells: items with the same predicted classes"
-    class_names = _listed(strata.classes) + (
-        "; an item may have several" if strata.multilabel else ""
-    )
+    class_names = _listed(strata.classes) + strata.vocabulary.note
     classes = [("classes", class_names)] if strata.of_classes else []
     return [
         *_by_weight(source),
@@ -83,10 +80,10 @@ def _listed(classes: Sequence[str]) -> str:
 
 def classifiers_table(source: Source, strata: Strata) -> Table:
     """Classifiers, their columns, and the number of items that each predicts yes."""
-    if strata.multilabel:
-        return _of_sets_table(source, strata)
-    if strata.of_classes:
+    if strata.vocabulary.has_matrix:
         return _of_classes_table(source)
+    if strata.of_classes:
+        return _of_sets_table(source, strata)
     rows = tuple(
         (
             Cell(name, "strong"),

@@ -9,17 +9,16 @@ References
 .. [4] Clopper and Pearson, The use of confidence or fiducial limits, Biometrika 26 (1934).
 """
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from numbers import Integral, Real
+from numbers import Integral
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from assay.core.subgroups import clopper_pearson
 from assay.core.types import Floats
-from assay.core.vocabulary import BETWEEN, NONE_OF_THESE, YES_OR_NO, Vocabulary
+from assay.core.vocabulary import NONE_OF_THESE, YES_OR_NO, Vocabulary
 from assay.errors import LabelConflictError, LabelError
 
 
@@ -27,7 +26,7 @@ class Answer(str):
     """A reviewer's answer about an item: a class, or why there is none.
 
     In a two-class campaign the classes are yes and no. In others an answer is a class name or "none
-    of these"; in a multilabel campaign it is all classes of the item, as `Vocabulary.joined` writes
+    of these"; if an item may have several classes, it is all of them, as `Vocabulary.joined` writes
     them. An item may also be impossible to judge, or broken. Equal answers are one object: ``answer
     is Answer.YES``. The stored text is not checked here: use `parse_answer`.
 
@@ -132,77 +131,19 @@ def answers_to(classes: Vocabulary = YES_OR_NO) -> tuple[Answer, ...]:
 
 def find_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer | None:
     """Answer that a value stands for, as in `parse_answer`; None if there is none."""
-    if classes.multilabel:
-        return _find_set(value, classes)
-    return _find_one(value, classes)
-
-
-def _find_one(value: object, classes: Vocabulary) -> Answer | None:
-    """Answer that a value stands for, if an item has one class."""
-    if isinstance(value, str):
-        word = value.strip().lower()
-        if classes.is_yes_or_no and word in _WORDS:
-            return _WORDS[word]
-        name = classes.find(value)
-        if name is None and not classes.is_yes_or_no:
-            return _OF_CLASSES.get(word)
-        return None if name is None else Answer(name)
-    if classes.is_yes_or_no:
+    word = value.strip().lower() if isinstance(value, str) else ""
+    if classes.is_yes_or_no and word in _WORDS:
+        return _WORDS[word]
+    if classes.is_yes_or_no and not isinstance(value, str):
         known = isinstance(value, bool | np.bool_ | int | float | np.number) and value in (0, 1)
         return (Answer.YES if value == 1 else Answer.NO) if known else None
-    if not isinstance(value, Real | np.bool_) or np.isnan(float(value)):
-        return None
-    name = classes.find(value)
-    return None if name is None else Answer(name)
-
-
-def _find_set(value: object, classes: Vocabulary) -> Answer | None:
-    """Answer that several classes stand for; None if one is unknown or repeated.
-
-    An empty text is not an empty set: it may mean that nobody has answered yet.
-    """
-    if isinstance(value, str) and (word := value.strip().lower()) in _OF_CLASSES:
-        return _OF_CLASSES[word]
-    named = named_in(value)
-    if named is None:
-        return None
-    labels = [classes.find(each) for each in named]
-    if labels == [NONE_OF_THESE]:
-        return Answer.NONE_OF_THESE
-    if None in labels or NONE_OF_THESE in labels or len(set(labels)) < len(labels):
-        return None
-    return Answer(classes.joined(name for name in labels if name is not None))
-
-
-def named_in(value: object) -> list[object] | None:
-    """Classes named by a value: a list, a text with bars between the names, or JSON.
-
-    >>> named_in("fraud|spam"), named_in('["fraud"]'), named_in([]), named_in("")
-    (['fraud', 'spam'], ['fraud'], [], None)
-    """
-    if isinstance(value, str):
-        text = value.strip()
-        if text.startswith("["):
-            try:
-                value = json.loads(text)
-            except ValueError:
-                return None
-        else:
-            return [*text.split(BETWEEN)] if text else None
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, list | tuple | set | frozenset):
-        return [*value]
-    known = isinstance(value, Real | np.bool_) and not np.isnan(float(value))
-    return [value] if known else None
-
-
-def _not_a_class(value: object, classes: Vocabulary) -> object:
-    """First name that is not a class; otherwise the whole input."""
-    if not classes.multilabel:
-        return value
-    named = named_in(value) or [value]
-    return next((each for each in named if classes.find(each) is None), value)
+    named = classes.named_in(value)
+    names = [] if named is None else [classes.find(each) for each in named]
+    among = [name for name in names if name is not None]
+    unclear = len(set(among)) < len(names) or (NONE_OF_THESE in among and len(among) > 1)
+    if named is None or unclear:  # one is unknown or repeated
+        return None if classes.is_yes_or_no else _OF_CLASSES.get(word)
+    return Answer(classes.joined(among))
 
 
 def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
@@ -216,7 +157,8 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
     (<Answer.YES: 'yes'>, <Answer.NO: 'no'>, <Answer.CANNOT_JUDGE: 'cannot judge'>)
     >>> parse_answer("Physics", Vocabulary(("math", "physics")))
     <Answer: 'physics'>
-    >>> parse_answer(["Spam", "fraud"], Vocabulary(("fraud", "spam"), multilabel=True))
+    >>> from assay.core.label_sets import LabelSets
+    >>> parse_answer(["Spam", "fraud"], LabelSets(("fraud", "spam")))
     <Answer: 'fraud|spam'>
     """
     if (answer := find_answer(value, classes)) is not None:
@@ -224,7 +166,8 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
     if classes.is_yes_or_no:
         details, near = "answers: True, False, 'yes', 'no', 1, 0, 'cannot judge', 'broken'", ""
     else:
-        unknown = _not_a_class(value, classes)
+        named = classes.named_in(value) or [value]
+        unknown = next((each for each in named if classes.find(each) is None), value)
         details, near = classes.unknown(unknown)
         if unknown is not value:
             details = f"{unknown!r} is not a class; {details}"

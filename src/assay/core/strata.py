@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from assay.core.cells import Heap, Part, assign_strata
 from assay.core.cut_methods import UNEVEN
 from assay.core.cuts import Cuts
+from assay.core.label_sets import vocabulary_from
 from assay.core.profile import as_scores
 from assay.core.strata_words import NamedWords, SideWords
 from assay.core.targets import NO_GROUPS, Groups, refuse_bad_names
@@ -75,9 +76,9 @@ class Strata(OfClasses):
     # `rest` are then in impressions, too.
     impressions: tuple[int, ...] | None = None
     # The classes in the order of their numbers; default: no and yes. With other classes a code is
-    # sum_k c_k K^k, and `rest` has all items that are in no heap. In a multilabel population c_k is
-    # the number of a set of classes, and K the number of such sets; `yes_items` has the items that
-    # each classifier predicts each class for.
+    # sum_k c_k K^k, and `rest` has all items that are in no heap. If an item may have several, c_k
+    # is the number of a set of classes, and K the number of such sets; `yes_items` has the items
+    # that each classifier predicts each class for.
     vocabulary: Vocabulary = YES_OR_NO
 
     @classmethod
@@ -371,8 +372,7 @@ class Strata(OfClasses):
             "yes_items": None if self.yes_items is None else list(self.yes_items),
             **(self._with_groups() if self.groups or self.of_classes else {}),
             **({} if self.impressions is None else {"impressions": list(self.impressions)}),
-            **({"classes": list(self.classes)} if self.of_classes else {}),
-            **({"multilabel": True} if self.multilabel else {}),
+            **self._with_classes(),
         }
 
     def _layers(self) -> list[dict[str, Any]]:
@@ -388,6 +388,12 @@ class Strata(OfClasses):
 
     def _with_groups(self) -> dict[str, Any]:
         return {"groups": self.groups.to_dict(), "rest": [list(each) for each in self.rest]}
+
+    def _with_classes(self) -> dict[str, Any]:
+        if not self.of_classes:
+            return {}
+        stored = self.vocabulary.bare.to_dict()
+        return {"classes": stored.pop("names"), **stored}
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> Self:
@@ -425,9 +431,8 @@ class Strata(OfClasses):
             groups=Groups.from_dict(stored.get("groups")),
             rest=tuple((int(code), int(items)) for code, items in stored.get("rest", ())),
             impressions=None if weights is None else tuple(map(operator.index, weights)),
-            vocabulary=Vocabulary(
-                tuple(map(str, stored.get("classes", YES_OR_NO.names))),
-                multilabel=bool(stored.get("multilabel", False)),
+            vocabulary=vocabulary_from(
+                {**stored, "names": stored["classes"]} if "classes" in stored else None
             ),
         )
 

@@ -100,7 +100,7 @@ def cell_strata(source: Cells, goal: Goal, design: Design, *, by_model: bool = F
 def _bits(source: Cells) -> int:
     """Count the yes-or-no bits of a code: one per classifier, or one per class of each.
 
-    In a multilabel campaign each class is a yes-or-no question.
+    If an item may have several classes, each is a yes-or-no question.
     """
     return len(source.classifiers) * source.vocabulary.bits
 

@@ -4,8 +4,8 @@ A yes-or-no campaign has two classes, ``no`` and ``yes``, in that order: a predi
 number of a class, 0 or 1. The labels of several classifiers are combined into one **code**, sum_j
 c_j K^j, with K classes; for yes and no, bit j of the code is the j-th classifier's label.
 
-In a multilabel campaign a predicted label is a set of classes, and the number of a set has a bit
-for each class: a code is then a number in base 2^K.
+If an item may have several classes (`core.label_sets`), a predicted label is a set of classes, and
+the number of a set has a bit for each class: a code is then a number in base 2^K.
 """
 
 import re
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
 from functools import cached_property
 from numbers import Real
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -24,10 +24,6 @@ from assay.core.types import Bools, Ints
 from assay.errors import DesignError, LabelError, did_you_mean
 
 MOST_CLASSES = 10_000
-MOST_LABELS = 62
-"""Maximum number of classes in a multilabel campaign: a set of them is the bits of a number."""
-BETWEEN = "|"
-"""Separates the classes of an item with several; not allowed in the name of such a class."""
 LONGEST_NAME = 200
 NONE_OF_THESE = "none of these"
 """The answer that an item belongs to no class of the vocabulary."""
@@ -43,7 +39,7 @@ _NUMBER = re.compile(r"[-+]?[0-9]{1,17}(\.[0-9]{1,17})?")
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """The classes of a campaign.
+    """The classes of a campaign, of which an item has one; default: no and yes.
 
     >>> topics = Vocabulary(("math", "physics", "q-bio"), aliases={"mathematics": "math"})
     >>> topics.name_of("Mathematics"), topics.number("physics")
@@ -53,30 +49,29 @@ class Vocabulary:
     assay.errors.LabelError: 'pysics' is not a class
     3 classes: math, physics, q-bio
     hint: did you mean 'physics'?
-    >>> tags = Vocabulary(("fraud", "spam", "toxic"), multilabel=True)
-    >>> tags.joined(["toxic", "fraud"]), tags.joined([]), tags.kinds
-    ('fraud|toxic', 'none of these', 8)
     """
 
-    names: tuple[str, ...]  # the classes, each once, in the order of their numbers
+    # The classes, each once, in the order of their numbers.
+    names: tuple[str, ...] = ("no", "yes")
     # Aliases of classes, with the name that each stands for.
     aliases: Mapping[str, str] = field(default_factory=dict)
     # Guidelines for reviewers by class.
     guidelines: Mapping[str, str] = field(default_factory=dict)
-    # Whether an item may have several classes, or none; otherwise it has one.
-    multilabel: bool = False
+
+    multilabel: ClassVar[bool] = False  # whether an item may have several classes
+    kinds_in_words: ClassVar[str] = "classes"  # name of the possible predicted labels
+    note: ClassVar[str] = ""  # what to add to a list of the classes
+    chosen: ClassVar[str] = ""  # meaning of choosing a class without a guideline
+    _most: ClassVar[tuple[int, str]] = MOST_CLASSES, ""
 
     def __post_init__(self) -> None:
         """Refuse names that are ambiguous, or have another meaning."""
-        most = MOST_LABELS if self.multilabel else MOST_CLASSES
+        most, where = self._most
         if not 2 <= len(self.names) <= most:
-            several = ", where an item may have several" if self.multilabel else ""
             raise DesignError(
                 f"there are {len(self.names):,} classes",
-                details=f"there must be at least 2 and at most {most:,}{several}",
+                details=f"there must be at least 2 and at most {most:,}{where}",
             )
-        if self.multilabel:
-            _refuse_between([*self.names, *self.aliases])
         seen: dict[str, str] = {}
         for name in self.names:
             _refuse_bad_name(name)
@@ -111,12 +106,12 @@ class Vocabulary:
     @property
     def is_yes_or_no(self) -> bool:
         """Whether the classes are no and yes."""
-        return self.names == YES_OR_NO.names and not self.multilabel
+        return self.names == YES_OR_NO.names
 
     @property
     def has_matrix(self) -> bool:
         """Whether items have one class each, other than no and yes: there is a confusion matrix."""
-        return not self.multilabel and not self.is_yes_or_no
+        return not self.is_yes_or_no
 
     @property
     def bare(self) -> "Vocabulary":
@@ -131,12 +126,12 @@ class Vocabulary:
     @property
     def bits(self) -> int:
         """Number of yes-or-no questions that a classifier answers about an item."""
-        return len(self) if self.multilabel else 1
+        return 1
 
     @property
     def kinds(self) -> int:
-        """Number of possible predicted labels of an item: the classes, or all sets of them."""
-        return 2 ** len(self) if self.multilabel else len(self)
+        """Number of possible predicted labels of an item."""
+        return len(self)
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -146,14 +141,7 @@ class Vocabulary:
     @property
     def question(self) -> str:
         """Default question to reviewers about an item."""
-        if self.is_yes_or_no:
-            return "Is it positive?"
-        return "Which classes does it have?" if self.multilabel else "Which class is it?"
-
-    @property
-    def kinds_in_words(self) -> str:
-        """Name of these kinds."""
-        return "sets of classes" if self.multilabel else "classes"
+        return "Is it positive?" if self.is_yes_or_no else "Which class is it?"
 
     @cached_property
     def numbers(self) -> Mapping[str, int]:
@@ -166,34 +154,32 @@ class Vocabulary:
         return words | {_folded(name): name for name in self.names}
 
     def number(self, name: str) -> int:
-        """Look up the number of a class, or of `NONE_OF_THESE`: one after the last class.
-
-        In a multilabel campaign it is the number of the set written by `joined`.
-        """
-        if self.multilabel:
-            return sum(1 << self.numbers[each] for each in self.parted(name))
+        """Look up the number of a class, or of `NONE_OF_THESE`: one after the last class."""
         return len(self.names) if name == NONE_OF_THESE else self.numbers[name]
 
     def joined(self, names: Iterable[str]) -> str:
-        """Text of a set of classes, in their order; or the text for none."""
-        among = set(names)
-        return BETWEEN.join(name for name in self.names if name in among) or NONE_OF_THESE
+        """Text of a label, from its class; or the text for none."""
+        return next((name for name in names if name in self.numbers), NONE_OF_THESE)
 
     def parted(self, text: str) -> tuple[str, ...]:
-        """Classes in the result of `joined`; with one class per item, that class."""
-        if text == NONE_OF_THESE:
-            return ()
-        return tuple(text.split(BETWEEN)) if self.multilabel else (text,)
+        """Classes in the result of `joined`."""
+        return () if text == NONE_OF_THESE else (text,)
+
+    def named_in(self, value: object) -> list[object] | None:
+        """Classes named by a value; None if it can be no answer."""
+        return [value] if isinstance(value, str) or is_number(value) else None
 
     def classes_in(self, number: int) -> tuple[str, ...]:
-        """Classes in a number: one, or those of a set; none for the number of none."""
-        if not self.multilabel:
-            return self.names[number : number + 1]
-        return tuple(name for place, name in enumerate(self.names) if number >> place & 1)
+        """Classes of a predicted label; none for the number of none."""
+        return self.names[number : number + 1]
 
     def says(self, predicted: Ints, number: int | Ints) -> Bools:
         """Whether predicted labels, by number, are a class or contain it."""
-        return np.asarray(predicted >> number & 1 > 0 if self.multilabel else predicted == number)
+        return np.asarray(predicted == number)
+
+    def mistake(self, answer: str, predicted: int) -> str:
+        """Difference between an answer and a predicted label, for people."""
+        return f"{answer}, predicted {self.names[predicted]}"
 
     def counted_by(self, number: int) -> tuple[int, ...]:
         """Numbers of the classes that count an answer of this number.
@@ -281,22 +267,13 @@ class Vocabulary:
         return code // place % self.kinds
 
     def to_dict(self) -> dict[str, Any]:
-        """Vocabulary as JSON values; `from_dict` restores it."""
+        """Vocabulary as JSON values; `label_sets.vocabulary_from` restores it."""
         more = {
             "aliases": dict(self.aliases),
             "guidelines": dict(self.guidelines),
             "multilabel": self.multilabel,
         }
         return {"names": list(self.names), **{name: each for name, each in more.items() if each}}
-
-    @classmethod
-    def from_dict(cls, stored: Mapping[str, Any] | None) -> Self:
-        """Restore the result of `to_dict`; campaigns from before classes existed have none."""
-        if stored is None:
-            return cls(("no", "yes"))
-        aliases, guidelines = stored.get("aliases", {}), stored.get("guidelines", {})
-        several = bool(stored.get("multilabel", False))
-        return cls(tuple(map(str, stored["names"])), aliases, guidelines, several)
 
     @classmethod
     def of(cls, values: Iterable[object]) -> Self:
@@ -311,6 +288,11 @@ class Vocabulary:
         else:
             ordered = sorted(distinct, key=str)
         return cls(tuple(dict.fromkeys(map(str, ordered))))
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number, and not missing."""
+    return isinstance(value, Real | np.bool_) and not np.isnan(float(value))
 
 
 def _folded(name: str) -> str:
@@ -331,17 +313,7 @@ def _refuse_bad_name(name: object) -> None:
         )
 
 
-def _refuse_between(words: Iterable[object]) -> None:
-    for word in words:
-        if BETWEEN in str(word):
-            raise DesignError(
-                f"a class cannot be called {word!r} where an item may have several",
-                details=f"{BETWEEN!r} stands between the classes of an item",
-                hint="use another name",
-            )
-
-
-YES_OR_NO = Vocabulary(("no", "yes"))
+YES_OR_NO = Vocabulary()
 """The two classes of a yes-or-no campaign."""
 
 
@@ -357,11 +329,6 @@ class OfClasses(ABC):
     def classes(self) -> tuple[str, ...]:
         """The classes in the order of their numbers; default: no and yes."""
         return self.vocabulary.names
-
-    @property
-    def multilabel(self) -> bool:
-        """Whether an item may have several of the classes."""
-        return self.vocabulary.multilabel
 
     @property
     def of_classes(self) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from assay.core.answers import Answer, answers_to, find_answer, named_in, parse_answer
+from assay.core.answers import Answer, answers_to, find_answer, parse_answer
 from assay.core.deck import Id
 from assay.core.types import read_json
 from assay.core.vocabulary import YES_OR_NO, Vocabulary
@@ -191,7 +191,7 @@ class _Meaning:
         """Meaning of a label; raise if it has none."""
         if isinstance(label, str) and label in self._known:
             return self._known[label]
-        if isinstance(label, list) and len(label) > 1 and not self._classes.multilabel:
+        if isinstance(label, list) and len(label) > 1 and self._classes.named_in(label) is None:
             raise LabelError(f"it has {len(label)} labels, {label!r}, and an item has one")
         answer = self._words.get(_word(label)) or find_answer(self._each(label), self._classes)
         if answer is None:
@@ -203,8 +203,8 @@ class _Meaning:
 
     def _each(self, label: object) -> object:
         """Label; of several classes, each as mapped."""
-        named = named_in(label) if self._classes.multilabel and self._words else None
-        if named is None:
+        named = self._classes.named_in(label) if self._words else None
+        if named is None or named == [label]:
             return label
         return [self._words.get(_word(each), each) for each in named]
 

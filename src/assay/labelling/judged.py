@@ -147,7 +147,7 @@ def _predictions_of(
     for bit in inside:
         value = None
         # If an item may have several classes, each of them has a score, and the item none.
-        each = None if settings.classes.multilabel else roles[bit]
+        each = roles[bit] if settings.classes.bits == 1 else None
         number = settings.classes.predicted(card.predicted, bit)
         column = None if each is None or (source.compares and bit != inside[-1]) else each.score
         if column is not None and column in scores:
@@ -296,31 +296,13 @@ def _kind_of(settings: Settings, prediction: Prediction, answer: Answer) -> str 
         return None
     if settings.is_binary:
         return "false positive" if prediction.yes else "false negative"
-    if classes.multilabel:
-        return _missed_and_wrong(
-            set(classes.parted(answer)), set(classes.classes_in(prediction.number))
-        )
-    return f"{answer}, predicted {classes.names[prediction.number]}"
-
-
-def _missed_and_wrong(has: set[str], predicted: set[str]) -> str:
-    """Kind of a mistake, if an item may have several classes.
-
-    >>> _missed_and_wrong({"fraud", "spam"}, {"spam", "toxic"})
-    'misses fraud; wrongly says toxic'
-    """
-    errors = {"misses": has - predicted, "wrongly says": predicted - has}
-    return "; ".join(
-        f"{word} {', '.join(sorted(names))}" for word, names in errors.items() if names
-    )
+    return classes.mistake(answer, prediction.number)
 
 
 def _is_wanted(
     kind: str, item: Judged, wanted: Sequence[str], settings: Settings, classifier: str
 ) -> bool:
-    """Whether a mistake is requested: by its kind, or by the class on either side.
-
-    If an item may have several classes, the class that is wrongly predicted or missed.
+    """Whether a mistake is requested: by its kind, or by a class wrongly predicted or missed.
 
     `wanted`: kinds or, with more classes, names of classes; empty means all.
     """
@@ -329,8 +311,7 @@ def _is_wanted(
     classes = settings.classes
     sides = set(classes.parted(item.answer) or (item.answer.value,))
     predicted = set(classes.classes_in(item.predictions[classifier].number))
-    wrong = sides ^ predicted if classes.multilabel else sides | predicted
-    return not wanted or not wrong.isdisjoint(wanted)
+    return not wanted or not (sides ^ predicted).isdisjoint(wanted)
 
 
 def _kinds(kind: str | None, settings: Settings) -> tuple[str, ...]:

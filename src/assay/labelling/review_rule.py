@@ -29,7 +29,8 @@ class Words(Mapping[str, None]):
 
     `words`: single words, classes included.
 
-    >>> tags = Vocabulary(("fraud", "spam", "toxic"), multilabel=True)
+    >>> from assay.core.label_sets import LabelSets
+    >>> tags = LabelSets(("fraud", "spam", "toxic"))
     >>> words = Words(tags, words_of(tags))
     >>> "fraud|toxic" in words, "toxic|fraud" in words, len(words)
     (True, False, 8)

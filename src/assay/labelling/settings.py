@@ -15,6 +15,7 @@ from assay.core.deck import NUMBERS, Id, number
 from assay.core.design import Design
 from assay.core.evaluation import Evaluation, Prior
 from assay.core.goal import Goal
+from assay.core.label_sets import vocabulary_from
 from assay.core.ranking import deepest
 from assay.core.strata import Strata
 from assay.core.types import between
@@ -434,7 +435,7 @@ class Settings:
             series=None if series is None else Series(**series),
             prior=None if prior is None else Prior(*map(tuple, prior.values())),
             epochs=tuple(map(Epoch.from_dict, values.get("epochs", ()))),
-            classes=Vocabulary.from_dict(values.get("classes")),
+            classes=vocabulary_from(values.get("classes")),
         )
 
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from assay.core.label_sets import BETWEEN, MOST_LABELS, LabelSets
 from assay.core.targets import ALONE
 from assay.core.types import Bools, Ints
-from assay.core.vocabulary import BETWEEN, MOST_LABELS, NONE_OF_THESE, Vocabulary
+from assay.core.vocabulary import NONE_OF_THESE, Vocabulary
 from assay.errors import DesignError, PredictionsError, did_you_mean
 from assay.lazy import later
 from assay.predictions.class_values import (
@@ -47,24 +48,28 @@ ColumnsOf = Mapping[str, Mapping[str, Any]]
 
 
 def find_labels(
-    source: object, classifiers: Classifiers, classes: Given | None = None
+    source: object,
+    own: Mapping[str, Any],
+    classifiers: Classifiers | None = None,
+    classes: Given | None = None,
 ) -> Vocabulary:
     """Find the classes, of which an item may have several.
 
-    `classifiers`: for each class its columns, as for a classifier of yes and no. Or, for a
-    classifier, `probabilities` with a `threshold`, or `predicted`: a pattern of columns with a star
+    `own`: `probabilities` with a `threshold`, or `predicted`: a pattern of columns with a star
     for the class, a column of lists, or for `predicted` a column with the classes of each item.
+    `classifiers` replaces it: these columns of each, or for each class its columns, as for a
+    classifier of yes and no.
 
     >>> table = {"p_spam": [0.9, 0.2], "p_fraud": [0.8, 0.1]}
-    >>> find_labels(table, {ALONE: {"probabilities": "p_*", "threshold": 0.5}}).names
+    >>> find_labels(table, {"probabilities": "p_*", "threshold": 0.5}).names
     ('fraud', 'spam')
-    >>> find_labels({"tags": ["spam|fraud", "none of these"]}, {ALONE: {"predicted": "tags"}}).names
+    >>> find_labels({"tags": ["spam|fraud", "none of these"]}, {"predicted": "tags"}).names
     ('fraud', 'spam')
     """
     scan = as_scan(source)
     if isinstance(scan.source, Predictions):
         return _of_predictions(scan.source, classes)
-    columns = _checked(classifiers)
+    columns = _checked(classifiers or {ALONE: own})
     if classes is not None:
         known = _several(read_given(classes))
         if are_by_class(columns):
@@ -259,7 +264,7 @@ def read_sets(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
 
     The number of each item's set: bit k is set if it has the k-th class.
 
-    >>> tags = Vocabulary(("fraud", "spam"), multilabel=True)
+    >>> tags = LabelSets(("fraud", "spam"))
     >>> told = Column("tags", "a table", pa.chunked_array([["spam|fraud", "none of these"]]))
     >>> read_sets(told, tags, Ids(np.arange(2)))
     array([3, 0])
@@ -344,7 +349,7 @@ def _names_in(scan: Scan, columns: Mapping[str, Any]) -> tuple[list[str], str]:
 
 
 def _of_predictions(predictions: Predictions, classes: Given | None) -> Vocabulary:
-    if not predictions.multilabel:
+    if not isinstance(predictions.vocabulary, LabelSets):
         raise PredictionsError(
             f"{predictions.source} was not read as predictions of items that may have several "
             "classes",
@@ -363,7 +368,7 @@ def _of_predictions(predictions: Predictions, classes: Given | None) -> Vocabula
 
 def _vocabulary(names: Sequence[str], where: str) -> Vocabulary:
     try:
-        return Vocabulary(tuple(names), multilabel=True)
+        return LabelSets(tuple(names))
     except DesignError as error:
         raise PredictionsError(
             f"{where} name no classes of which an item may have several: {error.problem}",
@@ -373,7 +378,7 @@ def _vocabulary(names: Sequence[str], where: str) -> Vocabulary:
 
 
 def _several(classes: Vocabulary) -> Vocabulary:
-    return replace(classes, multilabel=True)
+    return LabelSets(classes.names, classes.aliases, classes.guidelines)
 
 
 def _checked(classifiers: Classifiers) -> dict[str, Mapping[str, Any]]:

@@ -15,6 +15,7 @@ import numpy as np
 from assay.core.cuts import rank
 from assay.core.deck import Id
 from assay.core.error_model import Model, Values, is_missing
+from assay.core.label_sets import LabelSets
 from assay.core.metrics import sides
 from assay.core.strata import UNNAMED
 from assay.core.targets import Groups, refuse_bad_names
@@ -164,12 +165,13 @@ def _refuse_unlike(old: Predictions, new: Predictions) -> None:
             details="items are identified by id: 7 and '7' differ",
             hint="write them alike in both",
         )
-    if old.multilabel or new.multilabel:
-        raise PredictionsError(
-            f"items of {(old if old.multilabel else new).source} may have several classes",
-            details="two sets of predictions are compared where each item is of one class",
-            hint="create a campaign for each, with multilabel=True",
-        )
+    for each in (old, new):
+        if isinstance(each.vocabulary, LabelSets):
+            raise PredictionsError(
+                f"items of {each.source} may have several classes",
+                details="two sets of predictions are compared where each item is of one class",
+                hint="create a campaign for each, with multilabel=True",
+            )
     if old.weighted != new.weighted:
         one, other = (old, new) if old.weighted else (new, old)
         raise PredictionsError(

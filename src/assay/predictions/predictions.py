@@ -101,7 +101,7 @@ class Predictions(OfClasses):
         names = "" if self.classifiers in (UNNAMED, (ALONE,)) else ", ".join(self.classifiers)
         by = f" by {names}" if names else ""
         if self.of_classes:
-            says = f"{len(self.classes):,} classes{', several an item' if self.multilabel else ''}"
+            says = f"{len(self.classes):,} classes{self.vocabulary.note}"
         elif self.classifiers == UNNAMED:
             says = f"{self.positives:,} say yes"
         else:

@@ -80,8 +80,8 @@ class LabelledCells(OfClasses):
     def outcomes(self, strata: Strata) -> Floats:
         """Positives in each part of the strata, shape (C,).
 
-        With more than two classes, the items of each class, and last of none: shape (C, K + 1). In
-        a multilabel population an item counts for each of its classes.
+        With more than two classes, the items of each class, and last of none: shape (C, K + 1). An
+        item with several classes counts for each.
         """
         if self._labelled.numbers is None:
             return self._parts_of(self.truth, strata)
@@ -90,10 +90,12 @@ class LabelledCells(OfClasses):
     def truth_in(self, strata: Strata, goal: Goal) -> Floats | SetCounts:
         """Truth in each part of the strata, as input of `oracle.of_strata`."""
         tops = tops_of(goal.targets, strata.classifiers)
-        return self.sets(strata, tops) if self.multilabel or tops else self.outcomes(strata)
+        return (
+            self.sets(strata, tops) if self.vocabulary.bits > 1 or tops else self.outcomes(strata)
+        )
 
     def sets(self, strata: Strata, tops: Sequence[InTop] = ()) -> SetCounts:
-        """Count the items of each part with each set of classes, for multilabel items.
+        """Count the items of each part with each set of classes.
 
         Sets also include the outcomes of top-k accuracy, if there are any.
         """

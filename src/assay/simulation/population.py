@@ -30,7 +30,7 @@ from assay.core.targets import Target, parse_targets
 from assay.core.types import Floats
 from assay.core.views import views_of
 from assay.errors import InputError
-from assay.predictions import Classifiers, Given, Labelled, read_labelled, score_name
+from assay.predictions import Classifiers, Given, Labelled, find_labels, read_labelled, score_name
 from assay.simulation.cell_truth import LabelledCells
 from assay.simulation.frames import Frame, Truth, frame_of
 from assay.simulation.opined import OpinedItems
@@ -152,7 +152,9 @@ class Population(LabelledCells):
         population = cls.__new__(cls)
         columns = {"predicted": predicted, "threshold": threshold, "positive": positive}
         columns["probabilities"] = probabilities
-        known = classes_of(source, columns, classifiers, classes, metrics, multilabel=multilabel)
+        if multilabel:
+            classes = find_labels(source, columns, classifiers, classes)
+        known = classes_of(source, columns, classifiers, classes, metrics)
         labelled = read_labelled(
             source,
             label=label,

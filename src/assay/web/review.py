@@ -88,7 +88,6 @@ class Choice:
 _NONE = Choice(
     "0", "None of these", Answer.NONE_OF_THESE, "the item belongs to none of the classes", False
 )
-_CHOSEN = "it has this class, perhaps beside others"
 _CANNOT = Choice(
     "c", "Cannot judge", Answer.CANNOT_JUDGE, "you have read it, but the answer is unclear", False
 )
@@ -140,7 +139,7 @@ def chosen_among(settings: Settings, guidelines: str) -> dict[str, Any]:
 
 def _meaning(classes: Vocabulary, name: str) -> str:
     """Text about a class, beside its key."""
-    return _first_line(classes.guidelines.get(name, "")) or (_CHOSEN if classes.multilabel else "")
+    return _first_line(classes.guidelines.get(name, "")) or classes.chosen
 
 
 def _first_line(text: str) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 
 from assay.core.deck import Id
+from assay.core.label_sets import BETWEEN
 from assay.core.types import Ints
-from assay.core.vocabulary import BETWEEN, NONE_OF_THESE, Vocabulary
+from assay.core.vocabulary import NONE_OF_THESE, Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.class_values import (
     MOST_WORDS,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from assay.campaign import read_of_any
 from assay.core.bins import Scale, scale_of
 from assay.core.goal import Goal
+from assay.core.label_sets import LabelSets
 from assay.core.metrics import MATRIX_METRICS, METRICS, TABLE, canonical_metric
 from assay.core.rules import refuse
 from assay.core.targets import parse_targets
@@ -273,7 +274,7 @@ def _refuse_no_scores(score_range: tuple[float, float], size: int, hint: str) ->
 
 
 def _refuse_sets(items: Predictions) -> None:
-    if items.multilabel:
+    if isinstance(items.vocabulary, LabelSets):
         raise InputError(
             "items may have several classes, and a plan is for items that are of one",
             hint="plan for each class as yes and no, with its own score and threshold",
