@@ -120,25 +120,16 @@ def test_density_is_that_of_scipy(scores: Floats) -> None:
     grid, density = kernel_density(*weighted(scores))
     assert (grid[0], grid[-1]) == (scores[0], scores[-1])
     check_density(density, grid, scores)
-    silverman = gaussian_kde(scores, "silverman")(grid)
-    with pytest.raises(AssertionError):
-        check_density(silverman, grid, scores)
 
 
 @pytest.mark.parametrize("root", [2, 3])
 @pytest.mark.parametrize("K", [1, 2, 5, 9])
 def test_parts_have_equal_cumulated_roots(scores: Floats, K: int, root: int) -> None:
-    def check_parts(points: Floats) -> None:
-        grid = np.linspace(scores[0], scores[-1], 20001)
-        rooted = gaussian_kde(scores)(grid) ** (1 / root)
-        share = np.bincount(np.searchsorted(points, grid, side="right"), rooted, K) / rooted.sum()
-        np.testing.assert_allclose(share, 1 / K, atol=2e-3)
-
     points = equal_root_parts(*weighted(scores), K, root)
-    check_parts(points)
-    if K > 1:
-        with pytest.raises(AssertionError):
-            check_parts(points + 0.02 * np.ptp(scores))
+    grid = np.linspace(scores[0], scores[-1], 20001)
+    rooted = gaussian_kde(scores)(grid) ** (1 / root)
+    share = np.bincount(np.searchsorted(points, grid, side="right"), rooted, K) / rooted.sum()
+    np.testing.assert_allclose(share, 1 / K, atol=2e-3)
 
 
 def test_an_outlier_beyond_the_grid_leaves_a_finite_density() -> None:
@@ -179,20 +170,12 @@ def scikit_learn(values: Floats, K: int) -> GaussianMixture:
 
 @pytest.mark.parametrize("K", [1, 2, 3])
 def test_mixture_is_that_of_scikit_learn(sample: Floats, K: int) -> None:
-    theirs = scikit_learn(sample, K)
-
-    def check(mixture: Mixture) -> None:
-        assert log_likelihood(mixture, sample) >= theirs.score(sample[:, None]) - 1e-4
-        agree = mixture.most_probable(sample) == theirs.predict(sample[:, None])
-        assert agree.mean() > 0.99
-
-    ours = fitted(sample, K)
+    theirs, ours = scikit_learn(sample, K), fitted(sample, K)
     assert ours.converged
     assert ours.weight.sum() == pytest.approx(1)
-    check(ours)
-    shifted = Mixture(ours.weight, ours.mean + 0.3 * sample.std(), ours.variance, converged=True)
-    with pytest.raises(AssertionError):
-        check(shifted)
+    assert log_likelihood(ours, sample) >= theirs.score(sample[:, None]) - 1e-4
+    agree = ours.most_probable(sample) == theirs.predict(sample[:, None])
+    assert agree.mean() > 0.99
 
 
 def test_joint_is_weight_times_normal_density() -> None:

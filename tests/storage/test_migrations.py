@@ -45,20 +45,6 @@ def test_storages_say_what_they_said_when_they_were_new(tmp_path: Path, storage:
     assert said(copied(storage, tmp_path), before) == before
 
 
-@pytest.mark.parametrize(
-    ("storage", "loss"),
-    [
-        ("from_schema_2", "UPDATE label_event SET ruling = 0"),
-        ("from_schema_3", "UPDATE item SET weight = 1"),
-        ("from_schema_4", "UPDATE label_event SET comment = ''"),
-    ],
-)
-def test_what_is_lost_changes_what_is_said(tmp_path: Path, storage: str, loss: str) -> None:
-    """The wrong variant of the test above."""
-    before = recorded(storage)
-    assert said(copied(storage, tmp_path, loss), before) != before
-
-
 @pytest.mark.parametrize("storage", STORAGES)
 def test_a_stored_schema_is_a_fresh_one(storage: str, tmp_path: Path) -> None:
     url, fresh = copied(storage, tmp_path), described(f"sqlite:///{tmp_path / 'new.db'}")

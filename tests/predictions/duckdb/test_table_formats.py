@@ -7,7 +7,7 @@ import struct
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -268,19 +268,38 @@ def test_metadata_that_could_be_the_newest_and_data_elsewhere(iceberg: Any, tmp_
     assert told(newest)[0] == SIZE
 
 
-def test_rows_that_a_file_of_deletes_names(iceberg: Any) -> None:
-    """By their numbers, which the library reads; by their values, which it refuses."""
-    folder = _folder(iceberg)
-    data = next(
-        task.file.file_path
-        for task in iceberg.scan().plan_files()
-        if pq.read_table(_local(task.file.file_path))["id"][0].as_py() == 0
-    )
-    numbers = {"file_path": [data] * 3, "pos": pa.array([3, 17, 190], pa.int64())}
-    _delete_by_file(iceberg, "POSITION_DELETES", numbers, (2147483546, 2147483545))
+class _Deletes(NamedTuple):
+    """A file of deletes, as a plan names it."""
+
+    file_path: str
+    file_format: object
+
+
+def test_rows_that_a_file_of_deletes_names(iceberg: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By their numbers, which the library reads; by their values, which it refuses.
+
+    It writes no such files itself: they are added to its plan.
+    """
+    folder, scans = _folder(iceberg), import_module("pyiceberg.table").DataScan
+    plan, deletes = scans.plan_files, str(folder / "data" / "deletes.parquet")
+
+    def with_deletes(scan: object) -> list[Any]:
+        tasks = list(plan(scan))
+        for task in tasks:
+            if pq.read_table(_local(task.file.file_path))["id"][0].as_py() == 0:
+                gone = {"file_path": [task.file.file_path] * 3, "pos": [3, 17, 190]}
+                pq.write_table(pa.table(gone), deletes)
+                task.delete_files = {_Deletes(deletes, task.file.file_format)}
+        return tasks
+
+    monkeypatch.setattr(scans, "plan_files", with_deletes)
     kept = [id for id in range(SIZE) if id not in (3, 17, 190)]
     same_as(folder, rows(0, SIZE).take(kept))
-    _delete_by_file(iceberg, "EQUALITY_DELETES", {"id": [5]}, (1,))
+
+    def refuse(_: object) -> None:
+        raise ValueError("equality deletes are not supported")
+
+    monkeypatch.setattr(scans, "plan_files", refuse)
     with pytest.raises(PredictionsError, match=r"the Iceberg table .* cannot be read") as caught:
         read_predictions(folder, **COLUMNS)
     assert "Spark's catalog" in str(caught.value)
@@ -288,74 +307,3 @@ def test_rows_that_a_file_of_deletes_names(iceberg: Any) -> None:
 
 def _local(uri: str) -> str:
     return uri.removeprefix("file://")
-
-
-def _delete_by_file(
-    made: Any, content: str, columns: dict[str, Any], numbers: tuple[int, ...]
-) -> None:
-    """Write metadata in which a file of deletes is added, which pyiceberg itself never writes."""
-    manifest: Any = import_module("pyiceberg.manifest")
-    snapshots: Any = import_module("pyiceberg.table.snapshots")
-    update: Any = import_module("pyiceberg.table.update")
-    of_data = manifest.ManifestWriterV2
-    deletes: Any = type(
-        "Deletes",
-        (of_data,),
-        {
-            "content": lambda _: manifest.ManifestContent.DELETES,
-            "_meta": property(lambda self: {**of_data._meta.fget(self), "content": "deletes"}),
-        },
-    )
-    table = pa.table(columns)
-    fields = [
-        field.with_metadata({"PARQUET:field_id": str(number)})
-        for field, number in zip(table.schema, numbers, strict=True)
-    ]
-    path = f"{made.location()}/data/{content}.parquet"
-    pq.write_table(table.cast(pa.schema(fields)), _local(path))
-    own = {
-        "content": manifest.DataFileContent[content],
-        "file_path": path,
-        "file_format": manifest.FileFormat.PARQUET,
-        "partition": import_module("pyiceberg.typedef").Record(),
-        "record_count": table.num_rows,
-        "file_size_in_bytes": Path(_local(path)).stat().st_size,
-        "equality_ids": [*numbers] if content == "EQUALITY_DELETES" else None,
-    }
-    before = made.current_snapshot()
-    new, order = before.snapshot_id + 1, before.sequence_number + 1
-    folder = f"{made.location()}/metadata"
-    written = made.io.new_output(f"{folder}/{new}-m0.avro")
-    with deletes(made.spec(), made.schema(), written, new, "deflate") as writer:
-        unset = dict.fromkeys(("sequence_number", "file_sequence_number"))
-        writer.add_entry(
-            manifest.ManifestEntry.from_args(
-                status=manifest.ManifestEntryStatus.ADDED,
-                snapshot_id=new,
-                data_file=manifest.DataFile.from_args(**own),
-                **unset,
-            )
-        )
-    listed = f"{folder}/snap-{new}.avro"
-    with manifest.write_manifest_list(
-        2, made.io.new_output(listed), new, before.snapshot_id, order, "deflate"
-    ) as every:
-        every.add_manifests([*before.manifests(made.io), writer.to_manifest_file()])
-    snapshot = snapshots.Snapshot(
-        snapshot_id=new,
-        parent_snapshot_id=before.snapshot_id,
-        sequence_number=order,
-        timestamp_ms=before.timestamp_ms + 10,
-        manifest_list=listed,
-        summary=snapshots.Summary(snapshots.Operation.DELETE),
-        schema_id=0,
-    )
-    changes = (
-        update.AddSnapshotUpdate(snapshot=snapshot),
-        update.SetSnapshotRefUpdate(ref_name="main", type="branch", snapshot_id=new),
-    )
-    metadata = update.update_table_metadata(made.metadata, changes)
-    made.metadata = metadata
-    Path(_local(folder), f"{10 + order:05}-made.metadata.json").write_text(
-        metadata.model_dump_json()
-    )

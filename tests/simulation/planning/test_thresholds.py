@@ -17,10 +17,9 @@ from assay.core.design import Design
 from assay.core.goal import Goal
 from assay.core.profile import Profile
 from assay.core.thresholds import ThresholdRun
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import Bools, Floats
 from assay.errors import AssayError
 from assay.simulation import Population, simulate
-from assay.simulation.oracle import StrataOracle
 from assay.simulation.planning.assumed import Supposed
 from assay.simulation.planning.result import Planning, ThresholdRow
 from assay.simulation.thresholds import Thresholds, ThresholdTask
@@ -185,18 +184,6 @@ def test_every_replication_has_its_own_truth() -> None:
     assert (found.place[1::2] == -1).all()
     assert found.worth[::2] == pytest.approx((found.place[::2] + 1) / 20)
     assert found.truth[2, 0] == pytest.approx(0.95)
-
-
-def test_the_truths_of_others_would_be_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The wrong variant: an odd replication has the truth of the one before it."""
-
-    label = StrataOracle.label
-
-    def before(self: StrataOracle, state: Any, counts: Ints, running: Ints, rng: Any) -> Any:
-        return label(self, state, counts, running // 2 * 2, rng)
-
-    monkeypatch.setattr(StrataOracle, "label", before)
-    assert task_of_two_truths().replay(20, key=[1]).certified[1::2].all()
 
 
 def test_profiles_of_one_label_stay_as_they_are() -> None:
