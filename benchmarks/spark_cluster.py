@@ -92,7 +92,7 @@ def stages(rows: int, folder: Path, *, in_files: bool) -> dict[str, Any]:
         seconds[name] = time.perf_counter() - start
         print(f"{name}: {seconds[name]:.0f} s", file=sys.stderr, flush=True)
 
-    with spark_cluster.cluster(folder) as (url, _, _):
+    with spark_cluster.cluster(folder) as (url, _):
         spark = spark_cluster.session(url, folder)
         made: DataFrame
         if files is None:

@@ -189,15 +189,6 @@ def test_what_is_typed_is_read_as_typer_reads_it_all_of_it() -> None:
     assert compared > 5_000
 
 
-def test_an_unknown_command_is_refused_and_the_nearest_is_named() -> None:
-    told = CliRunner().invoke(app, ["statu"])
-    assert told.exit_code == 2
-    assert "status" in told.stderr
-    assert "statu" not in Commands()
-    with pytest.raises(KeyError):
-        Commands()["statu"]
-
-
 def test_the_version_is_told_without_a_command() -> None:
     assert CliRunner().invoke(app, ["--version"]).stdout == f"assay {assay.__version__}\n"
     assert isinstance(app, typer.Typer)

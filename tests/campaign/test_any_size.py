@@ -93,19 +93,6 @@ def test_many_processes_may_write_while_the_predictions_are_read(
     assert campaign.answers() == {waiting[0].id: assay.Answer.YES}
 
 
-def test_a_file_that_changes_while_the_campaign_lives_is_noticed(path: Path) -> None:
-    """Also by the very process that made the campaign, and knows the file as it was."""
-    campaign = _create(path, "duckdb")
-    finish(campaign, TRUTH, 100, most=100)
-    _write(path, 1 - SCORE)
-    with pytest.raises(PredictionsError, match="differs from the predictions of campaign"):
-        finish(campaign, TRUTH, 1_500)
-    path.unlink()
-    with pytest.raises(PredictionsError, match=r"rows.parquet cannot be read"):
-        campaign.ask(1_500)
-    assert len(campaign.answers()) == 100
-
-
 def test_no_password_is_stored() -> None:
     for url in (
         "postgresql://ann:secret@host/db",

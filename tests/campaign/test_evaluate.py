@@ -1,6 +1,5 @@
 """`assay.evaluate` on arrays of yes and no and of classes, beside scikit-learn's metrics."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -80,14 +79,6 @@ def test_some_may_be_impossible_to_judge() -> None:
     found = assay.evaluate(PREDICTED, y_true=answers, within=None, budget=300)
     assert found.cannot_judge == PREDICTED[::10].sum()
     assert found.worst_case is not None
-
-
-def test_a_table_of_other_people_is_not_written_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("ASSAY_STORAGE", f"sqlite:///{tmp_path / 'theirs.db'}")
-    assay.evaluate(PREDICTED, y_true=TRUTH, within=None, budget=20)
-    assert not list(tmp_path.iterdir())
 
 
 def test_an_index_of_pandas_is_not_taken_for_row_numbers() -> None:

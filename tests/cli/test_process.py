@@ -1,12 +1,9 @@
 """The program as it is started: exit codes, streams, and no traceback."""
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
-
-import pytest
 
 from assay.errors import VERSION
 
@@ -41,13 +38,6 @@ def test_an_error_goes_to_stderr_with_exit_code_1(folder: Path) -> None:
     assert (result.returncode, result.stdout) == (1, "")
     assert result.stderr.startswith("error: there is no storage at sqlite:///assay.db")
     assert "Traceback" not in result.stderr
-
-
-@pytest.mark.parametrize("words", [["create", "--json"], ["status", "--json", "--no-such-option"]])
-def test_wrong_usage_is_json_too(words: list[str], folder: Path) -> None:
-    result = assay(*words, folder=folder)
-    assert (result.returncode, result.stdout) == (2, "")
-    assert set(json.loads(result.stderr)["error"]) == {"problem", "details", "hint"}
 
 
 def test_signs_that_the_encoding_lacks_end_nothing(folder: Path) -> None:

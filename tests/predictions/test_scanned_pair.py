@@ -1,7 +1,5 @@
 """Two weeks that stay where they are: the same as in memory, item by item."""
 
-from dataclasses import replace
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +14,7 @@ from assay.predictions import Predictions, Scan, are_alike, read_predictions, te
 from assay.predictions.duckdb import pair as duckdb_pair
 from assay.predictions.duckdb.pair import DuckPair
 from assay.predictions.memory import MemoryScanner
-from assay.predictions.pair_scanner import PairScanner, Weighing
+from assay.predictions.pair_scanner import PairScanner
 from assay.predictions.scan import Engine
 from assay.predictions.spark.pair import SparkPair
 from tests.predictions.database_tables import in_database
@@ -126,24 +124,6 @@ def test_impressions_are_of_both_weeks_together(tmp_path: Path) -> None:
     ]
     both, alone = ([item.card.weight or 0 for item in each if item] for each in cards)
     assert alone == pytest.approx([2 * weight for weight in both], abs=2)
-
-
-@pytest.mark.parametrize("off", [-1, 0, 1])
-def test_a_sum_that_is_off_makes_the_same_impressions(
-    off: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An engine adds in any order: by the sum that it tells, the factor would be another."""
-    told = DuckPair.weighing
-
-    def weighing(join: DuckPair) -> Weighing:
-        return replace(told(join), total=1 + off * 2.0**-50)
-
-    monkeypatch.setattr(DuckPair, "weighing", weighing)
-    tables = weeks(weights="shares")
-    found = read(_scans(_written(tables, tmp_path)), sample_weight="views")
-    assert found.cells() == read(tables, sample_weight="views").cells()
-    exact = sum(map(Fraction, WEIGHTS["shares"].tolist()))
-    assert exact != 1 and any((1 + each * 2.0**-50 < 1) != (exact < 1) for each in (-1, 1))
 
 
 def test_an_id_that_repeats_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

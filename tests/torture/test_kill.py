@@ -84,8 +84,8 @@ def check(diary: Diary, log: list[Row], claims: set[str]) -> None:
 class Torture:
     """One campaign, and everything that is done to it."""
 
-    def __init__(self, database: Database, folder: Path, kind: str, fault: str = "") -> None:
-        self.database, self.kind, self.fault = database, kind, fault
+    def __init__(self, database: Database, folder: Path, kind: str) -> None:
+        self.database, self.kind = database, kind
         self.storage, self.folder = database.storage(), folder
         make_campaign(self.storage, items=ITEMS)
         self.book, self.diary = Book(self.storage), Diary()
@@ -103,7 +103,7 @@ class Torture:
         pending = self.diary.pending
         there = {row.key for row in self._look()[0]}
         mine, theirs = FORKS.Pipe(duplex=False)
-        work = ((self.kind, self.where), pending, f"{number}", theirs, self.fault)
+        work = ((self.kind, self.where), pending, f"{number}", theirs)
         child = begin(submit_until_killed, *work)
         theirs.close()
         assert mine.poll(60) and mine.recv() == ("ready",)
@@ -167,7 +167,7 @@ class Torture:
     def finish(self) -> None:
         """Let one more send what is pending; then compare with a campaign of our own."""
         mine, theirs = FORKS.Pipe(duplex=False)
-        work = ((self.kind, self.where), self.diary.pending, "last", theirs, self.fault)
+        work = ((self.kind, self.where), self.diary.pending, "last", theirs)
         child = begin(submit_until_killed, *work)
         theirs.close()
         time.sleep(1.0)
@@ -208,16 +208,6 @@ def test_what_was_acknowledged_is_there_once(database: Database, tmp_path: Path,
         f"{len(torture.diary.acknowledged)} labels acknowledged, all there once; retries of what "
         f"was not acknowledged: {dict(torture.retried)}; {time.monotonic() - began:.0f} s"
     )
-
-
-@pytest.mark.parametrize(
-    "fault", ["acknowledges before the commit", "sends again under another key"]
-)
-def test_a_wrong_program_is_found_out(sqlite: Database, tmp_path: Path, fault: str) -> None:
-    torture = Torture(sqlite, tmp_path, "library", fault)
-    with pytest.raises(LostError):
-        for number in range(200):
-            torture.round(number)
 
 
 # What is done in one go.

@@ -4,7 +4,6 @@ import os
 import signal
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from itertools import count
 from multiprocessing.connection import Connection
 from typing import Any
@@ -41,12 +40,9 @@ def library(storage: str, reviewer: str, lease: float = 600.0) -> Take:
 
 
 def submit_until_killed(
-    way: tuple[str, Any], pending: Sequence[Label], prefix: str, diary: Connection, fault: str
+    way: tuple[str, Any], pending: Sequence[Label], prefix: str, diary: Connection
 ) -> None:
-    """Judge items, and write down before each submit what it will be, and after it what it was.
-
-    A `fault` is what a wrong client or a wrong server would do.
-    """
+    """Judge items, and write down before each submit what it will be, and after it what it was."""
     kind, where = way
     take = library(where, "ann") if kind == "library" else Page(*where).take
     waiting = list(pending)
@@ -62,11 +58,7 @@ def submit_until_killed(
                 return
             submit = Label(items[0], truth(items[0]), key=f"{prefix}-{number}")
             number += 1
-            if fault == "sends again under another key":
-                waiting.append(replace(submit, key=f"{submit.key} again"))
         diary.send(("will", submit))
-        if fault == "acknowledges before the commit":
-            diary.send(("did", submit, "saved"))
         seen = _until_sure(take, submit)
         diary.send(("did", submit, seen.receipts[submit.key]))
 

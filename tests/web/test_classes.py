@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from assay.core.answers import Answer
-from assay.storage import Label
 from tests.web.conftest import MakeWeb, Web
 from tests.web.reading import read
 from tests.web.serving import of_classes
@@ -107,22 +106,6 @@ def test_answers_are_classes_and_nothing_else(make_web: MakeWeb) -> None:
         assert refused.status_code == 422
         assert "zoology, botany, law" in refused.json()["error"]
     assert web.rows() == before
-
-
-def test_disputes_show_classes_and_take_them(make_web: MakeWeb) -> None:
-    web = make_web(**of_classes(SIX), reviewers_per_item=2, overlap=1.0)
-    items = [item.id for item in web.campaign.ask(2, reviewer="bob")]
-    for who, word in (("bob", "law"), ("eve", "Ökonomie")):
-        web.campaign.desk.record([Label(str(item), Answer(word), who) for item in items])
-    owner = web.client("owner")
-    page = owner.get("/owner/disputes").text
-    assert [key for key, _ in buttons(page)] == [*"123456", "0", "c", "b"]
-    assert all(word in read(page).words for word in ("law", "Ökonomie", "Dispute 1 of 2"))
-    ruling = {"item": items[0], "answer": "botany", "key": "k"}
-    assert owner.post("/api/ruling", json={**ruling, "answer": "yes"}).status_code == 422
-    told = owner.post("/api/ruling", json=ruling).json()
-    assert (told["receipt"]["status"], told["left"]) == ("saved", 1)
-    assert web.campaign.answers() == {items[0]: Answer("botany")}
 
 
 def test_the_dashboard_of_classes(make_web: MakeWeb) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
@@ -17,8 +16,6 @@ from assay.errors import PredictionsError, StorageError
 from assay.labelling import Assignments, Labelling, ShortReserveError, checked_request
 from assay.results import Turn
 from assay.web.queue import Counter
-from tests.campaign.test_import_beside import csv_of
-from tests.campaign.test_import_beside import held as holding
 from tests.web.conftest import Web
 from tests.web.serving import make_campaign, run_apart
 
@@ -218,25 +215,6 @@ def test_who_waits_for_predictions_hears_that_they_are_gone(
     monkeypatch.setattr(Labelling, "grow", gone)
     (turn,) = all_at_once(counter, {"ann": []})
     assert isinstance(turn, PredictionsError)
-
-
-def test_on_the_page_reviewers_go_on_beside_an_import(
-    web: Web, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    items = web.campaign.ask(20)
-    owner, reviewer = web.client("owner"), web.client("reviewer")
-    with holding(monkeypatch, "assay-files") as (reached, go_on), ThreadPoolExecutor(1) as pool:
-        body = csv_of([item.id for item in items])
-        importing = pool.submit(owner.post, "/api/import?format=csv", content=body)
-        assert reached.wait(60)
-        turn = reviewer.post("/api/review", json={"want": 1}).json()
-        sent = [{"key": "k", "item": turn["items"][0]["id"], "answer": "yes"}]
-        told = reviewer.post("/api/review", json={"submits": sent, "want": 1}).json()
-        assert told["receipts"][0]["status"] == "saved"
-        assert not importing.done()
-        go_on.set()
-        assert importing.result(60).json()["new"] == 20
-    assert reviewer.post("/api/review", json={"want": 0}).json()["team"] == 20
 
 
 def test_the_reserve_grows_before_it_runs_short(

@@ -13,7 +13,6 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-import assay
 from assay import Campaign
 from assay.errors import InputError
 from assay.web import Options
@@ -101,26 +100,3 @@ def test_logging_in_does_not_wait_for_the_campaign(make_web: Callable[..., Web])
         assert not long.done()
         GO_ON.set()
         assert long.result().status_code == 200
-
-
-def test_a_rebase_does_not_need_a_new_server(web: Web) -> None:
-    reviewer = web.client("reviewer")
-    turn = reviewer.post("/api/review", json={"want": 3}).json()
-    submits = [
-        {"key": f"k{number}", "item": item["id"], "answer": "yes"}
-        for number, item in enumerate(turn["items"])
-    ]
-    assert reviewer.post("/api/review", json={"submits": submits[:2]}).json()["team"] == 2
-    changed = {
-        "id": [f"m{number:03d}" for number in range(80)],
-        "p": [((number * 0.6180339887) + 0.1) % 1 for number in range(80)],
-        "subject": ["changed"] * 80,
-    }
-    assay.rebase_campaign("spam", storage=web.storage, predictions=changed)
-    assert not web.campaign.desk.is_current
-    told = reviewer.post("/api/review", json={"submits": submits[:2], "want": 20}).json()
-    assert {each["status"] for each in told["receipts"]} == {"again"}
-    assert "changed" in str(told["items"])
-    dashboard = web.client("owner").get("/owner")
-    assert dashboard.status_code == 200
-    assert web.client("reviewer").get("/").status_code == 303  # tokens go on, too

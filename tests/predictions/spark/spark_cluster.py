@@ -2,10 +2,9 @@
 
 As a program it prints figures as JSON. Predictions in 64 Parquet files are counted, cut into ten
 strata and drawn from, and a fifth of them likewise. Spark's event log tells how many jobs read
-data, and how much came back to the driver. Then the predictions are counted once more, or drawn
-from, and one of the workers is killed in the middle of it; another takes its place, and the fifth
-is counted and drawn from for two classifiers with weights, with a worker killed, too. All is
-compared with what numpy draws in memory.
+data, and how much came back to the driver. Then one of the workers is killed in the middle of a
+draw, or while the fifth is counted for two classifiers with weights. All is compared with what
+numpy draws in memory.
 
 It is a program of its own because a Python process can have one Spark only.
 """
@@ -31,7 +30,7 @@ import pyarrow.parquet as pq
 
 from assay.core.cells import cut_heaps
 from assay.core.deck import Id
-from assay.core.strata import UNNAMED, Strata
+from assay.core.strata import Strata
 from assay.core.stratify import stratify
 from assay.predictions import Predictions, from_arrays, read_predictions
 from assay.predictions.layout import Layout
@@ -54,15 +53,12 @@ QUICK_JAVA = (
     "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
 LAYOUT = Layout({"it": Roles("p", "said", None, None, None)}, "id")
-# What is read with a worker killed, beside that.
-FURTHER: dict[str, dict[str, Any]] = {
-    "two classifiers with weights": {
-        "classifiers": {
-            "it": {"score": "p", "predicted": "said"},
-            "other": {"score": "q", "threshold": 0.5},
-        },
-        "sample_weight": "weight",
-    }
+TWO: dict[str, Any] = {
+    "classifiers": {
+        "it": {"score": "p", "predicted": "said"},
+        "other": {"score": "q", "threshold": 0.5},
+    },
+    "sample_weight": "weight",
 }
 
 Worker = subprocess.Popen[bytes]
@@ -119,14 +115,8 @@ def server(name: str, *options: str, folder: Path) -> Iterator[subprocess.Popen[
 
 
 @contextmanager
-def cluster(folder: Path) -> Iterator[tuple[str, list[Worker], Callable[[], Worker]]]:
-    """Start a master and two workers.
-
-    Returns
-    -------
-    str, list of Popen, callable
-        The master's URL, the shells that the workers run in, and what starts another worker.
-    """
+def cluster(folder: Path) -> Iterator[tuple[str, list[Worker]]]:
+    """Start a master and two workers; yield its URL, and the shells that the workers run in."""
     with socket.socket() as free:
         free.bind((HOST, 0))
         port = free.getsockname()[1]
@@ -137,11 +127,8 @@ def cluster(folder: Path) -> Iterator[tuple[str, list[Worker], Callable[[], Work
         wait_for(lambda: listens(port), "the master")
         options = ["--cores", "1", "--memory", "1g", "--webui-port", "0"]
         options += ["--work-dir", str(folder / "work"), url]
-
-        def more() -> subprocess.Popen[bytes]:
-            return servers.enter_context(server("worker.Worker", *options, folder=folder))
-
-        yield url, [more(), more()], more
+        each = (server("worker.Worker", *options, folder=folder) for _ in range(2))
+        yield url, [servers.enter_context(worker) for worker in each]
 
 
 def listens(port: int) -> bool:
@@ -205,11 +192,9 @@ def cut_and_deal(predictions: Predictions, seed: int = SEED) -> tuple[Strata, li
     return strata, [[card.id for card in cards] for cards in decks]
 
 
-def dealt(predictions: Predictions) -> list[object]:
-    """Return what is read of the predictions: strata by the sides, or else by codes, and cards."""
-    if predictions.classifiers == UNNAMED:
-        strata, cards = cut_and_deal(predictions)
-        return [predictions.fingerprint(), strata, cards]
+def dealt_for_two(source: object) -> list[object]:
+    """Return the fingerprint, the strata and the cards for two classifiers with weights."""
+    predictions = read_predictions(source, id="id", seed=SEED, **TWO)
     codes = [(code,) for code in predictions.cells()]
     profiles = predictions.profile_heaps(codes)
     heaps = tuple(cut_heaps(profiles, codes, [3] * len(codes), method="perc"))
@@ -249,12 +234,6 @@ def kill_in_mid_job(spark: "SparkSession", shell: Worker) -> str:
     for process in [*children(worker), worker]:
         os.kill(process, signal.SIGKILL)
     return progress
-
-
-def executors(spark: "SparkSession") -> int:
-    """Return how many there are at work."""
-    tracker: Any = spark.sparkContext._jsc
-    return len(tracker.sc().statusTracker().getExecutorInfos()) - 1  # the driver is one
 
 
 def children(process: int) -> list[int]:
@@ -319,7 +298,7 @@ def measure(rows: int, folder: Path, killed_in: str) -> dict[str, Any]:
 
     start = time.perf_counter()
     killed: list[str] = []
-    with cluster(folder) as (url, workers, another):
+    with cluster(folder) as (url, workers):
         spark = session(url, folder)
         seconds["start"] = round(time.perf_counter() - start, 2)
         with group("open"):  # tries the arithmetic
@@ -332,16 +311,11 @@ def measure(rows: int, folder: Path, killed_in: str) -> dict[str, Any]:
             whole = read(spark, f"{folder}/whole")
         with group("draw"):
             strata, drawn = cut_and_deal(whole)
-        with group(f"{killed_in} with a worker killed"), killing(spark, workers.pop(), killed):
-            again = read(spark, f"{folder}/whole") if killed_in == "survey" else whole
-            drawn_again = cut_and_deal(whole) if killed_in == "draw" else (strata, drawn)
-        further = {}
-        for name, options in FURTHER.items():
-            workers.append(another())
-            wait_for(lambda: executors(spark) == 2, "another executor")
-            with group(f"{name} with a worker killed"), killing(spark, workers.pop(0), killed):
-                scan = Scan(f"{folder}/fifth", spark=spark)
-                further[name] = dealt(read_predictions(scan, id="id", seed=SEED, **options))
+        with group("with a worker killed"), killing(spark, workers.pop(), killed):
+            if killed_in == "draw":
+                again: object = cut_and_deal(whole)
+            else:
+                again = dealt_for_two(Scan(f"{folder}/fifth", spark=spark))
         spark.stop()
     return {
         "seconds": seconds,
@@ -351,21 +325,16 @@ def measure(rows: int, folder: Path, killed_in: str) -> dict[str, Any]:
         "cards": sum(map(len, drawn)),
         "same": {
             "fingerprint": whole.fingerprint() == memory.fingerprint(),
-            "fingerprint with a worker killed": again.fingerprint() == memory.fingerprint(),
             "strata and cards": (strata, drawn) == cut_and_deal(memory),
-            "strata and cards with a worker killed": (strata, drawn) == drawn_again,
-            **{
-                f"{name} with a worker killed": found
-                == dealt(read_predictions(fifth_rows, id="id", seed=SEED, **FURTHER[name]))
-                for name, found in further.items()
-            },
+            "with a worker killed": again
+            == ((strata, drawn) if killed_in == "draw" else dealt_for_two(fifth_rows)),
         },
         "same cards by another seed": drawn == cut_and_deal(memory, SEED + 1)[1],
     }
 
 
-def figures(rows: int, killed_in: str = "survey") -> dict[str, Any]:
-    """Return all figures, and leave nothing behind; the worker is killed in a survey or a draw."""
+def figures(rows: int, killed_in: str = "two") -> dict[str, Any]:
+    """Return all figures, and leave nothing behind; the worker is killed for two, or in a draw."""
     os.environ.update({"SPARK_LOCAL_IP": HOST, "PYSPARK_PYTHON": sys.executable})
     signal.alarm(MOST_SECONDS)  # whatever hangs, this process ends, and with it the servers
     with tempfile.TemporaryDirectory(prefix="assay-spark-", ignore_cleanup_errors=True) as folder:

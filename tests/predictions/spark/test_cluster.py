@@ -19,7 +19,7 @@ ROWS = 1_000_000
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """What `spark_cluster.py` prints."""
-    return figures_with_a_worker_killed_in("survey", tmp_path_factory.mktemp("cluster"))
+    return figures_with_a_worker_killed_in("two", tmp_path_factory.mktemp("cluster"))
 
 
 def figures_with_a_worker_killed_in(step: str, folder: Path) -> dict[str, Any]:
@@ -70,17 +70,15 @@ def test_what_comes_to_the_driver_does_not_grow_with_the_data(figures: dict[str,
 
 def test_a_worker_may_die_in_mid_job(figures: dict[str, Any]) -> None:
     """That the counts are the same is told above; here that a worker did die, with its tasks."""
-    assert figures["jobs"]["survey with a worker killed"]["lost"] > 0
+    assert figures["jobs"]["with a worker killed"]["lost"] > 0
     assert figures["jobs"]["survey"]["lost"] == 0
-    assert figures["jobs"]["survey with a worker killed"]["reading"] == 1
-    assert figures["jobs"]["two classifiers with weights with a worker killed"]["lost"] > 0
 
 
 @pytest.mark.skipif(not FULL, reason="takes a cluster of its own: with make torture")
 def test_a_worker_may_die_in_the_second_pass(tmp_path: Path) -> None:
     figures = figures_with_a_worker_killed_in("draw", tmp_path)
     assert figures["same"] == dict.fromkeys(figures["same"], True)
-    killed = figures["jobs"]["draw with a worker killed"]
+    killed = figures["jobs"]["with a worker killed"]
     assert killed["lost"] > 0
     assert killed["reading"] == 1
     report(
