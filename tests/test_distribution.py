@@ -6,7 +6,6 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 from packaging.requirements import Requirement
 
@@ -41,14 +40,6 @@ def test_what_an_extra_installs_is_there_for_the_tests() -> None:
 def test_nobody_is_told_to_install_another_project() -> None:
     texts = {page: page.read_text() for page in (*SOURCE, *PAGES)}
     assert [page.name for page, text in texts.items() if OTHER_PROJECT.search(text)] == []
-
-
-@pytest.mark.parametrize(
-    "text", ["pip install assay", "pip install --upgrade assay", "pip install 'assay[web]'"]
-)
-def test_the_pattern_finds_the_other_project(text: str) -> None:
-    assert OTHER_PROJECT.search(text)
-    assert not OTHER_PROJECT.search(text.replace("assay", "assay-eval"))
 
 
 def test_hints_are_formed_in_one_place_and_name_extras_that_there_are() -> None:

@@ -80,18 +80,6 @@ def test_nothing_tells_what_the_classifier_said(storage: str) -> None:
     assert "0.5" in str(campaign.to_frame()["score"][0])  # which the owner sees, and would be found
 
 
-def test_a_complete_round_is_closed_as_on_the_page(tmp_path: Path) -> None:
-    """Whoever saw that the campaign goes on cannot try another answer."""
-    campaign = _campaign(tmp_path, budget=2)
-    labeller = Labeller(campaign.desk, "ann")
-    items = labeller.reply({"submits": []})["items"]
-    for item in items:
-        reply = labeller.reply(_answer(item, "yes", f"k{item['id']}"))
-    assert reply["state"] == "done"
-    (refused,) = labeller.reply(_answer(items[0], "no", "other"))["receipts"]
-    assert refused["status"] == "refused" and "round is complete" in refused["message"]
-
-
 def test_hostile_texts_are_carried_as_texts(tmp_path: Path) -> None:
     ids = [f"m{number}" for number in range(20)]
     columns = {"id": ids, "p": [0.9] * 20, HOSTILE[:-1]: [HOSTILE] * 20}

@@ -210,19 +210,7 @@ def test_two_classes_that_are_the_same_number_are_told_apart_by_their_texts() ->
 
 def test_yes_and_no_are_what_they_were() -> None:
     yes: list[object] = [True, 1, 1.0, "yes", "Y", " true", "T", "1", "1.0", np.True_, np.int8(1)]
-    no: list[object] = [
-        False,
-        0,
-        0.0,
-        "no",
-        "N",
-        "false",
-        "f",
-        "0",
-        "0.0",
-        np.False_,
-        np.float32(0),
-    ]
+    no: list[object] = [False, 0, 0.0, "no", "N", "false", "f", "0", "0.0", np.False_, np.float32()]
     assert {parse_answer(value) for value in yes} == {Answer.YES}
     assert {parse_answer(value) for value in no} == {Answer.NO}
     for value in ("none of these", "none_of_these", None, 2, float("nan"), "", "positive"):

@@ -24,7 +24,6 @@ from tests.sklearn_metrics import SKLEARN
 SIZE = 1500
 NAMES = ("old", "new")
 OF_ONE = [metric for metric in METRICS if metric != "prevalence"]
-CASES = range(3)
 
 
 class Slices:
@@ -105,23 +104,6 @@ def outcomes(found: Predictions, strata: Strata, truth: Bools) -> Floats:
 
 def goal_of(metrics: Iterable[str], found: Predictions) -> Goal:
     return Goal(targets=parse_targets(metrics, NAMES, slices=found.groups.names), budget=1)
-
-
-@pytest.mark.parametrize("make", [Slices, Weeks])
-@pytest.mark.parametrize("seed", CASES)
-def test_every_target_at_full_labelling_is_that_of_its_own_items(
-    make: type[Population], seed: int
-) -> None:
-    population = make(seed)
-    found = population.read()
-    goal = goal_of(population.targets, found)
-    strata = cell_strata(found, goal, Design())
-    positives = outcomes(found, strata, population.truth)
-    parts = joint_of(Design(), goal, strata).parts
-    for target in goal.targets:
-        (view,) = views_of(Goal(targets=(target,), budget=1), NAMES, parts, strata.groups)
-        value = float(view.metric.value(view.gather(positives)))
-        assert value == pytest.approx(population.exact(target.name), abs=1e-12)
 
 
 @pytest.mark.parametrize("population", [Slices(7), Weeks(7)])

@@ -52,19 +52,6 @@ def test_at_full_labelling_it_is_scikit_learns_value(metric: str) -> None:
 
 
 @pytest.mark.parametrize("metric", OF_CLASSES)
-def test_of_both_classes_with_weights_it_is_scikit_learns_value(metric: str) -> None:
-    for seed in range(10):
-        truth, predicted, *_ = population(seed)
-        weights = np.random.default_rng(seed).integers(1, 40, truth.size)
-        sizes = np.array([weights[predicted == said].sum() for said in (True, False)], dtype=float)
-        positives = np.array([weights[(predicted == said) & truth].sum() for said in (True, False)])
-        value = float(ratio(metric, sizes, np.array([True, False])).value(positives.astype(float)))
-        score = {"balanced_accuracy": sk.balanced_accuracy_score}.get(metric, sk.matthews_corrcoef)
-        assert value == pytest.approx(score(truth, predicted, sample_weight=weights), abs=1e-12)
-        assert value != pytest.approx(score(truth, predicted), abs=1e-6)
-
-
-@pytest.mark.parametrize("metric", OF_CLASSES)
 def test_where_one_class_is_not_there_it_is_not_defined_and_as_scikit_learn_has_it(
     metric: str,
 ) -> None:
@@ -213,13 +200,6 @@ def test_a_difference_rises_where_its_slope_does(metric: str) -> None:
         cases = every_case((1, 1, 1, 1), (3, 2, 4, 2))
         slopes, rises = both.gradient(cases), both.rises(cases)
         assert (np.where(rises, slopes, -slopes) >= 0).all()
-
-
-def test_items_on_which_two_classifiers_agree_say_nothing_of_their_accuracy() -> None:
-    both = over_four_strata("accuracy", MIXED)
-    assert both.a.tolist() == pytest.approx([0, 2 / 11, -2 / 11, 0])
-    # 1 of 2 right where the first says yes alone; 1 of 4 positives where the second does.
-    assert float(both.value(np.array([3.0, 1.0, 1.0, 2.0]))) == pytest.approx((1 - 1 + 3 - 1) / 11)
 
 
 def test_f1_can_be_compared_only_where_both_say_yes_equally_often() -> None:

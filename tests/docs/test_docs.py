@@ -15,7 +15,7 @@ from typer import Typer
 from typer.main import get_command
 
 from assay.cli import app
-from tests.docs.blocks import ROOT, RUN, SHOWN, Block, blocks_of, matches, pages, parse
+from tests.docs.blocks import ROOT, RUN, SHOWN, Block, blocks_of, pages
 from tests.docs.prepare import BEFORE, FILES, FIXTURES, NEEDS
 from tests.docs.running import Reader
 
@@ -141,12 +141,3 @@ def test_the_reader_notices(kind: str, path: Path, tmp_path: Path) -> None:
     language, text, expected = WRONG[kind]
     with pytest.raises((AssertionError, ZeroDivisionError)):
         Reader(tmp_path, path).type(Block("page.md", 1, language, text, expected))
-
-
-def test_a_page_is_read_as_its_reader_reads_it() -> None:
-    long = "<!-- not run: too long -->\n```bash\nmake test\n```\n"
-    short = "\n  ```python\n  1\n  ```\n```text\n2\n```"
-    left_out, run = parse(long + short, "page.md")
-    assert (left_out.not_run, left_out.text, run.not_run) == ("too long", "make test\n", None)
-    assert (run.text, run.expected, run.line) == ("1\n", "2\n", 6)
-    assert not matches("one\ntwo\n", "one") and not matches("one", "one ... two")

@@ -52,12 +52,3 @@ def known(name: str) -> bool:
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_what_a_document_names_exists(page: Path) -> None:
     assert absent(page.read_text(), page.parent) == []
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["core/recycle.py", "`core.explore`", "`assay.no_such`", "python -m nothing", "`make nothing`"],
-)
-def test_a_name_that_stands_for_nothing_is_reported(name: str) -> None:
-    assert len(absent(f"See {name} for more.")) == 1
-    assert absent("`core.metrics.METRICS`, `core/stratify.py`, `make test`") == []

@@ -81,11 +81,6 @@ def test_what_goes_wrong_is_told(
     assert type(raised.value) is error
 
 
-def test_nobody_there_is_told() -> None:
-    with pytest.raises(ServiceError, match=r"127\.0\.0\.1:1 does not answer"):
-        LabelStudio("http://127.0.0.1:1", "abc").projects()
-
-
 @pytest.mark.parametrize(
     "address", ["ftp://a", "http://", "http://me:word@a", "http://a?b", "http://a:port", ""]
 )

@@ -1,6 +1,5 @@
 """How good a judge is: its verdicts against people's answers, which were drawn for a metric."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -206,22 +205,6 @@ def test_a_campaign_of_precision_is_about_one_side(half_way: assay.Campaign) -> 
         assert quality.figure(figure).value == pytest.approx(value)
     assert "about items that the classifier says yes to" in quality.notes[0]
     assert "about items" not in "".join(half_way.judge("judge").notes)
-
-
-def test_it_is_read_kept_and_framed(half_way: assay.Campaign) -> None:
-    quality = half_way.judge("judge", by="lang")
-    text = str(quality)
-    assert repr(quality) == text
-    assert text.splitlines()[0].startswith("judge against people's labels of 300 items")
-    assert "accuracy: the judge says 0." in text
-    assert set(quality.slices) == {"de", "en"}
-    told = json.loads(json.dumps(quality.to_dict()))
-    assert len(told["figures"]) == 12
-    assert told["gaps"][0]["metric"] == "accuracy"
-    frame = quality.to_frame(backend="polars")
-    assert frame.filter(figure="kappa", slice="")["value"][0] == quality.kappa.value
-    with pytest.raises(KeyError):
-        quality.figure("kappa", "nl")
 
 
 def test_without_labels_nothing_is_said() -> None:

@@ -215,18 +215,6 @@ def test_a_target_is_named_and_a_difference_is_refused() -> None:
         campaign.slices("lang", metric="recall:bb")
 
 
-def test_slices_can_be_read_kept_and_framed() -> None:
-    slices = label(create(TABLE)).slices("lang")
-    assert str(slices).splitlines()[0] == "precision by lang, at 95%"
-    assert repr(slices) == str(slices)
-    assert json.loads(json.dumps(slices.to_dict()))["slices"][0]["slice"] == "de"
-    frame = slices.to_frame(backend="polars")
-    assert frame["slice"].to_list() == list(slices)
-    assert frame["too_few"].dtype == pl.Boolean
-    with pytest.raises(KeyError):
-        slices["nl"]
-
-
 @pytest.mark.parametrize("slices", ["lang", [1]])
 def test_columns_that_are_none_are_refused(slices: object) -> None:
     with pytest.raises(PredictionsError, match=r"slices=.* is not a list of column names"):

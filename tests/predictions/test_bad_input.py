@@ -1,4 +1,4 @@
-"""What cannot be used is refused with what is wrong, where, how often, and how to fix it."""
+"""What cannot be used is refused in words; common faults are in `tests/golden/faults.py`."""
 
 import json
 import re
@@ -42,9 +42,7 @@ def _refused(source: object, words: str, **options: Any) -> str:
     ("column", "values", "words"),
     [
         # scores
-        ("score", [0.1, None, -float("inf")], "2 of 3 scores | missing | row 1 | row 2"),
         ("score", np.ma.array([1.0, 2.0, 3.0], mask=[False, True, False]), "1 of 3 scores | row 1"),
-        ("score", ["0.1", "0.2", "0.9"], "column 'score' of dict | type string | is a number"),
         ("score", [True, False, True], "type bool"),
         ("score", [date(2026, 1, 1)] * 3, "type date32"),
         ("score", [timedelta(1)] * 3, "type duration"),
@@ -61,10 +59,7 @@ def _refused(source: object, words: str, **options: Any) -> str:
         ("score", 0.5, "column 'score' of dict is of type float | one-dimensional array"),
         ("score", "abc", "column 'score' of dict is of type str | one-dimensional array"),
         # ids
-        ("id", ["a", "b", "a"], "column 'id' of dict | more than once: 1 | 'a' in rows 0 and 2"),
         ("id", [5, 4, 5], "column 'id' of dict | more than once: 1 | 5 in rows 0 and 2 | hint"),
-        ("id", [1, None, 2], "1 of 3 ids in column 'id' of dict are missing | row 1"),
-        ("id", [1.0, 2.0, 3.0], "ids in column 'id' of dict | double | integers | strings"),
         ("id", [True, False, True], "type bool"),
         ("id", [b"a", b"b", b"c"], "type binary"),
         ("id", [date(2026, 1, day) for day in (1, 2, 3)], "type date32"),
@@ -73,10 +68,7 @@ def _refused(source: object, words: str, **options: Any) -> str:
         ("id", [2**63, -1, 2], "column 'id' of dict cannot be read | negative"),
         ("id", ["a\ud800", "b", "c"], "column 'id' of dict cannot be read | surrogates"),
         # predicted labels
-        ("said", [0, 1, 2], "column 'said' of dict | neither | got 2, of type int64 | positive=1;"),
-        ("said", list("abc"), "got 'a', 'b', 'c', of type string"),
         ("said", ["1", "0", "maybe"], "neither | got 'maybe' | positive='1';"),
-        ("said", [True, None, False], "1 of 3 predicted labels | missing | row 1 (id 'b')"),
         ("said", [[1], [0], [1]], "type list"),
         ("said", [date(2026, 1, 1)] * 3, "neither | datetime.date(2026, 1, 1)"),
     ],
@@ -116,23 +108,14 @@ def test_tables(source: object, words: str) -> None:
         ({"show": "id"}, "show='id' | pass show=['id']"),
         ({"show": [1]}, "show=[1] is not a list of column names"),
         ({"score": 0}, "score=0 is of type int | name of a column"),
-        ({"predicted": None}, "neither predicted= nor threshold= | hint"),
         ({"predicted": None, "score": None}, "neither predicted= nor threshold="),
         ({"score": None, "threshold": 0.5}, "threshold=0.5 needs score="),
         ({"predicted": None, "threshold": 0.5, "positive": 1}, "positive=1 | needs predicted="),
         ({"threshold": float("nan")}, "threshold=nan | finite"),
-        ({"threshold": "0.5"}, "threshold='0.5' | finite"),
         ({"threshold": True}, "threshold=True | finite"),
         ({"threshold": 10**400}, "finite"),
-        ({"positive": "spam"}, "positive='spam' occurs nowhere in column 'said' | False, True"),
         ({"positive": ["spam"]}, "positive=['spam'] is of type list"),
         ({"positive": float("nan")}, "positive=nan occurs nowhere"),
-        (
-            {"threshold": 0.15},
-            "1 of 3 predicted labels in column 'said' of dict contradict threshold=0.15 | "
-            "row 1 (id 'b', score 0.2, predicted False) | hint",
-        ),
-        ({"threshold": 0.95}, "row 2 (id 'c', score 0.9, predicted True)"),
     ],
 )
 def test_options(options: Mapping[str, object], words: str) -> None:

@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import assay
-from assay.core.allocation import round_to_total
 from assay.core.estimate import Estimator, estimate
 from assay.core.forms import ratio
 from assay.core.metrics import METRICS
@@ -82,19 +81,6 @@ def test_estimates_of_any_tallies(data: st.DataObject) -> None:
     moments = estimate(Tallies(sizes, n, x), metric, kind, replacement=data.draw(st.booleans()))
     assert metric.lowest - 1e-12 <= float(moments.value) <= 1 + 1e-12
     assert 0 <= float(moments.variance) <= ((1 - metric.lowest) / 2) ** 2
-
-
-@settings(max_examples=sized(175, 1000))
-@given(ANYTHING, ANYTHING, ANYTHING)
-def test_tallies_and_rounding_of_anything(first: Any, second: Any, third: Any) -> None:
-    for call in (
-        lambda: Tallies(first, second, third),
-        lambda: round_to_total(first, second, third),
-    ):
-        try:
-            call()
-        except assay.AssayError:
-            continue
 
 
 COLUMN = st.one_of(

@@ -177,17 +177,12 @@ def test_joint_takes_the_fewest_labels_and_independent_samples_most() -> None:
 
 
 BAD = {
-    "one classifier's design": ({"designs": ["perc-opt"]}, "independent, recycle-sample"),
-    "no design": ({"designs": []}, "designs: independent"),
-    "designs as a word": ({"designs": "joint"}, "several names"),
     "fixed sizes by budget": (
         {"within": None, "budget": 9, "metrics": ["recall:new"], "designs": ["coordinated"]},
         "`within`",
     ),
     "parent": ({"parent": "cnn"}, "'cnn'"),
     "assume": ({"assume": 1.0}, "assume must be"),
-    "replications": ({"replications": 0}, "replications must be"),
-    "seed": ({"seed": -1}, "seed must be"),
     "batch": ({"batch": 0}, "batch must be"),
     "classifier": ({"metrics": ["precision:cnn"]}, "'cnn'"),
     "no goal": ({"within": None}, "no goal"),

@@ -177,9 +177,6 @@ def test_lemma_1_does_not_hold_for_independence() -> None:
     assert agreement("UniformShuffle") < independent
 
 
-# A larger case
-
-
 # The coordinated sample: what it is, and what it shares, by enumeration and at random.
 
 
