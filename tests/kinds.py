@@ -221,17 +221,6 @@ def followed(url: str) -> None:
 
 
 KINDS = [
-    revised,
-    several,
-    recycled,
-    from_before,
-    rebased,
-    extended,
-    team,
-    sampled_by_others,
-    smoothed,
-    growing,
-    weighted,
-    sliced,
-    followed,
+    *(revised, several, recycled, from_before, rebased, extended, team, sampled_by_others),
+    *(smoothed, growing, weighted, sliced, followed),
 ]

@@ -91,12 +91,6 @@ def test_where_two_versions_say_the_same_nobody_is_asked() -> None:
     assert set(label(compare(WEEKS, metric="accuracy", budget=SIZE))) == either
 
 
-def test_cards_show_an_item_as_it_is_now() -> None:
-    campaign = compare(VERSIONS, metric="accuracy", budget=20, show=["text"])
-    for item in campaign.ask(20):
-        assert item.shown["text"] == f"v2 text {str(item.id)[1:]}"
-
-
 @pytest.mark.parametrize("pair", [WEEKS, VERSIONS], ids=["weeks", "versions"])
 def test_what_was_judged_on_top_of_every_deck_counts_and_nobody_is_asked_again(
     pair: tuple[Any, Any], storage: str

@@ -137,21 +137,6 @@ def test_an_extended_campaign_is_one_made_on_all_items_at_once(
     assert set(later) | set(answered) <= set(map(str, everything))
 
 
-def test_new_cards_put_below_the_old_ones_are_seen(storage: str) -> None:
-    """The deliberately wrong variant: the old reserve, and the new items after it."""
-    campaign = create(table(MONDAY), storage)
-    old = ids(reserve(campaign))
-    extended = assay.extend_campaign(table(TUESDAY), storage=storage)
-    rows = np.concatenate([MONDAY, TUESDAY])
-    right = ids(reserve(extended))
-    check_decks(extended, right, rows)
-    below = [
-        [*had, *(id for id in deck if id not in had)] for had, deck in zip(old, right, strict=True)
-    ]
-    with pytest.raises(AssertionError):
-        check_decks(extended, below, rows)
-
-
 def test_the_old_file_may_go_and_parts_are_read_together_when_the_reserve_is_used_up(
     tmp_path: Path, storage: str
 ) -> None:

@@ -16,7 +16,6 @@ import pytest
 
 import assay
 from assay.audit import recompute
-from assay.campaign.widget import Labeller
 from assay.core.deck import numbers
 from assay.labelling import TurnRequest, epoch_seed, history_in, more_cards
 from assay.results import Turn
@@ -172,21 +171,6 @@ def test_a_cut_that_somebody_outruns_is_not_made(
     label(campaign, truth, until=140)
     assert campaign.settings.epochs[0].judged == 120
     assert assay.verify_campaign(storage=storage).clean
-
-
-def test_a_notebook_deals_no_round_until_the_strata_are_cut(tmp_path: Path) -> None:
-    file, truth = file_of(tmp_path)
-    campaign = make(str(file))
-    labeller, sent = Labeller(campaign.desk, "ann"), 0
-    items = labeller.reply({"submits": []})["items"]
-    while not campaign.settings.epochs:
-        assert sent < 140
-        item, sent = items[0], sent + 1
-        said = "yes" if truth[item["id"]] else "no"
-        submit = {"key": f"k{sent}", "item": item["id"], "answer": said}
-        items = labeller.reply({"submits": [submit]})["items"]
-        assert items
-    assert campaign.settings.epochs[0].judged == sent >= 100
 
 
 def test_a_page_deals_no_round_until_the_strata_are_cut(tmp_path: Path, storage: str) -> None:

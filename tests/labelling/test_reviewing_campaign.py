@@ -36,15 +36,20 @@ def ids(turn: Any) -> list[object]:
     return [item.id for item in turn.items]
 
 
-def test_what_is_skipped_and_taken_back_is_not_before_two(storage: str) -> None:
-    """Ann skips, Bob gets the item, and Ann undoes the skip: it stays Bob's."""
-    campaign = create(storage)
-    (item,) = campaign.ask(1, reviewer="ann")
-    campaign.review([submit(item, "skip")], reviewer="ann")
+def test_a_late_answer_is_flagged_and_counts(storage_url: str, clock: Clock) -> None:
+    campaign = create(storage_url)
+    (item,) = campaign.review([], reviewer="ann", want=1, lease=600).items
+    clock.move(700)
     assert item in campaign.ask(40, reviewer="bob")
-    turn = campaign.review([submit(item, "withdrawn")], reviewer="ann", want=40)
-    assert item not in turn.items
-    assert item in campaign.ask(40, reviewer="bob")
+    (receipt,) = campaign.review([submit(item, "yes", "a")], reviewer="ann").receipts
+    assert (receipt.status, receipt.late) == ("saved", True)
+    (receipt,) = campaign.review([submit(item, "no", "b")], reviewer="bob").receipts
+    assert (receipt.status, receipt.late) == ("saved", False)
+    assert campaign.answers() == {item.id: "yes"}  # the first to answer, as it wants one reviewer
+    ann, bob = reviewers_in(campaign.desk.current())
+    assert (ann.late, ann.spare, bob.late, bob.spare) == (1, 0, 0, 1)
+    (receipt,) = campaign.review([submit(item, "yes", "a")], reviewer="ann").receipts
+    assert (receipt.status, receipt.late) == ("again", True)
 
 
 @pytest.mark.parametrize("by", [DAY, -DAY], ids=["forward", "back"])

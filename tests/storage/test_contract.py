@@ -2,24 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import sqlalchemy as sa
 
 from assay.errors import StorageError
-from assay.storage import Session, Store, StoredLabel, open_store, testing
-from assay.storage.contract import (
-    ALONE,
-    Check,
-    Opener,
-    claims_are_leases,
-    texts_come_back_as_they_were,
-)
-from assay.storage.labels import Labels
+from assay.storage import Store, open_store, testing
+from assay.storage.contract import ALONE, Check, Opener
 from assay.storage.testing import (
     TOGETHER,
-    a_reader_sees_one_moment,
     check_store,
     many_writers_lose_nothing,
     numbers_grow_in_the_order_of_commits,
@@ -131,15 +122,6 @@ def test_writers_that_take_no_lock_are_found_out(
         numbers_grow_in_the_order_of_commits(opening(postgres_url, begin))
 
 
-def test_readers_of_many_moments_are_found_out(postgres_url: str) -> None:
-    def begin(connection: sa.Connection, _writes: bool) -> None:
-        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED")
-
-    open_store(postgres_url)
-    with pytest.raises(AssertionError, match="what was there before"):
-        a_reader_sees_one_moment(opening(postgres_url, begin))
-
-
 def test_writers_that_read_before_they_lock_are_found_out(storage: str) -> None:
     """With SQLite the second to write what it has read before is refused, and its label lost."""
 
@@ -149,25 +131,3 @@ def test_writers_that_read_before_they_lock_are_found_out(storage: str) -> None:
     open_store(storage)
     with pytest.raises(Exception, match=r"locked|labels before"):
         many_writers_lose_nothing(opening(storage, begin))
-
-
-def test_texts_that_change_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Labels.add_labels
-
-    def stripped(self: Labels, campaign: int, said: Any) -> list[StoredLabel]:
-        return right(self, campaign, [replace(each, item_id=each.item_id.strip()) for each in said])
-
-    monkeypatch.setattr(Labels, "add_labels", stripped)
-    with pytest.raises(AssertionError, match="labels"):
-        texts_come_back_as_they_were(in_memory())
-
-
-def test_claims_without_an_end_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = Session.claim
-
-    def for_ever(self: Session, campaign: int, claims: Any, _lease: float) -> None:
-        right(self, campaign, claims, 1e9)
-
-    monkeypatch.setattr(Session, "claim", for_ever)
-    with pytest.raises(AssertionError, match="live claims"):
-        claims_are_leases(in_memory())

@@ -26,7 +26,7 @@ from tests.torture.conftest import Database
 from tests.torture.pages import Page, token_for
 from tests.torture.people import Reviewer, Sent
 from tests.torture.processes import PATIENCE, begin, serving
-from tests.torture.recount import OverservedError, check_sent, check_tallies, refuse_overserved
+from tests.torture.recount import check_sent, check_tallies, refuse_overserved
 from tests.torture.sizes import FULL, report, sized
 from tests.torture.verifying import assert_verified
 from tests.torture.workers import library
@@ -135,19 +135,6 @@ def test_many_reviewers_at_once(database: Database, tmp_path: Path, way: str) ->
         f"at live claims; {took:.0f} s, an exchange {np.median(takes):.0f} ms, "
         f"95 % below {np.quantile(takes, 0.95):.0f} ms"
     )
-
-
-def test_a_wrong_store_is_found_out(sqlite: Database, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Claims that nobody else can see, as with a lock in each server's memory."""
-    storage = sqlite.storage()
-    campaign = make_campaign(storage, items=ITEMS, reviewers_per_item=2, overlap=OVERLAP)
-    ways: list[Callable[..., object]] = [library(storage, name, 600.0) for name in NAMES[:4]]
-    monkeypatch.setattr("assay.storage.claims.Claims.live_claims", lambda *_: {})
-    for way in ways:
-        way([], 3)
-    book = Book(storage)
-    with book.moment() as connection, pytest.raises(OverservedError):
-        refuse_overserved(book.log(connection), book.live_claims(connection), wanted_by(campaign))
 
 
 def test_an_answer_does_not_wait_for_the_browser() -> None:

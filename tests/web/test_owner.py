@@ -181,16 +181,6 @@ def cells(result: Shown) -> list[list[str]]:
     return [[cell.text for cell in row] for row in table.shown("dashboard")[1]]
 
 
-def test_slices_are_the_campaigns(make_web: MakeWeb) -> None:
-    lang = [("en", "de", "<b>")[min(number % 7, 2)] for number in range(600)]
-    web = make_web(**with_columns(lang=lang), slices=["lang"])
-    assert "By lang precision by lang, at 95%" in page(web).words
-    answer_all(web.campaign)
-    found = web.campaign.slices("lang")
-    rows = cells(found)
-    assert page(web).tables[found.headline][1:] == rows
-
-
 def test_how_good_a_judge_is_stands_under_second_opinions(make_web: MakeWeb) -> None:
     """Of the column that says yes and no; numbers are no verdicts, and reviewers see neither."""
     said = [None if number % 9 == 0 else number % 5 > 0 for number in range(600)]

@@ -14,12 +14,12 @@ from starlette.testclient import TestClient
 
 from assay.campaign.extend import rebase_campaign
 from assay.core.answers import Answer
-from assay.labelling import Source, reviewers_in
 from assay.storage import Label
 from assay.web import Options
 from assay.web.auth import role_needed
 from assay.web.serve import ROUTES
 from tests.web.conftest import MakeWeb, Web
+from tests.web.reading import read
 from tests.web.serving import make_campaign_without_predictions
 
 
@@ -94,7 +94,9 @@ def test_after_a_rebase_the_pages_that_are_open_go_on(web: Web) -> None:
     [item] = turn(web.client("reviewer"), want=1)["items"]
     columns = {"id": [f"m{n:03d}" for n in range(60)], "p": [0.5 + n / 200 for n in range(60)]}
     subjects = {"subject": [f"subject of item {n}" for n in range(60)]}
-    rebase_campaign("spam", predictions=columns | subjects, storage=web.storage)
+    after = rebase_campaign("spam", predictions=columns | subjects, storage=web.storage)
+    after.tell({each.id: True for each in after.ask(1, reviewer="bob")}, reviewer="bob")
+    assert read(web.client("owner").get("/owner/live").text).texts["labels"] == "1"
     told = turn(web.client("reviewer"), ("k", item["id"], "yes"), campaign_id=known)
     assert told["receipts"][0]["status"] == "saved"
 
@@ -222,23 +224,6 @@ def test_nothing_that_would_sway_a_reviewer_leaves_the_server(make_web: MakeWeb)
     assert {route: hints(web, body) for route, body in sent.items()} == {
         route: [] for route in sent
     }
-
-
-def test_a_page_that_shows_what_the_classifier_said_is_noticed(
-    make_web: MakeWeb, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    web = make_web(**planted())
-    columns = web.campaign.settings.source.columns["show"]
-    monkeypatch.setattr(Source, "seen", property(lambda _: columns))
-    noticed = hints(web, bodies(web)["POST /api/review"])
-    assert SAID in noticed
-    assert any(hint.startswith("0.") for hint in noticed)
-    web.campaign.tell(
-        {item.id: str(item.id)[-1] > "2" for item in web.campaign.ask(20)}, reviewer=OTHER
-    )
-    assert OTHER in hints(web, str(reviewers_in(web.campaign.desk.current())))
-    assert any(hint.startswith("0.") for hint in hints(web, f"{web.campaign.estimate().value:.9f}"))
-    assert hints(web, web.campaign.strata()[0].stratum)
 
 
 _numbers = count()
