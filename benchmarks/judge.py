@@ -23,6 +23,7 @@ from assay.core.goal import Goal
 from assay.core.subgroups import Domain, Doubt, clopper_pearson, domain, doubts
 from assay.core.targets import Within
 from assay.core.types import Bools, Floats, Ints
+from assay.core.vocabulary import Vocabulary
 from assay.labelling.judge import FIGURES, Quantity, figure_of, gap_of
 from assay.labelling.slices import CountedTarget
 from benchmarks.slices import ITEMS, RECIPES, Cut, covers, simulate, stratified
@@ -107,7 +108,11 @@ def quantity_of(cut: Cut, figure: str, metric: str) -> Quantity:
     """Return a figure as a campaign has it."""
     if figure != "gap":
         return figure_of(cut.strata, figure)
-    return gap_of(cut.strata, [(1, CountedTarget(metric, metric, 0.95, 0, Within()))], 0.95)[1]
+    return gap_of(
+        cut.strata,
+        [(1, CountedTarget(metric, metric, 0.95, 0, Within(), Vocabulary(), "yes"))],
+        0.95,
+    )[1]
 
 
 def known(cut: Cut, quantity: Quantity, labels: Ints) -> Domain:

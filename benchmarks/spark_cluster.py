@@ -36,6 +36,7 @@ from assay.core import deck
 from assay.core.deck import Id
 from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints
+from assay.core.vocabulary import Vocabulary
 from assay.predictions.layout import Layout
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import Roles
@@ -104,7 +105,7 @@ def stages(rows: int, folder: Path, *, in_files: bool) -> dict[str, Any]:
         with group("open"):
             scanner = open_spark(Scan(made), _LAYOUT)
         with group("survey"):
-            found = Predictions(scanner, threshold=None, seed=7, check_ids=False)
+            found = Predictions(scanner, vocabulary=Vocabulary(), seed=7, check_ids=False)
         with group("draw"):
             strata, drawn = spark_cluster.cut_and_deal(found)
         gateway: Any = spark.sparkContext._gateway

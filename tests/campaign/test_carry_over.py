@@ -14,6 +14,7 @@ from assay.core.state import State
 from assay.core.stopping import Reason
 from assay.core.strata import Side
 from assay.core.types import Ints
+from assay.core.vocabulary import Vocabulary
 from assay.predictions import Predictions, from_arrays
 from tests.kinds import finish
 
@@ -152,6 +153,7 @@ def _find(
         variable="score",
         scale="probability",
         sides=list(sides),
+        classes=Vocabulary(),
     )
 
 

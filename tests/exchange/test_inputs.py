@@ -16,6 +16,7 @@ import pytest
 
 from assay.campaign import Campaign, create_campaign, import_labels
 from assay.core.answers import Answer
+from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, InputError, LabelError
 from assay.exchange.content import Content, LimitError, Limits
 from assay.exchange.rows import Checked
@@ -121,7 +122,9 @@ def test_a_table_says_what_its_file_would(make: Callable[..., Any]) -> None:
 
 
 def _read(file: Path, kind: str = "integer", ids: tuple[str, ...] = ("id",)) -> Checked:
-    return read_label_file(file, id_columns=ids, label_column="label", id_kind=kind)
+    return read_label_file(
+        file, id_columns=ids, label_column="label", id_kind=kind, classes=Vocabulary()
+    )
 
 
 def _parquet(folder: Path, **columns: list[Any]) -> Path:

@@ -5,11 +5,12 @@ from itertools import product
 import numpy as np
 
 from assay.core.answers import Answer
+from assay.core.vocabulary import Vocabulary
 from assay.labelling.review_rule import Review, answered, words_of
 from assay.storage import Label
 from tests.desk_model import Happened, Model
 
-WORDS = words_of()
+WORDS = words_of(Vocabulary())
 SAID = [
     *(Label("7", word, name) for name in "ab" for word in WORDS),
     *(Label("7", word, "o", ruling=True) for word in ("yes", "no")),

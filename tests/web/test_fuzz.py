@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from starlette.routing import Route
 from starlette.types import Message
 
+from assay.core.vocabulary import Vocabulary
 from assay.exchange import FORMATS
 from assay.labelling.review_rule import words_of
 from assay.web import Options
@@ -24,7 +25,7 @@ from assay.web.serve import ROUTES
 from tests.web.conftest import Web
 from tests.web.serving import make_campaign, run_apart
 
-WORDS = words_of()
+WORDS = words_of(Vocabulary())
 TIMES = 50 if os.environ.get("ASSAY_TORTURE") == "1" else 1
 
 

@@ -158,7 +158,7 @@ def _classes(
         predicted, truth = (set(map(_plain, _listed(labels))) for labels in (y_pred, y_true))
         # Labels of two kinds are not classes: one kind is yes and no.
         named = predicted | truth if predicted & truth else predicted
-        plain = all(find_answer(each) for each in named)
+        plain = all(find_answer(each, Vocabulary()) for each in named)
         given = None if plain or len(named) <= _YES_AND_NO else Vocabulary.of(named).names
     if len(shape) > 1 and (given is None or shape[1:] != (len(given),)):
         raise InputError(

@@ -22,7 +22,7 @@ from assay.core.special import chdtrc
 from assay.core.strata import Side, Strata
 from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats, Ints
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import Vocabulary
 from assay.errors import LabelError
 from assay.exchange import read_label_file
 from assay.predictions import Card, Predictions
@@ -95,14 +95,14 @@ def find_prior_labels(
     variable: Variable,
     scale: Scale,
     sides: list[Side],  # the predicted labels that the metric needs labels of
-    classes: Vocabulary = YES_OR_NO,  # possible classes of an item
+    classes: Vocabulary,  # possible classes of an item
 ) -> PriorLabels:
     """Read prior labels, and find their items among the predictions.
 
     >>> from assay.predictions import from_arrays
     >>> found = from_arrays(y_score=[0.9, 0.8, 0.1], threshold=0.5)
     >>> prior = find_prior_labels({0: True, 2: False}, found, id_column=None, variable="score",
-    ...                        scale="probability", sides=[True])
+    ...                        scale="probability", sides=[True], classes=Vocabulary())
     >>> prior.cards[0].id, prior.answers[0].value, prior.elsewhere
     (0, 'yes', 1)
     """

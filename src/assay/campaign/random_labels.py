@@ -28,6 +28,7 @@ from assay.core.strata import Side, Strata
 from assay.core.stratify import sides_to_cut, stratify
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Ints
+from assay.core.vocabulary import Vocabulary
 from assay.errors import LabelError, PredictionsError
 from assay.options import picked
 from assay.predictions import (
@@ -120,6 +121,7 @@ def estimate(
         variable=_ONE_LOOK.variable,
         scale=scale_of(*population.score_range),
         sides=sides,
+        classes=Vocabulary(),
     )
     strata = _strata(population, prior_labels, sides, goal.metric)
     counts = _Counts.of(prior_labels, strata)

@@ -1,7 +1,7 @@
 """Setup of a new campaign: predictions read and cut into strata, for one or several metrics."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from assay.campaign.classes import classes_of, of_any, refuse_unranked
@@ -15,8 +15,8 @@ from assay.core.metrics import least_top
 from assay.core.rules import refuse
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, sides_to_cut, stratify
-from assay.core.targets import ALONE, Target, parse_targets, slices_in
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.targets import Target, parse_targets, slices_in
+from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, did_you_mean
 from assay.labelling import Lessons
 from assay.predictions import (
@@ -29,6 +29,7 @@ from assay.predictions import (
     as_mappings,
     as_scan,
     bound_seed,
+    by_name,
     find_labels,
     read_predictions,
     stays_in_place,
@@ -65,7 +66,7 @@ class Setup:
     opinions: int | None = None
     lessons: Lessons | None = None
     by_score: Strata | None = None
-    classes: Vocabulary = YES_OR_NO
+    classes: Vocabulary = field(default_factory=Vocabulary)
 
 
 def set_up(
@@ -95,7 +96,7 @@ def set_up(
         metrics = list(metrics)  # it is iterated several times
     named = [metric or "", *(metrics or ())]
     known = classes_of(predictions, columns, classifiers, classes, named, look=False)
-    vocabulary = YES_OR_NO if known is None else known
+    vocabulary = known or Vocabulary()
     if known is not None:
         one = {"threshold": columns.get("threshold")} if vocabulary.has_matrix else {}
         names = ("positive", "score_of", "sample_weight", "aux")
@@ -203,7 +204,7 @@ def _checked(setup: Setup, labels: object) -> Setup:
             sides=sides,
             classes=setup.classes,
         ).only(strata)
-        cautions += [_all_alike(prior_labels, strata), prior_labels.doubt]
+        cautions += [_all_alike(prior_labels, strata) if goal.single else "", prior_labels.doubt]
     shown_cautions = tuple(text for text in cautions if text)
     return replace(setup, strata=strata, prior_labels=prior_labels, cautions=shown_cautions)
 
@@ -362,7 +363,7 @@ def _columns_of_several(
     around = {name: columns[name] for name in SHARED if name in columns}
     own = {name: value for name, value in columns.items() if name not in around}
     if classifiers is None:
-        classifiers = {ALONE: own}
+        classifiers = by_name(classifiers, own)
     elif given := [name for name, value in own.items() if value is not None]:
         raise DesignError(
             f"{given[0]}={own[given[0]]!r} cannot be combined with classifiers=",
@@ -394,7 +395,7 @@ def _known_scale(scale: str) -> Scale:
 
 def _all_alike(prior_labels: PriorLabels, strata: Strata) -> str:
     """Warning if all prior labels are of one predicted label, or ""."""
-    if strata.is_named or len(strata.heaps) == 1 or not prior_labels.one_side:
+    if len(strata.heaps) == 1 or not prior_labels.one_side:
         return ""
     return (
         f"all {len(prior_labels.cards):,} earlier labels are of items predicted "

@@ -13,11 +13,11 @@ from assay.cli.output import AsJson, telling_errors
 from assay.cli.render import facts, view
 from assay.cli.series import labels_before, labels_summary
 from assay.cli.summary import make_campaign, several_facts, targets_table
-from assay.cli.taking import Typed, all_except, only, takes
+from assay.cli.taking import Typed, only, takes
 from assay.core.goal import Asked
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
-from assay.predictions import NOWHERE, Columns, Scan, predictions_of_both
+from assay.predictions import NOWHERE, Scan, predictions_of_both
 from assay.results import printable
 
 # Summary of a new comparison: common items, and the labels that count again.
@@ -103,7 +103,7 @@ _METRICS = [name for name, kind in METRICS.items() if kind.is_of_classifier]
 
 
 @takes(
-    columns=all_except(Columns, "id", "classifiers", "multilabel"),
+    columns=options.columns_of_one("id"),
     source=only(Scan, "where", "engine", "spark"),
     asked=only(Asked, "budget", "confidence"),
 )

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from assay.cli.output import progress_bar, say_note
-from assay.cli.taking import Typed
-from assay.core.targets import refuse_bad_names
+from assay.cli.taking import Typed, all_except
+from assay.core.targets import refuse_repeated_names
 from assay.errors import InputError, StorageError
-from assay.predictions import STAR, Scan
+from assay.options import Option
+from assay.predictions import STAR, Columns, Scan
 from assay.results import printable
 
 if TYPE_CHECKING:
@@ -172,8 +173,6 @@ def parse_classifiers(
     # score_of, scale: class and scale of every classifier's score, if it has one.
     score_of: str | None = None,
     scale: str | None = None,
-    # Whether the names are of classes, which allow more characters than those of classifiers.
-    multilabel: bool = False,
 ) -> dict[str, dict[str, object]]:
     """Columns of each classifier, as `create_campaign` and `simulate` take them.
 
@@ -187,8 +186,7 @@ def parse_classifiers(
     for text in given:
         if "=" not in text:
             raise _misread(text, "NAME= is missing")
-    if not multilabel:
-        refuse_bad_names([text.partition("=")[0] for text in given])
+    refuse_repeated_names([text.partition("=")[0] for text in given])
     classifiers = {text.partition("=")[0]: _options(text, positive) for text in given}
     about_scores = {"score_of": score_of, "scale": scale}
     for columns in classifiers.values():
@@ -214,6 +212,11 @@ def is_one_metric(metrics: list[str]) -> bool:
     return not others and not any(sign in single for sign in (":", "[", " within "))
 
 
+def columns_of_one(*left_out: str) -> list[Option]:
+    """Options of the columns of one classifier that says one thing of an item."""
+    return all_except(Columns, "classifiers", "multilabel", *left_out)
+
+
 def asked_of(typed: Typed) -> dict[str, Any]:
     """Goal, as the library takes it."""
     if "gain" in typed and "threshold_for" not in typed:
@@ -231,9 +234,7 @@ def columns_of(typed: Typed) -> dict[str, Any]:
         **{name: typed.get(name) for name in ("score", "predicted", "threshold")}
     )
     of_each = {name: typed.get(name) for name in ("positive", "score_of", "scale")}
-    named = parse_classifiers(
-        typed["classifiers"], **of_each, multilabel=typed.get("multilabel", False)
-    )
+    named = parse_classifiers(typed["classifiers"], **of_each)
     others = {name: value for name, value in typed.items() if name not in of_each}
     return {**others, "classifiers": named}
 

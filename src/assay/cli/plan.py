@@ -9,12 +9,12 @@ from assay.campaign import read_of_any
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import note_lines, view_of
-from assay.cli.taking import Typed, all_except, only, takes
+from assay.cli.taking import Typed, only, takes
 from assay.core.goal import Asked
 from assay.core.metrics import METRICS
 from assay.core.rules import refuse
 from assay.options import options_of
-from assay.predictions import Columns, Scan
+from assay.predictions import Scan
 from assay.simulation import plan as plan_for
 
 _TOGETHER = (
@@ -24,9 +24,7 @@ _TOGETHER = (
 
 
 @takes(
-    columns=all_except(
-        Columns, "sample_weight", "show", "slices", "aux", "classifiers", "multilabel"
-    ),
+    columns=options.columns_of_one("sample_weight", "show", "slices", "aux"),
     source=options_of(Scan),
     asked=only(Asked, "within", "budget", "confidence", "threshold_for", "gain"),
 )

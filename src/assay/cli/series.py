@@ -13,7 +13,7 @@ from assay.cli import options
 from assay.cli.output import AsJson, collecting_warnings, say, tell, telling_errors
 from assay.cli.render import facts, view
 from assay.cli.summary import make_campaign
-from assay.cli.taking import Typed, all_except, only, takes
+from assay.cli.taking import Typed, only, takes
 from assay.core.metrics import METRICS
 from assay.errors import InputError
 from assay.labelling import waiting_in
@@ -25,7 +25,7 @@ _FAILED, _WRONG, _UNDECIDED = 1, 2, 3  # 2 is also the code of wrong usage
 _SOURCE = only(Scan, "where", "table", "engine", "spark")
 
 
-@takes(columns=all_except(Columns, "id", "slices", "classifiers", "multilabel"), source=_SOURCE)
+@takes(columns=options.columns_of_one("id", "slices"), source=_SOURCE)
 def follow(
     file: Annotated[
         str | None,

@@ -228,7 +228,7 @@ def _at_threshold(file: str, columns: dict[str, Any]) -> AtThreshold | None:
     """Make a function that gives the same items another threshold, if there are scores."""
     if columns.get("score") is None:
         return None
-    items = read_labelled(file, **{k: columns[k] for k in columns if k != "multilabel"})
+    items = read_labelled(file, **columns)
     return lambda at: Population(y_true=items.truth, y_score=items.score, threshold=at)
 
 

@@ -129,7 +129,7 @@ def answers_to(classes: Vocabulary = YES_OR_NO) -> tuple[Answer, ...]:
     return (*map(Answer, classes.choices), *unjudged)
 
 
-def find_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer | None:
+def find_answer(value: object, classes: Vocabulary) -> Answer | None:
     """Answer that a value stands for, as in `parse_answer`; None if there is none."""
     word = value.strip().lower() if isinstance(value, str) else ""
     if classes.is_yes_or_no and word in _WORDS:
@@ -200,12 +200,10 @@ def parse_verdict(value: object, at: float | None = None) -> bool | None:
     raise LabelError(f"{value!r} is not a number, but at={at:g} is for numbers")
 
 
-def parse_answers(
-    labels: object, id_kind: str, classes: Vocabulary = YES_OR_NO
-) -> dict[str, Answer]:
+def parse_answers(labels: object, id_kind: str, classes: Vocabulary) -> dict[str, Answer]:
     """Answers by item id (as text), from a mapping or from pairs.
 
-    >>> parse_answers({7: True}, "integer")
+    >>> parse_answers({7: True}, "integer", Vocabulary())
     {'7': <Answer.YES: 'yes'>}
     """
     given: dict[str, Answer] = {}

@@ -7,7 +7,7 @@ label, and the statistics of a single metric apply unchanged (`engine.look`).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,7 +20,7 @@ from assay.core.state import State
 from assay.core.tallies import Tallies
 from assay.core.targets import EVERYWHERE, Within
 from assay.core.types import Bools, Floats, Ints
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import Vocabulary
 from assay.core.weights import settle
 
 
@@ -44,7 +44,7 @@ class Parts:
     rest: Sequence[tuple[int, int]] = ()
     # If items have weights, and all of the above is in impressions: the items of each part.
     count: Floats | None = None
-    vocabulary: Vocabulary = YES_OR_NO  # the classes
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)  # the classes
 
     @property
     def classes(self) -> int:

@@ -20,7 +20,8 @@ _AGAIN = (
     "is a new one, so that no column can have been made for it"
 )
 _BOTH_PERIODS = "leave it out: a change within ±0.02 takes both periods within=0.014"
-_OUT, _ALONE = "leave one of the two out", "or create a campaign for that metric alone"
+_OUT = "leave one of the two out"
+_OUT_OR_APART = "leave it out, or create a campaign for that metric alone"
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ RULES: tuple[Rule, ...] = (
         "sample_of",
         "several",
         "{option} works with one metric of one unnamed classifier",
-        hint=f"leave it out, {_ALONE}",
+        hint=_OUT_OR_APART,
     ),
     Rule(
         "sample_of",
@@ -131,7 +132,7 @@ RULES: tuple[Rule, ...] = (
         "learned_from",
         "several",
         "{option} works with one metric of one classifier",
-        hint=f"leave it out, {_ALONE}",
+        hint=_OUT_OR_APART,
     ),
     Rule(
         "learned_from",

@@ -61,7 +61,7 @@ class Strata(OfClasses):
     2 cells, 1 of 2 yes
     """
 
-    # Names, in the order of the bits of a code; `UNNAMED` for a single one without a name.
+    # Names, in the order of the bits of a code; of a single one it may be empty.
     classifiers: tuple[str, ...]
     heaps: tuple[Heap, ...]  # the cells sampled together, and how they are cut
     parts: tuple[Part, ...]  # ascending; without empty parts

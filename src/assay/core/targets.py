@@ -50,8 +50,8 @@ class Target:
     'precision:new - precision:old'
     >>> Target("recall", "new", slice="lang=de").name
     'recall:new[lang=de]'
-    >>> Target("recall", ALONE, label="fraud").name, Target("Macro F1", "new", label="").name
-    ('recall:fraud', 'macro_f1:new')
+    >>> Target("recall", "new", label="fraud").name, Target("Macro F1", "new", label="").name
+    ('recall:fraud:new', 'macro_f1:new')
     """
 
     metric: str  # a name of `core.metrics.METRICS`
@@ -127,7 +127,7 @@ def written(target: str, within: float | None) -> str:
 
 
 def name_of(classifier: str) -> str:
-    """Name of a classifier for people: empty if it is alone."""
+    """Name of a classifier for people: empty if it is the only one."""
     return "" if classifier == ALONE else classifier
 
 
@@ -150,10 +150,9 @@ def parse_targets(
     >>> targets = parse_targets(["f1:a[lang]"], ["a"], slices=["lang=de", "lang=en"])
     >>> [target.name for target in targets]
     ['f1:a[lang=de]', 'f1:a[lang=en]']
-    >>> targets = parse_targets(["macro-f1", "recall"], [ALONE],
-    ...                         classes=Vocabulary(("x", "y", "z")))
+    >>> targets = parse_targets(["macro-f1", "recall"], ["a"], classes=Vocabulary(("x", "y")))
     >>> [target.name for target in targets]
-    ['macro_f1', 'recall:x', 'recall:y', 'recall:z']
+    ['macro_f1:a', 'recall:x:a', 'recall:y:a']
     """
     if isinstance(metrics, str):
         raise DesignError(f"metrics must be several names, got {metrics!r}", hint=f"[{metrics!r}]")
@@ -495,6 +494,11 @@ def refuse_bad_names(names: Sequence[str]) -> None:
                 f"a classifier cannot be called {repr(name)[:202]}",
                 details="a name has at most 200 letters, digits, _ . and -",
             )
+    refuse_repeated_names(names)
+
+
+def refuse_repeated_names(names: Sequence[str]) -> None:
+    """Raise an error for two classifiers with one name."""
     for place, name in enumerate(names):
         if name in names[:place]:
             raise InputError(

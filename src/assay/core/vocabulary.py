@@ -106,7 +106,7 @@ class Vocabulary:
     @property
     def is_yes_or_no(self) -> bool:
         """Whether the classes are no and yes."""
-        return self.names == YES_OR_NO.names
+        return self.names == Vocabulary.names
 
     @property
     def has_matrix(self) -> bool:

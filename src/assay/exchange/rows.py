@@ -9,7 +9,7 @@ from typing import Any
 from assay.core.answers import Answer, answers_to, find_answer, parse_answer
 from assay.core.deck import Id
 from assay.core.types import read_json
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, InputError, LabelError, did_you_mean
 from assay.exchange.content import Content, Limits
 from assay.labelling import comment_of, reviewer_of
@@ -127,7 +127,7 @@ def check_rows(
     limits: Limits,
     # Meaning of words in the file: yes, no, cannot judge, broken; or a class.
     map: Mapping[str, object] | None = None,
-    classes: Vocabulary = YES_OR_NO,  # the campaign's
+    classes: Vocabulary,  # the campaign's
 ) -> Checked:
     """Labels of the rows; raise with those that are invalid.
 
@@ -135,7 +135,8 @@ def check_rows(
     rulings, by anyone.
 
     >>> row = Row("line 2", "7", "yes", "ann")
-    >>> checked = check_rows([row, row], name="a.csv", id_kind="integer", limits=Limits())
+    >>> about = {"name": "a.csv", "id_kind": "integer", "limits": Limits(), "classes": Vocabulary()}
+    >>> checked = check_rows([row, row], **about)
     >>> [(label.item_id, label.answer, label.reviewer, label.where) for label in checked.rows]
     [('7', 'yes', 'ann', 'line 2')]
     """

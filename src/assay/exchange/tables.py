@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from assay.core.types import read_json
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import Vocabulary
 from assay.errors import AssayError, InputError, did_you_mean
 from assay.exchange.content import UNLIMITED, Content, Limits
 from assay.exchange.rows import (
@@ -47,7 +47,7 @@ class Batch:
     question: str  # question for each item
     columns: tuple[str, ...]  # displayed columns
     items: tuple[Item, ...]
-    classes: Vocabulary = YES_OR_NO  # classes of an item
+    classes: Vocabulary = field(default_factory=Vocabulary)  # classes of an item
 
 
 _ANSWERS = ("yes", "no", "true", "false", "1", "0", "1.0", "0.0")
@@ -364,7 +364,7 @@ def read_label_file(
     id_columns: Sequence[str],  # columns of ids: the first one in the file is used
     label_column: str,  # column of answers; rows without one are counted and skipped
     id_kind: str,  # kind of the ids; the text 7 in a CSV file is either
-    classes: Vocabulary = YES_OR_NO,  # classes of an item
+    classes: Vocabulary,  # classes of an item
 ) -> Checked:
     r"""Labels of a file; raise with the invalid lines.
 
@@ -373,7 +373,8 @@ def read_label_file(
     ...     file = Path(folder, "labels.csv")
     ...     _ = file.write_text("id,label\n7,yes\n8,\n")
     ...     labels = read_label_file(
-    ...         file, id_columns=["id"], label_column="label", id_kind="integer")
+    ...         file, id_columns=["id"], label_column="label", id_kind="integer",
+    ...         classes=Vocabulary())
     >>> [(label.item_id, label.answer) for label in labels.rows], labels.without_label
     ([('7', 'yes')], 1)
     """

@@ -68,7 +68,7 @@ def confusion_of(labelling: Labelling, classifier: str | None = None) -> Confusi
 
 
 def matrices_of(labelling: Labelling) -> tuple[ConfusionMatrix, ...]:
-    """Confusion matrix of every classifier; empty for multilabel campaigns and yes or no."""
+    """Confusion matrix of every classifier; empty for sets of classes, and yes or no."""
     settings = labelling.settings
     names = whose_classes(settings.strata) if settings.classes.has_matrix else []
     return tuple(confusion_of(labelling, name) for name in names)

@@ -122,7 +122,7 @@ def _refuse(settings: Settings) -> Roles:
 def _scored(labelling: Labelling, predictions: object) -> Predictions:
     """Predictions with scores; a campaign with several metrics has only ranks."""
     settings = labelling.settings
-    source, has_ranks = settings.source, settings.strata.is_named
+    source, has_ranks = settings.source, not settings.goal.single
     if not has_ranks and predictions is None:
         return labelling.predictions()
     try:

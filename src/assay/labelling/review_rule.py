@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from assay.core.answers import ANSWERS, Answer, answers_to
-from assay.core.vocabulary import NONE_OF_THESE, YES_OR_NO, Vocabulary
+from assay.core.vocabulary import NONE_OF_THESE, Vocabulary
 from assay.storage import Label
 
 FROM_BEFORE = "before"
@@ -58,10 +58,10 @@ class Words(Mapping[str, None]):
         return len(self._single)
 
 
-def words_of(classes: Vocabulary = YES_OR_NO) -> tuple[str, ...]:
+def words_of(classes: Vocabulary) -> tuple[str, ...]:
     """Single words of a label: the possible answers, skip, withdrawn.
 
-    >>> words_of()
+    >>> words_of(Vocabulary())
     ('yes', 'no', 'cannot judge', 'broken', 'skip', 'withdrawn')
     """
     return (*(answer.value for answer in answers_to(classes)), SKIP, WITHDRAWN)

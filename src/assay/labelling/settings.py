@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property, partial
 from hashlib import blake2b, sha256
 from numbers import Real
@@ -19,7 +19,7 @@ from assay.core.label_sets import vocabulary_from
 from assay.core.ranking import deepest
 from assay.core.strata import Strata
 from assay.core.types import between
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, InputError, LabelError, StorageError
 from assay.labelling.review_rule import Words, words_of
 from assay.labelling.rounds import Rounds
@@ -276,7 +276,7 @@ class Settings:
     series: Series | None = None
     prior: Prior | None = None
     epochs: tuple[Epoch, ...] = ()
-    classes: Vocabulary = YES_OR_NO
+    classes: Vocabulary = field(default_factory=Vocabulary)
 
     def __post_init__(self) -> None:
         """Raise if names of yes and no are given beside classes."""
@@ -415,7 +415,7 @@ class Settings:
             **({} if self.series is None else {"series": self.series.to_dict()}),
             **({} if self.prior is None else {"prior": asdict(self.prior)}),
             **({"epochs": [each.to_dict() for each in self.epochs]} if self.epochs else {}),
-            **({} if self.classes == YES_OR_NO else {"classes": self.classes.to_dict()}),
+            **({} if self.classes == Vocabulary() else {"classes": self.classes.to_dict()}),
         }
 
     @classmethod

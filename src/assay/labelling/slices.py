@@ -18,7 +18,7 @@ from assay.core.strata import Strata
 from assay.core.subgroups import Domain, Doubt, as_metric, doubts, kinds, share_of
 from assay.core.targets import Target, Within
 from assay.core.types import Bools, Floats, Ints, percent
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling.settings import Settings
 from assay.labelling.slice_items import SliceAnswers, SliceCounts, count_slices, slice_values
@@ -48,8 +48,8 @@ class CountedTarget:
     confidence: float
     bit: int
     among: Within
-    classes: Vocabulary = YES_OR_NO
-    of: str = "yes"
+    classes: Vocabulary
+    of: str
 
     def is_positive(self, answer: Answer, predicted: int) -> bool:
         """Whether an answer makes an item positive."""

@@ -21,6 +21,7 @@ from assay.predictions.label_sets import find_labels as find_labels
 from assay.predictions.labelled import Labelled as Labelled
 from assay.predictions.labelled import read_labelled as read_labelled
 from assay.predictions.layout import as_mappings as as_mappings
+from assay.predictions.layout import by_name as by_name
 from assay.predictions.layout import with_top as with_top
 from assay.predictions.opinions import bound_seed as bound_seed
 from assay.predictions.opinions import fold_of as fold_of

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from assay.core.targets import ALONE
 from assay.core.types import read_json
 from assay.core.vocabulary import MOST_CLASSES, Vocabulary
 from assay.errors import DesignError, InputError, PredictionsError, did_you_mean
@@ -25,7 +24,7 @@ from assay.predictions.class_values import (
 )
 from assay.predictions.column import examples, first_few, refuse_missing_columns
 from assay.predictions.duckdb.loading import DuckColumns, load
-from assay.predictions.layout import as_mappings
+from assay.predictions.layout import as_mappings, by_name
 from assay.predictions.memory import take_ids
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import (
@@ -264,7 +263,7 @@ def for_classes(
         return classifiers, None
     refuse_beside_classes(shared)
     if classifiers is None:
-        return {ALONE: own}, classes
+        return by_name(classifiers, own), classes
     if pattern is not None and len(every) != 1:
         raise PredictionsError(
             f"probabilities={pattern!r} cannot be combined with {len(every)} classifiers",

@@ -8,8 +8,7 @@ import numpy as np
 
 from assay.core.deck import Id
 from assay.core.profile import ScoreCells
-from assay.core.strata import UNNAMED
-from assay.core.targets import ALONE
+from assay.core.targets import name_of
 from assay.core.types import Floats
 from assay.errors import PredictionsError
 
@@ -71,10 +70,10 @@ def joint_fingerprint(fingerprints: Sequence[str], size: int) -> str:
 def named(classifiers: Sequence[str]) -> str:
     """Names of the classifiers.
 
-    >>> named(("old", "new")), named(UNNAMED)
+    >>> named(("old", "new")), named(("",))
     ('old, new', 'a classifier without a name')
     """
-    return ", ".join(classifiers) if classifiers != UNNAMED else "a classifier without a name"
+    return ", ".join(classifiers) or "a classifier without a name"
 
 
 def listed(sources: Sequence[str]) -> str:
@@ -164,7 +163,7 @@ class Doubt:
 
     def about(self, classifier: str) -> "Doubt":
         """Copy of the doubt with the name of the classifier, if it has one."""
-        if classifier in (ALONE, *UNNAMED):
+        if not name_of(classifier):
             return self
         return replace(self, problem=f"classifier {classifier!r}: {self.problem}")
 

@@ -310,7 +310,7 @@ def listed_first(survey: Survey, cells: ScoreCells, strata: Strata, seed: int) -
 
 def stratum_of_cells(strata: Strata, cells: ScoreCells) -> Ints | None:
     """Stratum of each cell, -1 for none; None if a cut goes through a cell."""
-    predicted = cells.predicted.astype(np.int64) if strata.is_named else cells.yes
+    predicted = cells.predicted.astype(np.int64)
     lowest = strata.assign(cells.low, predicted)
     whole = (lowest == strata.assign(cells.high, predicted)).all()
     # A stratum with two flanks may contain both ends of a cell and not its middle.

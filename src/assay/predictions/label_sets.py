@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from assay.core.label_sets import BETWEEN, MOST_LABELS, LabelSets
-from assay.core.targets import ALONE
+from assay.core.targets import ALONE, name_of
 from assay.core.types import Bools, Ints
 from assay.core.vocabulary import NONE_OF_THESE, Vocabulary
 from assay.errors import DesignError, PredictionsError, did_you_mean
@@ -30,7 +30,7 @@ from assay.predictions.class_values import (
 from assay.predictions.classes import column_names, length_of_lists, names_by_pattern, read_given
 from assay.predictions.column import Column, Ids, Loaded, examples, first_few
 from assay.predictions.duckdb.loading import load, load_columns
-from assay.predictions.layout import Layout, Spread, as_mappings, role_of
+from assay.predictions.layout import Layout, Spread, as_mappings, by_name, role_of
 from assay.predictions.memory import take_ids
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import STAR, Classifiers, Given, Roles, about, refuse_no_column
@@ -69,7 +69,7 @@ def find_labels(
     scan = as_scan(source)
     if isinstance(scan.source, Predictions):
         return _of_predictions(scan.source, classes)
-    columns = _checked(classifiers or {ALONE: own})
+    columns = _checked(by_name(classifiers or None, own))
     if classes is not None:
         known = _several(read_given(classes))
         if are_by_class(columns):
@@ -113,7 +113,7 @@ def label_layout(
     spreads = (spread for name, one in each.items() for spread in one.apart(classes, name))
     return Layout(
         {
-            label if name == ALONE else f"{label}:{name}": role
+            f"{label}:{name}" if name_of(name) else label: role
             for name, one in each.items()
             for label, role in one.roles(classes).items()
         },
@@ -141,10 +141,10 @@ def _sources(
     """Columns of each classifier."""
     columns = _checked(classifiers)
     by_class = are_by_class(columns)
-    names = (ALONE,) if by_class else tuple(columns)
-    if len(names) * len(classes) > MOST_LABELS:
+    number = 1 if by_class else len(columns)
+    if number * len(classes) > MOST_LABELS:
         raise PredictionsError(
-            f"{len(names)} classifiers of {len(classes)} classes are too many for one campaign",
+            f"{number} classifiers of {len(classes)} classes are too many for one campaign",
             details=f"an item may have several classes, and what is said of it must fit in "
             f"{MOST_LABELS} bits",
             hint="create a campaign for each classifier",

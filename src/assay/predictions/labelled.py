@@ -1,21 +1,20 @@
 """Predictions with known truth, of one or several classifiers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from assay.core.targets import ALONE
 from assay.core.types import Bools, Floats, Ints
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import Vocabulary
 from assay.predictions.class_values import number_in, places_of
 from assay.predictions.classes import for_classes, refuse_beside_classes, with_class_columns
 from assay.predictions.column import Column, Ids, Loaded
 from assay.predictions.duckdb.loading import load_columns
 from assay.predictions.label_sets import label_layout, load_label_sets
-from assay.predictions.layout import Layout, roles_of, with_top
+from assay.predictions.layout import Layout, by_name, roles_of, with_top
 from assay.predictions.memory import judge, ranks_of, take_ids, take_judgements
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.roles import Classifiers, Roles, about, refuse_bad_show, refuse_no_column
@@ -37,7 +36,7 @@ class Labelled:
     opinions: Opinions | None = None  # columns for a model of the outcome
     # Classes of the items. For more than yes and no, `truth` is whether the first classifier is
     # right, and `codes` are those of `Vocabulary.code`.
-    classes: Vocabulary = YES_OR_NO
+    classes: Vocabulary = field(default_factory=Vocabulary)
     # For more classes, that of each item; one past the last for items of none. If an item may have
     # several, the number of the set.
     numbers: Ints | None = None
@@ -91,15 +90,12 @@ def read_labelled(
         columns = {**own, "positive": positive, "probabilities": probabilities}
         if classes is not None and classes.multilabel:
             refuse_beside_classes({"aux": aux})
-            return _of_sets(source, label, classifiers or {ALONE: own | columns}, classes)
+            return _of_sets(source, label, by_name(classifiers or None, columns), classes)
         more: dict[str, Any] = {"aux": aux, "ranked": ranked, "top": top}
         return _of_classes(source, label, classifiers, classes, own=columns, **more)
-    if classifiers is None:
-        of_predicted = None if predicted is None else positive
-        alone = score, predicted, None, threshold, of_predicted
-        roles = {ALONE: Roles(*alone)}
-    else:
-        roles = roles_of(classifiers)
+    of_predicted = None if predicted is None else positive
+    alone: dict[str, object] = {"score": score, "predicted": predicted, "threshold": threshold}
+    roles = roles_of(by_name(classifiers, {**alone, "positive": of_predicted}))
     refuse_no_column("label", label)
     loaded = load_columns(source, Layout(roles, aux=tuple(aux)), [label])
     ids = take_ids(loaded, None)
@@ -163,7 +159,7 @@ def _of_sets(source: object, label: str, classifiers: Classifiers, classes: Voca
     layout = label_layout(source, classifiers, classes)
     loaded = load_label_sets(source, layout)
     judged = judge(loaded, layout.judges, take_ids(loaded, None))
-    truth = label_layout(source, {ALONE: {"predicted": label}}, classes)
+    truth = label_layout(source, by_name(None, {"predicted": label}), classes)
     table = load_label_sets(source, truth)
     numbers = judge(table, truth.judges, take_ids(table, None)).codes
     return Labelled(

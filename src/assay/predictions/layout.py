@@ -15,9 +15,9 @@ from assay.core.cuts import rank
 from assay.core.error_model import Model
 from assay.core.profile import ScoreCells
 from assay.core.strata import UNNAMED
-from assay.core.targets import refuse_bad_names
+from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.types import Floats, Ints
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.contract import several_fingerprint
 from assay.predictions.roles import MOST_CODES, Classifiers, Roles, about, score_name
@@ -63,11 +63,6 @@ class Layout:
         return replace(own, id=self.id, weight=self.weight, aux=self.aux, model=self.model)
 
     @property
-    def is_named(self) -> bool:
-        """Whether the classifiers have names."""
-        return tuple(self.judges) != UNNAMED
-
-    @property
     def is_one(self) -> bool:
         """Whether it is one classifier without slices, whose fingerprint is that of its cells."""
         return len(self.judges) == 1 and not self.groups
@@ -75,7 +70,7 @@ class Layout:
     @property
     def is_coded(self) -> bool:
         """Whether rows are counted by mean rank and code."""
-        return not self.is_one or (bool(self.aux) and self.is_named)
+        return not self.is_one or (bool(self.aux) and tuple(self.judges) != UNNAMED)
 
     @property
     def classifiers(self) -> tuple[str, ...]:
@@ -85,7 +80,7 @@ class Layout:
     @property
     def vocabulary(self) -> Vocabulary:
         """The classes, the same for all classifiers."""
-        return self.labels or self.first.classes or YES_OR_NO
+        return self.labels or self.first.classes or Vocabulary()
 
     @property
     def threshold(self) -> float | None:
@@ -194,6 +189,16 @@ def as_mappings(classifiers: Classifiers) -> dict[str, Any]:
             by = "threshold" if number else "predicted"
             columns[name] = {**({} if score is None else {"score": score}), by: says_yes}
     return columns
+
+
+def alone(roles: Roles) -> dict[str, Roles]:
+    """Roles of a single classifier, which needs no name for yes and no."""
+    return {UNNAMED[0] if roles.classes is None else ALONE: roles}
+
+
+def by_name(classifiers: Classifiers | None, own: Mapping[str, Any]) -> Classifiers:
+    """Columns and options of each classifier; `own` are those of one without a name."""
+    return {ALONE: own} if classifiers is None else classifiers
 
 
 def with_top(classifiers: Classifiers, top: int) -> dict[str, Any]:

@@ -17,10 +17,9 @@ from assay.core.deck import Id
 from assay.core.error_model import Model, Values, is_missing
 from assay.core.label_sets import LabelSets
 from assay.core.metrics import sides
-from assay.core.strata import UNNAMED
 from assay.core.targets import Groups, refuse_bad_names
 from assay.core.types import Floats, Ints
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.class_values import some_of
 from assay.predictions.classes import class_names
@@ -73,7 +72,7 @@ def compared(
     parts: tuple[Predictions, Predictions],  # the earlier and the later
     names: tuple[str, str],  # names of the two
     *,
-    classes: Vocabulary = YES_OR_NO,  # all classes of both
+    classes: Vocabulary,  # all classes of both
     seed: int = 0,  # of the cards that the first pass of each may have brought along
     shows: bool = True,  # whether reviewers see any columns
 ) -> Predictions:
@@ -356,7 +355,9 @@ def read_compared(
             for scan, columns in zip(asked, as_mappings(classifiers).values(), strict=True)
         )
         if not aux or opinions_are_alike(old, new):
-            predictions = compared((old, new), (one, other), seed=seed, shows=bool(show))
+            predictions = compared(
+                (old, new), (one, other), classes=Vocabulary(), seed=seed, shows=bool(show)
+            )
             fits = None if model is None or not aux else Model.from_dict(model)
             return predictions if fits is None else predictions.with_model(fits)
     around |= {"aux": aux}
@@ -364,7 +365,7 @@ def read_compared(
         _in_memory(scan, classes, **around, **dict(columns))
         for scan, columns in zip(sources, as_mappings(classifiers).values(), strict=True)
     )
-    known = YES_OR_NO if classes is None else classes
+    known = classes or Vocabulary()
     predictions = compared((first, second), (one, other), classes=known, seed=seed)
     return predictions if model is None else predictions.with_model(Model.from_dict(model))
 
@@ -381,9 +382,7 @@ def _read(scan: Scan, **columns: Any) -> Predictions:
     """Read one of two sets, at least one of which stays in place."""
     predictions = read_predictions(scan, **{"score": None, **columns})
     in_one_place = predictions.parts == (predictions,)
-    if in_one_place and (
-        predictions.classifiers == UNNAMED or not stays_in_place(predictions, None)
-    ):
+    if in_one_place and (predictions.is_by_score or not stays_in_place(predictions, None)):
         return predictions
     raise PredictionsError(
         f"{predictions.source} lies in several places, or has several classifiers",

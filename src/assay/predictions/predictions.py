@@ -22,9 +22,9 @@ from assay.core.deck import IdKind
 from assay.core.error_model import Model, Values
 from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
-from assay.core.targets import ALONE, NO_GROUPS, Groups
+from assay.core.targets import NO_GROUPS, Groups, name_of
 from assay.core.types import Bools, Ints
-from assay.core.vocabulary import YES_OR_NO, OfClasses, Vocabulary
+from assay.core.vocabulary import OfClasses, Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.contract import BY_MODEL, Card, ClassScores, Doubt, Found, marked, named
 from assay.predictions.draw import (
@@ -67,6 +67,7 @@ class Predictions(OfClasses):
         self,
         scanner: Scanner,  # the engine
         *,
+        vocabulary: Vocabulary,  # classes; others than no and yes need a named classifier
         threshold: float | None = None,  # threshold of the predicted label
         # Seed whose first cards the first pass may list. Another seed gives correct results, too,
         # but costs a pass.
@@ -74,8 +75,6 @@ class Predictions(OfClasses):
         # Whether to check every id for repetitions, not only those drawn.
         check_ids: bool = False,
         classifiers: tuple[str, ...] = UNNAMED,  # their names, in the order of the places of a code
-        # Classes; others than no and yes need a named classifier.
-        vocabulary: Vocabulary = YES_OR_NO,
         # Meaning of the bits of a code after the classifiers', if not slices.
         groups: Groups = NO_GROUPS,
         # Opens the predictions with a model's log odds in place of the score.
@@ -98,11 +97,11 @@ class Predictions(OfClasses):
 
     def __repr__(self) -> str:
         """Source of the predictions, the classifiers, and the number of yes."""
-        names = "" if self.classifiers in (UNNAMED, (ALONE,)) else ", ".join(self.classifiers)
+        names = ", ".join(filter(None, map(name_of, self.classifiers)))
         by = f" by {names}" if names else ""
         if self.of_classes:
             says = f"{len(self.classes):,} classes{self.vocabulary.note}"
-        elif self.classifiers == UNNAMED:
+        elif self.is_by_score:
             says = f"{self.positives:,} say yes"
         else:
             says = f"to {self.positives:,} one says yes"
@@ -148,6 +147,11 @@ class Predictions(OfClasses):
         return self._survey.cells.size
 
     @property
+    def is_by_score(self) -> bool:
+        """Whether strata are by the score of one classifier, which then has no name."""
+        return self.classifiers == UNNAMED
+
+    @property
     def weighted(self) -> bool:
         """Whether items count by weight."""
         return self._survey.weighed is not None
@@ -181,8 +185,7 @@ class Predictions(OfClasses):
     @property
     def score_range(self) -> tuple[float, float]:
         """Smallest and largest score, or rank for named classifiers."""
-        unnamed = self.classifiers == UNNAMED
-        low, high = (self._survey.cells if unnamed else self._rank_cells).score_range
+        low, high = (self._survey.cells if self.is_by_score else self._rank_cells).score_range
         return low + 0.0, high + 0.0  # -0.0 becomes 0.0, as it does in memory
 
     def as_it_is_now(self) -> "Predictions":
@@ -432,7 +435,7 @@ class Predictions(OfClasses):
 
     @property
     def _variables(self) -> tuple[str, ...]:
-        return VARIABLES if self.classifiers == UNNAMED else ("rank",)
+        return VARIABLES if self.is_by_score else ("rank",)
 
     def _refuse_impossible(self, variable: str, scale: Scale) -> None:
         refuse_unknown_variable(variable, self._variables)
@@ -487,7 +490,7 @@ class Predictions(OfClasses):
         weights = (
             [None] * len(ids) if candidates.weights is None else candidates.weights[chosen].tolist()
         )
-        kind = bool if self.classifiers == UNNAMED else int  # codes for named classifiers
+        kind = bool if self.is_by_score else int  # codes for named classifiers
         predicted = map(kind, candidates.predicted[chosen].tolist())
         facts = zip(ids, predicted, shown, weights, strict=True)
         cards = iter([Card(*each) for each in facts])

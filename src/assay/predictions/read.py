@@ -15,8 +15,7 @@ from numpy.typing import ArrayLike
 
 from assay.core.error_model import Model
 from assay.core.rules import refuse
-from assay.core.strata import UNNAMED
-from assay.core.targets import ALONE, refuse_bad_names
+from assay.core.targets import refuse_bad_names
 from assay.core.vocabulary import Vocabulary
 from assay.predictions.class_values import as_lists, sorted_texts
 from assay.predictions.classes import (
@@ -28,7 +27,7 @@ from assay.predictions.classes import (
 from assay.predictions.engine import Scanner
 from assay.predictions.engines import counting
 from assay.predictions.label_sets import label_layout, load_label_sets
-from assay.predictions.layout import Layout, roles_of
+from assay.predictions.layout import Layout, alone, by_name, roles_of
 from assay.predictions.memory import in_memory
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import (
@@ -83,7 +82,7 @@ def read_predictions(
     """
     scan = as_scan(source)
     already = scan.source if isinstance(scan.source, Predictions) else None
-    if already is not None and (classifiers is None or already.classifiers != UNNAMED):
+    if already is not None and (classifiers is None or not already.is_by_score):
         return already
     refuse_bad_show(aux, "aux")
     refuse({"aux": list(aux), "sample_weight": sample_weight})
@@ -94,11 +93,12 @@ def read_predictions(
         refuse_beside_classes({**shared, "model": None})
         refuse_bad_show(show)
         names = ("predicted", "probabilities", "threshold", "score", "scale")
-        each = {ALONE: {name: own[name] for name in names}} if classifiers is None else classifiers
+        each = by_name(classifiers, {name: own[name] for name in names})
         return _counted(scan, label_layout(scan, each, classes, id=id, show=show), seed)
     if already is not None and classifiers is not None and len(classifiers) == 1 and not groups:
         refuse_bad_names(list(classifiers))
-        return Predictions(already.scanner, classifiers=tuple(classifiers), seed=seed)
+        given, known = tuple(classifiers), already.vocabulary
+        return Predictions(already.scanner, classifiers=given, vocabulary=known, seed=seed)
     roles = _roles(scan, own, shared, classifiers, classes, id=id)
     refuse_bad_show(show)
     fitted = None if model is None else Model.from_dict(model)
@@ -132,9 +132,8 @@ def _roles(
     if classes is not None or own["probabilities"] is not None:
         classifiers, classes = for_classes(scan, classifiers, classes, own, shared)
     if classifiers is None:
-        alone = {name: own[name] for name in ("score", "predicted", "threshold", "positive")}
-        alone |= {name: own[name] for name in ("score_of", "scale")}
-        roles = dict.fromkeys(UNNAMED, Roles(id=None, **alone))
+        names = ("score", "predicted", "threshold", "positive", "score_of", "scale")
+        roles = alone(Roles(id=None, **{name: own[name] for name in names}))
     else:
         roles = roles_of(classifiers, classes)
         if classes is not None:
@@ -230,7 +229,7 @@ def _of_arrays(
     several = labels is not None and len(sorted_texts(distinct_values(labels)[0])) > 2
     if every is None and classes is None and not several:
         roles = Roles(score, predicted, None, threshold, positive=None)
-        return in_memory(loaded, Layout(dict.fromkeys(UNNAMED, roles), id, weight=weight))
+        return in_memory(loaded, Layout(alone(roles), id, weight=weight))
     known = find_classes(columns, predicted=predicted, probabilities=every, classes=classes)
     refuse_beside_classes({"sample_weight": weight})
     roles = Roles(
@@ -240,4 +239,4 @@ def _of_arrays(
         of_class=() if every is None else (every,),
         top=top,
     )
-    return in_memory(loaded, Layout({ALONE: roles}, id))
+    return in_memory(loaded, Layout(alone(roles), id))

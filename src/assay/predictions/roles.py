@@ -12,8 +12,7 @@ from typing import Annotated, Any, Literal, get_args
 import numpy as np
 
 from assay.core.error_model import Model
-from assay.core.strata import UNNAMED
-from assay.core.targets import ALONE
+from assay.core.targets import name_of
 from assay.core.types import Bools, Floats
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError, did_you_mean
@@ -460,7 +459,7 @@ def about(classifier: str) -> Iterator[None]:
         yield
     except PredictionsError as error:
         prefix = f"classifier {classifier!r}: "
-        if classifier in (ALONE, *UNNAMED) or error.problem.startswith(prefix):
+        if not name_of(classifier) or error.problem.startswith(prefix):
             raise
         raise PredictionsError(
             f"{prefix}{error.problem}", details=error.details, hint=error.hint

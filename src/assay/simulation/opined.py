@@ -1,7 +1,7 @@
 """Items with second opinions, and the strata that they are cut into, by a score or by a model."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from assay.core.design import Design
 from assay.core.error_model import SAID, Values
 from assay.core.goal import Goal
 from assay.core.profile import Profile, profile_of
-from assay.core.strata import UNNAMED, Side, Strata
+from assay.core.strata import Side, Strata
 from assay.core.stratify import cell_strata, stratify
 from assay.core.targets import NO_GROUPS, Groups
 from assay.core.types import Bools, Floats, Ints
-from assay.core.vocabulary import YES_OR_NO, Vocabulary
+from assay.core.vocabulary import Vocabulary
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class OpinedItems:
     # For a model, by name, with the predicted labels, or the codes, under `SAID`.
     columns: Mapping[str, Values]
     own: str | Sequence[str] | None  # columns of scores
-    classifiers: tuple[str, ...] = UNNAMED  # their names, if any
+    classifiers: tuple[str, ...]  # their names
 
     @property
     def predicted(self) -> Bools:
@@ -72,7 +72,7 @@ class _ItemCells:
     codes: Ints
     scale: Scale
     groups: Groups = NO_GROUPS
-    vocabulary: Vocabulary = YES_OR_NO
+    vocabulary: Vocabulary = field(default_factory=Vocabulary)
 
     def cells(self) -> dict[int, int]:
         """Count the items with each code that occurs."""

@@ -139,8 +139,7 @@ class Population(LabelledCells):
         source
             As the predictions of `create_campaign`.
         label : str
-            The column of what the items are; with `multilabel`, one of sets of classes, or a
-            pattern of columns.
+            The column of what the items are; of sets of classes also a pattern of columns.
         score, predicted, threshold, positive, scale, classifiers, aux
             As in `create_campaign`.
         classes, probabilities, multilabel
@@ -279,7 +278,9 @@ class Population(LabelledCells):
             return None
         rows = np.flatnonzero(np.isin(given.predicted, list(sides(canonical_metric(metric)))))
         columns = columns_at(given.opinions.columns, rows)
-        return OpinedItems(given.truth[rows], given.score[rows], columns, given.opinions.own)
+        return OpinedItems(
+            given.truth[rows], given.score[rows], columns, given.opinions.own, self.classifiers
+        )
 
     def opined_cells(self) -> OpinedItems | None:
         """All items, with second opinions on several targets; None if there are none."""

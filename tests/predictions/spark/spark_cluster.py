@@ -32,6 +32,7 @@ from assay.core.cells import cut_heaps
 from assay.core.deck import Id
 from assay.core.strata import Strata
 from assay.core.stratify import stratify
+from assay.core.vocabulary import Vocabulary
 from assay.predictions import Predictions, from_arrays, read_predictions
 from assay.predictions.layout import Layout
 from assay.predictions.roles import Roles
@@ -180,7 +181,7 @@ def session(url: str, folder: Path) -> "SparkSession":
 def read(spark: "SparkSession", path: str) -> Predictions:
     """Count the predictions."""
     scanner = open_spark(Scan(path, spark=spark), LAYOUT)
-    return Predictions(scanner, threshold=None, seed=SEED, check_ids=False)
+    return Predictions(scanner, vocabulary=Vocabulary(), seed=SEED, check_ids=False)
 
 
 def cut_and_deal(predictions: Predictions, seed: int = SEED) -> tuple[Strata, list[list[Id]]]:

@@ -14,7 +14,7 @@ from assay.errors import AssayError, PredictionsError
 from assay.predictions.faults import bad_condition, condition, first_lines
 
 # Message of a confined DuckDB (`assay.predictions.duckdb.paths`).
-_UNNAMED = re.compile(r'Cannot access \w+ "([^"]*)" - file system operations are disabled')
+_DENIED = re.compile(r'Cannot access \w+ "([^"]*)" - file system operations are disabled')
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def reading(label: str) -> Iterator[None]:
                 details=f"DuckDB needs its extension {name}, which is not installed",
                 hint=f"python -c \"import duckdb; duckdb.execute('INSTALL {name}')\"",
             ) from error
-        unnamed = _UNNAMED.search(str(error))
+        unnamed = _DENIED.search(str(error))
         # DuckDB tries a missing file as a folder.
         folder = unnamed and unnamed[1].partition("/**/")
         if folder and folder[1] and not Path(folder[0]).exists():

@@ -15,6 +15,7 @@ from assay.core.special import expit
 from assay.core.strata import Side, Strata
 from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats, Ints
+from assay.core.vocabulary import Vocabulary
 from assay.errors import InputError
 from assay.predictions import Predictions
 from assay.simulation.planning.assumed import Supposed
@@ -51,6 +52,7 @@ class Evidence:
             variable=design.variable,
             scale=supposed.scale,
             sides=list(profiles),
+            classes=Vocabulary(),
         )
         strata = stratify(
             profiles, variable=design.variable, method=design.strata, bins=design.bins

@@ -258,9 +258,9 @@ def _evidence(
         _refuse_no_scores(items.score_range, items.size, hint)
         return None
     strata = like.settings.strata
-    if strata.is_named:
-        return RankEvidence.from_campaign(like, strata)
-    return Evidence.from_campaign(like, strata, supposed.scale)
+    if like.settings.goal.single:
+        return Evidence.from_campaign(like, strata, supposed.scale)
+    return RankEvidence.from_campaign(like, strata)
 
 
 def _refuse_no_scores(score_range: tuple[float, float], size: int, hint: str) -> None:

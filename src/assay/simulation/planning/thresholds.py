@@ -60,7 +60,7 @@ def reading_threshold(like: "Campaign | None") -> float:
         return EVERY_SCORE
     settings = like.settings
     threshold = settings.source.columns.get("threshold")
-    if settings.strata.is_named or threshold is None:
+    if not settings.goal.single or threshold is None:
         raise InputError(
             f"the strata of campaign {like.name!r} are not by score alone, so its labels do not "
             "show how often items at a score are positive",
