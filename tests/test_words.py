@@ -27,10 +27,6 @@ def rows(size: int = 400) -> dict[str, Any]:
     return {"p": score, "q": score**2, "said": score > 0.5, "truth": rng.uniform(size=size) < score}
 
 
-def test_dir_lists_the_public_names_alone() -> None:
-    assert dir(assay) == sorted(assay.__all__)
-
-
 def test_a_pair_of_columns_is_a_classifier() -> None:
     table = rows()
     pairs = assay.create_campaign(

@@ -105,26 +105,6 @@ def test_labelling_everything_gives_scikit_learns_values() -> None:
         check_exact(estimates, said, almost)
 
 
-def test_twenty_classifiers_whose_cells_are_merged_are_exact_too() -> None:
-    rng = np.random.default_rng(2)
-    truth = rng.random(600) < 0.4
-    said = {f"c{k}": truth ^ (rng.random(600) < 0.1 + 0.01 * k) for k in range(20)}
-    table = {f"said_{name}": yes for name, yes in said.items()}
-    classifiers = {name: {"predicted": f"said_{name}"} for name in said}
-    wanted = [f"{metric}:{name}" for metric in ("precision", "recall", "f1") for name in said]
-    campaign = assay.create_campaign(
-        table,
-        classifiers=classifiers,
-        metrics=[*wanted, "accuracy:c0 - accuracy:c19"],
-        budget=10_000,
-    )
-    strata = campaign.settings.strata
-    cells = len({code for _, code, _ in strata.parts})
-    assert cells > 300
-    assert strata.n_strata < cells / 4
-    check_exact(estimated(campaign, truth, batch=300), said, truth)
-
-
 def test_the_worst_case_holds_whatever_the_unjudged_are() -> None:
     table, said, truth = population(120, seed=5)
     unjudged = [3, 40, 77, 101]

@@ -13,28 +13,10 @@ from assay.core.deck import Id
 from assay.core.vocabulary import Vocabulary
 
 AWKWARD = (
-    "007",
-    "NA",
-    "null",
-    "None",
-    "1e5",
-    "1.0",
-    "true",
-    " padded ",
-    "two\nlines",
-    "two\r\nlines",
-    'quo"te',
-    "it's",
-    "'=guarded",
-    "=1+1",
-    "-5",
-    "@a",
-    "\ttab",
-    "comma, and; more",
-    "naïve 😀 漢字",
-    "\u2028separator",
-    "<b>&amp;$text_1",
-    "\\back\\u0041",
+    *("007", "NA", "null", "None", "1e5", "1.0", "true", " padded ", "two\nlines"),
+    *("two\r\nlines", 'quo"te', "it's", "'=guarded", "=1+1", "-5", "@a", "\ttab"),
+    *("comma, and; more", "naïve 😀 漢字", "\u2028separator", "<b>&amp;$text_1"),
+    *("\\back\\u0041",),
 )
 
 

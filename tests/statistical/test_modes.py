@@ -10,7 +10,7 @@ from assay.core.goal import Goal
 from assay.core.state import Look, State
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats
-from assay.simulation import Population, Runs, simulate
+from assay.simulation import Runs
 from tests.replays import replayed
 
 SIZES = np.full(4, 250_000.0)
@@ -78,23 +78,6 @@ def test_fixed_is_right_at_the_end_of_its_budget() -> None:
         check_share(
             holds(run(Design.bennett_carvalho(), Goal("precision", within=0.01), FLAT), FLAT)
         )
-
-
-def test_fixed_is_narrower_than_an_interval_that_may_be_looked_at() -> None:
-    # At the end of a budget the default shows the same interval; one label before it does not.
-    goal = Goal("precision", budget=300)
-    widths: dict[str, list[float]] = {"fixed": [], "default": []}
-    for name, design in (("fixed", Design.fixed()), ("default", Design())):
-        ended = run(design, goal, FLAT)
-
-        def watch(state: State, now: Look, name: str = name) -> None:
-            if state.tallies.answers.max() < 300:
-                widths[name].append(float((now.high - now.low).mean()))
-
-        run(design, goal, FLAT, watch=watch)
-        widths[name].append(float((ended.high - ended.low).mean()))
-    assert widths["fixed"][-1] == widths["default"][-1]
-    assert widths["fixed"][-2] < widths["default"][-2]
 
 
 def ever_wrong(design: Design, goal: Goal, rates: Floats, replications: int) -> float:
@@ -165,24 +148,3 @@ def test_a_clear_question_takes_fewer_labels_than_an_interval() -> None:
     assert set(question.reason) == {Reason.BELOW}
     interval = run(Design(), Goal("precision", within=0.02), np.full(4, 0.8), replications=100)
     assert question.labels.mean() < 0.5 * interval.labels.mean()
-
-
-def population() -> Population:
-    rng = np.random.default_rng(3)
-    score = rng.beta(4, 1, 20_000)
-    return Population(y_true=rng.random(20_000) < score, y_score=score, threshold=0.5)
-
-
-def test_a_simulated_question_tells_how_often_each_answer_was_given() -> None:
-    result = simulate(
-        population(), designs=["guaranteed"], at_least=0.7, replications=50, seed=1, workers=1
-    )
-    assert [row.design for row in result.rows] == ["random", "guaranteed"]
-    assert result.population["value"] > 0.75
-    for row in result.rows:
-        assert row.yes is not None
-        assert row.no is not None
-        assert row.yes + row.no == 1
-        assert row.yes > 0.9
-    without = simulate(population(), designs=["centred"], within=0.1, replications=9, workers=1)
-    assert without.rows[1].yes is without.rows[1].no is None

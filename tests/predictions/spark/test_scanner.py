@@ -74,17 +74,6 @@ def check_cells(scanner: CountingScanner, rows: "pa.Table") -> None:
 # Computing
 
 
-def test_narrow_types_are_widened(spark: "SparkSession") -> None:
-    """And -0.0, the score in the middle, is 0.0."""
-    score = -np.linspace(-1, 1, 101)
-    rows = frame(spark, pa.table({"id": range(101), "p": score})).selectExpr(
-        "CAST(id AS TINYINT) AS id", "CAST(p AS FLOAT) AS p", "CAST(p > 0 AS INT) AS said"
-    )
-    wide = score.astype(np.float32).astype(np.float64) + 0.0
-    there = pa.table({"id": range(101), "p": wide, "said": wide > 0})
-    check_cells(open_spark(Scan(rows), roles()), there)
-
-
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_numbers_in_either_mode(spark: "SparkSession", ansi: str) -> None:
     before = spark.conf.get(ANSI)
