@@ -9,24 +9,18 @@ from rich.text import Text
 from assay.audit import Backup, backup_storage, restore_storage
 from assay.cli.options import StorageUrl, existing, storage_url
 from assay.cli.output import AsJson, console, emit, telling_errors, working
+from assay.cli.taking import argument, flag, option
 from assay.errors import InputError
 from assay.results import printable
 
 
 def backup(
     name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[NAME]", help="Name of the campaign to check in the copy.", show_default=False
-        ),
+        str | None, argument("[NAME]", "Name of the campaign to check in the copy.", shown=False)
     ] = None,
     *,
-    every: Annotated[
-        bool, typer.Option("--all", help="Check every campaign of the storage.")
-    ] = False,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="FILE", help="New file to write.")
-    ],
+    every: Annotated[bool, flag("Check every campaign of the storage.", "--all")] = False,
+    output: Annotated[Path, option("New file to write.", "FILE", "--output", "-o")],
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -48,7 +42,7 @@ def backup(
 
 
 def restore(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="Backup file.", show_default=False)],
+    file: Annotated[Path, argument("FILE", "Backup file.", shown=False)],
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:

@@ -3,7 +3,6 @@
 from functools import partial
 from typing import Annotated, Any
 
-import typer
 from rich.console import Group, RenderableType
 from rich.text import Text
 
@@ -13,7 +12,7 @@ from assay.cli.output import AsJson, telling_errors
 from assay.cli.render import facts, view
 from assay.cli.series import labels_before, labels_summary
 from assay.cli.summary import make_campaign, several_facts, targets_table
-from assay.cli.taking import Typed, only, takes
+from assay.cli.taking import Typed, argument, only, option, takes
 from assay.core.goal import Asked
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
@@ -110,24 +109,21 @@ _METRICS = [name for name, kind in METRICS.items() if kind.is_of_classifier]
 def compare(
     old: Annotated[
         str,
-        typer.Argument(
-            metavar="OLD",
-            help="Earlier predictions: a file, a pattern, a folder, a database or a SELECT; - "
+        argument(
+            "OLD",
+            "Earlier predictions: a file, a pattern, a folder, a database or a SELECT; - "
             "with --spark and --table.",
-            show_default=False,
+            shown=False,
         ),
     ],
-    new: Annotated[
-        str, typer.Argument(metavar="NEW", help="Later predictions.", show_default=False)
-    ],
+    new: Annotated[str, argument("NEW", "Later predictions.", shown=False)],
     *,
     id_column: options.ItemId = None,
     columns: Typed,
     source: Typed,
     table: options.TableNames = None,
     names: Annotated[
-        tuple[str, str],
-        options.about_data("Names of the two versions.", "--names", metavar="OLD NEW"),
+        tuple[str, str], options.about_data("Names of the two versions.", "OLD NEW", "--names")
     ] = ("old", "new"),
     metric: Annotated[
         str | None,
@@ -148,21 +144,16 @@ def compare(
     asked: Typed,
     labels_from: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Campaign with the same question whose labels are reused; repeatable.",
-        ),
+        option("Campaign with the same question whose labels are reused; repeatable.", "NAME"),
     ] = None,
     question: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Question that reviewers answer for every item."),
+        str | None, option("Question that reviewers answer for every item.", "TEXT")
     ] = None,
     seed: Annotated[
         int | None,
-        typer.Option(
-            help="Random seed of every draw. Default: 0, or the seed of the campaigns in "
-            "--labels-from.",
-            show_default=False,
+        option(
+            "Random seed of every draw. Default: 0, or the seed of the campaigns in --labels-from.",
+            shown=False,
         ),
     ] = None,
     name: options.NameOption = "comparison",

@@ -27,6 +27,7 @@ from assay.cli.output import (
     telling_errors,
 )
 from assay.cli.render import interval_text
+from assay.cli.taking import flag, option
 from assay.errors import InputError
 from assay.exchange import HEADER, Content, LabelStudio, Webhook
 from assay.results import plain_words, printable
@@ -39,45 +40,31 @@ def connect(
     name: CampaignName,
     *,
     to: Annotated[
-        str, typer.Option(metavar="URL", help="Address of Label Studio, as in a browser.")
+        str, option("Address of Label Studio, as in a browser.", "URL")
     ] = "http://127.0.0.1:8080",
     token_file: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help=f"File with the access token. Default: ${_VARIABLE}."),
+        Path | None, option(f"File with the access token. Default: ${_VARIABLE}.", "FILE")
     ] = None,
     project: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Number of an empty project. Default: create one."),
+        int | None, option("Number of an empty project. Default: create one.", "N")
     ] = None,
-    batch: Annotated[
-        int, typer.Option(min=1, max=10_000, help="Number of items to send at a time.")
-    ] = 20,
+    batch: Annotated[int, option("Number of items to send at a time.", least=1, most=10_000)] = 20,
     ahead: Annotated[
         int | None,
-        typer.Option(
-            min=0,
-            metavar="N",
-            help="Send more when only this many are open. Default: half a batch.",
-        ),
+        option("Send more when only this many are open. Default: half a batch.", "N", least=0),
     ] = None,
     every: Annotated[
-        float,
-        typer.Option(min=0.1, max=3600, metavar="SECONDS", help="Time between checks for answers."),
+        float, option("Time between checks for answers.", "SECONDS", least=0.1, most=3600)
     ] = 1.0,
     webhook: Annotated[
-        str | None,
-        typer.Option(metavar="HOST:PORT", help="Listen here for Label Studio's webhook."),
+        str | None, option("Listen here for Label Studio's webhook.", "HOST:PORT")
     ] = None,
     webhook_url: Annotated[
-        str | None,
-        typer.Option(
-            metavar="URL", help="Address of the webhook as Label Studio sees it, if different."
-        ),
+        str | None, option("Address of the webhook as Label Studio sees it, if different.", "URL")
     ] = None,
     rename: Renamed = None,
     revise: Annotated[
-        bool,
-        typer.Option("--revise", help="Accept changed answers of rounds that are already counted."),
+        bool, flag("Accept changed answers of rounds that are already counted.", "--revise")
     ] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,

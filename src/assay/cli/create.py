@@ -5,13 +5,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
-import typer
-
 from assay.campaign import Campaign, create_campaign, replacing
 from assay.cli import options
 from assay.cli.output import AsJson, telling_errors
 from assay.cli.summary import document, make_campaign, render_campaign
-from assay.cli.taking import Typed, takes
+from assay.cli.taking import Typed, flag, option, takes
 from assay.core.cut_methods import METHODS
 from assay.core.design import ALLOCATIONS, MODES, Design
 from assay.core.goal import Asked
@@ -27,8 +25,7 @@ _PAPER_3 = ("assume", "parent")
 _PRESETS = ("default", "bennett-carvalho", "kumar-raj", "recycle", "recycle-sample", "random")
 
 
-def _sampling(text: str, metavar: str | None = None) -> Any:
-    return typer.Option(help=text, metavar=metavar, rich_help_panel="Design")
+_sampling = partial(option, panel="Design")
 
 
 @takes(
@@ -44,7 +41,7 @@ def create(
     learned_from: Annotated[
         str | None,
         options.about_data(
-            "Start from what an earlier campaign learned about the --aux columns.", metavar="NAME"
+            "Start from what an earlier campaign learned about the --aux columns.", "NAME"
         ),
     ] = None,
     source: Typed,
@@ -68,12 +65,9 @@ def create(
     ] = None,
     seed: Annotated[int, _sampling("Random seed of every draw.")] = 0,
     judging: Typed,
-    name: Annotated[str, typer.Option(help="Name of the campaign.")] = "campaign",
+    name: Annotated[str, option("Name of the campaign.")] = "campaign",
     in_place: Annotated[
-        bool,
-        typer.Option(
-            "--replace", help="Replace the campaign of this name, if nobody has answered yet."
-        ),
+        bool, flag("Replace the campaign of this name, if nobody has answered yet.", "--replace")
     ] = False,
     storage: options.StorageUrl = None,
     as_json: AsJson = False,

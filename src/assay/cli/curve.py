@@ -6,13 +6,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.text import Text
 
 from assay.cli.exchange import format_of_name, refuse_existing, write_new
 from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
 from assay.cli.output import AsJson, console, emit, progress_bar, say_next, telling_errors, working
 from assay.cli.render import view_of
+from assay.cli.taking import option
 from assay.errors import DesignError
 from assay.report import COLOURS, curve_page
 from assay.results import ThresholdCurve, distinct, metric_name, printable
@@ -24,19 +24,17 @@ FORMATS = ("html", "png", "csv")
 def curve(
     name: NameOrOnly = None,
     *,
-    at: Annotated[
-        float | None, typer.Option("--at", metavar="SCORE", help="Show only this threshold.")
-    ] = None,
+    at: Annotated[float | None, option("Show only this threshold.", "SCORE", "--at")] = None,
     predictions: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The predictions, if they have moved.")
+        str | None, option("The predictions, if they have moved.", "FILE")
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
+        option(
+            "New file: .html (interactive), .png, or .csv with every threshold.",
+            "FILE",
             "--output",
             "-o",
-            metavar="FILE",
-            help="New file: .html (interactive), .png, or .csv with every threshold.",
         ),
     ] = None,
     storage: StorageUrl = None,
@@ -123,9 +121,9 @@ def _picture(curve: ThresholdCurve) -> bytes:
 
 def refuse_with_curve(**given: object) -> None:
     """Raise if an option is given that does not apply to a curve."""
-    for option, value in given.items():
+    for name, value in given.items():
         if value:
-            raise DesignError(f"--{option} cannot be combined with --curve", hint="leave it out")
+            raise DesignError(f"--{name} cannot be combined with --curve", hint="leave it out")
 
 
 def show_curves(population: Population, *, as_json: bool, **asked: Any) -> None:

@@ -3,7 +3,6 @@
 import time
 from typing import Annotated
 
-import typer
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.table import Table
@@ -12,6 +11,7 @@ from rich.text import Text
 from assay.campaign import Campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.render import facts, half_width_bar, interval_bar, note_lines, view
+from assay.cli.taking import option
 from assay.demo import BATCH, GOAL, DemoResult, Population, Watcher, run
 from assay.results import Estimate, done_words, sizes_table, strata_table
 
@@ -22,7 +22,7 @@ _NEXT = "assay create FILE --id COL --score COL --predicted COL --within 0.02"
 
 
 def demo(
-    seed: Annotated[int, typer.Option(help="Seed of the messages and of every draw.")] = 7,
+    seed: Annotated[int, option("Seed of the messages and of every draw.")] = 7,
     as_json: AsJson = False,
 ) -> None:
     """Measure a classifier on generated messages and show what it costs."""

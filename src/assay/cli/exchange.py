@@ -28,6 +28,7 @@ from assay.cli.output import (
     telling_errors,
     working,
 )
+from assay.cli.taking import argument, flag, option
 from assay.errors import InputError, did_you_mean
 from assay.exchange import FORMATS, read_map
 from assay.results import printable
@@ -40,85 +41,65 @@ _WRITTEN = ", ".join(name for name, format in FORMATS.items() if format.write_ba
 
 def import_(
     name: CampaignName,
-    file: Annotated[Path | None, typer.Argument(metavar="FILE", help="File with labels.")] = None,
+    file: Annotated[Path | None, argument("FILE", "File with labels.")] = None,
     *,
     judge: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--judge",
-            metavar="FILE",
-            help="File with a judge's verdicts instead of labels: .csv, .parquet, .jsonl, .eval; "
+        option(
+            "File with a judge's verdicts instead of labels: .csv, .parquet, .jsonl, .eval; "
             "repeatable.",
+            "FILE",
+            "--judge",
         ),
     ] = None,
     column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="With --judge: name of the column of verdicts. Default: judge."
-        ),
+        str | None, option("With --judge: name of the column of verdicts. Default: judge.", "COL")
     ] = None,
     verdict_column: Annotated[
-        str | None,
-        typer.Option(metavar="COL", help="With --judge: column of the file that has the verdicts."),
+        str | None, option("With --judge: column of the file that has the verdicts.", "COL")
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE.parquet",
-            help="With --judge: file to keep the verdicts in. Default: beside the storage.",
+        option(
+            "With --judge: file to keep the verdicts in. Default: beside the storage.",
+            "FILE.parquet",
         ),
     ] = None,
     format: Annotated[
-        str | None,
-        typer.Option(metavar="FORMAT", help=f"{_READ}. Default: inferred from the file."),
+        str | None, option(f"{_READ}. Default: inferred from the file.", "FORMAT")
     ] = None,
     id_column: Annotated[
         str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with the item ids. Default: named as in the predictions, or 'id'.",
-        ),
+        option("Column with the item ids. Default: named as in the predictions, or 'id'.", "COL"),
     ] = None,
     label_column: Annotated[
-        str,
-        typer.Option(
-            metavar="COL", help="Column with the labels: yes, no or a class; cannot judge, broken."
-        ),
+        str, option("Column with the labels: yes, no or a class; cannot judge, broken.", "COL")
     ] = "label",
     reviewer_column: Annotated[
         str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with the reviewers' names. Default: 'reviewer', if there is one.",
-        ),
+        option("Column with the reviewers' names. Default: 'reviewer', if there is one.", "COL"),
     ] = None,
     comment_column: Annotated[
         str | None,
-        typer.Option(
-            metavar="COL",
-            help="Column with comments. Default: 'comment', unless reviewers see a column of "
-            "that name.",
+        option(
+            "Column with comments. Default: 'comment', unless reviewers see a column of that name.",
+            "COL",
         ),
     ] = None,
-    reviewer: Annotated[
-        str, typer.Option(metavar="WHO", help="Reviewer of labels without a name.")
-    ] = "",
+    reviewer: Annotated[str, option("Reviewer of labels without a name.", "WHO")] = "",
     rename: Renamed = None,
     map: Annotated[
         list[str] | None,
-        typer.Option(
+        option(
+            "Meaning of a word: spam=yes; repeatable. Or a CSV file with columns word,answer.",
+            "WORD=ANSWER",
             "--map",
-            metavar="WORD=ANSWER",
-            help="Meaning of a word: spam=yes; repeatable. Or a CSV file with columns word,answer.",
         ),
     ] = None,
     encoding: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Encoding of the file, such as latin-1. Default: UTF-8."),
+        str | None, option("Encoding of the file, such as latin-1. Default: UTF-8.", "NAME")
     ] = None,
-    revise: Annotated[
-        bool, typer.Option("--revise", help="Replace earlier labels that differ.")
-    ] = False,
+    revise: Annotated[bool, flag("Replace earlier labels that differ.", "--revise")] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -185,11 +166,11 @@ def _refuse_mixed(
             hint="assay import NAME FILE imports labels, assay import NAME --judge FILE "
             "imports verdicts",
         )
-    for option, value in others.items():
+    for name, value in others.items():
         if value:
             what = "labels" if judge else "a judge's verdicts"
             raise InputError(
-                f"--{option.replace('_', '-')} applies only to {what}", hint="leave it out"
+                f"--{name.replace('_', '-')} applies only to {what}", hint="leave it out"
             )
 
 
@@ -224,39 +205,31 @@ def export(
     *,
     what: Annotated[
         str,
-        typer.Option(
-            help="labels: everybody's current answers; batch: the next items to label; judge: a "
+        option(
+            "labels: everybody's current answers; batch: the next items to label; judge: a "
             "random sample of items without a judge's verdict."
         ),
     ] = "labels",
     format: Annotated[
-        str,
-        typer.Option(metavar="FORMAT", help=f"For a batch: {_WRITTEN}. For labels: csv, jsonl."),
+        str, option(f"For a batch: {_WRITTEN}. For labels: csv, jsonl.", "FORMAT")
     ] = "csv",
-    size: Annotated[int, typer.Option("--size", "-n", help="Number of items.")] = 20,
+    size: Annotated[int, option("Number of items.", None, "--size", "-n")] = 20,
     column: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COL", help="With --what judge: the judge's column, if --aux names several."
-        ),
+        str | None, option("With --what judge: the judge's column, if --aux names several.", "COL")
     ] = None,
-    reviewer: Annotated[
-        str | None, typer.Option(metavar="WHO", help="Reserve the batch for this reviewer.")
-    ] = None,
+    reviewer: Annotated[str | None, option("Reserve the batch for this reviewer.", "WHO")] = None,
     hold: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Reserve the batch for 90m, 8h, 2d, ... Default: 1d."),
+        str | None, option("Reserve the batch for 90m, 8h, 2d, ... Default: 1d.", "TIME")
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option("--output", "-o", metavar="FILE", help="New file to write. Default: print."),
+        Path | None, option("New file to write. Default: print.", "FILE", "--output", "-o")
     ] = None,
     config: Annotated[
         Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="File for the tool's configuration (Label Studio) or classes. Default: beside "
+        option(
+            "File for the tool's configuration (Label Studio) or classes. Default: beside "
             "the output.",
+            "FILE",
         ),
     ] = None,
     storage: StorageUrl = None,

@@ -4,14 +4,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
 from rich.text import Text
 
 from assay.cli.exchange import format_of_name, pairs_of, refuse_existing, write_new
 from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import view_of
-from assay.cli.taking import Typed, takes
+from assay.cli.taking import Typed, option, takes
 from assay.errors import InputError
 from assay.exchange import JUDGEMENT_FORMATS, read_judgements
 from assay.options import CliOption, options_of
@@ -46,38 +45,27 @@ def judge(
     *,
     column: Annotated[
         str | None,
-        typer.Option(
-            metavar="COL", help="Column with the judge's verdicts: true/false, yes/no or numbers."
-        ),
+        option("Column with the judge's verdicts: true/false, yes/no or numbers.", "COL"),
     ] = None,
-    at: Annotated[
-        float | None, typer.Option(metavar="NUMBER", help="Numbers from this value up are a yes.")
-    ] = None,
+    at: Annotated[float | None, option("Numbers from this value up are a yes.", "NUMBER")] = None,
     by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="COL", help="Show every slice, by the values of this column."),
+        str | None, option("Show every slice, by the values of this column.", "COL", "--by")
     ] = None,
     predictions: Annotated[
-        str | None, typer.Option(metavar="FILE", help="The predictions, if they have moved.")
+        str | None, option("The predictions, if they have moved.", "FILE")
     ] = None,
     log: Annotated[
         list[Path] | None,
-        typer.Option(
-            metavar="LOG",
-            help="Log to convert: JSON lines or a table (.csv, .parquet) with id and verdict or "
+        option(
+            "Log to convert: JSON lines or a table (.csv, .parquet) with id and verdict or "
             "score, or an Inspect log (.eval, .json); repeatable.",
-            rich_help_panel=_LOGS,
+            "LOG",
+            panel=_LOGS,
         ),
     ] = None,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="New table: .parquet, .csv or .jsonl.",
-            rich_help_panel=_LOGS,
-        ),
+        option("New table: .parquet, .csv or .jsonl.", "FILE", "--output", "-o", panel=_LOGS),
     ] = None,
     verdicts: Typed,
     storage: StorageUrl = None,

@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import Annotated
 from uuid import uuid4
 
-import typer
 from rich.console import Console, Group, RenderableType
 from rich.rule import Rule
 from rich.text import Text
@@ -27,6 +26,7 @@ from assay.cli.options import (
 )
 from assay.cli.output import AsJson, collecting_warnings, console, emit, say_next, telling_errors
 from assay.cli.render import facts
+from assay.cli.taking import flag, option
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.errors import InputError, LabelConflictError, LabelError
@@ -184,13 +184,10 @@ def label(
     storage: StorageUrl = None,
     reviewer: Annotated[
         str | None,
-        typer.Option(
-            metavar="WHO",
-            help="Name of the reviewer; items are reserved for one reviewer at a time.",
-        ),
+        option("Name of the reviewer; items are reserved for one reviewer at a time.", "WHO"),
     ] = None,
     rebase: Annotated[
-        bool, typer.Option("--rebase", help="Reread the predictions first (see `assay rebase`).")
+        bool, flag("Reread the predictions first (see `assay rebase`).", "--rebase")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

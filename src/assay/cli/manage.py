@@ -13,16 +13,17 @@ from assay.audit import backup_storage
 from assay.campaign import Campaign, delete_campaign, rename_campaign
 from assay.cli.options import CampaignName, StorageUrl, existing, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
+from assay.cli.taking import argument, flag, option
 from assay.errors import InputError, StorageError
 from assay.results import printable
 from assay.storage import open_store
 
-Force = Annotated[bool, typer.Option("--force", help="Also while reviewers have items of it.")]
+Force = Annotated[bool, flag("Also while reviewers have items of it.", "--force")]
 
 
 def rename(
     name: CampaignName,
-    new: Annotated[str, typer.Argument(metavar="NEW", help="New name of the campaign.")],
+    new: Annotated[str, argument("NEW", "New name of the campaign.")],
     *,
     force: Force = False,
     storage: StorageUrl = None,
@@ -47,13 +48,10 @@ def delete(
     name: CampaignName,
     *,
     backup: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="New file for the backup. Default: NAME-TIME.db."),
+        Path | None, option("New file for the backup. Default: NAME-TIME.db.", "FILE")
     ] = None,
-    no_backup: Annotated[
-        bool, typer.Option("--no-backup", help="Make no backup: the labels are lost.")
-    ] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    no_backup: Annotated[bool, flag("Make no backup: the labels are lost.", "--no-backup")] = False,
+    yes: Annotated[bool, flag("Do not ask.", "--yes")] = False,
     force: Force = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,

@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from assay.campaign import MISTAKE_FORMATS, write_mistakes
@@ -11,6 +10,7 @@ from assay.cli.exchange import format_of_name, refuse_existing, write_new
 from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import view_of
+from assay.cli.taking import option
 from assay.errors import InputError
 from assay.results import printable
 
@@ -20,39 +20,25 @@ def errors(
     *,
     kind: Annotated[
         str | None,
-        typer.Option(
-            metavar="fp|fn|CLASS",
-            help="Only false positives or false negatives; with classes, only items that are of, "
+        option(
+            "Only false positives or false negatives; with classes, only items that are of, "
             "or were predicted as, one class.",
+            "fp|fn|CLASS",
         ),
     ] = None,
     by: Annotated[
         list[str] | None,
-        typer.Option(
-            "--by", "--slice", metavar="COLUMN=VALUE", help="Only items of this slice; repeatable."
-        ),
+        option("Only items of this slice; repeatable.", "COLUMN=VALUE", "--by", "--slice"),
     ] = None,
-    classifier: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Classifier, if there are several.")
-    ] = None,
+    classifier: Annotated[str | None, option("Classifier, if there are several.", "NAME")] = None,
     predictions: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="File to look up scores and slices in that were not stored with the items.",
-        ),
+        option("File to look up scores and slices in that were not stored with the items.", "FILE"),
     ] = None,
-    limit: Annotated[
-        int, typer.Option(min=1, help="Number of errors to print; --output writes all.")
-    ] = 20,
+    limit: Annotated[int, option("Number of errors to print; --output writes all.", least=1)] = 20,
     output: Annotated[
         Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help="New file with all errors: .csv, .jsonl or .parquet.",
-        ),
+        option("New file with all errors: .csv, .jsonl or .parquet.", "FILE", "--output", "-o"),
     ] = None,
     storage: StorageUrl = None,
     as_json: AsJson = False,

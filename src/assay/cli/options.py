@@ -4,13 +4,14 @@ import os
 import shlex
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from assay.cli.output import progress_bar, say_note
-from assay.cli.taking import Typed, all_except
+from assay.cli.taking import Typed, all_except, argument, option
 from assay.core.targets import refuse_repeated_names
 from assay.errors import InputError, StorageError
 from assay.options import Option
@@ -21,23 +22,22 @@ if TYPE_CHECKING:
     from assay.campaign import Campaign
 
 
-def about_data(text: str, *names: str, metavar: str | None = "COL") -> Any:
-    """Option about the predictions."""
-    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Predictions")
-
+about_data = partial(option, panel="Predictions")
+about_goal = partial(option, panel="Goal")
 
 ItemId = Annotated[
     str | None,
     about_data(
-        "Column with the item ids, or several: day,user. Matches items of the two files.", "--id"
+        "Column with the item ids, or several: day,user. Matches items of the two files.",
+        "COL",
+        "--id",
     ),
 ]
 PredictionsFile = Annotated[
     str | None,
-    typer.Argument(
-        metavar="FILE",
-        help="Predictions: a .parquet, .csv or .jsonl file, a pattern, a folder, "
-        "a SELECT, a database.",
+    argument(
+        "FILE",
+        "Predictions: a .parquet, .csv or .jsonl file, a pattern, a folder, a SELECT, a database.",
     ),
 ]
 
@@ -47,27 +47,19 @@ PredictionsFile = Annotated[
 _DEFAULT = "sqlite:///assay.db"
 _MOST_NAMED = 10  # campaigns in an error
 
-CampaignName = Annotated[str, typer.Argument(metavar="NAME", help="Name of the campaign.")]
+CampaignName = Annotated[str, argument("NAME", "Name of the campaign.")]
 NameOrOnly = Annotated[
-    str | None,
-    typer.Argument(
-        metavar="NAME", help="Name of the campaign. Default: the only one.", show_default=False
-    ),
+    str | None, argument("NAME", "Name of the campaign. Default: the only one.", shown=False)
 ]
-NameOption = Annotated[str, typer.Option("--name", metavar="NAME", help="Name of the campaign.")]
+NameOption = Annotated[str, option("Name of the campaign.", "NAME", "--name")]
 Renamed = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="TOOL=NAME",
-        help="Map a user of the tool to a reviewer: label-studio:5=ann; repeatable.",
-    ),
+    option("Map a user of the tool to a reviewer: label-studio:5=ann; repeatable.", "TOOL=NAME"),
 ]
 StorageUrl = Annotated[
     str | None,
-    typer.Option(
-        metavar="URL",
-        help=f"Storage of the campaigns. Default: $ASSAY_STORAGE, or {_DEFAULT}.",
-        show_default=False,
+    option(
+        f"Storage of the campaigns. Default: $ASSAY_STORAGE, or {_DEFAULT}.", "URL", shown=False
     ),
 ]
 
@@ -158,11 +150,6 @@ def _database(url: str) -> str | None:
 # ``--classifier`` and ``--metric``: several classifiers and their metrics, as typed.
 
 
-def about_goal(text: str, metavar: str | None = None, *names: str) -> Any:
-    """Option about the goal."""
-    return typer.Option(*names, help=text, metavar=metavar, rich_help_panel="Goal")
-
-
 def parse_classifiers(
     # NAME=SCORE,PREDICTED or NAME=,PREDICTED or NAME=SCORE>=THRESHOLD; with probabilities of all
     # classes NAME=PATTERN or NAME=PATTERN,PREDICTED.
@@ -247,10 +234,10 @@ def refuse_with_classifiers(**given: object) -> None:
     assay.errors.InputError: --score p cannot be combined with --classifier
     hint: name the columns of each classifier: --classifier NAME=SCORE,PREDICTED
     """
-    for option, value in given.items():
+    for name, value in given.items():
         if value is not None:
             raise InputError(
-                f"--{option} {value} cannot be combined with --classifier",
+                f"--{name} {value} cannot be combined with --classifier",
                 hint="name the columns of each classifier: --classifier NAME=SCORE,PREDICTED",
             )
 
@@ -321,8 +308,8 @@ TableNames = Annotated[
     about_data(
         "Table of a database or of Spark's catalog; repeat it if OLD and NEW have different "
         "tables.",
+        "TABLE",
         "--table",
-        metavar="TABLE",
     ),
 ]
 

@@ -15,10 +15,11 @@ from rich.console import Console, RenderableType
 from rich.text import Text
 
 from assay.cli.commands import hide_working_line, without_working_line
+from assay.cli.taking import flag
 from assay.errors import AssayError, AssayWarning, InputError
 from assay.results import printable
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+AsJson = Annotated[bool, flag("Print one JSON document.", "--json")]
 
 
 def console(*, stderr: bool = False) -> Console:

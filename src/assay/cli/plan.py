@@ -2,14 +2,13 @@
 
 from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from assay.campaign import read_of_any
 from assay.cli import options
 from assay.cli.output import AsJson, console, emit, progress_bar, telling_errors
 from assay.cli.render import note_lines, view_of
-from assay.cli.taking import Typed, only, takes
+from assay.cli.taking import Typed, only, option, takes
 from assay.core.goal import Asked
 from assay.core.metrics import METRICS
 from assay.core.rules import refuse
@@ -35,51 +34,40 @@ def plan(
     source: Typed,
     metric: Annotated[
         list[str] | None,
-        typer.Option(
-            help=f"{', '.join(METRICS)}; repeatable. Of more classes: accuracy, macro_f1, "
+        option(
+            f"{', '.join(METRICS)}; repeatable. Of more classes: accuracy, macro_f1, "
             "recall:CLASS, ... Default: precision, or accuracy for more classes."
         ),
     ] = None,
     asked: Typed,
     labels: Annotated[
-        str | None,
-        typer.Option(metavar="LABELS", help="Labels of a random sample of FILE: .csv or .parquet."),
+        str | None, option("Labels of a random sample of FILE: .csv or .parquet.", "LABELS")
     ] = None,
     like: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME", help="Use the labels of an earlier campaign of the same classifier."
-        ),
+        str | None, option("Use the labels of an earlier campaign of the same classifier.", "NAME")
     ] = None,
     storage: options.StorageUrl = None,
     aux: Annotated[
         list[str] | None,
-        typer.Option(
-            "--aux", metavar="COL", help="Column of a judge; it does not have to exist yet."
-        ),
+        option("Column of a judge; it does not have to exist yet.", "COL", "--aux"),
     ] = None,
     judge_cost: Annotated[
         float | None,
-        typer.Option(
-            metavar="PRICE", help="Price of one verdict; `plan` says how many are worth buying."
-        ),
+        option("Price of one verdict; `plan` says how many are worth buying.", "PRICE"),
     ] = None,
     label_cost: Annotated[
-        float | None,
-        typer.Option(metavar="PRICE", help="Price of one label, in the same currency."),
+        float | None, option("Price of one label, in the same currency.", "PRICE")
     ] = None,
     rho: Annotated[
         float | None,
-        typer.Option(
-            metavar="R",
-            help="Correlation of verdict and outcome among items of equal score. Default: 0.5, "
+        option(
+            "Correlation of verdict and outcome among items of equal score. Default: 0.5, "
             "0.7 and 0.9.",
+            "R",
         ),
     ] = None,
-    replications: Annotated[
-        int, typer.Option(help="Number of replayed evaluations behind each figure.")
-    ] = 50,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    replications: Annotated[int, option("Number of replayed evaluations behind each figure.")] = 50,
+    seed: Annotated[int, option("Random seed.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Forecast how many labels a goal needs, before anyone labels.

@@ -10,6 +10,7 @@ from assay.audit import Bundle, named_zip, verify_bundle, verify_campaign
 from assay.cli.options import NameOrOnly, StorageUrl, existing, named, open_campaign
 from assay.cli.output import AsJson, console, echo, emit, telling_errors, working
 from assay.cli.render import view_of
+from assay.cli.taking import argument, flag, option
 from assay.errors import InputError, did_you_mean
 from assay.report import SUFFIXES, Report, kind_of
 from assay.results import printable
@@ -22,34 +23,23 @@ def report(
     *,
     output: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            help=f"File to write: {', '.join(SUFFIXES)}; repeatable.",
-        ),
+        option(f"File to write: {', '.join(SUFFIXES)}; repeatable.", "FILE", "--output", "-o"),
     ] = None,
     format: Annotated[
         str | None,
-        typer.Option(
-            metavar="FORMAT",
-            help=f"What to print without --output: {', '.join(_FORMATS)}. Default: markdown.",
+        option(
+            f"What to print without --output: {', '.join(_FORMATS)}. Default: markdown.", "FORMAT"
         ),
     ] = None,
     bundle: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write the audit bundle, a zip that `assay verify` checks."
-        ),
+        Path | None, option("Write the audit bundle, a zip that `assay verify` checks.", "FILE")
     ] = None,
-    names: Annotated[
-        bool, typer.Option("--names", help="Show reviewers' names instead of numbers.")
-    ] = False,
+    names: Annotated[bool, flag("Show reviewers' names instead of numbers.", "--names")] = False,
     comments: Annotated[
-        bool, typer.Option("--comments", help="Include reviewers' comments in the bundle.")
+        bool, flag("Include reviewers' comments in the bundle.", "--comments")
     ] = False,
     curve: Annotated[
-        bool, typer.Option("--curve", help="Include the curve over thresholds; reads all scores.")
+        bool, flag("Include the curve over thresholds; reads all scores.", "--curve")
     ] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
@@ -115,33 +105,24 @@ def _tell(made: Report, files: list[Path], packed: Bundle | None) -> None:
 
 
 def verify(
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Name of the campaign, or an audit bundle (.zip).")
-    ],
+    name: Annotated[str, argument("NAME", "Name of the campaign, or an audit bundle (.zip).")],
     *,
     report: Annotated[
         Path | None,
-        typer.Option(
-            "--report",
-            metavar="FILE",
-            help="Report (.json) to recompute from the log.",
-            show_default=False,
-        ),
+        option("Report (.json) to recompute from the log.", "FILE", "--report", shown=False),
     ] = None,
     against: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE",
-            help="Backup, as a file or URL; all its labels must still be there.",
-            show_default=False,
+        option(
+            "Backup, as a file or URL; all its labels must still be there.", "FILE", shown=False
         ),
     ] = None,
     commitment: Annotated[
         str | None,
-        typer.Option(
-            metavar="HEX",
-            help="For a bundle: the commitment that `create` printed and you published.",
-            show_default=False,
+        option(
+            "For a bundle: the commitment that `create` printed and you published.",
+            "HEX",
+            shown=False,
         ),
     ] = None,
     storage: StorageUrl = None,

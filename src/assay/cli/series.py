@@ -13,7 +13,7 @@ from assay.cli import options
 from assay.cli.output import AsJson, collecting_warnings, say, tell, telling_errors
 from assay.cli.render import facts, view
 from assay.cli.summary import make_campaign
-from assay.cli.taking import Typed, only, takes
+from assay.cli.taking import Typed, argument, flag, only, option, takes
 from assay.core.metrics import METRICS
 from assay.errors import InputError
 from assay.labelling import waiting_in
@@ -28,22 +28,17 @@ _SOURCE = only(Scan, "where", "table", "engine", "spark")
 @takes(columns=options.columns_of_one("id", "slices"), source=_SOURCE)
 def follow(
     file: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="FILE", help="Predictions of the next period. Default: show the series."
-        ),
+        str | None, argument("FILE", "Predictions of the next period. Default: show the series.")
     ] = None,
     *,
-    series: Annotated[str, typer.Option(help="Name of the series.")],
-    period: Annotated[
-        str | None, typer.Option(help="Name of the next period, such as 2026-w46.")
-    ] = None,
+    series: Annotated[str, option("Name of the series.")],
+    period: Annotated[str | None, option("Name of the next period, such as 2026-w46.")] = None,
     id_column: options.ItemId = None,
     columns: Typed,
     source: Typed,
     previous: Annotated[
         str | None,
-        options.about_data("Predictions of the last period, if they have moved.", metavar="FILE"),
+        options.about_data("Predictions of the last period, if they have moved.", "FILE"),
     ] = None,
     metric: Annotated[
         list[str] | None,
@@ -78,12 +73,10 @@ def follow(
     budget: Annotated[int | None, options.about_goal("Stop after this many new labels.")] = None,
     confidence: Annotated[float | None, options.about_goal("Confidence of the interval.")] = None,
     question: Annotated[
-        str | None, typer.Option(help="Question that reviewers answer for every item.")
+        str | None, option("Question that reviewers answer for every item.")
     ] = None,
-    picture: Annotated[
-        str | None, typer.Option(metavar="FILE.svg", help="Write a chart of the series.")
-    ] = None,
-    seed: Annotated[int | None, typer.Option(help="Random seed of every draw.")] = None,
+    picture: Annotated[str | None, option("Write a chart of the series.", "FILE.svg")] = None,
+    seed: Annotated[int | None, option("Random seed of every draw.")] = None,
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -156,10 +149,10 @@ def _trends_document(main_trend: Trend, others: Sequence[Trend]) -> dict[str, An
 
 def _refuse_without_file(given: Mapping[str, object]) -> None:
     """Raise if options of a period are given, but no period begins."""
-    for option, value in given.items():
+    for name, value in given.items():
         if value is not None:
             raise InputError(
-                f"--{option.replace('_', '-')} describes a new period, and no FILE is given",
+                f"--{name.replace('_', '-')} describes a new period, and no FILE is given",
                 hint="assay follow FILE --series NAME --period 2026-w46 ...; or leave it out",
             )
 
@@ -222,16 +215,14 @@ def labels_before(campaign: Campaign) -> dict[str, int]:
 def rebase(
     file: Annotated[
         str | None,
-        typer.Argument(
-            metavar="[FILE]",
-            help="The changed predictions, or with --add the new ones. Default: read again from "
+        argument(
+            "[FILE]",
+            "The changed predictions, or with --add the new ones. Default: read again from "
             "where they were.",
         ),
     ] = None,
     *,
-    add: Annotated[
-        bool, typer.Option("--add", help="FILE has only new items, which join the others.")
-    ] = False,
+    add: Annotated[bool, flag("FILE has only new items, which join the others.", "--add")] = False,
     source: Typed,
     columns: Typed,
     name: options.NameOption = "campaign",

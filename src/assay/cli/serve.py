@@ -15,6 +15,7 @@ from assay.cli.confirm import ask_to_confirm
 from assay.cli.options import CampaignName, NameOrOnly, StorageUrl, follow_up, named, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.render import view
+from assay.cli.taking import argument, flag, option
 from assay.errors import InputError, MissingDependencyError, did_you_mean, install
 from assay.exchange import Content
 from assay.results import Column, Table, printable
@@ -32,64 +33,44 @@ def serve(
     name: NameOrOnly = None,
     *,
     host: Annotated[
-        str,
-        typer.Option(
-            metavar="ADDRESS",
-            help="Address to listen on; any other than the default requires tokens.",
-        ),
+        str, option("Address to listen on; any other than the default requires tokens.", "ADDRESS")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")
+        int, option("Port to listen on; 0 picks a free one.", least=0, most=65535)
     ] = 8000,
     guidelines: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Text shown beside every item: how to label."),
+        Path | None, option("Text shown beside every item: how to label.", "FILE")
     ] = None,
     link: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COL", help="Column whose https addresses are shown as links; repeatable."
-        ),
+        option("Column whose https addresses are shown as links; repeatable.", "COL"),
     ] = None,
     image: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="COL", help="Column of images (addresses, data or file names); repeatable."
-        ),
+        option("Column of images (addresses, data or file names); repeatable.", "COL"),
     ] = None,
     image_host: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME", help="Host that images may be loaded from; repeatable."),
+        list[str] | None, option("Host that images may be loaded from; repeatable.", "NAME")
     ] = None,
-    image_folder: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Folder with the image files.")
-    ] = None,
+    image_folder: Annotated[Path | None, option("Folder with the image files.", "FOLDER")] = None,
     show_as: Annotated[
-        list[str] | None,
-        typer.Option("--as", metavar="COL=KIND", help=f"How to show a column: {', '.join(KINDS)}."),
+        list[str] | None, option(f"How to show a column: {', '.join(KINDS)}.", "COL=KIND", "--as")
     ] = None,
     lease: Annotated[
         float,
-        typer.Option(
-            min=10,
-            max=86_400,
-            metavar="SECONDS",
-            help="How long an item stays reserved for a reviewer.",
-        ),
+        option("How long an item stays reserved for a reviewer.", "SECONDS", least=10, most=86_400),
     ] = 600,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME", help="Host name that browsers may use for this server; repeatable."
-        ),
+        option("Host name that browsers may use for this server; repeatable.", "NAME"),
     ] = None,
     proxy: Annotated[
-        str | None, typer.Option(metavar="ADDRESS", help="Trust X-Forwarded-Proto from this proxy.")
+        str | None, option("Trust X-Forwarded-Proto from this proxy.", "ADDRESS")
     ] = None,
     all_campaigns: Annotated[
-        bool, typer.Option("--all-campaigns", help="Let owners see all campaigns of the storage.")
+        bool, flag("Let owners see all campaigns of the storage.", "--all-campaigns")
     ] = False,
-    open_: Annotated[bool, typer.Option("--open", help="Open the page in a browser.")] = False,
+    open_: Annotated[bool, flag("Open the page in a browser.", "--open")] = False,
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -235,10 +216,8 @@ tokens = typer.Typer(
 def add(
     name: CampaignName,
     *,
-    role: Annotated[
-        str, typer.Option(help="owner (sees everything) or reviewer (sees items only).")
-    ],
-    who: Annotated[str, typer.Option(metavar="WHO", help="Name of the person.")],
+    role: Annotated[str, option("owner (sees everything) or reviewer (sees items only).")],
+    who: Annotated[str, option("Name of the person.", "WHO")],
     storage: StorageUrl = None,
     as_json: AsJson = False,
 ) -> None:
@@ -287,10 +266,7 @@ def list_(name: CampaignName, storage: StorageUrl = None, as_json: AsJson = Fals
 @tokens.command("revoke")
 def revoke(
     name: CampaignName,
-    number: Annotated[
-        int,
-        typer.Argument(metavar="ID", help="Number of the token, as `assay token list` shows it."),
-    ],
+    number: Annotated[int, argument("ID", "Number of the token, as `assay token list` shows it.")],
     *,
     storage: StorageUrl = None,
     as_json: AsJson = False,

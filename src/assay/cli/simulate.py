@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,7 +24,7 @@ from assay.cli.output import (
     working,
 )
 from assay.cli.render import view
-from assay.cli.taking import Typed, all_except, only, takes
+from assay.cli.taking import Typed, all_except, argument, only, option, takes
 from assay.core.goal import EVERY_SCORE, Asked, Goal
 from assay.core.rules import refuse
 from assay.core.types import percent
@@ -46,16 +47,9 @@ from assay.simulation import (
 _OWN = ("score", "predicted", "threshold")  # of one classifier
 
 
-def _data(text: str, metavar: str = "COL") -> Any:
-    return typer.Option(help=text, metavar=metavar, rich_help_panel="Population")
-
-
-def _designs(text: str, *, metavar: str | None = None, least: int | None = None) -> Any:
-    return typer.Option(help=text, metavar=metavar, min=least, rich_help_panel="Designs")
-
-
-def _runs(text: str, least: int) -> Any:
-    return typer.Option(help=text, min=least, rich_help_panel="Runs")
+_data = partial(option, panel="Population")
+_designs = partial(option, panel="Designs")
+_runs = partial(option, panel="Runs")
 
 
 @takes(
@@ -64,14 +58,11 @@ def _runs(text: str, least: int) -> Any:
 )
 def simulate(
     file: Annotated[
-        str,
-        typer.Argument(
-            metavar="FILE", help="Labelled predictions: .parquet, .csv, .csv.gz, or a pattern."
-        ),
+        str, argument("FILE", "Labelled predictions: .parquet, .csv, .csv.gz, or a pattern.")
     ],
     *,
     label: Annotated[
-        str, _data("Column with the true labels; with --multilabel, columns such as 'is_*'.")
+        str, _data("Column with the true labels; with --multilabel, columns such as 'is_*'.", "COL")
     ],
     positive: Annotated[
         str | None, _data("Value of the label and predicted columns that means yes.", "VALUE")
@@ -96,24 +87,24 @@ def simulate(
             "Default: default, perc-opt and, with a budget, km-opt-a2; or guaranteed. "
             f"For several classifiers: {', '.join(SEVERAL_DESIGNS)}; default: all. "
             f"For a threshold: {', '.join(THRESHOLD_DESIGNS)}.",
-            metavar="NAME",
+            "NAME",
         ),
     ] = None,
     bins: Annotated[int | None, _designs("Number of strata per predicted label.", least=1)] = None,
     parent: Annotated[
-        str | None,
-        _designs("With several classifiers: the one whose labels are recycled.", metavar="NAME"),
+        str | None, _designs("With several classifiers: the one whose labels are recycled.", "NAME")
     ] = None,
     assume: Annotated[
         float | None,
         _designs("With several classifiers: lower bound of every precision. Default: 0.5."),
     ] = None,
-    replications: Annotated[int, _runs("Number of evaluations per design.", 1)] = 1000,
-    seed: Annotated[int, _runs("Random seed.", 0)] = 0,
-    workers: Annotated[int | None, _runs("Number of processes. Default: one per core.", 1)] = None,
+    replications: Annotated[int, _runs("Number of evaluations per design.", least=1)] = 1000,
+    seed: Annotated[int, _runs("Random seed.", least=0)] = 0,
+    workers: Annotated[
+        int | None, _runs("Number of processes. Default: one per core.", least=1)
+    ] = None,
     out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder for rows.csv and charts (SVG and PNG)."),
+        Path | None, option("Folder for rows.csv and charts (SVG and PNG).", "DIR")
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -200,9 +191,9 @@ def _refuse_no_design(names: tuple[str, ...] | None) -> None:
 
 def _refuse_for_one_metric(**given: object) -> None:
     """Raise if an option is given that does not apply to one metric."""
-    for option, value in given.items():
+    for name, value in given.items():
         if value is not None:
-            raise DesignError(f"--{option} applies only to several metrics", hint="leave it out")
+            raise DesignError(f"--{name} applies only to several metrics", hint="leave it out")
 
 
 def _columns_for_threshold(

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated
 
-import typer
 from rich.text import Text
 
 from assay.campaign import Campaign
@@ -12,7 +12,7 @@ from assay.cli import options
 from assay.cli.confirm import allow_source
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import commitment_line, note_lines, view, view_of
-from assay.cli.taking import Typed, only, takes
+from assay.cli.taking import Typed, argument, flag, only, option, takes
 from assay.core.metrics import METRICS
 from assay.errors import DesignError
 from assay.labelling import find_campaign
@@ -48,56 +48,45 @@ if TYPE_CHECKING:
 _MOST_LISTED = 50  # the newest
 
 
-def _about_slices(name: str, text: str, metavar: str | None = None) -> Any:
-    return typer.Option(name, help=text, metavar=metavar, rich_help_panel="Slices")
-
-
-def _about_source(name: str, text: str) -> Any:
-    return typer.Option(name, help=text, rich_help_panel="Source of the predictions")
+_about_slices = partial(option, panel="Slices")
+_about_source = partial(option, panel="Source of the predictions")
 
 
 def status(
     name: Annotated[
         str | None,
-        typer.Argument(
-            metavar="NAME", help="Name of the campaign. Default: the only one, or all as a list."
-        ),
+        argument("NAME", "Name of the campaign. Default: the only one, or all as a list."),
     ] = None,
     *,
     by: Annotated[
         str | None,
         _about_slices(
-            "--by", "Show the metric in every slice, by the values of this column.", "COLUMN"
+            "Show the metric in every slice, by the values of this column.", "COLUMN", "--by"
         ),
     ] = None,
     metric: Annotated[
         str | None,
-        _about_slices("--metric", "Metric to show by slice. Default: the first.", "METRIC"),
+        _about_slices("Metric to show by slice. Default: the first.", "METRIC", "--metric"),
     ] = None,
     simultaneous: Annotated[
         bool,
         _about_slices(
-            "--simultaneous", "Apply the confidence to all slices together, not to each."
+            "Apply the confidence to all slices together, not to each.", None, "--simultaneous"
         ),
     ] = False,
     classes: Annotated[
         bool,
-        typer.Option(
-            "--classes",
-            help="Show precision, recall and F1 of each class, and the confusion matrix.",
-        ),
+        flag("Show precision, recall and F1 of each class, and the confusion matrix.", "--classes"),
     ] = False,
-    every: Annotated[
-        bool, typer.Option("--all", help="List all campaigns, not only the newest 50.")
-    ] = False,
+    every: Annotated[bool, flag("List all campaigns, not only the newest 50.", "--all")] = False,
     confirm: Annotated[
         bool,
         _about_source(
-            "--confirm", "Show where the campaign reads its predictions, and allow it here."
+            "Show where the campaign reads its predictions, and allow it here.", None, "--confirm"
         ),
     ] = False,
     yes: Annotated[
-        bool, _about_source("--yes", "With --confirm: do not ask for confirmation.")
+        bool, _about_source("With --confirm: do not ask for confirmation.", None, "--yes")
     ] = False,
     storage: options.StorageUrl = None,
     as_json: AsJson = False,
@@ -292,9 +281,9 @@ def _document(campaign: Campaign) -> dict[str, object]:
 def estimate(
     labels: Annotated[
         str,
-        typer.Argument(
-            metavar="LABELS",
-            help="Labels of a random sample: .csv or .parquet with columns 'id' (or named as in "
+        argument(
+            "LABELS",
+            "Labels of a random sample: .csv or .parquet with columns 'id' (or named as in "
             "--id) and 'label' (yes, no, cannot judge).",
         ),
     ],
@@ -302,12 +291,12 @@ def estimate(
     predictions: Annotated[
         str,
         options.about_data(
-            "Predictions of all items, labelled or not: .parquet, .csv, .csv.gz.", metavar="FILE"
+            "Predictions of all items, labelled or not: .parquet, .csv, .csv.gz.", "FILE"
         ),
     ],
     columns: Typed,
-    metric: Annotated[str, typer.Option(help=f"{', '.join(METRICS)}.")] = "precision",
-    confidence: Annotated[float, typer.Option(help="Confidence of the interval.")] = 0.95,
+    metric: Annotated[str, option(f"{', '.join(METRICS)}.")] = "precision",
+    confidence: Annotated[float, option("Confidence of the interval.")] = 0.95,
     as_json: AsJson = False,
 ) -> None:
     """Estimate a metric from labels of a random sample.

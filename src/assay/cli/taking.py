@@ -48,15 +48,44 @@ def takes(**groups: Iterable[Option]) -> Callable[[Callable[..., None]], Callabl
     return taking
 
 
-def _parameter(option: Option) -> Parameter:
-    cli, is_flag = option.cli, option.cli.typed is bool
-    default = f" Default: {option.default}." if option.default else ""
-    info = typer.Option(
-        option.flag, help=cli.help + default, metavar=cli.metavar, rich_help_panel=cli.panel
-    )
+def _parameter(declared: Option) -> Parameter:
+    cli, is_flag = declared.cli, declared.cli.typed is bool
+    default = f" Default: {declared.default}." if declared.default else ""
+    info = option(cli.help + default, cli.metavar, declared.flag, panel=cli.panel)
     return Parameter(
-        option.keyword,
+        declared.keyword,
         Parameter.KEYWORD_ONLY,
         default=False if is_flag else None,
         annotation=Annotated[bool if is_flag else cli.typed | None, info],
     )
+
+
+def option(
+    help: str,
+    metavar: str | None = None,
+    *names: str,
+    panel: str | None = None,
+    least: float | None = None,
+    most: float | None = None,
+    shown: bool = True,  # whether the help has the default
+) -> Any:
+    """Option of one command; its flag follows from the parameter unless `names` are given."""
+    return typer.Option(
+        *names,
+        help=help,
+        metavar=metavar,
+        rich_help_panel=panel,
+        min=least,
+        max=most,
+        show_default=shown,
+    )
+
+
+def argument(metavar: str, help: str, *, shown: bool = True) -> Any:
+    """Positional argument of a command."""
+    return typer.Argument(metavar=metavar, help=help, show_default=shown)
+
+
+def flag(help: str, name: str) -> Any:
+    """Option without a value."""
+    return typer.Option(name, help=help)
