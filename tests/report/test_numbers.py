@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import binomtest
-from sklearn import metrics as sk
 
 import assay
 from assay.audit.recompute import Form, Stratum, left_of, quoted
 from assay.storage import Label
 from assay.web.dashboard import Node, dashboard_of
-from tests.report.campaigns import Made, make, make_several
+from tests.report.campaigns import Made, make
 
 
 def by_hand(made: Made) -> dict[str, Any]:
@@ -72,28 +71,6 @@ def test_one_metric_by_hand() -> None:
     assert metric["value"] != pytest.approx(unweighted)
     assert metric["value"] == pytest.approx(hand["plain"], abs=0.01)  # which is not what is quoted
     assert metric["value"] != pytest.approx(hand["plain"])
-
-
-def test_with_every_item_labelled_it_is_what_scikit_learn_says() -> None:
-    made = make_several(120, budget=240)
-    made.label(240)
-    told = made.campaign.report().to_dict()["metrics"]
-    said = made.score >= 0.5
-    exact = {
-        "precision:new": sk.precision_score(made.truth, said),
-        "recall:new": sk.recall_score(made.truth, said),
-        "f1:new": sk.f1_score(made.truth, said),
-        "prevalence": made.truth.mean(),
-    }
-    for name, value in exact.items():
-        assert told[name]["value"] == pytest.approx(value)
-        assert told[name]["low"] == pytest.approx(value) == told[name]["high"]
-        # Nothing is left open: only a random sample of all items would do as well.
-        assert told[name]["effective_labels"] == pytest.approx(told[name]["items"])
-        assert told[name]["random_labels"] == pytest.approx(told[name]["items"])
-    assert told["precision:new"]["items"] == said.sum()
-    assert told["recall:new"]["items"] == told["prevalence"]["items"] == 120
-    assert told["accuracy:new - accuracy:old"]["random_labels"] is None
 
 
 def test_items_without_an_answer() -> None:
