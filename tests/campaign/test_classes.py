@@ -1,6 +1,5 @@
 """Campaigns of more classes than yes and no, from predictions to estimates."""
 
-import numpy as np
 import pytest
 from sklearn import metrics as sk
 
@@ -40,20 +39,6 @@ def test_a_metric_of_every_class_where_none_is_named() -> None:
     (item, *_) = plain.ask(1)
     with pytest.raises(AssayError, match="did you mean 'physics'"):
         plain.tell({item.id: "fysics"})
-
-
-def test_items_of_no_class_and_items_that_nobody_can_judge() -> None:
-    table, truth = topics(N)
-    told = truth.copy().astype(object)
-    told[:60] = "none of these"
-    told[60:90] = "cannot judge"
-    campaign = assay.create_campaign(table, **BY_TOPIC, metrics=["accuracy", "macro_f1"], budget=N)
-    finish(campaign, told)
-    found = campaign.estimates()
-    judged = np.arange(N)[(np.arange(N) < 60) | (np.arange(N) >= 90)]
-    right = (told == table["topic"])[judged].mean()
-    assert found["accuracy"].cannot_judge == 30
-    assert found["accuracy"].value == pytest.approx(right, abs=0.02)
 
 
 def test_the_matrix_at_full_labelling_is_that_of_scikit_learn() -> None:

@@ -99,10 +99,6 @@ def test_labelling_everything_gives_scikit_learns_values() -> None:
     estimates = estimated(campaign, truth, batch=100)
     assert {each.stopped for each in estimates.values()} == {"every item has been reviewed"}
     check_exact(estimates, said, truth)
-    almost = truth.copy()
-    almost[0] = not almost[0]
-    with pytest.raises(AssertionError):
-        check_exact(estimates, said, almost)
 
 
 def test_the_worst_case_holds_whatever_the_unjudged_are() -> None:

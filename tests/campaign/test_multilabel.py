@@ -138,18 +138,6 @@ def test_mistakes_are_of_the_classes_that_are_missed_or_said_wrongly() -> None:
         assert any(p.startswith(word) and "spam" in p for p in row.kind.split("; ")), row.kind
 
 
-def test_slices_of_a_class_at_full_labelling() -> None:
-    table, said, truth = made()
-    lang = np.where(np.arange(N) % 3 == 0, "de", "en")
-    campaign = begun({**table, "lang": lang}, metric="recall:spam", budget=N, slices=["lang"])
-    found = answered(campaign, truth).slices("lang")
-    assert sorted(found) == ["de", "en"]
-    for name, row in found.items():
-        its = lang == name
-        value = SKLEARN["recall"](truth[its, 1], said[its, 1])
-        assert row.value == pytest.approx(value, abs=1e-12)
-
-
 def test_there_is_no_matrix_of_what_is_taken_for_what() -> None:
     table, _, truth = made()
     campaign = answered(begun(table, budget=40), truth)

@@ -1,6 +1,5 @@
 """The honest interval: against exact likelihoods, against brute force, and at its edges."""
 
-import itertools
 from dataclasses import replace
 from functools import partial
 
@@ -177,15 +176,6 @@ def test_an_unsampled_stratum_may_be_anything() -> None:
     low, high = ends_of(tallies, form)
     assert float(low) < 0.7
     assert float(high) == 1.0
-
-
-def test_a_fully_labelled_population_is_known() -> None:
-    for counts in list(itertools.product([0, 2, 5], repeat=2)):
-        sizes = np.array([5.0, 5.0])
-        form = ratio("precision", sizes, np.array([True, True]))
-        tallies = Tallies(sizes, n=sizes, x=np.array(counts, float))
-        low, high = ends_of(tallies, form)
-        assert float(low) == float(high) == sum(counts) / 10
 
 
 def test_the_correction_narrows_as_the_population_runs_out() -> None:

@@ -74,13 +74,9 @@ def test_parts_count_their_labels_and_ranks_together() -> None:
     union, whole = both(PROBABILITY)
     assert union.cells() == whole.cells() == {0: SIZE - whole.positives, 1: whole.positives}
     assert (union.classifiers, union.groups) == (whole.classifiers, whole.groups)
-    for mine, meant in zip(
-        *(each.profile_heaps([(0,), (1,)]) for each in (union, whole)), strict=True
-    ):
-        assert (mine.low.tolist(), mine.count.tolist()) == (
-            meant.low.tolist(),
-            meant.count.tolist(),
-        )
+    heaps = (each.profile_heaps([(0,), (1,)]) for each in (union, whole))
+    for mine, meant in zip(*heaps, strict=True):
+        np.testing.assert_array_equal((mine.low, mine.count), (meant.low, meant.count))
 
 
 def test_a_part_may_lack_a_predicted_label() -> None:

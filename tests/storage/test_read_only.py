@@ -138,9 +138,4 @@ def test_with_somebody_who_writes_their_labels_are_read(
     later = open_store(url)
     with later.read() as session:
         assert len(session.labels(1)) == 3
-    # The wrong variant: the file without what lies beside it.
-    alone = sqlite3.connect(shutil.copyfile(tmp_path / "live" / NAME, tmp_path / "alone.db"))
-    with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        alone.execute("SELECT * FROM label_event")
-    alone.close()
     campaign.desk.store.close()
