@@ -16,7 +16,7 @@ from assay.core.deck import number
 from assay.errors import VERSION
 from assay.exchange import guard
 from assay.labelling import Labelling, estimates_of, strata_in
-from assay.results import Estimate, Estimates, StratumRow
+from assay.results import Estimate, StratumRow
 from assay.storage import CardRow, Label, StoredLabel, next_link
 
 _FLOATS = ("value", "low", "high", "standard_error", "confidence")
@@ -40,12 +40,14 @@ _LATER = [(each.name, each.default) for each in fields(Label) if each.name not i
 def tables_of(snapshot: Snapshot, labelling: Labelling) -> dict[str, bytes]:
     """Files by their names; `labelling` has dealt the snapshot's cards."""
     made = {
-        "settings.json": _settings(snapshot),
+        "settings.json": _json({"created_at": snapshot.created_at, **snapshot.settings.to_dict()}),
         "strata.csv": _strata(snapshot, strata_in(labelling)),
         "cards.csv": _cards(snapshot, labelling),
         "rounds.json": _rounds(snapshot),
         "events.jsonl": _lines(_events(snapshot)),
-        "estimate.json": _estimates(estimates_of(labelling)),
+        "estimate.json": _json(
+            {name: _figures(estimate) for name, estimate in estimates_of(labelling).items()}
+        ),
     }
     if snapshot.campaigns is not None:
         made[CAMPAIGNS] = _json({"commitment": snapshot.settings.commitment, **snapshot.campaigns})
@@ -60,10 +62,6 @@ def last_link(snapshot: Snapshot) -> str:
     for event in snapshot.events:
         link = next_link(link, _event_fields(snapshot, event))
     return link
-
-
-def _settings(snapshot: Snapshot) -> bytes:
-    return _json({"created_at": snapshot.created_at, **snapshot.settings.to_dict()})
 
 
 def _strata(snapshot: Snapshot, rows: Sequence[StratumRow]) -> bytes:
@@ -139,11 +137,6 @@ def _columns(snapshot: Snapshot) -> Iterable[Mapping[str, Any]]:
     for card in snapshot.cards:
         id = snapshot.settings.item_id(card.item_id)
         yield {"item": id, "columns": json.loads(card.shown)}
-
-
-def _estimates(estimates: Estimates) -> bytes:
-    """Every figure as a decimal that restores the same bits, and these bits."""
-    return _json({name: _figures(estimate) for name, estimate in estimates.items()})
 
 
 def _figures(estimate: Estimate) -> dict[str, Any]:

@@ -136,7 +136,7 @@ def simulate(
         read |= {"label": label, "positive": positive}
         with working(f"reading {file}"):
             population = Population.read(file, **read, metrics=metrics)
-        metrics = metrics or [_metric_of(population)]
+        metrics = metrics or [population.vocabulary.default_metric]
         if curve:
             refused = {"design": names, "threshold-for": threshold_for, "out": out, "bins": bins}
             refuse_with_curve(**refused, classifier=classifiers, aux=columns.get("aux"))
@@ -334,11 +334,6 @@ def _facts_of_several(file: str, question: Question, result: Simulation, goal: G
     for text, designs in sizes.items():
         facts.append(("samples", text if len(sizes) == 1 else f"{', '.join(designs)}: {text}"))
     return [*facts, ("runs", _replications(question))]
-
-
-def _metric_of(population: Population) -> str:
-    """Default metric."""
-    return population.vocabulary.default_metric
 
 
 def _facts_of_classes(file: str, question: Question, result: Simulation) -> _Facts:

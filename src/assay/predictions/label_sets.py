@@ -5,7 +5,7 @@ with scores and a threshold or with yes and no, or by one column that lists all 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,18 +110,17 @@ def label_layout(
 ) -> Layout:
     """Layout of predictions of items that may have several classes."""
     each = _sources(as_scan(source), classifiers, classes, id)
-    spreads = (spread for name, one in each.items() for spread in one.apart(classes, name))
     return Layout(
         {
             f"{label}:{name}" if name_of(name) else label: role
-            for name, one in each.items()
-            for label, role in one.roles(classes).items()
+            for name, (roles, _) in each.items()
+            for label, role in roles.items()
         },
         id,
         tuple(show),
         labels=classes,
         names=tuple(each),
-        apart=tuple({spread.names: spread for spread in spreads}.values()),
+        apart=tuple({one.names: one for _, apart in each.values() for one in apart}.values()),
     )
 
 
@@ -137,8 +136,8 @@ def load_label_sets(source: object, layout: Layout) -> Loaded:
 
 def _sources(
     scan: Scan, classifiers: Classifiers, classes: Vocabulary, id: str | None
-) -> dict[str, "_ByClass | _ByPattern"]:
-    """Columns of each classifier."""
+) -> dict[str, tuple[dict[str, Roles], list[Spread]]]:
+    """Columns of each class by each classifier, and single columns to be split into these."""
     columns = _checked(classifiers)
     by_class = are_by_class(columns)
     number = 1 if by_class else len(columns)
@@ -155,52 +154,7 @@ def _sources(
         }
     _refuse_other_names(classes, list(columns))
     given = {classes.find(name): each for name, each in columns.items()}
-    return {ALONE: _ByClass({name: given[name] for name in classes.names})}
-
-
-@dataclass(frozen=True)
-class _ByClass:
-    """A classifier with columns for each class, as given."""
-
-    given: Mapping[str | None, Mapping[str, Any]]
-
-    def apart(self, _: Vocabulary, __: str) -> list[Spread]:
-        return []
-
-    def roles(self, _: Vocabulary) -> dict[str, Roles]:
-        return {str(name): role_of(str(name), each) for name, each in self.given.items()}
-
-
-@dataclass(frozen=True)
-class _ByPattern:
-    """A classifier given by patterns of columns, or by columns of lists or of sets.
-
-    `score` and `predicted` are the columns of each class, or a single one to split.
-    """
-
-    score: tuple[str, ...]
-    predicted: tuple[str, ...]
-    options: Mapping[str, Any]
-
-    def apart(self, classes: Vocabulary, classifier: str) -> list[Spread]:
-        """Single columns of all classes, to be split."""
-        spreads = []
-        for columns, of_scores in ((self.score, True), (self.predicted, False)):
-            if len(columns) == 1:
-                names = tuple(_at(columns[0], name) for name in classes.names)
-                spreads.append(Spread(columns[0], classes, names, of_scores, classifier))
-        return spreads
-
-    def roles(self, classes: Vocabulary) -> dict[str, Roles]:
-        roles = {}
-        for place, name in enumerate(classes.names):
-            own = {
-                role: columns[place] if len(columns) > 1 else _at(columns[0], name)
-                for role, columns in (("score", self.score), ("predicted", self.predicted))
-                if columns
-            }
-            roles[name] = role_of(name, {**self.options, **own})
-        return roles
+    return {ALONE: ({name: role_of(name, given[name]) for name in classes.names}, [])}
 
 
 def _columns_apart(spread: Spread, column: Column, ids: Ids) -> dict[str, Column]:
@@ -214,18 +168,14 @@ def _columns_apart(spread: Spread, column: Column, ids: Ids) -> dict[str, Column
     return columns
 
 
-def _at(column: str, label: str) -> str:
-    return f"{column}[{label}]"
-
-
 def _of_pattern(
     scan: Scan,  # the predictions
     name: str,  # the classifier's
     given: Mapping[str, Any],  # its columns
     classes: Vocabulary,
     besides: Sequence[str | None],  # columns with another role, even if a pattern matches
-) -> _ByPattern:
-    """Columns of a classifier given by patterns."""
+) -> tuple[dict[str, Roles], list[Spread]]:
+    """Columns of a classifier given by patterns of columns, or by columns of lists or of sets."""
     options = {key: value for key, value in given.items() if key not in _BY_PATTERN}
     options = {key: value for key, value in options.items() if value is not None}
     columns: dict[str, tuple[str, ...]] = {}
@@ -256,7 +206,17 @@ def _of_pattern(
                 hint="name the columns of every class's score, with a threshold: "
                 "probabilities='p_*', threshold=0.5",
             )
-    return _ByPattern(columns["probabilities"], columns["predicted"], options)
+    roles: dict[str, dict[str, object]] = {label: {**options} for label in classes.names}
+    spreads = []
+    for role, given_as in (("score", "probabilities"), ("predicted", "predicted")):
+        of_classes = columns[given_as]
+        if len(of_classes) == 1:
+            (column,) = of_classes
+            of_classes = tuple(f"{column}[{label}]" for label in classes.names)
+            spreads.append(Spread(column, classes, of_classes, role == "score", name))
+        for label, own in zip(classes.names, of_classes, strict=False):  # or it has none
+            roles[label][role] = own
+    return {label: role_of(label, own) for label, own in roles.items()}, spreads
 
 
 def read_sets(column: Column, classes: Vocabulary, ids: Ids) -> Ints:

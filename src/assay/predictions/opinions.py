@@ -119,7 +119,7 @@ def column_words(values: Values) -> Words:
         digests: dict[str, int] = {}
         for place in np.flatnonzero(np.isnan(numbers)).tolist():
             text = values[place]
-            if isinstance(text, str) and not _is_nan(text):
+            if isinstance(text, str) and text.strip().lower().lstrip("+-") != "nan":
                 if text not in digests:
                     digests[text] = int(deck.digest([text])[0])
                 words[place] = digests[text]
@@ -131,10 +131,6 @@ def number_words(numbers: Floats) -> Words:
     numbers = numbers + 0.0  # -0.0 becomes 0.0
     numbers[np.isnan(numbers)] = np.nan  # of the many that there are, one
     return deck.mix(numbers.view(np.uint64))
-
-
-def _is_nan(text: str) -> bool:
-    return text.strip().lower().lstrip("+-") == "nan"
 
 
 def opinion_values(column: Column) -> Values:

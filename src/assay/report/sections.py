@@ -48,7 +48,7 @@ def page_of(facts: Facts, curve: ThresholdCurve | None = None) -> Page:
         _deviations(facts),
         _population(facts),
         _design(facts),
-        _notes(facts),
+        Document("Notes", (Lines(facts.notes),)) if facts.notes else None,
         _checking(facts),
     ]
     return Page(
@@ -124,7 +124,7 @@ def worth(facts: Facts) -> Document:
         (
             about(each),
             f"{each.estimate.labels:,}",
-            _number(each.effective_labels),
+            "–" if each.effective_labels is None else f"{each.effective_labels:,.0f}",
             f"{each.items:,}",
             _at_random(each),
         )
@@ -203,10 +203,6 @@ def _at_random(each: MetricFacts) -> str:
     times = at_random / labels if labels else 0.0
     more = f" ({times:.1f} times)" if times >= 1.05 else ""
     return f"{at_random:,}{more}"
-
-
-def _number(labels: float | None) -> str:
-    return "–" if labels is None else f"{labels:,.0f}"
 
 
 def _figure(each: MetricFacts, facts: Facts) -> Figure | None:
@@ -367,10 +363,6 @@ def _design(facts: Facts) -> Document:
     )
     stored = json.dumps({"design": how.design, "goal": how.goal}, indent=2, ensure_ascii=False)
     return Document("Design", (Pairs(rows), Code(stored, "json")))
-
-
-def _notes(facts: Facts) -> Document | None:
-    return Document("Notes", (Lines(facts.notes),)) if facts.notes else None
 
 
 def _checking(facts: Facts) -> Document:

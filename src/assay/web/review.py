@@ -139,11 +139,7 @@ def chosen_among(settings: Settings, guidelines: str) -> dict[str, Any]:
 
 def _meaning(classes: Vocabulary, name: str) -> str:
     """Text about a class, beside its key."""
-    return _first_line(classes.guidelines.get(name, "")) or classes.chosen
-
-
-def _first_line(text: str) -> str:
-    return next(iter(text.strip().splitlines()), "")
+    return next(iter(classes.guidelines.get(name, "").strip().splitlines()), "") or classes.chosen
 
 
 _MOST_ITEMS = 20

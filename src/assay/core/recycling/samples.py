@@ -391,7 +391,7 @@ def published_sizes(goal: Goal, route: Route, assume: float, *, recycles: bool) 
     needed = route.needs[:, :-1] & (route.yes > 0)
     n = np.zeros(route.yes.size)
     for k in np.flatnonzero(needed.any(axis=0)):
-        n[k] = sample_size(widths[needed[:, k]].min(), _delta(goal), assume)
+        n[k] = sample_size(widths[needed[:, k]].min(), 1 - goal.goals[0].confidence, assume)
     if recycles and n.any() and not route.yes[0]:
         raise DesignError(
             f"{route.names[0]} says yes to no item, so there is no sample of it to recycle",
@@ -458,7 +458,3 @@ def covariance_of_hits(cells: Venn, design: str, names: tuple[str, ...], n: Floa
 def _true_totals(cells: Venn, route: Route) -> Floats:
     yes = cells.yes(route.names)
     return np.append(yes @ cells.positives, (1 - yes[0]) @ cells.positives)
-
-
-def _delta(goal: Goal) -> float:
-    return 1 - goal.goals[0].confidence

@@ -145,7 +145,9 @@ def _delta(path: str) -> LiveFiles:
             hint=_SPARK,
         )
     listed: list[Any] = actions["path"].to_pylist()
-    paths = tuple(_local(_below(place, each)) for each in listed)
+    paths = tuple(
+        _local(each if is_remote(each) else str(place / unquote(each))) for each in listed
+    )
     _refuse_elsewhere("Delta", path, place, paths)
     number = {file: each for each, file in enumerate(paths)}
     named = {name: actions[f"partition.{name}"] for name in columns}
@@ -154,11 +156,6 @@ def _delta(path: str) -> LiveFiles:
         for uri, kept in zip(*(column.to_pylist() for column in vectors.columns), strict=True)
     }
     return LiveFiles("Delta", path, paths, schema, pa.table(named) if named else None, deleted)
-
-
-def _below(place: Path, path: str) -> str:
-    """Address of a file from its path in the log, which is percent-encoded."""
-    return path if is_remote(path) else str(place / unquote(path))
 
 
 # Iceberg
