@@ -263,7 +263,7 @@ def for_classes(
         return classifiers, None
     refuse_beside_classes(shared)
     if classifiers is None:
-        return by_name(classifiers, own), classes
+        return by_name(None, own), classes
     if pattern is not None and len(every) != 1:
         raise PredictionsError(
             f"probabilities={pattern!r} cannot be combined with {len(every)} classifiers",

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from assay.predictions.layout import Layout, by_name, roles_of, with_top
 from assay.predictions.memory import judge, ranks_of, take_ids, take_judgements
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.roles import Classifiers, Roles, about, refuse_bad_show, refuse_no_column
-from assay.predictions.scan import as_scan
+from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import distinct_values, read_predicted
 
 
@@ -85,19 +84,20 @@ def read_labelled(
     array([1, 0, 1])
     """
     refuse_bad_show(aux, "aux")
-    if classes is not None or probabilities is not None:
-        own = {"score": score, "predicted": predicted, "threshold": threshold}
-        columns = {**own, "positive": positive, "probabilities": probabilities}
-        if classes is not None and classes.multilabel:
-            refuse_beside_classes({"aux": aux})
-            return _of_sets(source, label, by_name(classifiers or None, columns), classes)
-        more: dict[str, Any] = {"aux": aux, "ranked": ranked, "top": top}
-        return _of_classes(source, label, classifiers, classes, own=columns, **more)
-    of_predicted = None if predicted is None else positive
-    alone: dict[str, object] = {"score": score, "predicted": predicted, "threshold": threshold}
-    roles = roles_of(by_name(classifiers, {**alone, "positive": of_predicted}))
+    own: dict[str, object] = {"score": score, "predicted": predicted, "threshold": threshold}
+    columns = {**own, "positive": positive, "probabilities": probabilities}
+    if classes is not None and classes.multilabel:
+        refuse_beside_classes({"aux": aux})
+        return _of_sets(source, label, by_name(classifiers or None, columns), classes)
+    scan = as_scan(source)
+    given, known = for_classes(scan, classifiers, classes, columns, {"aux": aux})
+    if known is not None:
+        each = with_top(by_name(given, columns), top)
+        return _of_classes(scan, label, each, known, ranked=ranked)
+    own["positive"] = None if predicted is None else positive
+    roles = roles_of(by_name(classifiers, own))
     refuse_no_column("label", label)
-    loaded = load_columns(source, Layout(roles, aux=tuple(aux)), [label])
+    loaded = load_columns(scan, Layout(roles, aux=tuple(aux)), [label])
     ids = take_ids(loaded, None)
     names = tuple(roles)
     if len(names) > 1:
@@ -118,23 +118,10 @@ def read_labelled(
 
 
 def _of_classes(
-    source: object,
-    label: str,
-    classifiers: Classifiers | None,
-    classes: Vocabulary | None,
-    *,
-    own: Mapping[str, Any],  # columns of a single classifier
-    aux: Sequence[str],
-    ranked: bool,
-    top: int,
+    scan: Scan, label: str, classifiers: Classifiers, known: Vocabulary, *, ranked: bool
 ) -> Labelled:
     """Read predictions of more classes than yes and no, with the truth."""
-    scan = as_scan(source)
-    given, known = for_classes(scan, classifiers, classes, own, {"aux": aux})
-    if known is None or given is None:
-        columns = {name: value for name, value in own.items() if name != "probabilities"}
-        return read_labelled(source, label=label, classifiers=classifiers, aux=aux, **columns)
-    roles = with_class_columns(scan, roles_of(with_top(given, top), known), known, [])
+    roles = with_class_columns(scan, roles_of(classifiers, known), known, [])
     refuse_no_column("label", label)
     loaded = load_columns(scan, Layout(roles), [label])
     ids = take_ids(loaded, None)
