@@ -114,7 +114,7 @@ def by_command(_served: Served, storage: str, file: Path, _body: bytes) -> None:
     """Import as the command line does."""
     log = file.with_suffix(".log")
     words = ["import", "spam", str(file), "--storage", storage]
-    process = begin(run_command, words, str(log), None)
+    process = begin(run_command, words, str(log))
     process.join(600)
     if process.exitcode != 0:
         raise RuntimeError(log.read_text())

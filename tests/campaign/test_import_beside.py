@@ -14,11 +14,13 @@ import sqlalchemy as sa
 import assay
 from assay import Campaign, Label
 from assay.campaign import import_labels
+from assay.campaign.manage import delete_campaign
+from assay.campaign.staged_import import Import
 from assay.core.answers import Answer
-from assay.errors import StorageError
+from assay.errors import AssayWarning
 from assay.labelling import history_in, kinds_of
 from assay.labelling.rounds import Rounds
-from assay.storage import Session
+from assay.storage import PIECE, Session
 
 ITEMS = 3_000
 
@@ -107,7 +109,7 @@ def test_a_file_is_few_statements(tmp_path: Path) -> None:
 
     sa.event.listen(campaign.desk.store._backend.engine, "before_cursor_execute", note)
     assert import_labels(campaign, csv_of(items)).new == ITEMS
-    assert len(told) < 20, told
+    assert len(told) < ITEMS / 30, told
     assert len(campaign.answers()) == ITEMS
 
 
@@ -189,16 +191,94 @@ def test_a_file_that_fails_under_the_lock_leaves_nothing(
     assert assay.verify_campaign("spam", storage=storage_url).clean
 
 
-def test_stored_labels_are_no_error_when_their_claims_cannot_be_ended(
-    storage_url: str, monkeypatch: pytest.MonkeyPatch
+class Stopped(BaseException):
+    """What ends a process."""
+
+
+@contextmanager
+def stopped_after(pieces: int) -> Iterator[None]:
+    """End an import that has appended so many of the pieces that wait."""
+    append, left = Import.append, [pieces]
+
+    def limited(self: Import, session: Session) -> bool:
+        left[0] -= 1
+        if left[0] < 0:
+            raise Stopped
+        return append(self, session)
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(Stopped):
+        patch.setattr(Import, "append", limited)
+        yield
+
+
+def half_imported(storage_url: str) -> tuple[Campaign, list[Any]]:
+    """A campaign with a file of labels that was accepted, and appended in part."""
+    campaign = create(storage_url, ITEMS)
+    items = campaign.ask(ITEMS)
+    with stopped_after(1):
+        import_labels(campaign, csv_of(items))
+    assert len(campaign.events()) == 2 * PIECE
+    return campaign, items
+
+
+def test_an_import_that_ended_early_is_finished_by_who_comes_next(storage_url: str) -> None:
+    campaign, items = half_imported(storage_url)
+    assert len(assay.load_campaign("spam", storage=storage_url).answers()) == ITEMS
+    assert import_labels(campaign, csv_of(items)).unchanged == ITEMS
+    assert len(campaign.events()) == ITEMS
+    assert assay.verify_campaign("spam", storage=storage_url).clean
+
+
+def test_one_import_is_finished_before_the_next(storage_url: str) -> None:
+    campaign, items = half_imported(storage_url)
+    assert import_labels(campaign, csv_of(items[-5:], "no"), revise=True).revised == 5
+    assert [campaign.answers()[item.id] for item in items[-5:]] == [Answer.NO] * 5
+    assert len(campaign.events()) == ITEMS + 5
+
+
+@pytest.mark.parametrize("later", ["no", "withdrawn"])
+def test_what_a_reviewer_says_between_two_pieces_is_the_later_answer(
+    storage_url: str, later: str
 ) -> None:
-    campaign = create(storage_url)
-    (item,) = campaign.ask(1, reviewer="ann", lease=600.0)
+    campaign, items = half_imported(storage_url)
+    last = str(items[-1].id)
+    with campaign.desk.labelling.write() as session:
+        session.add_labels(campaign.desk.labelling.key, [Label(last, later, "file")])
+    loaded = assay.load_campaign("spam", storage=storage_url)
+    assert len(loaded.events()) == ITEMS
+    assert loaded.desk.reviews_of([last])[last].answers == (
+        {"file": Answer.NO} if later == "no" else {}
+    )
 
-    def fail(*_: object) -> None:
-        raise StorageError("the storage is locked")
 
-    monkeypatch.setattr(Session, "give_back", fail)
-    recorded = campaign.desk.record([Label(str(item.id), "yes", "ann")])
-    assert recorded.new == 1
-    assert [event.item_id for event in campaign.events()] == [str(item.id)]
+def test_what_a_file_says_repeatedly_is_told_in_its_order(storage_url: str) -> None:
+    campaign = create(storage_url, ITEMS)
+    items = campaign.ask(ITEMS)
+    twice = [Label(str(item.id), word, "file") for word in ("yes", "no") for item in items]
+    recorded = campaign.desk.record(twice, revise=True)
+    assert (recorded.new, recorded.revised) == (ITEMS, ITEMS)
+    assert set(campaign.answers().values()) == {Answer.NO}
+
+
+def test_claims_end_with_the_labels_of_a_file(storage_url: str) -> None:
+    campaign = create(storage_url, ITEMS)
+    items = campaign.ask(ITEMS, reviewer="file", lease=600.0)
+    import_labels(campaign, csv_of(items[:-1]))
+    with campaign.desk.store.read() as session:
+        live = session.all_live_claims(campaign.desk.labelling.key)
+    assert [claim.item_id for claim in live] == [str(items[-1].id)]
+
+
+def test_a_rebase_takes_the_labels_that_wait_with_it(storage_url: str) -> None:
+    half_imported(storage_url)
+    scores = np.random.default_rng(3).random(4 * ITEMS)
+    with pytest.warns(AssayWarning, match="the numbers of their rows"):
+        rebased = assay.rebase_campaign("spam", storage=storage_url, predictions={"p": scores**2})
+    assert len(rebased.events()) == ITEMS
+
+
+def test_a_deleted_campaign_leaves_no_labels_that_wait(storage_url: str) -> None:
+    campaign, _ = half_imported(storage_url)
+    delete_campaign(campaign.desk.store, "spam", force=True)
+    with campaign.desk.store.read() as session:
+        assert session.next_piece(campaign.desk.labelling.key) is None

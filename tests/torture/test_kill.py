@@ -23,7 +23,7 @@ import assay
 from assay.storage import Label
 from tests.torture.campaigns import Book, Row, make_campaign, truth
 from tests.torture.conftest import Database
-from tests.torture.jobs import BackUp, Import, Job, LostError
+from tests.torture.jobs import BackUp, Import, Job, LargeImport, LostError
 from tests.torture.pages import token_for
 from tests.torture.processes import FORKS, PATIENCE, Served, begin, kill
 from tests.torture.sizes import report, sized
@@ -214,6 +214,7 @@ def test_what_was_acknowledged_is_there_once(database: Database, tmp_path: Path,
 
 JOBS: dict[str, tuple[type[Job], int]] = {
     "import": (Import, sized(3, 150)),
+    "large import": (LargeImport, sized(3, 40)),
     "backup": (BackUp, sized(3, 50)),
 }
 

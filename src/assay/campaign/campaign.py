@@ -239,7 +239,7 @@ class Campaign(Findings):
                     self.desk.labelling, given, reviewer, comments=written, revise=revise
                 )
                 self.desk.labelling.add(session, every)
-                self.desk.free(session, {(item_id, reviewer) for item_id in given})
+                session.end_answered(self.desk.labelling.key, every)
 
         self.desk.following(tell)
         return self.estimate()
@@ -335,4 +335,6 @@ def load_campaign(
         check_same(settings, new_predictions)
     if confirm:
         confirm_source(store, settings)
-    return Campaign(store, key, settings, new_predictions)
+    campaign = Campaign(store, key, settings, new_predictions)
+    campaign.desk.finish_imports()
+    return campaign

@@ -4,14 +4,14 @@
 more: to record labels of several reviewers, and to choose when strata are cut anew.
 """
 
-from collections.abc import Callable, Iterable, Sequence, Set
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 from warnings import warn
 
+from assay.campaign.staged_import import finish_imports, in_pieces
 from assay.core.deck import Id
 from assay.core.stopping import Reason
-from assay.errors import AssayWarning, PredictionsError, StorageError
+from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
     Assignments,
     Labelling,
@@ -23,15 +23,13 @@ from assay.labelling import (
     recorded_label,
 )
 from assay.results import Recorded
-from assay.storage import Label, Session, Store
+from assay.storage import Label, Store, encoded
 
 if TYPE_CHECKING:
     from assay.predictions import Predictions
 
 
 T = TypeVar("T")
-
-_ENDED_AT_ONCE = 1_000  # claims: some 50 ms, in which others wait
 
 
 class Desk:
@@ -218,51 +216,31 @@ class Desk:
     def _record(self, labels: Sequence[Label], *, revise: bool) -> Recorded:
         # A file may have a hundred thousand: they are checked while others go on writing, and the
         # transaction checks only those again whose items got labels since.
-        with self.labelling.read() as session:
-            last_label = self.labelling.last_label
-            prepared = session.prepare(labels)
-        kinds = kinds_of(self.labelling, labels, revise=revise)
-        recordable = [place for place, kind in enumerate(kinds) if kind != "unchanged"]
-        waiting = [prepared[place] for place in recordable]
-        with self.labelling.write(waiting) as session:
-            relabelled = {label.item_id for label in session.labels(self.labelling.key, last_label)}
-            if relabelled:
-                places = [place for place, each in enumerate(labels) if each.item_id in relabelled]
-                some = [labels[place] for place in places]
-                again = kinds_of(self.labelling, some, revise=revise)
+        while True:
+            self.finish_imports()  # one file after another
+            self.labelling.catch_up()
+            last_label, key = self.labelling.last_label, self.labelling.key
+            kinds = kinds_of(self.labelling, labels, revise=revise)
+            recordable = [place for place, kind in enumerate(kinds) if kind != "unchanged"]
+            now, later = in_pieces([labels[place] for place in recordable])
+            pieces = encoded(later)
+            with self.labelling.write() as session:
+                since = {label.item_id for label in session.labels(key, last_label)}
+                places = [place for place, each in enumerate(labels) if each.item_id in since]
+                again = kinds_of(self.labelling, [labels[place] for place in places], revise=revise)
                 for place, kind in zip(places, again, strict=True):
                     kinds[place] = kind
-            now = [place for place, kind in enumerate(kinds) if kind != "unchanged"]
-            if now == recordable or set(now) < set(recordable):
-                left_out = {
-                    at for at, place in enumerate(recordable) if kinds[place] == "unchanged"
-                }
-                session.put_waiting(self.labelling.key, waiting, left_out)
-            else:  # another label was recorded since
-                session.put_labels(self.labelling.key, [prepared[place] for place in now])
-        self._free(labels)
+                still = [place for place, kind in enumerate(kinds) if kind != "unchanged"]
+                if still == recordable and session.next_piece(key) is None:
+                    session.stage(key, self.labelling.last_label, pieces)
+                    session.add_labels(key, now)
+                    session.end_answered(key, now)
+                    break
+        self.finish_imports()
         spare = kinds.count("spare")
         new, revised, unchanged = (kinds.count(kind) for kind in ("new", "revised", "unchanged"))
         return Recorded(new + spare, revised, unchanged, spare)
 
-    def _free(self, labels: Sequence[Label]) -> None:
-        """End claims on items that their holders have answered, in short transactions.
-
-        A reviewer waits for none of them longer than for another reviewer. The labels are stored:
-        if the storage fails now, that is no error of theirs, and the claims end with their leases.
-        """
-        answered = {(label.item_id, label.reviewer) for label in labels}
-        with suppress(StorageError):
-            with self.store.read() as session:
-                live = session.all_live_claims(self.labelling.key)
-            over = [claim for claim in live if (claim.item_id, claim.reviewer) in answered]
-            for start in range(0, len(over), _ENDED_AT_ONCE):
-                with self.store.write() as session:
-                    session.give_back(self.labelling.key, over[start : start + _ENDED_AT_ONCE])
-
-    def free(self, session: Session, answered: Set[tuple[str, str]]) -> None:
-        """End claims on items that their holders have answered: pairs of item and reviewer."""
-        items = list({item_id for item_id, _ in answered})
-        live = session.live_claims(self.labelling.key, items)
-        over = [claim for claim in live if (claim.item_id, claim.reviewer) in answered]
-        session.give_back(self.labelling.key, over)
+    def finish_imports(self) -> None:
+        """Append labels that were accepted from a file, possibly by a process that ended."""
+        finish_imports(self.store, self.labelling.key)

@@ -56,6 +56,7 @@ def delete_campaign(store: Store, name: str, *, force: bool = False) -> int:
             _refuse_in_use(session, key, name)
         labels = len(session.labels(key))
         for each, of_each in [(key, settings), *_replaced_by(session, settings)]:
+            session.delete_staged(each)
             session.delete(each, _trace(session, each, of_each))
         session.delete_tokens(name)
     return labels

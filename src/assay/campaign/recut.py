@@ -23,6 +23,7 @@ from warnings import warn
 import numpy as np
 
 from assay.campaign.setup import strata_of
+from assay.campaign.staged_import import Import
 from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.core.error_model import SAID, Model, Values
@@ -355,6 +356,9 @@ def put_in_place(
                 f"another process has rebased or extended campaign {name!r} meanwhile",
                 hint="check `assay status`, and try again if needed",
             )
+        rest = Import(former)
+        while rest.append(session):  # labels that a file has, and its log not yet
+            pass
         news = session.news(former)
         if known is not None and (news.last_label, news.rounds) != (known.last_label, known.rounds):
             raise OutrunError

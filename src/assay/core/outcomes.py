@@ -106,6 +106,11 @@ class Coding:
         counts = 3 if strata.weighted else 1
         return Outcomes(np.zeros((len(strata.parts), counts, _CLASSES + classes)))
 
+    @property
+    def reads_ranks(self) -> bool:
+        """Whether columns depend on the ranks of classes."""
+        return bool(self._tops)
+
     def columns(self, predicted: int, answer: Answer, ranked: Ranked) -> tuple[int, ...]:
         """Columns of an answer to an item with a code of predicted labels."""
         number = self._number(answer)

@@ -54,6 +54,9 @@ class _Round:
     missing: int = 0  # cards without an answer
 
 
+_Given = tuple[CardRow, Answer | None, bool]  # a card, its answer, whether its item is new
+
+
 class Rounds:
     """Rounds of a campaign, the answers to them, and the resulting state."""
 
@@ -326,7 +329,10 @@ class Rounds:
         """
         kinds = list[int]()
         for card in complete.cards:
-            stratum, outcome = card.stratum, self._columns(card, answers[card.item_id])[0]
+            stratum, outcome = (
+                card.stratum,
+                self._columns(card.predicted, answers[card.item_id], card.shown)[0],
+            )
             kinds.append(-2 - stratum if outcome == UNJUDGED else 2 * stratum + outcome - OTHER)
         return np.array(kinds, dtype=np.int64)
 
@@ -341,30 +347,44 @@ class Rounds:
 
     def _of_round(self, dealt: _Round, answers: Mapping[str, Answer]) -> Counter[Counted]:
         """Outcomes that a round's cards add."""
-        kinds, here = Counter[Counted](), set[str]()
+        given = list[_Given]()
+        here = set[str]()
         for card in dealt.cards:
-            item_id, answer = card.item_id, answers.get(card.item_id)
-            columns = () if answer is None else self._columns(card, answer)
+            item_id = card.item_id
             once = self._dealt_in[item_id][0] == dealt.number and item_id not in here
-            kinds[self._of_card(card, (DEALT, *columns), once=once)] += 1
+            given.append((card, answers.get(item_id), once))
             here.add(item_id)
-        return kinds
+        return self._outcomes(given, dealt=True)
 
     def _counted(self, answers: Mapping[str, Answer]) -> Counter[Counted]:
         """Outcomes that answers add; an answer counts with every card of its item."""
+        return self._outcomes(
+            [
+                (self._cards[item_id], answer, time == 0)
+                for item_id, answer in answers.items()
+                for time, _ in enumerate(self._dealt_in[item_id])
+            ]
+        )
+
+    def _outcomes(self, given: Sequence[_Given], *, dealt: bool = False) -> Counter[Counted]:
+        """Outcomes of cards with their answers; with `dealt`, also that they were dealt.
+
+        Equal ones are counted before they are looked at: a file may complete a round of a hundred
+        thousand cards, and reviewers wait.
+        """
+        ranked = self._evaluation.coding.reads_ranks
+        alike = Counter(
+            (card.stratum, card.predicted, card.weight, answer, once, card.shown if ranked else "")
+            for card, answer, once in given
+        )
         kinds = Counter[Counted]()
-        for item_id, answer in answers.items():
-            card = self._cards[item_id]
-            columns = self._columns(card, answer)
-            for time, _ in enumerate(self._dealt_in[item_id]):
-                kinds[self._of_card(card, columns, once=time == 0)] += 1
+        for (stratum, predicted, weight, answer, once, shown), times in alike.items():
+            columns = () if answer is None else self._columns(predicted, answer, shown)
+            place = self._evaluation.place(stratum, predicted)
+            kinds[Counted(place, (DEALT, *columns) if dealt else columns, once, weight)] += times
         return kinds
 
-    def _of_card(self, card: CardRow, columns: tuple[int, ...], *, once: bool) -> Counted:
-        place = self._evaluation.place(card.stratum, card.predicted)
-        return Counted(place, columns, once, card.weight)
-
-    def _columns(self, card: CardRow, answer: Answer) -> tuple[int, ...]:
+    def _columns(self, predicted: int, answer: Answer, shown: str) -> tuple[int, ...]:
         """Columns of `Outcomes` in which an answer is counted."""
         coding = self._evaluation.coding
-        return coding.columns(card.predicted, answer, lambda: json.loads(card.shown)[RANKED])
+        return coding.columns(predicted, answer, lambda: json.loads(shown)[RANKED])

@@ -22,17 +22,7 @@ from assay.labelling.review_rule import SKIP, WITHDRAWN, Review, Reviews
 from assay.labelling.settings import Settings, find_campaign
 from assay.labelling.waiting import WaitingItems
 from assay.results import REMEMBERED
-from assay.storage import (
-    RETIRED,
-    CardRow,
-    Label,
-    NewLabel,
-    News,
-    Session,
-    Store,
-    StoredLabel,
-    reading_stored,
-)
+from assay.storage import RETIRED, CardRow, Label, News, Session, Store, StoredLabel, reading_stored
 
 if TYPE_CHECKING:
     from assay.predictions import Predictions
@@ -46,13 +36,16 @@ _MANY = 5_000  # labels not taken in while others wait for the lock: some 60 ms
 def without_collection() -> Iterator[None]:
     """Suspend garbage collection while a hundred thousand labels are taken in.
 
-    A collection would take as long as much of the other work, and reviewers wait.
+    A collection would take as long as much of the other work, and reviewers wait. So would the
+    first one afterwards: what is there by then counts as old.
     """
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
+        gc.freeze()
+        gc.unfreeze()
         if was_on:
             gc.enable()
 
@@ -113,13 +106,10 @@ class Labelling:
             yield session
 
     @contextmanager
-    def write(self, waiting: Sequence[NewLabel] = ()) -> Iterator[Session]:
-        """Open a transaction that may write, up to date; refused if the campaign is over.
-
-        The given labels wait for `Session.put_waiting`.
-        """
+    def write(self) -> Iterator[Session]:
+        """Open a transaction that may write, up to date; refused if the campaign is over."""
         try:
-            with self._store.write(waiting) as session:
+            with self._store.write() as session:
                 news = session.news(self.key)
                 self._refuse_after_rebase(session, news.name)
                 if few := news.last_label - self.last_label <= _MANY:
@@ -127,7 +117,7 @@ class Labelling:
                     yield session
             if not few:
                 self.catch_up()  # a file was imported: nobody has to wait for this reader
-                with self.write(waiting) as session:
+                with self.write() as session:
                     yield session
         except BaseException:
             if self._ahead:

@@ -7,12 +7,13 @@ from assay.storage.campaigns import CardRow as CardRow
 from assay.storage.campaigns import News as News
 from assay.storage.claims import Claim as Claim
 from assay.storage.claims import TokenRow as TokenRow
-from assay.storage.labels import NewLabel as NewLabel
 from assay.storage.labels import label_link as label_link
 from assay.storage.labels import next_link as next_link
 from assay.storage.schema import LABEL_FIELDS as LABEL_FIELDS
 from assay.storage.schema import Label as Label
 from assay.storage.schema import StoredLabel as StoredLabel
+from assay.storage.staged import PIECE as PIECE
+from assay.storage.staged import encoded as encoded
 from assay.storage.store import Session as Session
 from assay.storage.store import Store as Store
 from assay.storage.store import open_storage as open_storage

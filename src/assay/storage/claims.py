@@ -15,6 +15,7 @@ from sqlalchemy.dialects import sqlite
 
 from assay.storage import schema
 from assay.storage.campaigns import Connected
+from assay.storage.schema import Label
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,12 @@ class Claims(Connected):
         ]
         if rows:
             self._connection.execute(_END, rows)
+
+    def end_answered(self, campaign: int, labels: Iterable[Label]) -> None:
+        """End claims on items that their holders have answered."""
+        answered = {Claim(label.item_id, label.reviewer) for label in labels}
+        live = self.live_claims(campaign, list({claim.item_id for claim in answered}))
+        self.give_back(campaign, live.keys() & answered)
 
     def copy_claims(self, campaign: int, to: int) -> None:
         """Copy the claims on a campaign's items to another campaign."""

@@ -1,16 +1,15 @@
 """Labels in a store: append-only events, in a chain of digests."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from functools import lru_cache
 from hashlib import sha256
 from json.encoder import encode_basestring_ascii
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.schema import CreateTable, DropTable
 
 from assay.storage import schema
 from assay.storage.campaigns import Connected
@@ -48,43 +47,7 @@ def _stored_label(values: dict[str, Any]) -> StoredLabel:
     return label
 
 
-_FEW = 1_000  # labels that are inserted as any other row
-
-
-class NewLabel(NamedTuple):
-    """A label to append: its row without campaign and link, and its content."""
-
-    label: Label
-    row: dict[str, Any]
-    content: bytes
-
-
-# Staging table for labels of a file in SQLite. It belongs to a connection and is in another file,
-# so rows are written there without the lock, and vanish with the process.
-_waiting = sa.Table(
-    "waiting_label",
-    sa.MetaData(),
-    sa.Column("place", sa.Integer, primary_key=True),
-    *(sa.Column(name, schema.label_event.c[name].type) for name in (*LABEL_FIELDS, "told_at")),
-    prefixes=["TEMPORARY"],
-)
-
-
-def stage_labels(connection: sa.Connection, labels: Sequence[NewLabel]) -> None:
-    """Stage labels before a transaction takes the lock; only SQLite needs it."""
-    if connection.dialect.name == "sqlite" and len(labels) > _FEW:
-        drop_staged(connection)  # left by a failed transaction
-        connection.exec_driver_sql("BEGIN")
-        connection.execute(CreateTable(_waiting))
-        rows = [{"place": place, **each.row} for place, each in enumerate(labels)]
-        _insert_many(connection, _waiting, rows)
-        connection.exec_driver_sql("COMMIT")
-
-
-def drop_staged(connection: sa.Connection) -> None:
-    """Delete staged labels."""
-    if connection.dialect.name == "sqlite":
-        connection.execute(DropTable(_waiting, if_exists=True))
+_FEW = 100  # labels that are inserted as any other row
 
 
 class Labels(Connected):
@@ -98,60 +61,14 @@ class Labels(Connected):
         """
         if not labels:
             return []
-        new = self.prepare(labels)
-        self.put_labels(campaign, new)
-        latest = self._connection.scalars(_LATEST, {"campaign": campaign, "n": len(new)}).all()
-        return [
-            StoredLabel(id=number, told_at=each.row["told_at"], **each.label.content())
-            for number, each in zip(reversed(latest), new, strict=True)
-        ]
-
-    def prepare(self, labels: Sequence[Label]) -> list[NewLabel]:
-        """Labels in a form to append, now or in a later transaction."""
         stamp = {"told_at": self._timestamp}
         rows = [stamp | label.content() for label in labels]
+        self._put_rows(campaign, ((row, label_content(row)) for row in rows))
+        latest = self._connection.scalars(_LATEST, {"campaign": campaign, "n": len(rows)}).all()
         return [
-            NewLabel(label, row, label_content(row))
-            for label, row in zip(labels, rows, strict=True)
+            _stored_label({"id": number, **row})
+            for number, row in zip(reversed(latest), rows, strict=True)
         ]
-
-    def put_labels(self, campaign: int, labels: Iterable[NewLabel]) -> None:
-        """Append prepared labels to the log; fast, because all other writers wait."""
-        self._put_rows(campaign, ((each.row, each.content) for each in labels))
-
-    def put_waiting(
-        self, campaign: int, labels: Sequence[NewLabel], left_out: Collection[int]
-    ) -> None:
-        """Append staged labels to the log, except some places."""
-        if self._connection.dialect.name != "sqlite" or len(labels) <= _FEW:
-            some = (each for place, each in enumerate(labels) if place not in left_out)
-            self.put_labels(campaign, some)
-            return
-        if left_out:
-            gone = _waiting.delete().where(_waiting.c.place == sa.bindparam("gone"))
-            self._connection.execute(gone, [{"gone": place} for place in left_out])
-        link = self._last_link(campaign)
-
-        def next_link(place: int) -> str:
-            nonlocal link
-            link = follow(link, labels[place].content)
-            return link
-
-        driver: Any = self._connection.connection.driver_connection
-        driver.create_function("next_link", 1, next_link)  # in the order of the places
-        names = (*LABEL_FIELDS, "told_at")
-        # One statement: SQLite takes a third of the time of separate ones.
-        rows = sa.select(
-            sa.literal(campaign),
-            *(_waiting.c[name] for name in names),
-            sa.func.next_link(_waiting.c.place),
-        ).order_by(_waiting.c.place)
-        into = schema.label_event.insert().from_select(["campaign_id", *names, "chain"], rows)
-        try:
-            self._connection.execute(into)
-        finally:
-            driver.create_function("next_link", 1, None)
-        self._last_links[campaign] = link
 
     def copy_labels(self, campaigns: Sequence[int], to: int, *, keys: bool = True) -> None:
         """Append all labels of campaigns to those of another, with their reviewers and times.

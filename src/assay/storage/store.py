@@ -6,7 +6,7 @@ An acknowledged label is on disk: `write` commits before it returns.
 import os
 import sqlite3
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,13 +24,14 @@ from sqlalchemy.schema import CreateSchema
 from assay.errors import AssayError, MissingDependencyError, StorageError, install
 from assay.storage.campaigns import Campaigns, Decks, Rows
 from assay.storage.claims import Claims, Tokens
-from assay.storage.labels import Labels, NewLabel, drop_staged, stage_labels
+from assay.storage.labels import Labels
 from assay.storage.schema import is_current, lacks_index, prepare, refuse_newer
+from assay.storage.staged import Staged
 
 # One transaction on the store: its few queries, by subject.
 
 
-class Session(Campaigns, Decks, Labels, Claims, Tokens, Rows):
+class Session(Campaigns, Decks, Labels, Staged, Claims, Tokens, Rows):
     """One transaction: all its reads and writes happen at one moment."""
 
 
@@ -256,6 +257,11 @@ class Store:
         """URL without the password."""
         return self._backend.name
 
+    @property
+    def is_writable(self) -> bool:
+        """Whether this process may write."""
+        return not self._backend.only_read
+
     @cached_property
     def uid(self) -> str:
         """Unique id of the storage."""
@@ -269,18 +275,15 @@ class Store:
             yield Session(connection)
 
     @contextmanager
-    def write(self, waiting: Sequence[NewLabel] = ()) -> Iterator[Session]:
+    def write(self) -> Iterator[Session]:
         """Open a write transaction; it is on disk when the block has ended.
 
         Raises if the database has been upgraded since it was opened: this version could write
         invalid data.
-
-        `Session.put_waiting` can append the labels given here. As much as possible is done with
-        them before the lock is taken.
         """
         if self._backend.only_read:
             raise self._refusal("this would change it")
-        with self._transaction(writes=True, waiting=waiting) as connection:
+        with self._transaction(writes=True) as connection:
             refuse_newer(connection)
             yield Session(connection)
 
@@ -329,19 +332,14 @@ class Store:
         )
 
     @contextmanager
-    def _transaction(
-        self, *, writes: bool, waiting: Sequence[NewLabel] = ()
-    ) -> Iterator[sa.Connection]:
+    def _transaction(self, *, writes: bool) -> Iterator[sa.Connection]:
         engine = self._backend.engine
         try:
             with self._alone, engine.connect() as connection:
                 options = self._backend.writing if writes else self._backend.reading
                 with connection.execution_options(**options).begin():
-                    stage_labels(connection, waiting)
                     self._backend.begin(connection, writes)
                     yield connection
-                if waiting:
-                    drop_staged(connection)
         except (SQLAlchemyError, engine.dialect.loaded_dbapi.Error, UnicodeDecodeError) as error:
             # SQLite may quote bytes of a damaged file that are not text; Python then raises this.
             raise _storage_error(self.name, error) from error

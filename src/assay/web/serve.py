@@ -1,6 +1,7 @@
 """Application of a campaign, and its server: address, host names, and access."""
 
 import errno
+import gc
 import html
 import ipaddress
 import re
@@ -8,9 +9,10 @@ import socket
 import sys
 import tempfile
 import webbrowser
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
+from threading import Event, Thread
 
 import uvicorn
 from starlette.applications import Starlette
@@ -192,7 +194,42 @@ def run(
 ) -> None:
     """Serve until interrupted, and log to the terminal."""
     log_to_terminal()
-    make_server(campaign, options, listening, proxy=proxy).run(sockets=[listening])
+    server = make_server(campaign, options, listening, proxy=proxy)
+    with collecting_when_idle(lambda: server.server_state.total_requests):
+        server.run(sockets=[listening])
+
+
+_IDLE_SECONDS = 5.0
+_SELDOM = 1_000  # collections of young objects between two of all, if it is never idle
+_SWITCH_SECONDS = 0.001  # how long a request may wait for a thread that reads a file
+
+
+@contextmanager
+def collecting_when_idle(requests: Callable[[], int]) -> Iterator[None]:
+    """Collect garbage while no requests come: with a hundred thousand labels it takes a second.
+
+    `requests`: returns the number of requests so far.
+    """
+    over, before, switching = Event(), gc.get_threshold(), sys.getswitchinterval()
+
+    def collect() -> None:
+        seen = -1
+        while not over.wait(_IDLE_SECONDS):
+            last, seen = seen, requests()
+            if seen == last and gc.get_count()[2] > before[2]:
+                gc.collect()
+
+    gc.set_threshold(*before[:2], _SELDOM)
+    sys.setswitchinterval(_SWITCH_SECONDS)
+    collector = Thread(target=collect, daemon=True)
+    collector.start()
+    try:
+        yield
+    finally:
+        over.set()
+        collector.join()
+        gc.set_threshold(*before)
+        sys.setswitchinterval(switching)
 
 
 def make_server(
