@@ -17,6 +17,11 @@ def refuse_bad_name(name: str) -> None:
     """Raise if a campaign cannot have this name."""
     if not isinstance(name, str) or not name.strip():
         raise DesignError(f"the name of a campaign must not be empty, got {name!r}")
+    if RETIRED.fullmatch(name):
+        raise DesignError(
+            f"a campaign cannot be called {printable(name[:40])!r}: Assay gives such names to "
+            "campaigns that others have replaced"
+        )
     if len(name) > _LONGEST_NAME or not is_storable(name):
         raise DesignError(
             f"a campaign cannot be called {printable(name[:40])!r}, with {len(name):,} characters",

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from time import monotonic, sleep
 
-from assay.storage import PIECE, Label, Session, Store
+from assay.storage import PIECE, Label, Session, Store, reading_stored
 
 _Key = tuple[str, str, bool]
 
@@ -44,7 +44,8 @@ class Import:
             return False
         since = session.labels(self._campaign, max(piece.after, self._last))
         self._answered.update(map(_key, since))
-        new = [label for label in piece.labels if _key(label) not in self._answered]
+        with reading_stored("a file of labels that was accepted"):
+            new = [label for label in piece.labels if _key(label) not in self._answered]
         stored = session.add_labels(self._campaign, new)
         session.end_answered(self._campaign, new)
         session.unstage(piece)

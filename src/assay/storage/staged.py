@@ -36,7 +36,13 @@ class Piece(NamedTuple):
 
     number: int
     after: int  # number of the last label in the log when these were accepted
-    labels: list[Label]
+    text: str
+
+    @property
+    def labels(self) -> list[Label]:
+        """The labels; raises what Python raises if the storage was changed from outside."""
+        rows = (zip(LABEL_FIELDS, values, strict=True) for values in json.loads(self.text))
+        return [Label(**dict(row)) for row in rows]
 
 
 def encoded(labels: Sequence[Label]) -> list[str]:
@@ -61,10 +67,7 @@ class Staged(Connected):
         row = None
         if self._has_staged:
             row = self._connection.execute(_NEXT, {"campaign": campaign}).one_or_none()
-        if row is None:
-            return None
-        fields = (dict(zip(LABEL_FIELDS, each, strict=True)) for each in json.loads(row.labels))
-        return Piece(row.id, row.after, [Label(**each) for each in fields])
+        return None if row is None else Piece(row.id, row.after, row.labels)
 
     def unstage(self, piece: Piece) -> None:
         """Delete a piece that was appended."""

@@ -268,6 +268,29 @@ def test_metadata_that_could_be_the_newest_and_data_elsewhere(iceberg: Any, tmp_
     assert told(newest)[0] == SIZE
 
 
+@pytest.mark.parametrize("attack", ["a class to import", "a list of files elsewhere"])
+def test_metadata_leads_to_no_code_and_no_file_elsewhere(
+    iceberg: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attack: str
+) -> None:
+    newest = Path(_local(iceberg.metadata_location))
+    content = json.loads(newest.read_text())
+    if attack == "a class to import":
+        ran = tmp_path / "ran"
+        (tmp_path / "evil.py").write_text(f"open({str(ran)!r}, 'w')\nclass Files: ...\n")
+        monkeypatch.syspath_prepend(tmp_path)
+        content["properties"] = {"py-io-impl": "evil.Files"}
+        newest.write_text(json.dumps(content))
+        same_as(newest, rows(0, SIZE))
+        assert not ran.exists()
+        return
+    for snapshot in content["snapshots"]:
+        moved = shutil.copy(_local(snapshot["manifest-list"]), tmp_path)
+        snapshot["manifest-list"] = str(moved)
+    newest.write_text(json.dumps(content))
+    with pytest.raises(PredictionsError, match="has files elsewhere"):
+        read_predictions(newest, **COLUMNS)
+
+
 class _Deletes(NamedTuple):
     """A file of deletes, as a plan names it."""
 

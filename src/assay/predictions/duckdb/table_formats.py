@@ -28,6 +28,7 @@ from assay.predictions.sql.query import identifier
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
+    from pyiceberg.io import FileIO
 else:
     pq = later("pyarrow.parquet")
 
@@ -163,6 +164,8 @@ def _delta(path: str) -> LiveFiles:
 
 def _iceberg(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFiles:
     try:
+        from pyiceberg.catalog.noop import NoopCatalog
+        from pyiceberg.serializers import FromInputFile
         from pyiceberg.table import StaticTable
     except ImportError:
         raise MissingDependencyError(
@@ -170,8 +173,12 @@ def _iceberg(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFiles
             hint=install("iceberg"),
         ) from None
     metadata = _metadata_of(path)
+    files = _files_below(path, metadata.parent.parent)
     with _telling("Iceberg", path):
-        table = StaticTable.from_metadata(str(metadata))
+        # Not `StaticTable.from_metadata`: it imports whatever class the metadata names.
+        content = FromInputFile.table_metadata(files.new_input(str(metadata)))
+        name = ("static-table", str(metadata))
+        table = StaticTable(name, content, str(metadata), files, NoopCatalog(name[0]))
         tasks = list(table.scan().plan_files())
         schema = table.schema().as_arrow()
     paths = tuple(_local(task.file.file_path) for task in tasks)
@@ -195,6 +202,18 @@ def _iceberg(path: str, wanted: Sequence[str] | None, folder: Path) -> LiveFiles
             for batch in reader:
                 writer.write_batch(batch)
     return LiveFiles("Iceberg", path, (str(copy),), reader.schema)
+
+
+def _files_below(path: str, folder: Path) -> "FileIO":
+    """Files of a table, for the library that reads its metadata and its lists of files."""
+    from pyiceberg.io.pyarrow import PyArrowFile, PyArrowFileIO
+
+    class FilesBelow(PyArrowFileIO):
+        def new_input(self, location: str) -> PyArrowFile:
+            _refuse_elsewhere("Iceberg", path, folder, [_local(location)])
+            return super().new_input(location)
+
+    return FilesBelow()
 
 
 def _metadata_of(path: str) -> Path:
