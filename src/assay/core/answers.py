@@ -173,7 +173,7 @@ def parse_answer(value: object, classes: Vocabulary = YES_OR_NO) -> Answer:
             details = f"{unknown!r} is not a class; {details}"
         details += "; or 'none of these', 'cannot judge', 'broken'"
     raise LabelError(
-        f"{value!r} is not an answer",
+        f"{repr(value)[:202]} is not an answer",
         details=details,
         hint=near
         or "leave out items without an answer yet; give 'cannot judge' where there can be none",

@@ -307,7 +307,7 @@ def _refuse_bad_name(name: object) -> None:
         )
     if not name.isprintable() or _folded(name) in RESERVED:
         raise DesignError(
-            f"a class cannot be called {name!r}",
+            f"a class cannot be called {repr(name)[:202]}",
             details=f"words that mean something else: {', '.join(RESERVED)}",
             hint="use another name in the column of predicted classes",
         )

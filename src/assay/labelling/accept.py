@@ -71,7 +71,8 @@ def check_sent(label: Label, settings: Settings) -> Label:
     if label.answer not in settings.words:
         few = [*settings.words][:_LIST_AT_MOST]
         more = ", ..." if len(settings.words) > _LIST_AT_MOST else ""
-        raise LabelError(f"{label.answer!r} is not an answer", details=", ".join(few) + more)
+        given = repr(label.answer)[:202]
+        raise LabelError(f"{given} is not an answer", details=", ".join(few) + more)
     return replace(label, comment=comment_of(label.comment))
 
 

@@ -4,6 +4,7 @@
 
 const MOST_COPIES = 20; // addresses of a text that get a button
 const DEEPEST = 30; // levels of indentation
+const LONGEST = 100_000; // characters of a text that are searched for Markdown
 
 export function element(tag, className, ...children) {
   const node = document.createElement(tag);
@@ -68,7 +69,7 @@ const INLINE = new RegExp(
     "\\*\\*(?<strong>[^*\\n]{1,2000})\\*\\*",
     "\\*(?<star>[^*\\s][^*\\n]{0,2000})\\*",
     "(?<![\\p{L}\\p{N}_])_(?<under>[^_\\s][^_\\n]{0,2000})_(?![\\p{L}\\p{N}_])",
-    "!?\\[(?<label>[^\\]\\n]{0,1000})\\]\\((?<to>[^()\\s]{1,2000})\\)",
+    "!?\\[(?<label>[^\\]\\n]{0,200})\\]\\((?<to>[^()\\s]{1,2000})\\)",
   ].join("|"),
   "gu",
 );
@@ -96,6 +97,7 @@ const QUOTED = /^ {0,3}> ?(.*)$/;
 const RULE = /^ {0,3}(?:-{3,}|\*{3,}|_{3,})\s*$/;
 
 export function markdown(text, depth = 0) {
+  if (text.length > LONGEST) return plain(text);
   const lines = text.split(/\r\n?|\n/);
   const blocks = [];
   let at = 0;
