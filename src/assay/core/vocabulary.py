@@ -179,6 +179,8 @@ class Vocabulary:
 
     def mistake(self, answer: str, predicted: int) -> str:
         """Difference between an answer and a predicted label, for people."""
+        if self.is_yes_or_no:
+            return ("false negative", "false positive")[predicted]
         return f"{answer}, predicted {self.names[predicted]}"
 
     def counted_by(self, number: int) -> tuple[int, ...]:

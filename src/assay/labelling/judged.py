@@ -22,6 +22,7 @@ from assay.core.answers import Answer
 from assay.core.bins import scale_of
 from assay.core.cuts import confidence
 from assay.core.deck import Id
+from assay.core.vocabulary import Vocabulary
 from assay.errors import InputError, did_you_mean
 from assay.labelling.review_rule import Review
 from assay.labelling.settings import Settings
@@ -258,7 +259,7 @@ def mistakes_of(
     rows = [
         (item, mistake)
         for item in judged
-        if (mistake := _kind_of(settings, item.predictions[name], item.answer)) is not None
+        if (mistake := _kind_of(settings.classes, item.predictions[name], item.answer)) is not None
     ]
     sure = _confidence(labelling, name, [item.predictions[name] for item, _ in rows])
     mistakes = [
@@ -274,7 +275,7 @@ def mistakes_of(
             shown=item.shown,
         )
         for (item, kind), how_sure in zip(rows, sure, strict=True)
-        if _is_wanted(kind, item, wanted, settings, name)
+        if _is_wanted(kind, item, wanted, settings.classes, name)
     ]
     # Those without a score come last; equals stay in the order of their answers.
     mistakes.sort(key=lambda each: (each.confidence is None, -(each.confidence or 0.0)))
@@ -289,29 +290,22 @@ def mistakes_of(
     )
 
 
-def _kind_of(settings: Settings, prediction: Prediction, answer: Answer) -> str | None:
+def _kind_of(classes: Vocabulary, prediction: Prediction, answer: Answer) -> str | None:
     """Kind of a mistake; None if the prediction is right."""
-    classes = settings.classes
-    if classes.number(answer) == prediction.number:
-        return None
-    if settings.is_binary:
-        return "false positive" if prediction.yes else "false negative"
-    return classes.mistake(answer, prediction.number)
+    is_right = classes.number(answer) == prediction.number
+    return None if is_right else classes.mistake(answer, prediction.number)
 
 
 def _is_wanted(
-    kind: str, item: Judged, wanted: Sequence[str], settings: Settings, classifier: str
+    kind: str, item: Judged, wanted: Sequence[str], classes: Vocabulary, classifier: str
 ) -> bool:
     """Whether a mistake is requested: by its kind, or by a class wrongly predicted or missed.
 
     `wanted`: kinds or, with more classes, names of classes; empty means all.
     """
-    if settings.is_binary:
-        return kind in wanted
-    classes = settings.classes
     sides = set(classes.parted(item.answer) or (item.answer.value,))
     predicted = set(classes.classes_in(item.predictions[classifier].number))
-    return not wanted or not (sides ^ predicted).isdisjoint(wanted)
+    return not wanted or kind in wanted or not (sides ^ predicted).isdisjoint(wanted)
 
 
 def _kinds(kind: str | None, settings: Settings) -> tuple[str, ...]:
@@ -391,7 +385,7 @@ def _notes(
     strata = settings.strata
     sides = {bool(code >> strata.classifiers.index(name) & 1) for _, code in strata.possible_codes}
     for kind, says_yes in (("false positive", True), ("false negative", False)):
-        if settings.is_binary and kind in wanted and says_yes not in sides:
+        if kind in wanted and says_yes not in sides:
             word = "yes" if says_yes else "no"
             notes.append(
                 f"no item that the classifier said {word} to is drawn in this campaign, so "
