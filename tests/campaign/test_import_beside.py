@@ -277,6 +277,16 @@ def test_a_rebase_takes_the_labels_that_wait_with_it(storage_url: str) -> None:
     assert len(rebased.events()) == ITEMS
 
 
+@pytest.mark.parametrize("text", ["nonsense", '[["7"]]', '{"7": 1}', "[" * 100_000])
+def test_what_was_changed_before_it_is_in_the_log(storage_url: str, text: str) -> None:
+    campaign = create(storage_url)
+    with campaign.desk.store.write() as session:
+        session.stage(campaign.desk.labelling.key, 0, [text])
+    with pytest.raises(assay.StorageError, match="that was accepted cannot be read"):
+        assay.load_campaign("spam", storage=storage_url)
+    assert campaign.events() == []
+
+
 def test_a_deleted_campaign_leaves_no_labels_that_wait(storage_url: str) -> None:
     campaign, _ = half_imported(storage_url)
     delete_campaign(campaign.desk.store, "spam", force=True)

@@ -8,7 +8,7 @@ import pytest
 
 import assay
 from assay.campaign import delete_campaign, load_campaign, rename_campaign, replacing
-from assay.errors import AssayWarning, StorageError
+from assay.errors import AssayWarning, DesignError, StorageError
 from assay.labelling import ReplacedError
 from assay.storage import open_store
 from assay.web.tokens import make_token
@@ -111,6 +111,15 @@ def test_nothing_is_taken_from_reviewers_at_work(storage_url: str) -> None:
     campaign.tell({item.id: True}, reviewer="ann")
     rename_campaign(store, "spam", "ham")
     assert delete_campaign(store, "ham", force=True) == 1
+
+
+@pytest.mark.parametrize("name", ["", " ", "a" * 201, "\ud800", "spam until 2026-01-01 00:00:00"])
+def test_names_that_are_not_possible(storage: str, name: str) -> None:
+    create(storage, name="spam")
+    with pytest.raises(DesignError):
+        create(storage, name=name)
+    with pytest.raises(DesignError):
+        rename_campaign(open_store(storage), "spam", name)
 
 
 def test_periods_of_a_series_stay_in_order(storage: str) -> None:
