@@ -267,7 +267,7 @@ def scan_by(request: pytest.FixtureRequest, reader: str, source: object, **more:
 
     Where the reader is a database, what is to be read is put into a table of it first.
     """
-    if reader in DATABASES:
+    if reader in (*DATABASES, "sqlite"):
         return in_database(request, reader, source, **more)
     engine = cast(Engine, reader)
     spark = request.getfixturevalue("spark") if engine == "spark" else None

@@ -1,5 +1,6 @@
 """Tables of real databases with what a Parquet file, or files, hold."""
 
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -73,6 +74,31 @@ def _postgres_type(kind: "pa.DataType") -> str:
     return names.get(kind, "bigint" if pa.types.is_integer(kind) else "text")
 
 
+def _sqlite(request: pytest.FixtureRequest, table: "pa.Table", name: str) -> str:
+    folder: Path = request.getfixturevalue("tmp_path_factory").mktemp("sqlite")
+    path = folder / "preds.sqlite"
+    columns = _columns(table, _quoted, _sqlite_type)
+    with sqlite3.connect(path) as file:
+        file.execute(f"CREATE TABLE {name} ({columns})")
+        marks = ", ".join("?" * table.num_columns)
+        values = [[_plain(value) for value in column.to_pylist()] for column in table.columns]
+        file.executemany(f"INSERT INTO {name} VALUES ({marks})", zip(*values, strict=True))
+    file.close()
+    return str(path)
+
+
+def _sqlite_type(kind: "pa.DataType") -> str:
+    if pa.types.is_boolean(kind):
+        return "BOOLEAN"
+    if pa.types.is_integer(kind):
+        return "INTEGER"
+    return "REAL" if pa.types.is_floating(kind) or pa.types.is_decimal(kind) else "TEXT"
+
+
+def _plain(value: object) -> object:
+    return value if isinstance(value, int | float | str | None) else str(value)
+
+
 def _clickhouse(request: pytest.FixtureRequest, table: "pa.Table", name: str) -> str:
     url: str = request.getfixturevalue("clickhouse_url")
     import clickhouse_connect
@@ -111,5 +137,6 @@ def _toy(request: pytest.FixtureRequest, table: "pa.Table", name: str) -> str:
 _WRITERS: dict[str, Callable[[pytest.FixtureRequest, Any, str], str]] = {
     "postgres": _postgres,
     "clickhouse": _clickhouse,
+    "sqlite": _sqlite,
     "toy": _toy,
 }
