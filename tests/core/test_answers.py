@@ -86,7 +86,6 @@ def test_fleiss_kappa_of_his_psychiatrists() -> None:
 
 def test_unequal_numbers_of_ratings_as_their_meaning_says() -> None:
     rng = np.random.default_rng(2)
-    pooled_differs = 0
     for _ in range(100):
         ratings = random_ratings(rng, reviewers=4)
         found = agreement_of(ratings)
@@ -98,11 +97,6 @@ def test_unequal_numbers_of_ratings_as_their_meaning_says() -> None:
             assert by_chance == pytest.approx(1.0)
             continue
         assert found.kappa == pytest.approx((raw - by_chance) / (1 - by_chance))
-        # The wrong variant: pairs pooled over items, so that items with many reviewers rule.
-        shared = [list(item.values()) for item in ratings if len(item) > 1]
-        pooled = np.mean([a == b for item in shared for a, b in permutations(item, 2)])
-        pooled_differs += pooled != pytest.approx(raw)
-    assert pooled_differs > 30
 
 
 @pytest.mark.parametrize(("agreed", "n"), [(0, 7), (7, 7), (3, 7), (95, 100)])

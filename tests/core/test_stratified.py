@@ -169,15 +169,6 @@ def test_a_single_stratum_is_right_under_peeking_by_exact_dynamic_programming(
     assert covered.min() >= confidence
 
 
-def test_an_unsampled_stratum_may_be_anything() -> None:
-    sizes = np.array([700.0, 300.0])
-    form = ratio("precision", sizes, np.array([True, True]))
-    tallies = Tallies(sizes, n=[200, 0], x=[200, 0])
-    low, high = ends_of(tallies, form)
-    assert float(low) < 0.7
-    assert float(high) == 1.0
-
-
 def test_the_correction_narrows_as_the_population_runs_out() -> None:
     """Labels count for 399/100 as many: ends are nearer to the moved rates by the root of it."""
     form = ratio("precision", np.array([400.0]), np.array([True]))

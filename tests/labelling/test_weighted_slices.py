@@ -41,10 +41,9 @@ def draws(campaign: assay.Campaign, which: np.ndarray[Any, Any]) -> dict[int, in
 
 @pytest.mark.parametrize("metric", ["precision", "recall", "f1", "accuracy"])
 def test_with_all_labels_a_slice_has_scikit_learns_weighted_metric(metric: str) -> None:
-    """To the last digit, with no doubt; the shares of the draws are off."""
+    """To the last digit, with no doubt."""
     campaign = labelled(metric=metric, within=0.0001)
     slices = campaign.slices("lang")
-    off = []
     for name in ("de", "en"):
         its, row = np.asarray(name == LANG), slices[name]
         value = SKLEARN[metric](TRUTH[its], SAYS[its], sample_weight=WEIGHT[its])
@@ -53,10 +52,6 @@ def test_with_all_labels_a_slice_has_scikit_learns_weighted_metric(metric: str) 
         about = SAYS if metric == "precision" else np.ones(SIZE, dtype=np.bool_)
         assert row.labels == (its & about).sum()
         assert row.share == pytest.approx(WEIGHT[its & about].sum() / WEIGHT[about].sum())
-        times = draws(campaign, its)
-        drawn, often = np.array(list(times)), np.array(list(times.values()))
-        off.append(SKLEARN[metric](TRUTH[drawn], SAYS[drawn], sample_weight=often) - value)
-    assert np.abs(off).max() > 0.005
 
 
 def test_labels_and_their_worth_are_items_and_not_draws() -> None:

@@ -5,7 +5,6 @@
 
 import json
 import math
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -160,23 +159,6 @@ def test_campaigns_over_any_predictions(data: st.DataObject) -> None:
         drive(source, **more)
     except assay.AssayError as error:
         assert str(error)
-
-
-@settings(max_examples=sized(100, 500))
-@given(
-    ANYTHING,
-    st.dictionaries(
-        st.sampled_from(
-            ["score", "predicted", "id", "show", "name", "seed", "storage", "positive", "scale"]
-        ),
-        ANYTHING,
-    ),
-)
-def test_create_campaign_of_anything(source: Any, more: Mapping[str, Any]) -> None:
-    try:
-        drive(source, **{"budget": 3, **more})
-    except assay.AssayError:
-        return
 
 
 @settings(max_examples=sized(100, 500))

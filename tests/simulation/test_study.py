@@ -131,12 +131,6 @@ def test_bins() -> None:
     assert named_design("gmm-equ", bins=5).bins == 5
 
 
-def test_a_near_miss_is_hinted_at() -> None:
-    with pytest.raises(DesignError) as told:
-        named_design("km-opta2")
-    assert told.value.hint == "did you mean 'km-opt-a2'?"
-
-
 METRICS = ["precision:new", "recall:old within 0.08", "precision:new - precision:old"]
 
 
