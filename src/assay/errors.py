@@ -25,7 +25,6 @@ from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 from os import PathLike
 from pathlib import Path
-from typing import Self
 
 # Distribution: its name on the package index, its version, and the command for an extra.
 
@@ -62,15 +61,6 @@ class AssayError(Exception):
         self.hint = hint
         lines = [problem, details, f"hint: {hint}" if hint else ""]
         super().__init__("\n".join(line for line in lines if line))
-
-    @classmethod
-    def unknown(
-        cls, problem: str, value: object, kind: str, known: Iterable[str], *, hint: str = ""
-    ) -> Self:
-        """Error about a word that is none of the known ones, with the nearest of them."""
-        names = [*known]
-        listed = f"{kind}: {', '.join(names) or 'none'}"
-        return cls(problem, details=listed, hint=did_you_mean(str(value), names) or hint)
 
 
 class InputError(AssayError, ValueError):

@@ -11,7 +11,7 @@ import narwhals as nw
 import pyarrow.parquet as pq
 
 from assay.campaign.campaign import Campaign
-from assay.errors import InputError, LabelConflictError, LabelError
+from assay.errors import InputError, LabelConflictError, LabelError, did_you_mean
 from assay.exchange import (
     FORMATS,
     FURTHER,
@@ -432,8 +432,10 @@ def write_mistakes(mistakes: Mistakes, *, format: str = "csv") -> Written:
     '0,false positive,0.9,0.9,"yes, score of any value",1.0,ann,'
     """
     if format not in _WRITERS:
-        raise InputError.unknown(
-            f"mistakes cannot be written as {format!r}", format, "formats", _WRITERS
+        raise InputError(
+            f"mistakes cannot be written as {format!r}",
+            details=f"formats: {', '.join(_WRITERS)}",
+            hint=did_you_mean(format, list(_WRITERS)),
         )
     columns, rows = mistakes.records()
     sheet = Sheet(columns, tuple(tuple(row[name] for name in columns) for row in rows))

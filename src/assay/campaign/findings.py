@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from assay.campaign.desk import Desk
 from assay.core.stopping import Reason
-from assay.errors import DesignError, InputError
+from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling import Settings, estimates_of, history_in, strata_in
 from assay.results import (
     Block,
@@ -137,8 +137,10 @@ class Findings:
         if metric is None:
             return max(every.values(), key=attrgetter("distance"))
         if metric not in every:
-            raise InputError.unknown(
-                f"{metric!r} is not estimated by campaign {self.name!r}", metric, "metrics", every
+            raise InputError(
+                f"{metric!r} is not estimated by campaign {self.name!r}",
+                details=f"metrics: {', '.join(every)}",
+                hint=did_you_mean(metric, list(every)),
             )
         return every[metric]
 

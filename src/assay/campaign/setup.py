@@ -17,7 +17,7 @@ from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, sides_to_cut, stratify
 from assay.core.targets import Target, parse_targets, slices_in
 from assay.core.vocabulary import Vocabulary
-from assay.errors import DesignError
+from assay.errors import DesignError, did_you_mean
 from assay.labelling import Lessons
 from assay.predictions import (
     SCORE_SCALES,
@@ -385,7 +385,11 @@ def _design(design: object) -> Design:
 
 def _known_scale(scale: str) -> Scale:
     if scale not in SCORE_SCALES:
-        raise DesignError.unknown(f"unknown scale {scale!r}", scale, "scales", SCORE_SCALES)
+        raise DesignError(
+            f"unknown scale {scale!r}",
+            details=f"scales: {', '.join(SCORE_SCALES)}",
+            hint=did_you_mean(str(scale), SCORE_SCALES),
+        )
     return "margin" if scale == "margin" else "probability"  # percentages are read as these
 
 

@@ -11,7 +11,7 @@ from assay.campaign.periods import Member, members
 from assay.core.intervals import of_difference
 from assay.core.metrics import metric_word
 from assay.core.types import percent
-from assay.errors import InputError, StorageError
+from assay.errors import InputError, StorageError, did_you_mean
 from assay.labelling import Series
 from assay.report import Mark, draw_trend
 from assay.results import (
@@ -283,11 +283,10 @@ def _one_of(series: Series, metric: str | None) -> str:
     plain = metric_word(name)
     requested = f"{plain}:{label}" if label else plain
     if requested not in series.metrics:
-        raise InputError.unknown(
+        raise InputError(
             f"series {series.name!r} does not follow {metric!r}",
-            requested,
-            "metrics",
-            series.metrics,
+            details=f"metrics: {', '.join(series.metrics)}",
+            hint=did_you_mean(requested, series.metrics),
         )
     return requested
 
@@ -389,12 +388,11 @@ def _no_change(level: Estimate, series: Series) -> Estimate | None:
 def _no_such_series(session: Session, series: str) -> StorageError:
     begun = {name.partition("/")[0] for name in session.names() if "/" in name}
     names = sorted(each for each in begun if members(session, each))
-    return StorageError.unknown(
+    return StorageError(
         f"no series {series!r}",
-        series,
-        "series",
-        names,
-        hint="start one: assay follow FILE. In Python: follow_campaign",
+        details=f"series: {', '.join(names) or 'none'}",
+        hint=did_you_mean(series, names)
+        or "start one: assay follow FILE. In Python: follow_campaign",
     )
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from assay.campaign.setup import strata_of
 from assay.core.deck import number
 from assay.core.design import Design
-from assay.errors import DesignError, InputError
+from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling import Labelling, check_same
 from assay.predictions import Card
 from assay.results import Item
@@ -68,12 +68,10 @@ def _column(aux: tuple[str, ...], given: str | None) -> str | None:
             hint=f"name the one with the judge's verdicts: column={aux[0]!r}",
         )
     if given is not None and aux and given not in aux:
-        raise InputError.unknown(
+        raise InputError(
             f"{given!r} is not an aux column",
-            given,
-            "aux",
-            aux,
-            hint="leave column= out if there are no verdicts yet",
+            details=f"aux: {', '.join(aux)}",
+            hint=did_you_mean(given, aux) or "leave column= out if there are no verdicts yet",
         )
     return given if aux and given is not None else next(iter(aux), None)
 

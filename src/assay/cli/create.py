@@ -15,7 +15,7 @@ from assay.core.design import ALLOCATIONS, MODES, Design
 from assay.core.goal import Asked
 from assay.core.rules import refuse
 from assay.core.types import one_of
-from assay.errors import DesignError
+from assay.errors import DesignError, did_you_mean
 from assay.labelling import Reviewing
 from assay.options import options_of
 from assay.predictions import Columns, Scan
@@ -178,4 +178,8 @@ def _design(preset: str, mode: str, **choices: str | float | None) -> Design:
             )
         case "random":
             return Design.simple_random()
-    raise DesignError.unknown(f"unknown design {preset!r}", preset, "designs", _PRESETS)
+    raise DesignError(
+        f"unknown design {preset!r}",
+        details=f"designs: {', '.join(_PRESETS)}",
+        hint=did_you_mean(preset, _PRESETS),
+    )

@@ -29,7 +29,7 @@ from assay.cli.output import (
     working,
 )
 from assay.cli.taking import argument, flag, option
-from assay.errors import InputError
+from assay.errors import InputError, did_you_mean
 from assay.exchange import FORMATS, read_map
 from assay.results import printable
 
@@ -315,7 +315,11 @@ def _counts(result: dict[str, object]) -> str:
 
 def _check(what: str, *, reviewer: str | None, hold: str | None, column: str | None) -> None:
     if what not in _WHAT:
-        raise InputError.unknown(f"--what {what} is unknown", what, "values", _WHAT)
+        raise InputError(
+            f"--what {what} is unknown",
+            details=f"values: {', '.join(_WHAT)}",
+            hint=did_you_mean(what, _WHAT),
+        )
     if reviewer is not None and what != "batch":
         raise InputError("--reviewer applies only to a batch", hint="add --what batch")
     if column is not None and what != "judge":

@@ -11,7 +11,7 @@ from assay.cli.options import NameOrOnly, StorageUrl, existing, named, open_camp
 from assay.cli.output import AsJson, console, echo, emit, telling_errors, working
 from assay.cli.render import view_of
 from assay.cli.taking import argument, flag, option
-from assay.errors import InputError
+from assay.errors import InputError, did_you_mean
 from assay.report import SUFFIXES, Report, kind_of
 from assay.results import printable
 
@@ -72,8 +72,10 @@ def report(
 
 def _check_format(format: str, *, alone: bool) -> None:
     if format not in _FORMATS:
-        raise InputError.unknown(
-            f"a report cannot be printed as {format!r}", format, "formats", _FORMATS
+        raise InputError(
+            f"a report cannot be printed as {format!r}",
+            details=f"formats: {', '.join(_FORMATS)}",
+            hint=did_you_mean(format, _FORMATS),
         )
     if not alone:
         raise InputError(

@@ -16,7 +16,7 @@ from assay.cli.options import CampaignName, NameOrOnly, StorageUrl, follow_up, n
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.render import view
 from assay.cli.taking import argument, flag, option
-from assay.errors import InputError, MissingDependencyError, install
+from assay.errors import InputError, MissingDependencyError, did_you_mean, install
 from assay.exchange import Content
 from assay.results import Column, Table, printable
 from assay.web import KINDS, ROLES, Options, make_token, new_token
@@ -151,8 +151,10 @@ def _shown(campaign: Campaign, columns: list[str]) -> tuple[str, ...]:
     shown = campaign.settings.source.seen
     for column in columns:
         if column not in shown:
-            raise InputError.unknown(
-                f"column {column!r} is not shown to reviewers", column, "columns shown", shown
+            raise InputError(
+                f"column {column!r} is not shown to reviewers",
+                details=f"columns shown: {', '.join(shown) or 'none'}",
+                hint=did_you_mean(column, shown),
             )
     return tuple(columns)
 
@@ -182,12 +184,10 @@ def _kinds(campaign: Campaign, given: list[str]) -> dict[str, str]:
     for text in given:
         column, equals, kind = text.rpartition("=")
         if not equals or kind not in KINDS:
-            raise InputError.unknown(
+            raise InputError(
                 f"--as {text!r} does not say how to show a column",
-                kind,
-                "kinds",
-                KINDS,
-                hint="give COLUMN=KIND, as in --as text=markdown",
+                details=f"kinds: {', '.join(KINDS)}",
+                hint=did_you_mean(kind, KINDS) or "give COLUMN=KIND, as in --as text=markdown",
             )
         kinds[_shown(campaign, [column])[0]] = kind
     return kinds
@@ -225,7 +225,11 @@ def add(
     with telling_errors(as_json=as_json):
         campaign = open_campaign(name, storage)
         if role not in ROLES:
-            raise InputError.unknown(f"there is no role {role!r}", role, "roles", ROLES)
+            raise InputError(
+                f"there is no role {role!r}",
+                details=f"roles: {', '.join(ROLES)}",
+                hint=did_you_mean(role, ROLES),
+            )
         made = make_token(campaign.desk.store, name, role, who, option="--who ")
         number, who, token = made.number, made.who, made.token
         if as_json:

@@ -32,7 +32,7 @@ from assay.core.cuts import Cuts
 from assay.core.profile import Profile
 from assay.core.special import expit
 from assay.core.types import Floats, Ints
-from assay.errors import DesignError
+from assay.errors import DesignError, did_you_mean
 
 UNEVEN = "strata hold"  # prefix of notes on strata of unequal sizes
 
@@ -82,7 +82,11 @@ def canonical_method(name: str) -> str:
     method = _ALIASES.get(word, word)
     if method not in METHODS:
         known = [*METHODS, *_ALIASES]
-        raise DesignError.unknown(f"unknown stratification method {name!r}", word, "methods", known)
+        raise DesignError(
+            f"unknown stratification method {name!r}",
+            details=f"methods: {', '.join(known)}",
+            hint=did_you_mean(word, known),
+        )
     return method
 
 

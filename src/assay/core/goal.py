@@ -13,7 +13,7 @@ from assay.core.rules import refuse
 from assay.core.special import z_of
 from assay.core.targets import Target, written
 from assay.core.types import between, known_names, whole
-from assay.errors import DesignError
+from assay.errors import DesignError, did_you_mean
 from assay.options import CliOption
 
 # Questions for a threshold: the floors that it must keep, as people write them.
@@ -82,12 +82,10 @@ class ThresholdQuestion:
 def _metric(name: str) -> str:
     metric = canonical_metric(name.strip().lower().replace(" ", "_"))
     if metric not in FLOORS:
-        raise DesignError.unknown(
+        raise DesignError(
             f"threshold_for= cannot keep a floor under {metric}",
-            metric,
-            "metrics that can have a floor",
-            FLOORS,
-            hint="precision and recall are the usual ones",
+            details=f"metrics that can have a floor: {', '.join(FLOORS)}",
+            hint=did_you_mean(metric, FLOORS) or "precision and recall are the usual ones",
         )
     return metric
 

@@ -317,8 +317,10 @@ def _slices(text: str, known: Sequence[str]) -> list[str | None]:
         )
     meant = [name for name in known if name == written[0] or name.startswith(f"{written[0]}=")]
     if not meant:
-        raise DesignError.unknown(
-            f"unknown slice {written[0]!r} in {text!r}", written[0], "slices", known
+        raise DesignError(
+            f"unknown slice {written[0]!r} in {text!r}",
+            details=f"slices: {', '.join(known) or 'none'}",
+            hint=did_you_mean(written[0], known),
         )
     return [*meant]
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from assay.errors import InputError
+from assay.errors import InputError, did_you_mean
 from assay.exchange import argilla, doccano, label_studio
 from assay.exchange.content import Content, Limits, is_zip
 from assay.exchange.rows import Row
@@ -94,7 +94,11 @@ def find_format(name: str) -> Format:
     '.jsonl'
     """
     if name not in FORMATS:
-        raise InputError.unknown(f"{name!r} is not a format", name, "formats", FORMATS)
+        raise InputError(
+            f"{name!r} is not a format",
+            details=f"formats: {', '.join(FORMATS)}",
+            hint=did_you_mean(name, FORMATS),
+        )
     return FORMATS[name]
 
 

@@ -23,7 +23,7 @@ from assay.core.metrics import METRICS
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
 from assay.core.targets import is_difference
-from assay.errors import InputError
+from assay.errors import InputError, did_you_mean
 from assay.labelling.state import Labelling
 from assay.results import (
     Backend,
@@ -388,4 +388,8 @@ def campaign_frame(labelling: Labelling, what: Frame, *, backend: Backend) -> An
         from assay.labelling.judged import labels_frame  # takes long to load, and few need it
 
         return labels_frame(labelling, backend=backend)
-    raise InputError.unknown(f"there is no frame of {what!r}", what, "frames", FRAMES)
+    raise InputError(
+        f"there is no frame of {what!r}",
+        details=f"frames: {', '.join(FRAMES)}",
+        hint=did_you_mean(str(what), FRAMES),
+    )

@@ -19,7 +19,7 @@ from assay.core.subgroups import Domain, Doubt, as_metric, doubts, kinds, share_
 from assay.core.targets import Target, Within
 from assay.core.types import Bools, Floats, Ints, percent
 from assay.core.vocabulary import Vocabulary
-from assay.errors import DesignError, InputError
+from assay.errors import DesignError, InputError, did_you_mean
 from assay.labelling.settings import Settings
 from assay.labelling.slice_items import SliceAnswers, SliceCounts, count_slices, slice_values
 from assay.labelling.state import Labelling
@@ -200,8 +200,10 @@ def counted_target(settings: Settings, target: Target, confidence: float) -> Cou
 
 def _refuse_unknown(metric: str | None, names: Sequence[str]) -> None:
     if metric is not None and metric not in names:
-        raise InputError.unknown(
-            f"this campaign does not estimate {metric!r}", metric, "metrics", names
+        raise InputError(
+            f"this campaign does not estimate {metric!r}",
+            details=f"metrics: {', '.join(names)}",
+            hint=did_you_mean(metric, names),
         )
 
 

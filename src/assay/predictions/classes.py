@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from assay.core.types import read_json
 from assay.core.vocabulary import MOST_CLASSES, Vocabulary
-from assay.errors import DesignError, InputError, PredictionsError
+from assay.errors import DesignError, InputError, PredictionsError, did_you_mean
 from assay.lazy import later
 from assay.predictions.class_values import (
     Occurring,
@@ -89,8 +89,10 @@ def _from_mapping(given: Mapping[Any, object]) -> Vocabulary:
             )
         for option in options:
             if option not in _OPTIONS:
-                raise InputError.unknown(
-                    f"class {name!r} has an unknown option {option!r}", option, "options", _OPTIONS
+                raise InputError(
+                    f"class {name!r} has an unknown option {option!r}",
+                    details=f"options: {', '.join(_OPTIONS)}",
+                    hint=did_you_mean(str(option), _OPTIONS),
                 )
         others = options.get("aliases") or ()
         for alias in others.split("|") if isinstance(others, str) else others:

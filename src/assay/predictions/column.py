@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from assay.core import deck
 from assay.core.deck import Id, IdKind
 from assay.core.types import Bools, Ints, Words
-from assay.errors import PredictionsError
+from assay.errors import PredictionsError, did_you_mean
 from assay.lazy import later
 from assay.predictions.faults import NO_ID, no_ids
 
@@ -183,12 +183,10 @@ def refuse_missing_columns(wanted: Sequence[str], known: Sequence[str], source: 
     """
     for name in wanted:
         if name not in known:
-            raise PredictionsError.unknown(
+            raise PredictionsError(
                 f"column {name!r} not found in {source}",
-                name,
-                "columns",
-                known,
-                hint=_no_names(known),
+                details=f"columns: {', '.join(known)}",
+                hint=did_you_mean(name, known) or _no_names(known),
             )
 
 

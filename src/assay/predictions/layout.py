@@ -18,7 +18,7 @@ from assay.core.strata import UNNAMED
 from assay.core.targets import ALONE, refuse_bad_names
 from assay.core.types import Floats, Ints
 from assay.core.vocabulary import Vocabulary
-from assay.errors import PredictionsError
+from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.contract import several_fingerprint
 from assay.predictions.roles import MOST_CODES, Classifiers, Roles, about, score_name
 from assay.predictions.values import slice_columns
@@ -247,8 +247,10 @@ def role_of(name: str, options: object, classes: Vocabulary | None = None) -> Ro
             )
         for option in options:
             if option not in _OPTIONS:
-                raise PredictionsError.unknown(
-                    f"unknown option {option!r}", option, "options", _OPTIONS
+                raise PredictionsError(
+                    f"unknown option {option!r}",
+                    details=f"options: {', '.join(_OPTIONS)}",
+                    hint=did_you_mean(str(option), _OPTIONS),
                 )
         given: dict[str, Any] = {**dict.fromkeys(_OPTIONS), **options}
         return Roles(id=None, classes=classes, **given)

@@ -302,8 +302,10 @@ def refuse_unknown_variable(variable: str, known: Sequence[str]) -> None:
     hint: did you mean 'score'?
     """
     if variable not in known:
-        raise PredictionsError.unknown(
-            f"variable {variable!r} cannot be computed", variable, "variables", known
+        raise PredictionsError(
+            f"variable {variable!r} cannot be computed",
+            details=f"variables: {', '.join(known)}",
+            hint=did_you_mean(variable, known),
         )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
-from assay.errors import PredictionsError
+from assay.errors import PredictionsError, did_you_mean
 from assay.options import CliOption
 from assay.predictions.places import SQLITE, is_query, is_remote
 
@@ -76,8 +76,10 @@ class Scan:
     def __post_init__(self) -> None:
         """Reject unknown engines, and conditions that are not text."""
         if self.engine is not None and self.engine not in ENGINES:
-            raise PredictionsError.unknown(
-                f"unknown engine {self.engine!r}", self.engine, "engines", ENGINES
+            raise PredictionsError(
+                f"unknown engine {self.engine!r}",
+                details=f"engines: {', '.join(ENGINES)}",
+                hint=did_you_mean(str(self.engine), ENGINES),
             )
         if self.spark is not None and self.engine not in (None, "spark"):
             raise PredictionsError(

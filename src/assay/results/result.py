@@ -11,7 +11,7 @@ from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast, get_args, get_type_hints
 from uuid import uuid4
 
-from assay.errors import InputError, MissingDependencyError
+from assay.errors import InputError, MissingDependencyError, did_you_mean
 from assay.results.document import Document
 
 Backend = Literal["pandas", "polars", "pyarrow"]
@@ -104,7 +104,11 @@ def frame_of(
     [1, 2]
     """
     if backend not in BACKENDS:
-        raise InputError.unknown(f"{backend!r} is not a backend", backend, "backends", BACKENDS)
+        raise InputError(
+            f"{backend!r} is not a backend",
+            details=f"backends: {', '.join(BACKENDS)}",
+            hint=did_you_mean(str(backend), BACKENDS),
+        )
     try:
         import_module(backend)
     except ImportError:

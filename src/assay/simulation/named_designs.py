@@ -91,12 +91,10 @@ def design_of_several(name: str, *, bins: int | None = None) -> Design | None:
         return Design.recycle()
     if name == "joint" or name in MODES:
         return named_design("default" if name == "joint" else name, bins=bins)
-    raise DesignError.unknown(
+    raise DesignError(
         f"there is no design {name!r} for several classifiers",
-        name,
-        "designs",
-        SEVERAL_DESIGNS,
-        hint="what a campaign does is 'joint'",
+        details=f"designs: {', '.join(SEVERAL_DESIGNS)}",
+        hint=did_you_mean(name, SEVERAL_DESIGNS) or "what a campaign does is 'joint'",
     )
 
 

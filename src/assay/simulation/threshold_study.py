@@ -7,7 +7,7 @@ from typing import Any
 from assay.core.design import Design, check_together
 from assay.core.goal import Goal, ThresholdQuestion
 from assay.core.thresholds import ThresholdRun
-from assay.errors import DesignError
+from assay.errors import DesignError, did_you_mean
 from assay.simulation.named_designs import Designs, designs_by_name
 from assay.simulation.population import Population
 from assay.simulation.rows import Entry, Wanted
@@ -60,12 +60,10 @@ def _designs(designs: Designs | None, bins: int | None) -> dict[str, Design]:
     def make(name: str) -> Design:
         if name in THRESHOLD_DESIGNS:
             return ladder
-        raise DesignError.unknown(
+        raise DesignError(
             f"there is no design {name!r} for a threshold",
-            name,
-            "designs",
-            THRESHOLD_DESIGNS,
-            hint="what a campaign does is 'default'",
+            details=f"designs: {', '.join(THRESHOLD_DESIGNS)}",
+            hint=did_you_mean(name, THRESHOLD_DESIGNS) or "what a campaign does is 'default'",
         )
 
     return {_RANDOM: ladder, **designs_by_name([_DEFAULT] if designs is None else designs, make)}
