@@ -155,6 +155,16 @@ _JOINERS = "\u200c\u200d"  # Indic scripts, Persian and emoji need them
 _INVISIBLE = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")  # invisible, or moving visible text
 
 
+def counted(number: float, noun: str) -> str:
+    """Write a number of things in words.
+
+    >>> counted(1, "class"), counted(2, "class"), counted(1_000, "row")
+    ('1 class', '2 classes', '1,000 rows')
+    """
+    ending = "" if number == 1 else "es" if noun.endswith("s") else "s"
+    return f"{number:,} {noun}{ending}"
+
+
 def printable(text: object) -> str:
     r"""Text with everything made visible that a terminal would obey.
 

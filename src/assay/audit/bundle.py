@@ -13,7 +13,7 @@ from typing import Any
 
 from assay.audit.members import CAMPAIGNS, MANIFEST, STORE, manifest_of, tables_of
 from assay.audit.snapshot import Snapshot, campaigns_of, check_draws, laid_out, take
-from assay.errors import NAME, VERSION, InputError
+from assay.errors import NAME, VERSION, InputError, counted
 from assay.exchange import MOST_BYTES
 from assay.labelling import Labelling, Settings
 from assay.report import Report, report_of
@@ -132,7 +132,8 @@ class Bundle:
         return {**asdict(self), "files": list(self.files)}
 
     def __str__(self) -> str:
-        return f"{self.path}: {len(self.files)} files, {self.size:,} bytes, SHA-256 {self.sha256}"
+        files = counted(len(self.files), "file")
+        return f"{self.path}: {files}, {self.size:,} bytes, SHA-256 {self.sha256}"
 
     def _repr_html_(self) -> str:
         return f"<code>{escape(str(self))}</code>"

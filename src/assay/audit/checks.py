@@ -10,6 +10,7 @@ from typing import Any
 from assay.audit.books import Books, Checked, Row, checked, counts_of, in_order
 from assay.core.deck import number
 from assay.core.strata import Strata
+from assay.errors import counted
 from assay.labelling import FROM_BEFORE, Settings, epoch_seed
 from assay.storage import Session
 
@@ -205,7 +206,7 @@ def _campaign_notes(campaigns: Mapping[str, Any] | None) -> Iterator[str]:
             labels = sum(each["labels"] for each in others)
             yield (
                 f"its storage had {len(others):,} more campaigns over the same predictions made "
-                f"{word} this one, with {labels:,} labels: see campaigns.json"
+                f"{word} this one, with {counted(labels, 'label')}: see campaigns.json"
             )
     if others := campaigns["over_others"]:
         yield f"its storage had {len(others):,} more campaigns over other predictions"

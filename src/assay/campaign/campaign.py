@@ -13,7 +13,7 @@ from assay.campaign.desk import Desk
 from assay.campaign.findings import Findings
 from assay.core.answers import Agreement, Answer, parse_answer, parse_answers
 from assay.core.deck import Id
-from assay.errors import InputError, LabelError
+from assay.errors import InputError, LabelError, counted
 from assay.labelling import (
     LEASE_SECONDS,
     WITHDRAWN,
@@ -229,7 +229,7 @@ class Campaign(Findings):
         if lost := [item for item in written if item not in given]:
             raise LabelError(
                 f"item {lost[0]!r} has a comment, and no answer",
-                details=f"{len(lost)} items in all; nothing was recorded",
+                details=f"{counted(len(lost), 'item')} in all; nothing was recorded",
                 ids=lost,
             )
 

@@ -11,7 +11,7 @@ import narwhals as nw
 import pyarrow.parquet as pq
 
 from assay.campaign.campaign import Campaign
-from assay.errors import InputError, LabelConflictError, LabelError, did_you_mean
+from assay.errors import InputError, LabelConflictError, LabelError, counted, did_you_mean
 from assay.exchange import (
     FORMATS,
     FURTHER,
@@ -24,7 +24,6 @@ from assay.exchange import (
     People,
     Sheet,
     check_rows,
-    count,
     find_format,
     first,
     format_of,
@@ -211,8 +210,9 @@ def _conflict(campaign: Campaign, labels: Labels) -> LabelConflictError:
         f"{before.answer!r} before"
         for row, before in conflicts
     ]
+    unlike = counted(len(conflicts), "label")
     return LabelConflictError(
-        f"{labels.name} has {count(conflicts, 'label')} unlike earlier ones; nothing was recorded",
+        f"{labels.name} has {unlike} unlike earlier ones; nothing was recorded",
         details=first(places),
         hint="with revise (--revise) the new answers count; the old ones stay in the log",
         ids=[row.item_id for row, _ in conflicts],

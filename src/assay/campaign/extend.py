@@ -16,7 +16,7 @@ from assay.core.goal import Asked
 from assay.core.metrics import sides
 from assay.core.types import Ints
 from assay.core.vocabulary import Vocabulary
-from assay.errors import AssayWarning, DesignError, PredictionsError
+from assay.errors import AssayWarning, DesignError, PredictionsError, counted
 from assay.labelling import (
     Settings,
     answered,
@@ -146,8 +146,8 @@ def _refuse_misfit(new: Predictions, old: Settings) -> None:
         if there and side in sides(metric) and not cut & {side, None}:
             word = "yes" if side else "no"
             raise PredictionsError(
-                f"{there:,} items of {new.source} are predicted {word}, and until now there were "
-                "none",
+                f"{new.source} has {counted(there, 'item')} predicted {word}, and until now there "
+                "were none",
                 details=f"{metric} needs labels of them, and there are no strata for them",
                 hint=_rebase_hint(old),
             )

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from assay.errors import DesignError, StorageError, is_storable, printable
-from assay.exchange import count
+from assay.errors import DesignError, StorageError, counted, is_storable, printable
 from assay.labelling import Settings, find_campaign
 from assay.storage import RETIRED, Session, Store
 
@@ -77,7 +76,7 @@ def replacing(store: Store, name: str) -> Iterator[None]:
         key, _ = find_campaign(session, name)
         if labels := session.labels(key):
             raise StorageError(
-                f"campaign {name!r} has {count(labels, 'label')}, and is not replaced",
+                f"campaign {name!r} has {counted(len(labels), 'label')}, and is not replaced",
                 hint="choose another name, or delete it first: assay delete",
             )
         _refuse_in_use(session, key, name)

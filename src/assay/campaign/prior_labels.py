@@ -23,7 +23,7 @@ from assay.core.strata import Side, Strata
 from assay.core.stratify import stratify
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import Vocabulary
-from assay.errors import LabelError
+from assay.errors import LabelError, counted
 from assay.exchange import read_label_file
 from assay.predictions import Card, Predictions
 
@@ -110,7 +110,7 @@ def find_prior_labels(
     if not answers:
         raise LabelError(
             f"there are no labels in {source}",
-            details=f"{without_label:,} rows without a label" if without_label else "",
+            details=f"{counted(without_label, 'row')} without a label" if without_label else "",
         )
     items = predictions.find(list(answers), variable=variable, scale=scale)
     missing = [id for id, item in zip(answers, items, strict=True) if item is None]

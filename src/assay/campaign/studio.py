@@ -18,7 +18,7 @@ from typing import Any
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.exchange import read_labels
-from assay.errors import AssayError, InputError, ServiceError
+from assay.errors import AssayError, InputError, ServiceError, counted
 from assay.exchange import (
     TASK_ID,
     Batch,
@@ -27,7 +27,6 @@ from assay.exchange import (
     LabelStudio,
     Task,
     Webhook,
-    count,
     task_config,
     write_tasks,
 )
@@ -370,7 +369,7 @@ class Connection:
         if missing:
             self._studio.push(self._find(), write_tasks(self._batch_of(missing)))
             self._pushed = dict.fromkeys((str(item.id) for item in missing), monotonic())
-            self._tell(f"sent {count(missing, 'item')}")
+            self._tell(f"sent {counted(len(missing), 'item')}")
         self._asked = (self.campaign.desk.version, monotonic())
 
     def _is_there(self, item_id: str) -> bool:

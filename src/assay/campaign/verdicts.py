@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from assay.campaign.campaign import Campaign
 from assay.campaign.extend import rebase_campaign
-from assay.errors import AssayError, InputError, PredictionsError
-from assay.exchange import Judgement, count, first, read_judgements
+from assay.errors import AssayError, InputError, PredictionsError, counted
+from assay.exchange import Judgement, first, read_judgements
 from assay.labelling import Settings, find_campaign, read_again, refuse_unconfirmed, whereabouts
 from assay.predictions import joined_with
 from assay.storage import Store, open_storage
@@ -156,7 +156,8 @@ def _refuse_strangers(verdicts: list[Judgement], store: Store, settings: Setting
     )
     if not any(items):
         raise InputError(
-            f"none of {count(verdicts, 'verdict')} is of an item of campaign {settings.name!r}",
+            f"none of {counted(len(verdicts), 'verdict')} is of an item of campaign "
+            f"{settings.name!r}",
             details=first([f"verdict of {row.id!r}" for row in verdicts]),
             hint="id_column= names the column of the ids, which are as in the predictions",
         )

@@ -10,7 +10,7 @@ from assay.audit import Backup, backup_storage, restore_storage
 from assay.cli.options import StorageUrl, existing, storage_url
 from assay.cli.output import AsJson, console, emit, telling_errors, working
 from assay.cli.taking import argument, flag, option
-from assay.errors import InputError
+from assay.errors import InputError, counted
 from assay.results import printable
 
 
@@ -60,7 +60,7 @@ def _show(made: Backup, what: str, *, as_json: bool) -> None:
         line = f"{made.path}: {made.size:,} bytes, SHA-256 {made.sha256}"
         screen.print(Text.assemble((f"{what}: ", "green"), printable(line)), soft_wrap=True)
         for name, labels in made.labels.items():
-            screen.print(Text(printable(f"{name}: {labels:,} labels")), soft_wrap=True)
+            screen.print(Text(printable(f"{name}: {counted(labels, 'label')}")), soft_wrap=True)
         for finding in made.findings:
             screen.print(Text(printable(finding), "red"), soft_wrap=True)
     if made.findings:

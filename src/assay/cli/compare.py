@@ -16,6 +16,7 @@ from assay.cli.taking import Typed, argument, only, option, takes
 from assay.core.goal import Asked
 from assay.core.metrics import METRICS
 from assay.core.strata import Strata
+from assay.errors import counted
 from assay.predictions import NOWHERE, Scan, predictions_of_both
 from assay.results import printable
 
@@ -51,7 +52,7 @@ def render_comparison(campaign: Campaign) -> RenderableType:
     form = ".1%" if strata.weighted else ","
     items = {name: format(count, form) for name, count in _items(strata).items()}
     lines: list[tuple[str, RenderableType]] = [
-        (name, f"{part.description}: {part.rows:,} items")
+        (name, f"{part.description}: {counted(part.rows, 'item')}")
         for name, part in zip(strata.classifiers, settings.source.parts, strict=True)
     ]
     lines += [

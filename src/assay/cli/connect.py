@@ -28,7 +28,7 @@ from assay.cli.output import (
 )
 from assay.cli.render import interval_text
 from assay.cli.taking import flag, option
-from assay.errors import InputError
+from assay.errors import InputError, counted
 from assay.exchange import HEADER, Content, LabelStudio, Webhook
 from assay.results import plain_words, printable
 
@@ -160,7 +160,7 @@ def _line(connection: Connection, standing: Standing) -> str:
     parts.append(f"{standing.taken:,} taken now")
     if standing.kept:
         parts.append(f"{standing.kept:,} changed too late")
-    return f"{', '.join(parts)}; {now.labels:,} labels, {interval_text(now)}"
+    return f"{', '.join(parts)}; {counted(now.labels, 'label')}, {interval_text(now)}"
 
 
 def _token(file: Path | None) -> str:

@@ -29,7 +29,7 @@ from assay.cli.output import (
     working,
 )
 from assay.cli.taking import argument, flag, option
-from assay.errors import InputError, did_you_mean
+from assay.errors import InputError, counted, did_you_mean
 from assay.exchange import FORMATS, read_map
 from assay.results import printable
 
@@ -289,7 +289,7 @@ def _tell(written: Written, output: Path | None, config: Path | None) -> None:
     """Report the saved file, or print its content; remarks must not get into a pipe."""
     screen = console(stderr=output is None)
     if output is not None:
-        summary = f"{written.count:,} rows in {printable(output)}"
+        summary = f"{counted(written.count, 'row')} in {printable(output)}"
         screen.print(Text.assemble(("saved: ", "green"), summary), soft_wrap=True)
     elif console().is_terminal:
         typer.echo(printable(written.content.decode().replace("\r\n", "\n")), nl=False)

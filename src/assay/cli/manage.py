@@ -14,7 +14,7 @@ from assay.campaign import Campaign, delete_campaign, rename_campaign
 from assay.cli.options import CampaignName, StorageUrl, existing, follow_up, open_campaign
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.taking import argument, flag, option
-from assay.errors import InputError, StorageError
+from assay.errors import InputError, StorageError, counted
 from assay.results import printable
 from assay.storage import open_store
 
@@ -79,7 +79,7 @@ def delete(
 def _ask(campaign: Campaign, *, as_json: bool) -> None:
     """Ask before a campaign is deleted; raise unless the answer is yes."""
     answered = campaign.desk.current().answered
-    what = f"campaign {campaign.name!r} with all labels (of {answered:,} items)"
+    what = f"campaign {campaign.name!r} with all labels (of {counted(answered, 'item')})"
     if as_json or not sys.stdin.isatty():
         raise InputError(f"{what} is not deleted without a question", hint="add --yes")
     if not typer.confirm(f"Delete {what}?", err=True):

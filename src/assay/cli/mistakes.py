@@ -11,7 +11,7 @@ from assay.cli.options import NameOrOnly, StorageUrl, follow_up, named, open_cam
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors, working
 from assay.cli.render import view_of
 from assay.cli.taking import option
-from assay.errors import InputError
+from assay.errors import InputError, counted
 from assay.results import printable
 
 
@@ -67,7 +67,7 @@ def errors(
             return
         screen = console()
         if output is not None:
-            line = f"{len(result):,} rows in {printable(output)}"
+            line = f"{counted(len(result), 'row')} in {printable(output)}"
             screen.print(Text.assemble(("saved: ", "green"), line), soft_wrap=True)
             return
         screen.print(view_of(result.document(limit)))

@@ -15,7 +15,7 @@ from assay.cli.render import facts, view
 from assay.cli.summary import make_campaign
 from assay.cli.taking import Typed, argument, flag, only, option, takes
 from assay.core.metrics import METRICS
-from assay.errors import InputError
+from assay.errors import InputError, counted
 from assay.labelling import waiting_in
 from assay.predictions import Columns, Scan
 from assay.results import printable
@@ -181,7 +181,7 @@ def render_succession(campaign: Campaign) -> RenderableType:
     source, before = campaign.settings.source, campaign.settings.before
     headline = Text.assemble((printable(campaign.name), "bold"), (" goes on", "dim"))
     lines: list[tuple[str, RenderableType]] = [
-        ("read", f"{source.description}: {source.rows:,} items"),
+        ("read", f"{source.description}: {counted(source.rows, 'item')}"),
         ("labels", labels_summary(campaign)),
         ("now", "\n".join(map(str, campaign.estimates().rows))),
         ("before", "" if before is None else f"kept as {before.campaign}"),

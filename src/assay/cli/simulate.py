@@ -28,7 +28,7 @@ from assay.cli.taking import Typed, all_except, argument, only, option, takes
 from assay.core.goal import EVERY_SCORE, Asked, Goal
 from assay.core.rules import refuse
 from assay.core.types import percent
-from assay.errors import DesignError
+from assay.errors import DesignError, counted
 from assay.predictions import Columns, read_labelled
 from assay.results import Pairs, metric_name, printable
 from assay.simulation import (
@@ -176,7 +176,7 @@ def simulate(
                 with working("drawing the pictures"):
                     files += draw(question, result, out, _at_threshold(file, read))
             if not as_json:
-                saved = printable(f"{len(files)} files in {out}")
+                saved = printable(f"{counted(len(files), 'file')} in {out}")
                 console().print(Text.assemble(("saved: ", "cyan"), saved), soft_wrap=True)
     if result.interrupted:
         say("interrupted: ", "cyan", "the rows are those that were finished")

@@ -14,7 +14,7 @@ from assay.cli.output import AsJson, console, emit, say_next, telling_errors, wo
 from assay.cli.render import commitment_line, note_lines, view, view_of
 from assay.cli.taking import Typed, argument, flag, only, option, takes
 from assay.core.metrics import METRICS
-from assay.errors import DesignError
+from assay.errors import DesignError, counted
 from assay.labelling import find_campaign
 from assay.predictions import Columns
 from assay.results import (
@@ -198,11 +198,12 @@ def _listed(campaign: Campaign) -> tuple[str | Cell, ...]:
 
 def _show(campaign: Campaign, storage: str | None, results: list[Result]) -> None:
     estimates, settings = campaign.estimates(), campaign.settings
+    items = counted(settings.items, "item")
     screen = console()
     screen.print(
         Text.assemble(
             (printable(campaign.name), "bold"),
-            (f"  {printable(settings.source.description)}, {settings.items:,} items", "dim"),
+            (f"  {printable(settings.source.description)}, {items}", "dim"),
         )
     )
     screen.print()
@@ -378,7 +379,8 @@ def progress_text(estimate: Estimate, goal: "Goal") -> str:
     if goal.at_least is not None and estimate.stopped is None:
         parts.append(f"at least {goal.at_least:g}: undecided")
     if goal.budget is not None:
-        parts.append(f"{estimate.labels + estimate.cannot_judge:,} of {goal.budget:,} labels")
+        budget = counted(goal.budget, "label")
+        parts.append(f"{estimate.labels + estimate.cannot_judge:,} of {budget}")
     if estimate.stopped is not None:
         parts.append(estimate.stopped)
     return "; ".join(parts)

@@ -18,6 +18,7 @@ from assay.core.goal import Goal
 from assay.core.metrics import TABLE
 from assay.core.strata import Strata
 from assay.core.types import percent
+from assay.errors import counted
 from assay.labelling import Settings, Source
 from assay.results import (
     Block,
@@ -246,7 +247,8 @@ _AUX = "learned from the labels, at 100, 200, 400, ... of them"
 def _source_and_goal(settings: Settings, *, scale_given: bool) -> list[Block]:
     """Source and goal, in blocks."""
     source, goal, strata = settings.source, settings.goal, settings.strata
-    read = ("read", f"{source.description}: {source.rows:,} items, ids are {source.id_kind}s")
+    items = counted(source.rows, "item")
+    read = ("read", f"{source.description}: {items}, ids are {source.id_kind}s")
     if not goal.single:
         return [
             Pairs((read, *several_facts(settings))),
@@ -304,7 +306,7 @@ def _goal_text(goal: Goal) -> str:
         confidence = f"{percent(goal.confidence)} confidence"
         parts.append(f"a threshold with {goal.threshold_for}, at {confidence}")
     if goal.budget is not None:
-        parts.append(f"at most {goal.budget:,} labels")
+        parts.append(f"at most {counted(goal.budget, 'label')}")
     if goal.sample_of is not None:
         parts.append(f"for the {goal.sample_of:,} items that these are a sample of")
     return ", ".join(parts)

@@ -19,7 +19,7 @@ import numpy as np
 from assay.core.subgroups import clopper_pearson
 from assay.core.types import Floats
 from assay.core.vocabulary import NONE_OF_THESE, YES_OR_NO, Vocabulary
-from assay.errors import LabelConflictError, LabelError
+from assay.errors import LabelConflictError, LabelError, counted
 
 
 class Answer(str):
@@ -257,7 +257,7 @@ class Agreement:
     def __str__(self) -> str:
         if self.raw is None:
             return "no item has been judged by two reviewers yet"
-        items = "1 item" if self.items == 1 else f"{self.items:,} items"
+        items = counted(self.items, "item")
         text = f"{self.reviewers} reviewers, {items} judged by two or more"
         text += f": two of them agree on {self.raw:.1%}"
         if self.interval is not None:

@@ -20,7 +20,6 @@ from assay.exchange.rows import FileLabel as FileLabel
 from assay.exchange.rows import People as People
 from assay.exchange.rows import as_text as as_text
 from assay.exchange.rows import check_rows as check_rows
-from assay.exchange.rows import count as count
 from assay.exchange.rows import first as first
 from assay.exchange.studio import HEADER as HEADER
 from assay.exchange.studio import GoneError as GoneError

@@ -21,10 +21,10 @@ import pyarrow.parquet as pq
 from assay.core.answers import parse_answer, parse_verdict
 from assay.core.deck import Id
 from assay.core.types import read_json
-from assay.errors import InputError, LabelError
+from assay.errors import InputError, LabelError, counted
 from assay.exchange.content import Content, Limits, is_zip
 from assay.exchange.inspect_logs import Scored, json_document, read_inspect
-from assay.exchange.rows import Row, count, first, records_of, records_of_lines, shorten
+from assay.exchange.rows import Row, first, records_of, records_of_lines, shorten
 from assay.exchange.tables import Sheet, table_records
 from assay.results import Backend, frame_of
 
@@ -73,7 +73,7 @@ class Judgements(Sequence[Judgement]):
         verdicts = self.verdicts
         whose = f" of {self.scorer}" if self.scorer else ""
         line = (
-            f"{count(self.rows, 'item')} with judgements{whose}: {verdicts['yes']:,} yes, "
+            f"{counted(len(self.rows), 'item')} with judgements{whose}: {verdicts['yes']:,} yes, "
             f"{verdicts['no']:,} no, {verdicts['without']:,} without a verdict"
         )
         return "\n".join([line, *(f"note: {note}" for note in self.notes)])
@@ -153,7 +153,7 @@ def read_judgements(
                 problems.append(f"{row.where}: {error.problem}")
         if problems:
             raise InputError(
-                f"{count(problems, 'judgement')} of {content.name} cannot be read",
+                f"{counted(len(problems), 'judgement')} of {content.name} cannot be read",
                 details=first(problems),
                 hint="give the meaning of words: map={'pass': 'yes', 'fail': 'no'}",
             )

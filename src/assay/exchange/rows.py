@@ -10,7 +10,7 @@ from assay.core.answers import Answer, answers_to, find_answer, parse_answer
 from assay.core.deck import Id
 from assay.core.types import read_json
 from assay.core.vocabulary import Vocabulary
-from assay.errors import AssayError, InputError, LabelError, did_you_mean
+from assay.errors import AssayError, InputError, LabelError, counted, did_you_mean
 from assay.exchange.content import Content, Limits
 from assay.labelling import comment_of, reviewer_of
 from assay.storage import Label
@@ -36,15 +36,6 @@ def shorten(text: str) -> str:
     """
     half = _LONGEST // 2
     return text if len(text) <= _LONGEST else f"{text[:half]} ... {text[-half:]}"
-
-
-def count(things: Sequence[object], name: str) -> str:
-    """Write a number of things in words.
-
-    >>> count([1, 2], "row")
-    '2 rows'
-    """
-    return f"{len(things):,} {name}{'' if len(things) == 1 else 's'}"
 
 
 _FLAGS = {"": False, "false": False, "true": True}
@@ -166,7 +157,7 @@ def check_rows(
             problems.append(f"{row.where}: {error.problem}")
     if problems:
         raise LabelError(
-            f"{count(problems, 'row')} of {name} cannot be imported; nothing was recorded",
+            f"{counted(len(problems), 'row')} of {name} cannot be imported; nothing was recorded",
             details=first(problems),
             hint=answer_of.hint,
         )

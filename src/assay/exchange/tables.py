@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from assay.core.types import read_json
 from assay.core.vocabulary import Vocabulary
-from assay.errors import AssayError, InputError, did_you_mean
+from assay.errors import AssayError, InputError, counted, did_you_mean
 from assay.exchange.content import UNLIMITED, Content, Limits
 from assay.exchange.rows import (
     FURTHER,
@@ -22,7 +22,6 @@ from assay.exchange.rows import (
     Row,
     as_text,
     check_rows,
-    count,
     records_of,
     records_of_lines,
     row_of,
@@ -173,7 +172,8 @@ def _sheet_rows(
     for line, row in rows:
         where = f"{word} {line}"
         if len(row) != len(names):
-            yield Row(where, problem=f"{count(row, 'field')}, the first line has {len(names)}")
+            fields = counted(len(row), "field")
+            yield Row(where, problem=f"{fields}, the first line has {len(names)}")
         else:
             yield _row(where, [unguard(cell) for cell in row], places)
 

@@ -23,7 +23,7 @@ from assay.core.metrics import METRICS
 from assay.core.standing import Standing
 from assay.core.stopping import Reason
 from assay.core.targets import is_difference
-from assay.errors import InputError, did_you_mean
+from assay.errors import InputError, counted, did_you_mean
 from assay.labelling.state import Labelling
 from assay.results import (
     Backend,
@@ -185,7 +185,8 @@ def _notes_on_answers(labelling: Labelling) -> tuple[str, ...]:
             "the rounds before, or assumes the worst case"
         )
     if disputed := sum(labelling.review(item_id).disputed for item_id in waiting):
-        notes.append(f"reviewers disagree on {disputed:,} items, which count after a ruling")
+        items = counted(disputed, "item")
+        notes.append(f"reviewers disagree on {items}, which count after a ruling")
     return tuple(notes)
 
 

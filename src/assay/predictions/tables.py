@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from assay.core.deck import Id
 from assay.core.types import Ints
-from assay.errors import PredictionsError
+from assay.errors import PredictionsError, counted
 from assay.lazy import later
 from assay.predictions.column import (
     Arrow,
@@ -265,7 +265,7 @@ def _loaded(
 
     columns = {name: column(name) for name in used}
     rows = min(len(column.data) for column in columns.values())
-    return Loaded(f"{label}, {rows:,} rows", columns, shown)
+    return Loaded(f"{label}, {counted(rows, 'row')}", columns, shown)
 
 
 def _line(values: object, where: str) -> Values:

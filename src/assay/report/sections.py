@@ -8,6 +8,7 @@ from typing import Any
 
 from assay.core.metrics import METRICS
 from assay.core.types import percent
+from assay.errors import counted
 from assay.report.charts import draw_curve, draw_reliability, figure_of
 from assay.report.facts import Facts, MetricFacts
 from assay.report.threshold_chart import curve_figures
@@ -60,9 +61,10 @@ def page_of(facts: Facts, curve: ThresholdCurve | None = None) -> Page:
 
 
 def _topic(facts: Facts) -> str:
+    items = counted(facts.population.items, "item")
     if len(facts.metrics) > 1:
-        return f"{len(facts.metrics):,} metrics of {facts.population.items:,} items"
-    return f"{as_heading(about(facts.metrics[0]))} of {facts.population.items:,} items"
+        return f"{counted(len(facts.metrics), 'metric')} of {items}"
+    return f"{as_heading(about(facts.metrics[0]))} of {items}"
 
 
 # Numbers: estimates, savings, and history.
@@ -188,7 +190,7 @@ def _all_of(facts: Facts) -> Estimates:
 def _labels(facts: Facts) -> str:
     answers = facts.answers
     unjudged = answers.cannot_judge + answers.broken
-    text = f"{answers.labels:,} in {answers.rounds:,} rounds"
+    text = f"{answers.labels:,} in {counted(answers.rounds, 'round')}"
     if unjudged:
         text += f"; {unjudged:,} more could not be judged"
     if answers.unanswered:
@@ -249,7 +251,7 @@ def _reliability(facts: Facts) -> Document | None:
 def _unanswered(facts: Facts) -> Document:
     answers = facts.answers
     rows = [
-        ("Drawn", f"{answers.drawn:,} items"),
+        ("Drawn", counted(answers.drawn, "item")),
         ("Could not be judged", f"{answers.cannot_judge:,}"),
         ("Broken", f"{answers.broken:,}"),
         ("Without an answer", f"{answers.unanswered:,}"),
@@ -348,7 +350,7 @@ def _population(facts: Facts) -> Document:
         text = f"by column {population.weight_column}; items are drawn in proportion to it"
         rows.insert(1, ("Items count", text))
     if population.sampled < population.items:
-        text = f"{population.sampled:,} items; the others do not affect the metric"
+        text = f"{counted(population.sampled, 'item')}; the others do not affect the metric"
         rows.insert(1, ("Labels are drawn from", text))
     return Document("Population", (Pairs(tuple(rows)),))
 

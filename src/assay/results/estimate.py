@@ -7,6 +7,7 @@ from typing import Any
 from assay.core.deck import Id
 from assay.core.targets import is_difference
 from assay.core.types import percent
+from assay.errors import counted
 from assay.results.document import Document, Headline, Interval, Lines, Notes, scale_of
 from assay.results.result import Shown
 
@@ -165,7 +166,7 @@ class Estimate(Shown):
             unjudged.append(f"{self.cannot_judge:,} could not be judged: {self.unjudged_words}")
         headline = Headline(
             f"{self.name} {value_text(self)} [{low}, {high}]",
-            f"at {percent(self.confidence)}, {self.labels:,} labels{waiting}{state}",
+            f"at {percent(self.confidence)}, {counted(self.labels, 'label')}{waiting}{state}",
         )
         drawn = self.drawn(scale_of(self.reach))
         return Document.of(self.name, headline, drawn, Lines(tuple(unjudged)), Notes(self.notes))

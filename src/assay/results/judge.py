@@ -5,6 +5,7 @@ from typing import Any
 
 from assay.core.metrics import METRICS
 from assay.core.types import percent
+from assay.errors import counted
 from assay.results.document import (
     Block,
     Cell,
@@ -141,8 +142,8 @@ class JudgeQuality(Result):
         """Description of the figures."""
         cut = "" if self.at is None else f", yes from {self.at:g} on,"
         return (
-            f"{self.column}{cut} against people's labels of {self.with_verdict:,} items, at "
-            f"{percent(self.confidence)}"
+            f"{self.column}{cut} against people's labels of {counted(self.with_verdict, 'item')}, "
+            f"at {percent(self.confidence)}"
         )
 
     @property

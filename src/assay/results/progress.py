@@ -11,6 +11,7 @@ from typing import Literal, Self
 from assay.core.answers import Answer
 from assay.core.forecast import labels_at_width
 from assay.core.standing import Standing
+from assay.errors import counted
 from assay.results.estimate import Estimate, Item
 from assay.storage import Label
 
@@ -82,7 +83,7 @@ class Savings:
         )
         if not self.not_drawn:
             return summary
-        answers = "1 answer" if self.not_drawn == 1 else f"{self.not_drawn:,} answers"
+        answers = counted(self.not_drawn, "answer")
         verb = "is" if self.not_drawn == 1 else "are"
         return f"{summary}; {answers} from before {verb} not in the new sample"
 

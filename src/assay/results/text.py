@@ -15,6 +15,7 @@ from assay.core.stopping import Reason
 from assay.core.strata import Strata
 from assay.core.targets import ALONE, without_slices
 from assay.core.types import percent
+from assay.errors import counted
 from assay.results.document import Tone
 from assay.results.estimate import Estimate, StratumRow, ends_text, value_text
 
@@ -59,7 +60,7 @@ def goal_words(goal: Goal) -> str:
     sure = f"{percent(goal.confidence)} confidence"
     if not goal.single:
         sure += " for all metrics together" if goal.simultaneous else " for each metric"
-        return sure if goal.budget is None else f"{sure}, at most {goal.budget:,} labels"
+        return sure if goal.budget is None else f"{sure}, at most {counted(goal.budget, 'label')}"
     if goal.threshold_for is not None:
         words = f"a threshold with {goal.threshold_for} at {sure}"
     elif goal.at_least is not None:
@@ -67,10 +68,12 @@ def goal_words(goal: Goal) -> str:
     elif goal.within is not None:
         words = f"±{goal.within:g} at {sure}"
     else:
-        words = f"the estimate from {goal.budget:,} labels, at {sure}"
+        words = f"the estimate from {counted(goal.budget or 0, 'label')}, at {sure}"
         return words if goal.sample_of is None else words + _of_sample(goal)
     words += "" if goal.sample_of is None else _of_sample(goal)
-    return words if goal.budget is None else f"{words}, with at most {goal.budget:,} labels"
+    if goal.budget is None:
+        return words
+    return f"{words}, with at most {counted(goal.budget, 'label')}"
 
 
 def state_text(estimate: Estimate) -> tuple[str, Tone]:
