@@ -20,8 +20,8 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, recall_score
 import assay
 from assay.core.design import Design
 from assay.core.goal import Goal
+from assay.core.groups import Within
 from assay.core.subgroups import Domain, Doubt, clopper_pearson, domain, doubts
-from assay.core.targets import Within
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import Vocabulary
 from assay.labelling.judge import FIGURES, Quantity, figure_of, gap_of

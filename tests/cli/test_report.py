@@ -67,7 +67,7 @@ def test_what_nobody_foresaw_is_told_in_words(
 
 @pytest.mark.parametrize(
     "words",
-    ["status", "status x", "label x", "export x", "rebase --name x", "extend predictions.csv"],
+    ["status", "status x", "label x", "export x", "rebase --name x", "rebase --add new.csv"],
 )
 def test_looking_makes_no_storage(words: str, run: Fixture, folder: Path) -> None:
     before = set(folder.iterdir())

@@ -89,7 +89,7 @@ def test_names_that_would_be_mistaken_for_another_are_refused(run: Run, create: 
         run("token", "revoke", "spam", number)
     assert add("zoë b").exit_code == 0
     for reserved in ("before", " Before "):
-        assert "labels from before" in refused(
+        assert "reserved for labels that are older" in refused(
             run("token", "add", "spam", "--role", "reviewer", "--who", reserved)
         )
 

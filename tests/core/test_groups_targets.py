@@ -7,11 +7,12 @@ import pytest
 
 from assay.core.design import Design
 from assay.core.goal import Goal
+from assay.core.groups import Groups
 from assay.core.metrics import METRICS
 from assay.core.parts import Parts, View
 from assay.core.strata import Strata
 from assay.core.stratify import cell_strata, joint_of
-from assay.core.targets import Groups, parse_targets
+from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats, Ints
 from assay.core.views import views_of
 from assay.errors import AssayError, PredictionsError

@@ -10,10 +10,10 @@ from hypothesis.extra.numpy import arrays
 from assay.core.cells import Heap, count_cells, count_parts, cut_heaps, merge_cells, profile_heaps
 from assay.core.cut_methods import METHODS
 from assay.core.cuts import Cuts
+from assay.core.groups import refuse_bad_names
 from assay.core.profile import profile_of
 from assay.core.strata import Strata
 from assay.core.stratify import stratify
-from assay.core.targets import refuse_bad_names
 from assay.core.types import Bools, Floats
 from assay.errors import AssayError, DesignError, InputError
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from assay.core.groups import refuse_bad_names
 from assay.core.metrics import METRICS, canonical_metric
-from assay.core.targets import Target, class_targets, refuse_bad_names
+from assay.core.targets import Target, class_targets
 from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, InputError, PredictionsError, StorageError
 from assay.labelling import Part, Series, Settings, find_campaign, whereabouts

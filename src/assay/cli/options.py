@@ -12,7 +12,7 @@ import typer
 
 from assay.cli.output import progress_bar, say_note
 from assay.cli.taking import Typed, all_except, argument, option
-from assay.core.targets import refuse_repeated_names
+from assay.core.groups import refuse_repeated_names
 from assay.errors import InputError, StorageError
 from assay.options import Option
 from assay.predictions import STAR, Columns, Scan

@@ -14,11 +14,11 @@ import numpy as np
 
 from assay.core.forms import Metric
 from assay.core.goal import Goal
+from assay.core.groups import EVERYWHERE, Within
 from assay.core.matrix import Matrix, MatrixGap
 from assay.core.ranking import gap
 from assay.core.state import State
 from assay.core.tallies import Tallies
-from assay.core.targets import EVERYWHERE, Within
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import Vocabulary
 from assay.core.weights import settle

@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 from assay.core.cells import Heap, Part, assign_strata
 from assay.core.cut_methods import UNEVEN
 from assay.core.cuts import Cuts
+from assay.core.groups import NO_GROUPS, Groups, refuse_bad_names
 from assay.core.label_sets import vocabulary_from
 from assay.core.profile import as_scores
 from assay.core.strata_words import NamedWords, SideWords
-from assay.core.targets import NO_GROUPS, Groups, refuse_bad_names
 from assay.core.types import LARGEST_EXACT, Bools, Floats, Ints
 from assay.core.vocabulary import YES_OR_NO, OfClasses, Vocabulary
 from assay.errors import AssayError, DesignError, InputError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from assay.core.cells import Heap
 from assay.core.cut_methods import UNEVEN
 from assay.core.cuts import Cuts
-from assay.core.targets import Groups
+from assay.core.groups import Groups
 from assay.core.vocabulary import Vocabulary
 
 _WORDS = {True: "yes", False: "no", None: ""}

@@ -11,13 +11,13 @@ from assay.core.cut_methods import Facing, canonical_method, cut, spread_of
 from assay.core.cuts import Cuts
 from assay.core.design import Design
 from assay.core.goal import Goal
+from assay.core.groups import Groups
 from assay.core.joint import Joint
 from assay.core.metrics import METRICS, sides
 from assay.core.parts import Parts
 from assay.core.profile import Profile
 from assay.core.ranking import tops_of
 from assay.core.strata import Side, Strata
-from assay.core.targets import Groups
 from assay.core.types import Floats
 from assay.core.views import views_of
 from assay.core.vocabulary import Vocabulary

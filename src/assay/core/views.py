@@ -9,12 +9,13 @@ import numpy as np
 from assay.core.differences import subtract
 from assay.core.forms import Metric, Ratio, ratio
 from assay.core.goal import Goal
+from assay.core.groups import NO_GROUPS, Groups
 from assay.core.linear import Linear
 from assay.core.matrix import Matrix, MatrixGap
 from assay.core.metrics import METRICS, sides
 from assay.core.parts import ClassView, MatrixView, Parts, TopGapView, View
 from assay.core.ranking import tops_of, tops_of_target
-from assay.core.targets import NO_GROUPS, Groups, Target
+from assay.core.targets import Target
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import PredictionsError
 

@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from assay.core.answers import Answer
+from assay.core.groups import Within
 from assay.core.metrics import METRICS
 from assay.core.standing import Standing
 from assay.core.strata import Strata
 from assay.core.subgroups import Domain, Doubt, as_metric, doubts, kinds, share_of
-from assay.core.targets import Target, Within
+from assay.core.targets import Target
 from assay.core.types import Bools, Floats, Ints, percent
 from assay.core.vocabulary import Vocabulary
 from assay.errors import DesignError, InputError, did_you_mean

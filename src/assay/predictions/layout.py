@@ -13,9 +13,10 @@ from typing import Any, TypeVar
 
 from assay.core.cuts import rank
 from assay.core.error_model import Model
+from assay.core.groups import refuse_bad_names
 from assay.core.profile import ScoreCells
 from assay.core.strata import UNNAMED
-from assay.core.targets import ALONE, refuse_bad_names
+from assay.core.targets import ALONE
 from assay.core.types import Floats, Ints
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError, did_you_mean
@@ -181,6 +182,12 @@ def as_mappings(classifiers: Classifiers) -> dict[str, Any]:
     >>> as_mappings({"a": ("p", "said"), "b": ("q", 0.5)})
     {'a': {'score': 'p', 'predicted': 'said'}, 'b': {'score': 'q', 'threshold': 0.5}}
     """
+    if not isinstance(classifiers, Mapping):
+        raise PredictionsError(
+            f"classifiers are of type {type(classifiers).__name__}",
+            details="they are a mapping of names to what each has: "
+            "classifiers={'cnn': {'score': 'p_cnn', 'threshold': 0.5}}",
+        )
     columns: dict[str, Any] = dict(classifiers)
     for name, given in columns.items():
         if isinstance(given, tuple | list) and len(given) == 2:
@@ -220,17 +227,9 @@ def roles_of(classifiers: Classifiers, classes: Vocabulary | None = None) -> dic
 
     `classifiers`: the columns of each.
     """
-    if not isinstance(classifiers, Mapping):
-        raise PredictionsError(
-            f"classifiers are of type {type(classifiers).__name__}",
-            details="they are a mapping of names to what each has: "
-            "classifiers={'cnn': {'score': 'p_cnn', 'threshold': 0.5}}",
-        )
-    refuse_bad_names(list(classifiers))
-    roles = {}
-    for name, options in as_mappings(classifiers).items():
-        roles[name] = role_of(name, options, classes)
-    return roles
+    mappings = as_mappings(classifiers)
+    refuse_bad_names(list(mappings))
+    return {name: role_of(name, options, classes) for name, options in mappings.items()}
 
 
 def role_of(name: str, options: object, classes: Vocabulary | None = None) -> Roles:

@@ -15,9 +15,9 @@ import numpy as np
 from assay.core.cuts import rank
 from assay.core.deck import Id
 from assay.core.error_model import Model, Values, is_missing
+from assay.core.groups import Groups, refuse_bad_names
 from assay.core.label_sets import LabelSets
 from assay.core.metrics import sides
-from assay.core.targets import Groups, refuse_bad_names
 from assay.core.types import Floats, Ints
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError

@@ -20,9 +20,10 @@ from assay.core.cells import Heap, Part, assign_strata, count_cells, count_parts
 from assay.core.cuts import VARIABLES, Variable, rank
 from assay.core.deck import IdKind
 from assay.core.error_model import Model, Values
+from assay.core.groups import NO_GROUPS, Groups
 from assay.core.profile import Profile, ScoreCells
 from assay.core.strata import UNNAMED, Side, Strata
-from assay.core.targets import NO_GROUPS, Groups, name_of
+from assay.core.targets import name_of
 from assay.core.types import Bools, Ints
 from assay.core.vocabulary import OfClasses, Vocabulary
 from assay.errors import PredictionsError

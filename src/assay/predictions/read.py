@@ -14,8 +14,8 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from assay.core.error_model import Model
+from assay.core.groups import refuse_bad_names
 from assay.core.rules import refuse
-from assay.core.targets import refuse_bad_names
 from assay.core.vocabulary import Vocabulary
 from assay.predictions.class_values import as_lists, sorted_texts
 from assay.predictions.classes import (

@@ -7,11 +7,11 @@ import numpy as np
 
 from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.goal import Goal
+from assay.core.groups import NO_GROUPS, Groups
 from assay.core.profile import Profile
 from assay.core.ranking import InTop, tops_of
 from assay.core.recycling.route import Venn
 from assay.core.strata import Strata
-from assay.core.targets import NO_GROUPS, Groups
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import OfClasses, Vocabulary
 from assay.errors import InputError

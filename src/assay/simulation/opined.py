@@ -10,10 +10,10 @@ from assay.core.cells import Heap, Part, count_cells, count_parts, profile_heaps
 from assay.core.design import Design
 from assay.core.error_model import SAID, Values
 from assay.core.goal import Goal
+from assay.core.groups import NO_GROUPS, Groups
 from assay.core.profile import Profile, profile_of
 from assay.core.strata import Side, Strata
 from assay.core.stratify import cell_strata, stratify
-from assay.core.targets import NO_GROUPS, Groups
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import Vocabulary
 

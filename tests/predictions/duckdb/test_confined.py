@@ -77,7 +77,7 @@ def test_what_is_not_named_is_not_read(scan: Scan) -> None:
 @pytest.mark.parametrize("engine", ["memory", "duckdb"])
 def test_no_engine_reads_what_is_not_named(engine: Engine) -> None:
     scan = Scan("preds.duckdb", table="files", engine=engine)
-    with pytest.raises(PredictionsError, match=r"would have '.*secret\.txt' read, which was not n"):
+    with pytest.raises(PredictionsError, match=r"refers to '.*secret\.txt', which was not named"):
         read_predictions(scan, id="id", score="score", threshold=0.5, show=["text"])
 
 
