@@ -57,7 +57,8 @@ TOGETHER = {
 
 
 # In full these keep both cores busy for half an hour: then every worker has tests of them.
-if os.environ.get("ASSAY_TORTURE") == "1":
+IN_FULL = os.environ.get("ASSAY_TORTURE") == "1"
+if IN_FULL:
     del TOGETHER["tests/torture/"]
 
 
@@ -97,6 +98,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     used = cpu_seconds() - before
     if (
         used > MOST
+        and not IN_FULL
         and item.get_closest_marker("slow") is None
         and "PYTEST_XDIST_WORKER" in os.environ
     ):
