@@ -120,10 +120,10 @@ def begin_more(path: Path, aux: int, weights: int) -> assay.Campaign:
     return campaign
 
 
-def make_few(path: Path) -> Path:
-    """Write the like with ten thousand rows."""
-    score = np.linspace(0, 1, 10_000, dtype=np.float32)
-    columns = {"id": np.arange(10_000), "score": score, "predicted": score >= 0.5}
+def make_few(path: Path, rows: int = 10_000) -> Path:
+    """Write the like with few rows."""
+    score = np.linspace(0, 1, rows, dtype=np.float32)
+    columns = {"id": np.arange(rows), "score": score, "predicted": score >= 0.5}
     pq.write_table(pa.table(columns), path)
     return path
 
