@@ -4,7 +4,7 @@
     python -m benchmarks.crowd FOLDER --people 30 --requests 20000
 
 ``assay serve`` runs in a process of its own, on SQLite in the folder and on a PostgreSQL. Each
-request sends an answer and gets the next item; one that is not saved ends the benchmark. After every
+request sends an answer and gets the next item; one that is not saved ends the benchmark. After each
 fifth of them the server's memory is printed: it keeps labels, and nothing else may grow.
 """
 
