@@ -40,27 +40,27 @@ class Metric(ABC):
 
     @abstractmethod
     def over(self, which: Bools) -> "Metric":
-        """Return the metric over some of the strata, if it depends on no others."""
+        """Metric over some of the strata, if it depends on no others."""
 
     @abstractmethod
     def per(self, share: Floats) -> "Metric":
-        """Return the metric of totals of which only these shares are counted, (H,)."""
+        """Metric of totals of which only these shares are counted, (H,)."""
 
     def of(self, _which: Ints) -> "Metric":
-        """Return the metric of some of the parallel evaluations; usually they share one."""
+        """Metric of some of the parallel evaluations; usually they share one."""
         return self
 
     def denominator(self, T: Floats) -> Floats:
-        """Return a number above 0 where the metric is defined."""
+        """Value above 0 where the metric is defined."""
         return np.ones(T.shape[:-1])
 
     @abstractmethod
     def value(self, T: Floats) -> Floats:
-        """Return the metric; 0 where it is not defined."""
+        """Metric; 0 where it is not defined."""
 
     @abstractmethod
     def gradient(self, T: Floats) -> Floats:
-        """Return d metric / d T_h; 0 where the metric is not defined."""
+        """D metric / d T_h; 0 where the metric is not defined."""
 
     def weights(self, T: Floats) -> Floats:
         """Absolute values of the gradient, up to a common factor."""
@@ -76,21 +76,21 @@ class Metric(ABC):
 
     @abstractmethod
     def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
-        """Return c, (..., H), and c0, (...): the metric is at least m where c0 + c.T >= 0.
+        """c, (..., H), and c0, (...): the metric is at least m where c0 + c.T >= 0.
 
         Exactly so for a ratio; for others to first order about the totals `T`.
         """
 
     def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
-        """Return d ln V / d T_k, with V = sum_h g_h^2 variance_h, through the gradient g alone."""
+        """D ln V / d T_k, with V = sum_h g_h^2 variance_h, through the gradient g alone."""
         return np.zeros(np.broadcast_shapes(T.shape, variance.shape))
 
     def widened(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return the ends of an interval, widened for what no label has shown."""
+        """Lower and upper end of an interval, widened for what no label has shown."""
         return low, high
 
     def evened(self) -> "Metric":
-        """Return the metric corrected for an allocation that followed the costly errors."""
+        """Metric corrected for an allocation that followed the costly errors."""
         return self
 
 
@@ -106,7 +106,7 @@ class Classes:
     alone: tuple[float, float]
 
     def at(self, P: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the denominator, and its first and second derivative; all 0 where it is 0."""
+        """Denominator, and its first and second derivative; all 0 where it is 0."""
         Q, e = self.items - P, self.power
         there = (P > 0) & (Q > 0)
         p, q = np.where(there, P, 1.0), np.where(there, Q, 1.0)
@@ -153,38 +153,38 @@ class Ratio(Metric):
         return np.asarray((self.a != 0) | (self.b != 0))
 
     def over(self, which: Bools) -> "Ratio":
-        """Return the metric over some of the strata, if it depends on no others."""
+        """Metric over some of the strata, if it depends on no others."""
         said = None if self.said is None else self.said[which]
         return replace(self, a=self.a[which], b=self.b[which], said=said)
 
     def of(self, which: Ints) -> "Ratio":
-        """Return the metric of some of the parallel evaluations, in their order."""
+        """Metric of some of the parallel evaluations, in their order."""
         if self.a.ndim == 1 or which.size == len(self.a):
             return self
         a0, b0 = (np.asarray(each)[which] for each in (self.a0, self.b0))
         return Ratio(a0, self.a[which], b0, self.b[which], self.both)
 
     def numerator(self, T: Floats) -> Floats:
-        """Return a0 + a.T."""
+        """a0 + a.T."""
         return np.asarray(self.a0 + (self.a * T).sum(axis=-1))
 
     def per(self, share: Floats) -> "Ratio":
-        """Return the metric of totals of which only these shares are counted, (H,)."""
+        """Metric of totals of which only these shares are counted, (H,)."""
         return replace(self, a=self.a / share, b=self.b / share)
 
     def denominator(self, T: Floats) -> Floats:
-        """Return D; where it is zero the metric is not defined."""
+        """D; where it is zero the metric is not defined."""
         P = self._base(T)
         return P if self.both is None else self.both.at(P)[0]
 
     def denominator_slopes(self, T: Floats) -> Floats:
-        """Return d D / d T_h: b, or (..., H)."""
+        """D D / d T_h: b, or (..., H)."""
         if self.both is None:
             return self.b
         return np.asarray(self.both.at(self._base(T))[1][..., None] * self.b)
 
     def value(self, T: Floats) -> Floats:
-        """Return the metric; where undefined, scikit-learn's value: 0 unless stated otherwise."""
+        """Metric; where undefined, scikit-learn's value: 0 unless stated otherwise."""
         value = self._share(T)
         if self.both is None:
             return value
@@ -194,7 +194,7 @@ class Ratio(Metric):
         return np.where(self.both.items <= P, every, value)
 
     def gradient(self, T: Floats) -> Floats:
-        """Return d metric / d T_h = (a_h - tilt * b_h) / D; 0 where not defined."""
+        """D metric / d T_h = (a_h - tilt * b_h) / D; 0 where not defined."""
         bottom = self.denominator(T)[..., None]
         slope = self.a - self._tilt(T) * self.b if self.bends else self.a
         return np.asarray(np.where(bottom > 0, slope, 0.0) / np.where(bottom > 0, bottom, 1.0))
@@ -213,7 +213,7 @@ class Ratio(Metric):
         return np.asarray(np.where(self.a != 0, self.a, -self._tilt(T) * self.b) > 0)
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
-        """Return the metric's smallest and largest value for least <= T <= most."""
+        """Metric's smallest and largest value for least <= T <= most."""
         if self.a.all():
             low, high = np.where(self.a > 0, least, most), np.where(self.a > 0, most, least)
             return self.value(low), self.value(high)
@@ -224,7 +224,7 @@ class Ratio(Metric):
         return np.asarray(np.minimum(*lows)), np.asarray(np.maximum(*highs))
 
     def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
-        """Return c = a - m b and c0 = a0 - m b0: the metric is at least m where c0 + c.T >= 0.
+        """C = a - m b and c0 = a0 - m b0: the metric is at least m where c0 + c.T >= 0.
 
         Where D is not linear, to first order about T: where a.T - (m - shift) D >= 0.
         """
@@ -265,7 +265,7 @@ class Ratio(Metric):
         return np.asarray(-2 * (self.turned(T, per, g) + self.denominator_slopes(T)) / D)
 
     def turned(self, T: Floats, per: Floats, g: Floats) -> Floats:
-        """Return D' g_k per + (A/D) D'' b_k per, shape (..., H); g per where D is linear.
+        """D' g_k per + (A/D) D'' b_k per, shape (..., H); g per where D is linear.
 
         `T`: (..., H); `per`: (..., 1); `g`, (..., H): the metric's gradient.
         """
@@ -292,7 +292,7 @@ class Ratio(Metric):
         return np.asarray(self.b0 + (self.b * T).sum(axis=-1))
 
     def _share(self, T: Floats) -> Floats:
-        """Return the numerator over D; 0 where D is 0."""
+        """Numerator over D; 0 where D is 0."""
         if self._fixed:
             return np.asarray(self.numerator(T) / self.b0)
         top, bottom = self.numerator(T), self.denominator(T)

@@ -27,7 +27,7 @@ class Linear(Metric):
     unknown: Floats | None = None  # (...): possible shift from classes without labels, up or down
 
     def widened(self, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-        """Return the ends of an interval, widened for classes without labels."""
+        """Lower and upper end of an interval, widened for classes without labels."""
         if self.unknown is None:
             return low, high
         return (
@@ -36,7 +36,7 @@ class Linear(Metric):
         )
 
     def evened(self) -> "Linear":
-        """Return the metric corrected for an allocation that followed the costly errors."""
+        """Metric corrected for an allocation that followed the costly errors."""
         if self.hidden is None:
             return self
         return replace(self, value_at=self.value_at - self.hidden, hidden=None)
@@ -47,15 +47,15 @@ class Linear(Metric):
         return np.ones(self.w.shape[-1], dtype=np.bool_)
 
     def over(self, which: Bools) -> "Linear":
-        """Return the metric over some of the strata, if it depends on no others."""
+        """Metric over some of the strata, if it depends on no others."""
         return replace(self, at=self.at[..., which], w=self.w[..., which])
 
     def per(self, share: Floats) -> "Linear":
-        """Return the metric of totals of which only these shares are counted, (H,)."""
+        """Metric of totals of which only these shares are counted, (H,)."""
         return replace(self, at=self.at * share, w=self.w / share)
 
     def of(self, which: Ints) -> "Linear":
-        """Return the metric of some of the parallel evaluations, in their order."""
+        """Metric of some of the parallel evaluations, in their order."""
         if self.w.ndim == 1 or which.size == len(self.w):
             return self
         hidden, unknown = (
@@ -71,12 +71,12 @@ class Linear(Metric):
         )
 
     def value(self, T: Floats) -> Floats:
-        """Return the metric, clipped to its range."""
+        """Metric, clipped to its range."""
         found = self.value_at + (self.w * (T - self.at)).sum(axis=-1)
         return np.asarray(np.clip(found, self.lowest, self.highest))
 
     def gradient(self, T: Floats) -> Floats:
-        """Return the weights w."""
+        """Weights w."""
         return np.broadcast_to(self.w, T.shape)
 
     def extremes(self, least: Floats, most: Floats) -> tuple[Floats, Floats]:
@@ -86,6 +86,6 @@ class Linear(Metric):
         return self.widened(self.value(low), self.value(high))
 
     def plane(self, m: Floats, T: Floats) -> tuple[Floats, Floats]:
-        """Return c = w and c0: the metric is at least m where c0 + c.T >= 0."""
+        """C = w and c0: the metric is at least m where c0 + c.T >= 0."""
         c0 = self.value_at - m - (self.w * self.at).sum(axis=-1)
         return np.broadcast_to(self.w, T.shape), np.asarray(c0)

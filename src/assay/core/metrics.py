@@ -67,7 +67,7 @@ class Kind:
         return self.top[place], self.bottom[place]
 
     def slopes(self, *, said: bool) -> tuple[int, int]:
-        """Return the changes of both from a positive among items predicted so: a_h and b_h."""
+        """a_h and b_h: what a positive among items predicted so adds to both."""
         (top, bottom), (top_no, bottom_no) = (
             self.counts(said=said, positive=positive) for positive in (True, False)
         )
@@ -123,7 +123,7 @@ class Kind:
         return 2 * a > b  # the slope a - value b, at value 1/2: its sign is the same at any
 
     def lacks(self, counts: Floats) -> str:
-        """Return the class that it requires and of which `counts` have less than one item, if any.
+        """Class that it requires and of which `counts` have less than one item, if any.
 
         `counts` are the true positives, false positives, false negatives and true negatives.
         """
@@ -133,7 +133,7 @@ class Kind:
         return next((each for each, items in classes.items() if items < 1), "")
 
     def value(self, counts: Floats) -> Floats:
-        """Return the metric of true and false positives, false and true negatives, (..., 4).
+        """Metric of true and false positives, false and true negatives, (..., 4).
 
         Where undefined, 0; for metrics of both classes, the middle of the range.
 
@@ -166,7 +166,7 @@ class Kind:
         return (1 + self.lowest) / 2, (1 - self.lowest) / 2
 
     def _parts(self, counts: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return the numerator, the denominator, and the slopes of the latter's logarithm."""
+        """Numerator, the denominator, and the slopes of the latter's logarithm."""
         tp, fp, fn, tn = np.moveaxis(counts, -1, 0)
         if self.power is None:
             bottom = np.array(self.bottom, dtype=np.float64)
@@ -188,7 +188,7 @@ class Kind:
 
 
 def _or_1(values: Floats) -> Floats:
-    """Return the values, with 1 in place of values that are no divisor."""
+    """Values, with 1 in place of values that are no divisor."""
     return np.asarray(np.where(values > 0, values, 1.0))
 
 
@@ -270,12 +270,12 @@ KAPPA = Kind(_BOTH, _EVERY, power=1.0, beyond_chance=True, lowest=-1.0)
 
 
 def kind_of(metric: str) -> Kind:
-    """Return the definition of a metric, by any spelling of its name; or `KAPPA`."""
+    """Definition of a metric, by any spelling of its name; or `KAPPA`."""
     return KAPPA if metric == "kappa" else METRICS[canonical_metric(metric)]
 
 
 def metric_word(name: object) -> str:
-    """Return a metric's name in canonical spelling, whether it is known or not."""
+    """Metric's name in canonical spelling, whether it is known or not."""
     return str(name).strip().lower().replace(" ", "_").replace("-", "_")
 
 
@@ -321,7 +321,7 @@ def sides(metric: str) -> tuple[bool, ...]:
 
 
 def top_of(metric: object) -> int | None:
-    """Return the k of a top-k accuracy, in any spelling; None for other metrics.
+    """Value k of a top-k accuracy, in any spelling; None for other metrics.
 
     >>> top_of("top_5_accuracy"), top_of("Top-5 accuracy"), top_of("top5"), top_of("accuracy")
     (5, 5, 5, None)
@@ -341,7 +341,7 @@ def asks_for_top(metrics: Iterable[object]) -> bool:
 
 
 def least_top(metrics: Iterable[object]) -> int:
-    """Return the least k of the requested top-k accuracies; 1 if another metric is requested, too.
+    """Least k of the requested top-k accuracies; 1 if another metric is requested, too.
 
     Its outcome holds least often, so such a target takes the most labels.
 
@@ -352,7 +352,7 @@ def least_top(metrics: Iterable[object]) -> int:
 
 
 def _tops(metrics: Iterable[object]) -> list[int | None]:
-    """Return the k of each requested metric; None for metrics other than top-k accuracy."""
+    """Value k of each requested metric; None for metrics other than top-k accuracy."""
     return [top_of(str(text).partition(":")[0].partition(" within ")[0]) for text in metrics]
 
 

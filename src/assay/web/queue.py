@@ -41,7 +41,7 @@ class Together(Generic[A, B]):
         self._waiting: deque[tuple[A, Future[B]]] = deque()
 
     async def call(self, given: A) -> B:
-        """Return the result of a call, once the worker has processed it; raise if it waits long."""
+        """Wait for the result of a call; raise if it waits long."""
         future: Future[B] = Future()
         self._waiting.append((given, future))
         self.worker.submit(self._take)
