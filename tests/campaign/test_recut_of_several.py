@@ -66,7 +66,7 @@ def test_a_comparison_uses_it_too(tmp_path: Path, storage: str) -> None:
     assert estimate.low <= right <= estimate.high
     assert campaign.savings() is not None
     assert assay.verify_campaign("comparison", storage=storage).clean
-    with pytest.raises(DesignError, match="beside labels of campaign 'comparison'"):
+    with pytest.raises(DesignError, match="combined with labels of campaign 'comparison'"):
         assay.compare_campaign(
             *files, **options, aux=["judge"], storage=storage, labels_from="comparison", name="next"
         )
