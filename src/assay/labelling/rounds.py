@@ -329,10 +329,8 @@ class Rounds:
         """
         kinds = list[int]()
         for card in complete.cards:
-            stratum, outcome = (
-                card.stratum,
-                self._columns(card.predicted, answers[card.item_id], card.shown)[0],
-            )
+            answer, stratum = answers[card.item_id], card.stratum
+            outcome, *_ = self._columns(card.predicted, answer, card.shown)
             kinds.append(-2 - stratum if outcome == UNJUDGED else 2 * stratum + outcome - OTHER)
         return np.array(kinds, dtype=np.int64)
 
