@@ -304,9 +304,9 @@ def test_what_follows_from_a_row_of_the_table_by_enumeration(metric: str) -> Non
         form = ratio(metric, N, np.array([said]))
         totals = [np.array([float(T)]) for T in range(6)]
         values = [float(form.value(T)) for T in totals if form.denominator(T) > 0]
-        assert kind.is_told_by(said=said) == (len(set(values)) > 1)
+        assert kind.depends_on_labels(predicted=said) == (len(set(values)) > 1)
         if len(set(values)) > 1:
-            assert kind.rises(said=said) == (values[-1] > values[0])
+            assert kind.rises(predicted=said) == (values[-1] > values[0])
         # With items of both kinds: whether a label of this side changes anything.
         both = ratio(metric, np.array([5.0, 5.0]), np.array([said, not said]))
         changes = {float(both.value(np.array([T, 2.0]))) for T in range(6)}

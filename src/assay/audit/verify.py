@@ -48,7 +48,7 @@ def check_report(
 ) -> Checked:
     """Compare every field of a report with the recomputed value.
 
-    Labels that came after the report are left out: the log is append-only.
+    Labels that came after the report do not count: the log is append-only.
     """
     saved = _saved(Content(path))
     now = take(session, key, settings, names=True, shown=True)

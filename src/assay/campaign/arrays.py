@@ -89,9 +89,9 @@ def evaluate(
     >>> rng = np.random.default_rng(0)
     >>> y_score = rng.random(50_000)
     >>> y_true = rng.random(50_000) < y_score
-    >>> found = assay.evaluate(
+    >>> estimate = assay.evaluate(
     ...     y_score=y_score, threshold=0.5, oracle=lambda rows: y_true[rows], within=0.05)
-    >>> bool(found.low <= y_true[y_score >= 0.5].mean() <= found.high), found.labels < 400
+    >>> bool(estimate.low <= y_true[y_score >= 0.5].mean() <= estimate.high), estimate.labels < 400
     (True, True)
     """
     if y_pred is None and y_score is None:

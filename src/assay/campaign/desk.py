@@ -206,8 +206,8 @@ class Desk:
 
         >>> import assay
         >>> campaign = assay.create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
-        >>> said = [assay.Label(item.id, "yes", "ann") for item in campaign.ask(2)]
-        >>> campaign.desk.record(said)
+        >>> labels = [assay.Label(item.id, "yes", "ann") for item in campaign.ask(2)]
+        >>> campaign.desk.record(labels)
         Recorded(new=2, revised=0, unchanged=0, spare=0)
         """
         checked = [recorded_label(label, self.settings) for label in labels]

@@ -101,8 +101,8 @@ def read_labels(
 
     >>> from assay.campaign.create import create_campaign
     >>> campaign = create_campaign({"p": [0.9, 0.8]}, score="p", threshold=0.5, budget=2)
-    >>> found = read_labels(b'{"id": "0", "label": "yes", "reviewer": "ann"}', campaign=campaign)
-    >>> found.format, found.rows[0].reviewer
+    >>> labels = read_labels(b'{"id": "0", "label": "yes", "reviewer": "ann"}', campaign=campaign)
+    >>> labels.format, labels.rows[0].reviewer
     ('jsonl', 'ann')
     """
     content = _content(source, encoding)

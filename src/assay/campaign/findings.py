@@ -113,8 +113,8 @@ class Findings:
         >>> while not campaign.done:
         ...     batch = campaign.ask(20)
         ...     _ = campaign.tell({item.id: bool(spam[item.id]) for item in batch})
-        >>> found = campaign.threshold()
-        >>> found.certified, bool(spam[p >= found.threshold].mean() >= 0.8)
+        >>> result = campaign.threshold()
+        >>> result.certified, bool(spam[p >= result.threshold].mean() >= 0.8)
         (True, True)
         """
         from assay.labelling import threshold_of
@@ -255,8 +255,8 @@ class Findings:
         Examples
         --------
         >>> import assay
-        >>> said, truth = ["a", "a", "b", "c", "c"], ["a", "b", "b", "c", "a"]
-        >>> campaign = assay.create_campaign({"said": said}, predicted="said", budget=5)
+        >>> topic, truth = ["a", "a", "b", "c", "c"], ["a", "b", "b", "c", "a"]
+        >>> campaign = assay.create_campaign({"topic": topic}, predicted="topic", budget=5)
         >>> _ = campaign.tell({item.id: truth[item.id] for item in campaign.ask(5)})
         >>> campaign.confusion().cell("a", "b").items
         1.0
@@ -280,8 +280,8 @@ class Findings:
         Examples
         --------
         >>> import assay
-        >>> said, truth = ["a", "a", "b", "c", "c"], ["a", "b", "b", "c", "a"]
-        >>> campaign = assay.create_campaign({"said": said}, predicted="said", budget=5)
+        >>> topic, truth = ["a", "a", "b", "c", "c"], ["a", "b", "b", "c", "a"]
+        >>> campaign = assay.create_campaign({"topic": topic}, predicted="topic", budget=5)
         >>> _ = campaign.tell({item.id: truth[item.id] for item in campaign.ask(5)})
         >>> campaign.by_class()["b"].recall
         0.5

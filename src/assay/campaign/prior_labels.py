@@ -100,8 +100,8 @@ def find_prior_labels(
     """Read prior labels, and find their items among the predictions.
 
     >>> from assay.predictions import from_arrays
-    >>> found = from_arrays(y_score=[0.9, 0.8, 0.1], threshold=0.5)
-    >>> prior = find_prior_labels({0: True, 2: False}, found, id_column=None, variable="score",
+    >>> items = from_arrays(y_score=[0.9, 0.8, 0.1], threshold=0.5)
+    >>> prior = find_prior_labels({0: True, 2: False}, items, id_column=None, variable="score",
     ...                        scale="probability", sides=[True], classes=Vocabulary())
     >>> prior.cards[0].id, prior.answers[0].value, prior.elsewhere
     (0, 'yes', 1)

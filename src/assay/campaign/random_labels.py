@@ -91,8 +91,8 @@ def estimate(
     >>> is_spam = np.arange(10_000) % 10 < 10 * score
     >>> sample = np.random.default_rng(0).choice(10_000, 400, replace=False)
     >>> labels = {int(item): is_spam[item] for item in sample}
-    >>> found = estimate(labels, predictions={"p": score}, score="p", threshold=0.5)
-    >>> found.labels, bool(found.low < is_spam.mean() < found.high)
+    >>> result = estimate(labels, predictions={"p": score}, score="p", threshold=0.5)
+    >>> result.labels, bool(result.low < is_spam.mean() < result.high)
     (400, True)
     """
     id = key_name(id)

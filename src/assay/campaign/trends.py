@@ -251,10 +251,10 @@ def trend(
     ...     monday, series="spam", period="mon", id="url", score="p", threshold=0.5, within=0.1,
     ...     floor=0.9, storage=storage)
     >>> estimate = campaign.tell({item.id: item.id == "a" for item in campaign.ask(3)})
-    >>> found = assay.trend("spam", storage=storage)
-    >>> found.below_floor
+    >>> trend = assay.trend("spam", storage=storage)
+    >>> trend.below_floor
     True
-    >>> print(found.latest.said)
+    >>> print(trend.latest.said)
     first period. Floor 0.90: not met.
     >>> folder.cleanup()
     """

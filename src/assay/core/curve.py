@@ -91,8 +91,8 @@ def curve_bands(
 
     >>> one, zero = np.ones(4), np.zeros(4, dtype=int)
     >>> bins = ScoreBins(np.arange(4.0), one, one, np.array([0, 1, 0, 1.0]), zero, zero, one > 0)
-    >>> found = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
-    >>> found.bands["recall"].value, found.areas["roc_auc"]
+    >>> curve = curve_bands(bins, confidence=0.95, rng=np.random.default_rng(0))
+    >>> curve.bands["recall"].value, curve.areas["roc_auc"]
     (array([1. , 1. , 0.5, 0.5]), (0.75, 0.75, 0.75))
     """
     starts = bins.starts if bins.complete else _thinned(bins, thresholds, own)

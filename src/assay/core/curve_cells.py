@@ -195,7 +195,7 @@ class Cells:
         cell, gap, stratum = _cut(bins)
         number = thresholds.size
         place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right") - 1
-        reached = place >= 0  # by some threshold; where all is told, by the lowest
+        reached = place >= 0  # by some threshold; where every item is reported, by the lowest
         known = reached & (cell >= 0)
         open_ = bins.items - bins.labels
 

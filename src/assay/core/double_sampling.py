@@ -90,8 +90,8 @@ def double_sampling(
     which for b = 1 is sqrt(c_h / c_j) sqrt(rho^2 / (1 - rho^2)), with n_h = n0 [(1 - rho^2) +
     rho^2 n_h / n_j]. It is at least 1, and n_j at most N.
 
-    >>> found = double_sampling(Question(500, 1e9), 0.9, judge_cost=0.02, label_cost=1.5)
-    >>> round(found.judgements), round(found.labels), round(found.cost(0.02, 1.5))
+    >>> sample = double_sampling(Question(500, 1e9), 0.9, judge_cost=0.02, label_cost=1.5)
+    >>> round(sample.judgements), round(sample.labels), round(sample.cost(0.02, 1.5))
     (2104, 118, 219)
     """
     rest = 1 - rho**2
@@ -115,8 +115,8 @@ def part_of_variance(question: Question, rho: float, effort: Effort) -> float:
     The rest is the variance of the part's own mean, which labels of the part do not reduce.
 
     >>> question = Question(500, 1e9)
-    >>> found = double_sampling(question, 0.9, judge_cost=0.02, label_cost=1.5)
-    >>> round(part_of_variance(question, 0.9, found), 3)
+    >>> sample = double_sampling(question, 0.9, judge_cost=0.02, label_cost=1.5)
+    >>> round(part_of_variance(question, 0.9, sample), 3)
     0.762
     """
     return (1 - rho**2) * (1 / effort.labels - 1 / effort.judgements) / question.variance
@@ -139,8 +139,8 @@ def judged_strata(
     >>> many, few = Question(500, 1e6), Question(500, 5_000)
     >>> judged_strata(many, 0.9, judge_cost=0.02, label_cost=1.5)
     Effort(judgements=0.0, labels=500)
-    >>> found = judged_strata(few, 0.9, judge_cost=0.02, label_cost=1.5)
-    >>> round(found.judgements), round(found.labels)
+    >>> sample = judged_strata(few, 0.9, judge_cost=0.02, label_cost=1.5)
+    >>> round(sample.judgements), round(sample.labels)
     (5000, 103)
     """
 
@@ -206,7 +206,9 @@ def part_variance(name: str, metric: Ratio, N: Floats, T: Floats, share: float) 
     >>> float(part_variance("precision", both, N, T, 0.1)).__round__(9)
     8.1081e-05
     """
-    predicted = np.ones(N.shape[-1], dtype=np.bool_) if metric.said is None else metric.said
+    predicted = (
+        np.ones(N.shape[-1], dtype=np.bool_) if metric.predicted is None else metric.predicted
+    )
     count = by_place(N, T, predicted)
     items = count.sum(axis=-1)
     mean_square = (count * METRICS[name].gradient(count) ** 2).sum(axis=-1)

@@ -130,7 +130,7 @@ class Ratio(Metric):
     b: Floats
     both: Classes | None = None
     # (H,): whether a stratum's items are predicted yes; None if strata straddle.
-    said: Bools | None = None
+    predicted: Bools | None = None
 
     @cached_property
     def bends(self) -> bool:
@@ -154,8 +154,8 @@ class Ratio(Metric):
 
     def over(self, which: Bools) -> "Ratio":
         """Metric over some of the strata, if it depends on no others."""
-        said = None if self.said is None else self.said[which]
-        return replace(self, a=self.a[which], b=self.b[which], said=said)
+        predicted = None if self.predicted is None else self.predicted[which]
+        return replace(self, a=self.a[which], b=self.b[which], predicted=predicted)
 
     def of(self, which: Ints) -> "Ratio":
         """Metric of some of the parallel evaluations, in their order."""
@@ -365,12 +365,12 @@ def ratio(
             Classes(size, kind.power, shift, alone),
             says_yes,
         )
-    (a_yes, b_yes), (a_no, b_no) = (kind.slopes(said=said) for said in (True, False))
+    (a_yes, b_yes), (a_no, b_no) = (kind.slopes(predicted=predicted) for predicted in (True, False))
     (_, fp, _, tn), (_, fp_below, _, tn_below) = kind.top, kind.bottom
     return Ratio(
         fp * yes_size + tn * no_size,
         a_yes * yes + a_no * (1 - yes),
         fp_below * yes_size + tn_below * no_size,
         b_yes * yes + b_no * (1 - yes),
-        said=says_yes,
+        predicted=says_yes,
     )

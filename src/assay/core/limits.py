@@ -40,8 +40,8 @@ def honest_limit(
     >>> from assay.core.forms import ratio
     >>> N = np.array([1e6, 1e6])
     >>> precision = ratio("precision", N, np.array([True, True]))
-    >>> found = honest_limit(precision, N, np.array([1.0, 0.99]), within=0.01, confidence=0.95)
-    >>> round(found.design), round(found.clean)
+    >>> limit = honest_limit(precision, N, np.array([1.0, 0.99]), within=0.01, confidence=0.95)
+    >>> round(limit.design), round(limit.clean)
     (95, 162)
     """
     scale, spread = np.abs(metric.gradient(N * rate)) * N, rate * (1 - rate)

@@ -72,8 +72,8 @@ class Linear(Metric):
 
     def value(self, T: Floats) -> Floats:
         """Metric, clipped to its range."""
-        found = self.value_at + (self.w * (T - self.at)).sum(axis=-1)
-        return np.asarray(np.clip(found, self.lowest, self.highest))
+        value = self.value_at + (self.w * (T - self.at)).sum(axis=-1)
+        return np.asarray(np.clip(value, self.lowest, self.highest))
 
     def gradient(self, T: Floats) -> Floats:
         """Weights w."""

@@ -61,27 +61,29 @@ class Kind:
     beyond_chance: bool = False  # whether the denominator is the disagreement expected by chance
     lowest: float = 0.0  # lower bound; the upper bound is 1
 
-    def counts(self, *, said: bool, positive: bool) -> tuple[int, int]:
+    def counts(self, *, predicted: bool, positive: bool) -> tuple[int, int]:
         """How often an item counts in the numerator, and in the denominator."""
-        place = 2 * (not said) + (not positive)
+        place = 2 * (not predicted) + (not positive)
         return self.top[place], self.bottom[place]
 
-    def slopes(self, *, said: bool) -> tuple[int, int]:
+    def slopes(self, *, predicted: bool) -> tuple[int, int]:
         """a_h and b_h: what a positive among items predicted so adds to both."""
         (top, bottom), (top_no, bottom_no) = (
-            self.counts(said=said, positive=positive) for positive in (True, False)
+            self.counts(predicted=predicted, positive=positive) for positive in (True, False)
         )
         return top - top_no, bottom - bottom_no
 
     @property
     def sides(self) -> tuple[bool, ...]:
         """Predicted labels whose items need labels."""
-        return tuple(said for said in (True, False) if any(self.slopes(said=said)))
+        return tuple(side for side in (True, False) if any(self.slopes(predicted=side)))
 
     @property
     def bends(self) -> bool:
         """Whether its denominator depends on the labels."""
-        return self.power is not None or any(self.slopes(said=said)[1] for said in (True, False))
+        return self.power is not None or any(
+            self.slopes(predicted=side)[1] for side in (True, False)
+        )
 
     @property
     def depends_on(self) -> str:
@@ -101,11 +103,12 @@ class Kind:
     def is_of_classifier(self) -> bool:
         """Whether it depends on the classifier's predictions."""
         return any(
-            self.counts(said=True, positive=positive) != self.counts(said=False, positive=positive)
-            for positive in (True, False)
+            self.counts(predicted=True, positive=each)
+            != self.counts(predicted=False, positive=each)
+            for each in (True, False)
         )
 
-    def is_told_by(self, *, said: bool) -> bool:
+    def depends_on_labels(self, *, predicted: bool) -> bool:
         """Whether labels are informative if every item has this predicted label.
 
         They are not if its numerator is a constant share of its denominator, or there is none.
@@ -113,13 +116,13 @@ class Kind:
         if self.power is not None:
             return False
         (top, bottom), (top_no, bottom_no) = (
-            self.counts(said=said, positive=positive) for positive in (True, False)
+            self.counts(predicted=predicted, positive=positive) for positive in (True, False)
         )
         return top * bottom_no != top_no * bottom
 
-    def rises(self, *, said: bool) -> bool:
+    def rises(self, *, predicted: bool) -> bool:
         """Whether a positive with this predicted label raises it."""
-        a, b = self.slopes(said=said)
+        a, b = self.slopes(predicted=predicted)
         return 2 * a > b  # the slope a - value b, at value 1/2: its sign is the same at any
 
     def lacks(self, counts: Floats) -> str:
@@ -172,18 +175,23 @@ class Kind:
             bottom = np.array(self.bottom, dtype=np.float64)
             under = counts @ bottom
             return counts @ np.array(self.top), under, bottom / _or_1(under)[..., None]
-        sums = yes, no, said, unsaid = (tp + fn, fp + tn, tp + fp, fn + tn)
+        sums = yes, no, predicted, rejected = (tp + fn, fp + tn, tp + fp, fn + tn)
         if self.beyond_chance:
-            under = (said * no + yes * unsaid) / 2
-            moved = np.stack([no + unsaid, no + said, unsaid + yes, said + yes], axis=-1) / 2
+            under = (predicted * no + yes * rejected) / 2
+            moved = (
+                np.stack([no + rejected, no + predicted, rejected + yes, predicted + yes], axis=-1)
+                / 2
+            )
             return tp * tn - fp * fn, under, moved / _or_1(under)[..., None]
         powers = (self.power, self.power, 1 - self.power, 1 - self.power)
         under = np.prod([each**power for each, power in zip(sums, powers, strict=True)], axis=0)
         under = np.where(np.min(sums, axis=0) > 0, under, 0.0)
-        yes, no, said, unsaid = (
+        yes, no, predicted, rejected = (
             power / _or_1(each) for each, power in zip(sums, powers, strict=True)
         )
-        relative = np.stack([yes + said, no + said, yes + unsaid, no + unsaid], axis=-1)
+        relative = np.stack(
+            [yes + predicted, no + predicted, yes + rejected, no + rejected], axis=-1
+        )
         return tp * tn - fp * fn, under, relative
 
 
@@ -327,8 +335,8 @@ def top_of(metric: object) -> int | None:
     (5, 5, 5, None)
     """
     known = metric_word(metric)
-    found = _TOP.fullmatch(known)
-    return None if found is None else int(found[1])
+    match = _TOP.fullmatch(known)
+    return None if match is None else int(match[1])
 
 
 def asks_for_top(metrics: Iterable[object]) -> bool:

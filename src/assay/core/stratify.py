@@ -356,7 +356,7 @@ def sides_to_cut(
     [None]
     """
     none, every = positives == 0, positives == size
-    if (none or every) and not METRICS[metric].is_told_by(said=every):
+    if (none or every) and not METRICS[metric].depends_on_labels(predicted=every):
         what = "positive" if none else "negative"
         raise PredictionsError(
             f"no row of {source} is predicted {what}, so there is no {metric} to estimate",

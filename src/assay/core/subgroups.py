@@ -158,8 +158,8 @@ def domain(
 
     >>> N, n = np.array([9000.0, 1000.0]), np.array([60.0, 60.0])
     >>> counts = np.array([[29.0, 1.0], [8.0, 12.0]])  # in the numerator, and not
-    >>> found = domain(N, n, counts, possible=counts > 0, confidence=0.95)
-    >>> found.value.round(3), found.low.round(3), found.high.round(3), found.effective.round(1)
+    >>> slices = domain(N, n, counts, possible=counts > 0, confidence=0.95)
+    >>> slices.value.round(3), slices.low.round(3), slices.high.round(3), slices.effective.round(1)
     (np.float64(0.928), np.float64(0.81), np.float64(0.983), np.float64(45.5))
     """
     weight = N / np.maximum(n, 1.0)

@@ -261,7 +261,11 @@ def _refuse_undefined(target: Target, readings: list[_Reading]) -> None:
             )
         predicted = each.says[each.inside]
         none, every = not predicted.any(), bool(predicted.all())
-        if each.name and (none or every) and not METRICS[target.metric].is_told_by(said=every):
+        if (
+            each.name
+            and (none or every)
+            and not METRICS[target.metric].depends_on_labels(predicted=every)
+        ):
             what = "yes" if none else "no"
             raise PredictionsError(
                 f"{each.name} says {what} to no item{among}, so there is no {target.metric} to "

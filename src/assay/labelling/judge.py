@@ -385,8 +385,8 @@ def _notes(labelling: Labelling, whole: _Part) -> Iterator[str]:
     missing = int((answered.judged & ~there).sum())
     if missing and whole.share is not None:
         yield (
-            f"{missing:,} of {int(answered.judged.sum()):,} judged items have no verdict, and are "
-            f"left out: the judge has one on about {whole.share:.1%} of the items"
+            f"{missing:,} of {int(answered.judged.sum()):,} judged items have no verdict and do "
+            f"not count: the judge has one on about {whole.share:.1%} of the items"
         )
     strata = labelling.settings.strata
     if not any(

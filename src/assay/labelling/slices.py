@@ -72,7 +72,7 @@ class CountedTarget:
 
     def raises(self, predicted: Ints) -> Bools:
         """Where a positive item raises the metric, and a negative one does not."""
-        yes, no = (METRICS[self.metric].rises(said=side) for side in (True, False))
+        yes, no = (METRICS[self.metric].rises(predicted=side) for side in (True, False))
         return np.where(self.says_yes(predicted), yes, no)
 
     def about(self, predicted: Ints) -> Bools:

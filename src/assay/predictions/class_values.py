@@ -95,8 +95,8 @@ def number_in(classes: Vocabulary) -> Callable[[object], int]:
 def read_classes(column: Column, classes: Vocabulary, ids: Ids) -> Ints:
     """Read the number of each item's predicted class.
 
-    >>> said = Column("topic", "a table", pa.chunked_array([["b", "A", "b"]]))
-    >>> read_classes(said, Vocabulary(("a", "b")), Ids(np.arange(3)))
+    >>> topics = Column("topic", "a table", pa.chunked_array([["b", "A", "b"]]))
+    >>> read_classes(topics, Vocabulary(("a", "b")), Ids(np.arange(3)))
     array([1, 0, 1])
     """
     values, place = distinct_values(column)

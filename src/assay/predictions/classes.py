@@ -220,7 +220,7 @@ def is_of_classes(source: object, predicted: str, limit: int = 3) -> list[str]:
 
     Reads all rows only if the first ones have fewer values.
 
-    >>> is_of_classes({"said": [1, 0, 1, None]}, "said")
+    >>> is_of_classes({"topic": [1, 0, 1, None]}, "topic")
     ['0', '1']
     """
     scan = as_scan(source)

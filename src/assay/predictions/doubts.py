@@ -27,9 +27,9 @@ def doubts_of(cells: ScoreCells, roles: Roles, source: str, outside: Outside) ->
     `outside`: finds rows outside a range.
 
     >>> from assay.core.profile import cells_of
-    >>> roles = Roles("p", "said", None, None, None)
-    >>> said = np.arange(100) < 30
-    >>> cells = cells_of(np.where(said, 0.7, 0.9), said)
+    >>> roles = Roles("p", "topic", None, None, None)
+    >>> predicted = np.arange(100) < 30
+    >>> cells = cells_of(np.where(predicted, 0.7, 0.9), predicted)
     >>> [doubt] = doubts_of(cells, roles, "a.csv", lambda low, high: (0, ""))
     >>> doubt.problem
     'scores of a.csv are higher where the prediction is no than where it is yes'
@@ -145,8 +145,8 @@ def ordered_pairs(cells: ScoreCells) -> float:
     predicted label.
 
     >>> from assay.core.profile import cells_of
-    >>> said = np.array([True, True, False, False])
-    >>> ordered_pairs(cells_of(np.array([0.9, 0.3, 0.3, 0.1]), said))
+    >>> predicted = np.array([True, True, False, False])
+    >>> ordered_pairs(cells_of(np.array([0.9, 0.3, 0.3, 0.1]), predicted))
     0.875
     """
     bins, place = np.unique(cells.bin, return_inverse=True)

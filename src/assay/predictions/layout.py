@@ -158,8 +158,8 @@ class Steps:
 
         >>> import numpy as np
         >>> from assay.core.profile import cells_of
-        >>> scores, said = np.array([0.9, 0.1, 0.9, 0.5]), np.array([True, False, True, True])
-        >>> steps = Steps.of(cells_of(scores, said), 2)
+        >>> scores, predicted = np.array([0.9, 0.1, 0.9, 0.5]), np.array([True, False, True, True])
+        >>> steps = Steps.of(cells_of(scores, predicted), 2)
         >>> steps.rank, steps.code
         (array([0.125, 0.375, 0.75 ]), array([0, 4, 4]))
         """
@@ -179,8 +179,8 @@ def as_mappings(classifiers: Classifiers) -> dict[str, Any]:
 
     Any other value is unchanged, for `roles_of` to reject.
 
-    >>> as_mappings({"a": ("p", "said"), "b": ("q", 0.5)})
-    {'a': {'score': 'p', 'predicted': 'said'}, 'b': {'score': 'q', 'threshold': 0.5}}
+    >>> as_mappings({"a": ("p", "topic"), "b": ("q", 0.5)})
+    {'a': {'score': 'p', 'predicted': 'topic'}, 'b': {'score': 'q', 'threshold': 0.5}}
     """
     if not isinstance(classifiers, Mapping):
         raise PredictionsError(
@@ -211,8 +211,8 @@ def by_name(classifiers: Classifiers | None, own: Mapping[str, Any]) -> Classifi
 def with_top(classifiers: Classifiers, top: int) -> dict[str, Any]:
     """Classifiers, with `Roles.top` for those with probabilities of all classes.
 
-    >>> with_top({"a": {"probabilities": "p_*"}, "b": {"predicted": "said"}}, 2)
-    {'a': {'top': 2, 'probabilities': 'p_*'}, 'b': {'predicted': 'said'}}
+    >>> with_top({"a": {"probabilities": "p_*"}, "b": {"predicted": "topic"}}, 2)
+    {'a': {'top': 2, 'probabilities': 'p_*'}, 'b': {'predicted': 'topic'}}
     """
     each = as_mappings(classifiers)
     mappings = {name: one for name, one in each.items() if isinstance(one, Mapping)}

@@ -119,14 +119,14 @@ def _roles(
 
     >>> table = {"p": [0.9, 0.2, 0.6], "vote": [1, 0, 0]}
     >>> cnn, mve = {"score": "p", "threshold": 0.5}, {"predicted": "vote"}
-    >>> found = read_predictions(table, classifiers={"cnn": cnn, "mve": mve})
-    >>> found, found.cells()
+    >>> predictions = read_predictions(table, classifiers={"cnn": cnn, "mve": mve})
+    >>> predictions, predictions.cells()
     (<predictions of dict, 3 rows by cnn, mve: to 2 one says yes>, {0: 1, 1: 1, 3: 1})
     >>> table = {"topic": ["math", "physics", "q-bio", "math"], "p": [0.9, 0.6, 0.5, 0.4]}
     >>> from assay.predictions import find_classes
     >>> topics = find_classes(table, predicted="topic")
-    >>> found = read_predictions(table, predicted="topic", score="p", classes=topics)
-    >>> found, found.cells()
+    >>> predictions = read_predictions(table, predicted="topic", score="p", classes=topics)
+    >>> predictions, predictions.cells()
     (<predictions of dict, 4 rows: 3 classes>, {0: 2, 1: 1, 2: 1})
     """
     if classes is not None or own["probabilities"] is not None:

@@ -202,7 +202,7 @@ class Roles:
         `predicted` may be None if the conversion does not depend on it.
 
         >>> import numpy as np
-        >>> roles = Roles("p", "said", None, None, None, score_of="predicted", scale="percent")
+        >>> roles = Roles("p", "topic", None, None, None, score_of="predicted", scale="percent")
         >>> roles.positive_scores(np.array([90.0, 80.0]), np.array([True, False]))
         array([0.9, 0.2])
         """

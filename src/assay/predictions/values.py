@@ -181,7 +181,7 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
     Without `positive`, the value that means yes, it contains true and false, 0 and 1, or words for
     these: yes and no, y and n, t and f, in any case.
 
-    >>> predicted = Column("said", "a table", pa.chunked_array([["ham", "spam"]]))
+    >>> predicted = Column("topic", "a table", pa.chunked_array([["ham", "spam"]]))
     >>> read_predicted(predicted, "spam", Ids(np.arange(2)))
     array([False,  True])
     """

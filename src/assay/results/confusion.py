@@ -229,7 +229,7 @@ class ClassTable(Result):
 
     rows: tuple[ClassRow, ...]  # in the order of the vocabulary
     confidence: float  # of each interval alone
-    # Number of classes left out: those with the fewest labels, if there are many.
+    # Number of omitted classes: those with the fewest labels, if there are many.
     left_out: int = 0
     classifier: str = ""  # empty if there is only one
 

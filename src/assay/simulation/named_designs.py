@@ -152,8 +152,8 @@ class SharedSamples:
 
     >>> from assay.core.goal import Goal
     >>> from assay.core.targets import Target
-    >>> y_true, said = [1, 1, 0, 0], {"new": [1, 1, 1, 0], "old": [1, 0, 1, 0]}
-    >>> population = Population(y_true=y_true, y_pred=said)
+    >>> y_true, predicted = [1, 1, 0, 0], {"new": [1, 1, 1, 0], "old": [1, 0, 1, 0]}
+    >>> population = Population(y_true=y_true, y_pred=predicted)
     >>> goal = Goal(targets=(Target("precision", "new"), Target("precision", "old")), budget=1)
     >>> route, sizes = Route.of(population.by_cell, goal, "new"), Sizes({"new": 3, "old": 1}, 0)
     >>> design = SharedSamples(population, route, "coordinated", sizes)

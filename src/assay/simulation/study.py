@@ -122,9 +122,9 @@ def simulate(
     (['random', 'perc-opt'], True)
 
     >>> y_true = rng.random(20_000) < 0.3
-    >>> said = {name: y_true ^ (rng.random(20_000) < 0.1) for name in ("new", "old")}
+    >>> predicted = {name: y_true ^ (rng.random(20_000) < 0.1) for name in ("new", "old")}
     >>> result = simulate(
-    ...     Population(y_true=y_true, y_pred=said), metrics=["precision:new", "precision:old"],
+    ...     Population(y_true=y_true, y_pred=predicted), metrics=["precision:new", "precision:old"],
     ...     designs=["joint"], within=0.05, replications=50, seed=1, workers=1)
     >>> [row.design for row in result.rows], result.rows[1].change_pct < -60
     (['independent', 'joint'], True)

@@ -273,7 +273,7 @@ def _variances(
 def widths_by_labels(question: Question, budget: int) -> dict[str, Trajectory]:
     """Half-widths by number of labels.
 
-    OPT-A1 is left out: it looks twice, and is another design for every budget.
+    Without OPT-A1, which looks twice and is another design for every budget.
     """
     goal = Goal(question.metric, budget=budget, confidence=question.confidence)
     paths = {}

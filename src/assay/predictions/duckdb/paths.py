@@ -279,8 +279,8 @@ def named_in(connection: duckdb.DuckDBPyConnection, query: str) -> Named:
     Empty if it is not a query; running it will raise.
 
     >>> with duckdb.connect() as connection:
-    ...     found = named_in(connection, "FROM read_csv(['a.csv', 'b*.csv']) WHERE x = 'c.csv'")
-    >>> sorted(found.places), sorted(found.functions)
+    ...     named = named_in(connection, "FROM read_csv(['a.csv', 'b*.csv']) WHERE x = 'c.csv'")
+    >>> sorted(named.places), sorted(named.functions)
     (['a.csv', 'b*.csv'], ['read_csv'])
     """
     ((serialized,),) = connection.execute("SELECT json_serialize_sql(?)", [query]).fetchall()

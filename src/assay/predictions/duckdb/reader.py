@@ -124,7 +124,7 @@ class DuckInspected:
 class DuckReader:
     """Rows of a relation of DuckDB as batches of expressions, read any number of times.
 
-    Errors of rows are told by the reader, which knows where they come from.
+    The reader raises the errors of rows: it knows where they come from.
     """
 
     def __init__(self, relation: Relation, layout: Layout) -> None:

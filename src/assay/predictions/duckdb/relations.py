@@ -318,8 +318,8 @@ class DuckIds:
         """64-bit type that holds all 128-bit ids."""
         low, high = f"{-(2**63)}::HUGEINT", f"{2**64 - 1}::HUGEINT"
         outside = f"count(*) FILTER ({name} NOT BETWEEN {low} AND {high})"
-        found = self._rows.aggregate(f"count(*), {outside}, min({name}), max({name})").fetchall()
-        ((rows, too_large, least, most),) = found
+        counts = self._rows.aggregate(f"count(*), {outside}, min({name}), max({name})").fetchall()
+        ((rows, too_large, least, most),) = counts
         if too_large or (least is not None and least < 0 and most >= 2**63):
             which = f"{too_large:,} of {rows:,} ids" if too_large else "ids, taken together,"
             raise PredictionsError(
@@ -343,8 +343,8 @@ def joined_with(scan: Scan | None, *, id: str | None, file: Path, column: str) -
     It is empty for items that the file does not have. Predictions already joined with the file are
     returned unchanged.
 
-    >>> found = joined_with(Scan("p.parquet"), id="url", file=Path("/j.parquet"), column="judge")
-    >>> print(str(found.source).replace(str(Path.cwd()), ""))
+    >>> joined = joined_with(Scan("p.parquet"), id="url", file=Path("/j.parquet"), column="judge")
+    >>> print(str(joined.source).replace(str(Path.cwd()), ""))
     SELECT p.*, j.score AS "judge" FROM '/p.parquet' AS p
     LEFT JOIN '/j.parquet' AS j ON CAST(p."url" AS VARCHAR) = CAST(j.id AS VARCHAR)
     """

@@ -76,9 +76,9 @@ def grouped(
         f"CASE WHEN {_OF[rule][1]} THEN {bin_sql(_OF[rule][0], rule)} END AS {rule}"
         for rule in rules
     )
-    keys = keys.select("CASE WHEN usable THEN says END AS said", *bins, "value", *by, *more)
+    keys = keys.select("CASE WHEN usable THEN says END AS prediction", *bins, "value", *by, *more)
     ends = ("count(*) AS items", "min(value) AS low", "max(value) AS high")
-    return keys.group(["said", *by, *rules], *ends, *sums)
+    return keys.group(["prediction", *by, *rules], *ends, *sums)
 
 
 def merged(groups: "pa.Table", classes: int = 2) -> ScoreCells | None:
@@ -100,7 +100,7 @@ def evenest_of(
 def merged_by(groups: "pa.Table", rule: Rule, classes: int) -> ScoreCells:
     """Cells by a rule, made up of the groups."""
     low, high = (groups[name].to_numpy() + 0.0 for name in ("low", "high"))
-    place = classes * integers(groups[rule]) + integers(groups["said"])
+    place = classes * integers(groups[rule]) + integers(groups["prediction"])
     order = np.argsort(place)
     place = place[order]
     starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))

@@ -171,7 +171,7 @@ def is_value_sql(name: str, value: object, dialect: Dialect) -> str:
 def positive_score_sql(score: str, roles: Roles, says: str) -> str:
     """Score of the positive class, as in `Roles.positive_scores`.
 
-    >>> roles = Roles("p", "said", None, None, None, score_of="predicted")
+    >>> roles = Roles("p", "topic", None, None, None, score_of="predicted")
     >>> positive_score_sql("p", roles, "q")
     'CASE WHEN q = 1 THEN p ELSE 1e0 - p END'
     """

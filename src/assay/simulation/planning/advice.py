@@ -385,9 +385,9 @@ def judge_cautions(judging: Judging) -> list[str]:
     ]
     if any(row.campaign == "judged items" for row in judging.rows):
         notes.append(
-            "a campaign of judged items that is told of how many they are a sample (sample_of) has "
-            "an interval for all items: labels have to reach the tighter half-width of the last "
-            "column, and the rest is the sample's own"
+            "a campaign of judged items with sample_of, the number of items they are a sample of, "
+            "has an interval for all items: labels have to reach the tighter half-width of the "
+            "last column, and the rest is the sample's own"
         )
     return notes
 

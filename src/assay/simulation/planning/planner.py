@@ -189,7 +189,7 @@ class Planner(ABC, Generic[A]):
         )
 
     def _designs(self, supposed: A) -> tuple[tuple[DesignRow, ...], tuple[str, ...]]:
-        """Costs of each design, and the designs that are left out."""
+        """Costs of each design, and the designs that cannot reach it."""
         within = self.goal.within
         if within is None:
             return (), ()
@@ -199,7 +199,7 @@ class Planner(ABC, Generic[A]):
                 check_together(design, goal, 2 * design.bins)
                 by_design[name] = self.costs.labels(supposed, design, goal)
             except DesignError as error:
-                left_out.append(f"{name} is left out: {error.problem}")
+                left_out.append(f"{name} is omitted: {error.problem}")
         random = by_design[RANDOM].mean
         rows = (
             DesignRow(name, labels, labels.mean / random - 1, self.DESIGNS[name][1])

@@ -34,7 +34,7 @@ export class Chooser {
   #opened = false;
 
   // place: where this browser keeps what was chosen last; others: buttons of other answers;
-  // choose: is told an answer, and its name; leave: puts the keyboard to where single keys answer;
+  // choose: receives an answer and its name; leave: puts the keyboard to where single keys answer;
   // settled: tells of an event whether what is seen has been there long enough to be meant;
   // several: what is chosen so far, where an item may have several classes
   constructor({ place, others, choose, leave, settled, several = null }) {

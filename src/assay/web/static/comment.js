@@ -8,7 +8,7 @@ export class Comment {
   #wrong = byId("comment-wrong");
   #leave;
 
-  // leave: puts the keyboard back to where single keys answer; written: is told every change
+  // leave: puts the keyboard back to where single keys answer; written: receives every change
   constructor({ leave, written = () => {} }) {
     this.#leave = leave;
     this.#field.addEventListener("input", () => {

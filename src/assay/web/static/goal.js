@@ -1,4 +1,4 @@
-// A reviewer's own goal for today: it is kept in this browser, and nobody else is told.
+// A reviewer's own goal for today: it is kept in this browser, and is not sent anywhere.
 
 const MOST = 10_000;
 

@@ -15,7 +15,7 @@ export class Picked {
   #changed;
   #announce;
 
-  // buttons: those of all answers; send: is told an answer, and its name; changed: is told the
+  // buttons: those of all answers; send: receives an answer and its name; changed: receives the
   // classes that are chosen now; announce: says something aloud
   constructor({ buttons, send, changed = () => {}, announce = () => {} }) {
     this.#order = JSON.parse(byId("picked").dataset.names);

@@ -11,7 +11,7 @@ import { Sender } from "./sender.js";
 import { savedState, showAside, showStopped } from "./state.js";
 
 const QUEUED = 3; // the item that is shown and two more, so that the next appears at once
-const READ_ALOUD = 300; // characters of an item that a screen reader is told of at once
+const READ_ALOUD = 300; // characters of an item that a screen reader reads at once
 const LOOK_AGAIN = 4_000; // ms, while there is nothing for this reviewer
 const VIEWS = ["item", "view-loading", "view-offline", "view-wait", "view-done"];
 
