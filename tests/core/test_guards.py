@@ -9,23 +9,14 @@ import numpy as np
 import pytest
 
 from assay.core.allocation import round_to_total
-from assay.core.cells import Heap, assign_strata, cut_heaps, merge_cells, profile_heaps
-from assay.core.clustering import kernel_density, kmeans
+from assay.core.cells import Heap, assign_strata, profile_heaps
 from assay.core.cut_methods import canonical_method, cut
 from assay.core.cuts import Cuts
 from assay.core.deck import digest, mix
 from assay.core.forms import ratio
 from assay.core.goal import Asked
-from assay.core.joint_allocation import compromise_allocation, joint_allocation
 from assay.core.profile import Profile, as_scores, cells_of, profile_of, score_range
-from assay.core.recycling.samples import (
-    coordinated_sample,
-    expected_savings,
-    overlap,
-    recycle,
-    sample_size,
-    uniform_sample,
-)
+from assay.core.recycling.samples import sample_size
 from assay.core.rules import RULES, Rule, refuse
 from assay.core.strata import Strata
 from assay.core.stratify import stratify
@@ -40,24 +31,12 @@ ONE, TWO, NONE = np.array([1]), np.array([1, 2]), np.array([])
 WHOLE, HALVES = Cuts("perc", (), (0,)), Cuts("equal", (0.5,), (0, 1))
 NAMES = ("cnn", "mve", "logreg")
 SIDES = Strata.of_sides("score", {True: HALVES, False: HALVES}, (3, 4, 5, 6))
-SETS = overlap(np.array([0, 1, 2]), np.array([1, 2, 3]))
 SCORES, COUNTS = np.array([0.1, 0.5, 0.9]), np.array([2, 1, 4])
 CELLS = cells_of(np.array([0.1, 0.9]), np.zeros(2, dtype=bool), digest([1, 2]))
-RNG = np.random.default_rng(1)
 
 
 def cells(**changed: Any) -> Profile:
     return Profile(**{"low": SCORES, "high": SCORES, "mean": SCORES, "count": COUNTS} | changed)
-
-
-def shared(**changed: Any) -> object:
-    given = {"A": [[1.0, 2.0]], "V": [1.0], "least": 0, "most": 10}
-    return joint_allocation(**cast(Any, given | changed))
-
-
-def compromised(**changed: Any) -> object:
-    given = {"A": [[1.0, 2.0]], "V": 1.0, "total": 10, "least": 0, "most": 100}
-    return compromise_allocation(**cast(Any, given | changed))
 
 
 def counted(N: Any, n: Any, x: Any) -> Tallies:
@@ -76,27 +55,15 @@ def profiled(*heaps: tuple[int, ...]) -> list[Profile]:
     return profile_heaps(np.linspace(0, 1, 4), np.array([0, 1, 0, 1]), heaps)
 
 
-def recycled(sample: Any, n_C: int, option: Any = "UniformSample") -> object:
-    return recycle(np.array(sample), SETS, n_C, option=option, rng=RNG)
-
-
 GUARDS: list[tuple[Callable[[], object], str]] = [
     *((lambda bad=bad: round_to_total([bad, 1.0], 5, [9, 9]), "finite") for bad in (NAN, INF, -1)),
     # Cells and heaps
     (lambda: profiled((0, 1), (1,)), "code 1 is in two heaps"),
-    (lambda: profiled((0,), (3,)), "1 codes has no items"),
-    (lambda: cut_heaps(profiled((0,), (1,)), [(0,), (1,)], [1]), "2 profiles and 1 numbers"),
+    (lambda: profiled((0,), (3,)), "no scores to profile"),
     *((lambda it=it: Heap(it, WHOLE), "ascending") for it in ((), (2, 1), (1, 1), (-1,))),
     (lambda: assign_strata(np.zeros(2), cast(Ints, NONE), [Heap((0,), WHOLE)]), "codes are float"),
     (lambda: assign_strata(np.zeros(2), COUNTS, [Heap((0,), WHOLE)]), r"of shape \(3,\)"),
-    (lambda: merge_cells({}), "no cells"),
-    (lambda: merge_cells({-1: 0.3}), "cell -1 has a share of 0.3"),
-    *((lambda it=it: merge_cells({1: it}), f"cell 1 has a share of {it}") for it in (0.0, NAN)),
-    (lambda: merge_cells({1: 1.0}, most=-1), "most is -1"),
-    (lambda: merge_cells({1: 1.0}, least=NAN), "least nan"),
-    # Cuts and clusters
-    *((lambda K=K: kmeans(SCORES[:2], np.ones(2), K), f"K is {K}") for K in (0, 3)),
-    (lambda: kernel_density(np.array([0.5]), np.array([3.0])), "from 0.5 to 0.5"),
+    # Cuts
     *(
         (lambda points=points: Cuts("equal", points, (0, 1, 2)[: len(points) + 1]), "ascending")
         for points in ((0.5, 0.5), (0.5, 0.4), (NAN,), (INF,))
@@ -116,20 +83,6 @@ GUARDS: list[tuple[Callable[[], object], str]] = [
         for ids in cast(Any, ("abc", b"abc", 7, None, {7, 8}, np.array(7), np.zeros(2)))
     ),
     (lambda: mix(cast(Words, TWO)), "int64"),
-    # Allocation
-    (lambda: compromised(A=[1.0, 2.0]), "targets by strata"),
-    (lambda: compromised(V=0.0), "V must be above 0"),
-    (lambda: compromised(V=[1.0] * 3), "V of shape"),
-    (lambda: compromised(least=5, most=4), "least 5 is above most 4"),
-    (lambda: compromised(total=-1), "total must hold"),
-    *((lambda p=p: compromised(power=p), "power must be at least 1") for p in (0.5, NAN)),
-    *(
-        (lambda A=A: shared(A=A), "")
-        for A in ([1.0, 2.0], np.zeros((0, 2)), np.zeros((1, 0)), [[-1.0, 2.0]], [[NAN, 2.0]], "a")
-    ),
-    *((lambda V=V: shared(V=V), "") for V in ([0.0], [-1.0], [INF], [1.0, 1.0])),
-    *((lambda least=least: shared(least=least), "") for least in (11, -1, [0, 0, 0])),
-    *((lambda most=most: shared(most=most), "") for most in ([0, 10], [1e-13, 10], INF, 1e300)),
     # Profiles
     *(
         (lambda bad=bad: profile_of(np.array([0.1, bad])), f"score 1 is {bad}\n1 of 2 scores")
@@ -194,20 +147,6 @@ GUARDS: list[tuple[Callable[[], object], str]] = [
         (lambda given=given: sample_size(*given), "cannot be used")
         for given in ((0, 0.05, 0.5), (0.03, 1, 0.5), (0.03, 0.05, 1), (NAN, 0.05, 0.5))
     ),
-    (lambda: expected_savings(10, 10, 1.2, 0.5), "0 to 1"),
-    (
-        lambda: expected_savings(-1, 10, 0.5, 0.5),
-        "n_P must be a whole number of at least 0, got -1",
-    ),
-    (lambda: recycled([1, 9], 3), "holds id 9, which is not of the parent's set"),
-    (lambda: recycled([1], 0), "n_C must be a whole number of at least 1, got 0"),
-    (lambda: recycled([1], 3, "UniformShufle"), "did you mean 'UniformShuffle'"),
-    (lambda: overlap(np.array([2, 1, 2]), ONE), "parent's set holds id 2 twice"),
-    (lambda: overlap(ONE, ONE[:0]), "the child predicts yes for no item"),
-    (lambda: overlap(ONE, cast(Ints, np.array([0.5]))), "one column of integers"),
-    (lambda: uniform_sample(ONE[:0], 1, RNG), "empty set"),
-    (lambda: coordinated_sample(TWO, digest([1]), 1), "2 ids came with 1 numbers"),
-    (lambda: coordinated_sample(TWO, digest(TWO), -1), "n must be a whole number of at least 0"),
 ]
 
 

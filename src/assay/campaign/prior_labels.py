@@ -66,6 +66,11 @@ class PriorLabels:
         """Stratum of each item."""
         return strata.assign(self.values, np.array([card.predicted for card in self.cards]))
 
+    def count(self, strata: Strata, *kinds: Answer) -> Ints:
+        """Count the labels with some answers in each stratum, (H,)."""
+        stratum, counts = self.strata(strata), np.isin(np.array(self.answers), kinds)
+        return np.bincount(stratum[counts], minlength=strata.n_strata)
+
     @property
     def one_side(self) -> str:
         """Predicted label that all of them have; empty if they have both."""

@@ -10,6 +10,7 @@ References
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isqrt
 
 import numpy as np
@@ -20,16 +21,17 @@ from assay.core.bins import scale_of
 from assay.core.cuts import Cuts
 from assay.core.design import Design
 from assay.core.engine import look
-from assay.core.forms import Ratio, ratio
+from assay.core.forms import ratio
 from assay.core.goal import Goal
 from assay.core.standing import Standing
-from assay.core.state import Look, State
+from assay.core.state import State
 from assay.core.strata import Side, Strata
 from assay.core.stratify import sides_to_cut, stratify
 from assay.core.tallies import Tallies
 from assay.core.types import Bools, Ints
 from assay.core.vocabulary import Vocabulary
 from assay.errors import LabelError, PredictionsError
+from assay.labelling import estimate_of
 from assay.options import picked
 from assay.predictions import (
     Columns,
@@ -128,53 +130,9 @@ def estimate(
     layer = np.repeat(np.arange(len(sides)), [heap.cuts.n_strata for heap in strata.heaps])
     cut = counts.joined(groups_with_labels(counts.judged, layer), goal)
     plain = counts.joined(layer, goal)
-    standing = Standing(
-        goal.metric,
-        _ONE_LOOK,
-        goal,
-        cut.metric,
-        cut.state,
-        cut.look,
-        population.size,
-        population.size,
-    ).shown()
-    now, moments = standing.look, standing.look.moments
-    defined, unjudged = bool(moments.defined), standing.unjudged
-    return Estimate(
-        metric=goal.metric,
-        value=float(moments.value) if defined else None,
-        low=float(now.low),
-        high=float(now.high),
-        confidence=goal.confidence,
-        standard_error=float(np.sqrt(moments.variance)) if defined else None,
-        labels=standing.labels,
-        cannot_judge=unjudged,
-        worst_case=standing.worst_case if unjudged else None,
-        interval=_INTERVAL,
-        anytime=False,
-        stopped=None,
-        notes=(
-            *(doubt.warning for doubt in population.doubts),
-            *_notes(prior_labels, cut, plain, goal.metric),
-        ),
-        could_move=standing.could_move,
-        holds=_ONE_LOOK.holds,
-        like_rest=standing.like_rest,
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class _Cut:
-    """Labels in a set of strata, and the resulting estimate."""
-
-    state: State
-    metric: Ratio
-    look: Look
-
-    @property
-    def tallies(self) -> Tallies:
-        """Labels of the strata."""
-        return self.state.tallies
+    doubts = (doubt.warning for doubt in population.doubts)
+    notes = (*doubts, *_notes(prior_labels, cut, plain))
+    return estimate_of(cut.shown(), _INTERVAL, notes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,11 +148,7 @@ class _Counts:
     @classmethod
     def of(cls, prior_labels: PriorLabels, strata: Strata) -> "_Counts":
         """Count the prior labels."""
-        stratum, answers = prior_labels.strata(strata), np.array(prior_labels.answers)
-
-        def count(*kinds: Answer) -> Ints:
-            return np.bincount(stratum[np.isin(answers, kinds)], minlength=strata.n_strata)
-
+        count = partial(prior_labels.count, strata)
         return cls(
             items=strata.sizes,
             judged=count(Answer.YES, Answer.NO),
@@ -203,13 +157,14 @@ class _Counts:
             says_yes=strata.part_code > 0,
         )
 
-    def joined(self, group: Ints, goal: Goal) -> _Cut:
+    def joined(self, group: Ints, goal: Goal) -> Standing:
         """Labels and estimate with strata joined into groups."""
         counts = (self.items, self.judged, self.positives, self.unjudged)
         tallies = Tallies(*(np.bincount(group, each) for each in counts))
         metric = ratio(goal.metric, tallies.N, np.bincount(group, self.says_yes) > 0)
         state = replace(State.start(tallies.N, replacement=False), tallies=tallies)
-        return _Cut(state, metric, look(_ONE_LOOK, goal, metric, state))
+        now, items = look(_ONE_LOOK, goal, metric, state), int(self.items.sum())
+        return Standing(goal.metric, _ONE_LOOK, goal, metric, state, now, items, items)
 
 
 def _strata(
@@ -243,7 +198,7 @@ def _strata(
     return Strata.of_sides(_ONE_LOOK.variable, cuts, sizes)
 
 
-def _notes(prior_labels: PriorLabels, cut: _Cut, plain: _Cut, metric: str) -> tuple[str, ...]:
+def _notes(prior_labels: PriorLabels, cut: Standing, plain: Standing) -> tuple[str, ...]:
     saved = 1 - cut.look.half_width / plain.look.half_width if plain.look.half_width > 0 else 0.0
     gain = f"{saved:.0%} narrower" if saved >= 0.005 else "no narrower"
     number = len(cut.tallies.N)
@@ -253,7 +208,7 @@ def _notes(prior_labels: PriorLabels, cut: _Cut, plain: _Cut, metric: str) -> tu
         "the interval is for one look; to label on until it is narrow enough, create a campaign",
     ]
     if prior_labels.elsewhere:
-        about = metric.replace("_", " ")
+        about = cut.name.replace("_", " ")
         notes.append(
             f"{prior_labels.elsewhere:,} labels are of items that {about} does not depend on"
         )

@@ -344,23 +344,15 @@ def _change(level: Estimate, last: PeriodRow, *, alone: bool) -> Estimate | None
         (level.value, level.low, level.high), (then.value, then.low, then.high)
     )
     errors = (level.standard_error, then.standard_error)
+    independent = "which are" if alone else "as if they were"
     return replace(
-        level,
+        _change_from(level, level.value - then.value, low, high),
         metric=f"{level.metric} - {then.metric}:{last.period}",
-        value=level.value - then.value,
-        low=low,
-        high=high,
         standard_error=None if None in errors else hypot(*(error or 0.0 for error in errors)),
-        worst_case=None,
-        interval="from both periods' intervals, "
-        + ("which are" if alone else "as if they were")
-        + " independent (Zou and Donner 2008)",
-        notes=(),
-        within=None,
+        interval=f"from both periods' intervals, {independent} independent (Zou and Donner 2008)",
         open=level.open + then.open,
         could_move=level.could_move + then.could_move,
         random_labels=None,
-        like_rest=None,
     )
 
 
@@ -368,12 +360,17 @@ def _no_change(level: Estimate, series: Series) -> Estimate | None:
     """Change of a period without one to estimate: 0, and None in the first."""
     if series.number == 0:
         return None
+    return _change_from(level, 0.0, 0.0, 0.0)
+
+
+def _change_from(level: Estimate, value: float, low: float, high: float) -> Estimate:
+    """Estimate of a change of a metric, as if it were known for certain."""
     return replace(
         level,
         metric=f"{level.metric} - before",
-        value=0.0,
-        low=0.0,
-        high=0.0,
+        value=value,
+        low=low,
+        high=high,
         standard_error=0.0,
         worst_case=None,
         interval="nothing has changed since the period before",

@@ -66,7 +66,6 @@ def profile_heaps(
     codes: Ints,
     # The codes of each heap; each occurs among the items, and in one heap only.
     heaps: Sequence[Sequence[int]],
-    weights: Ints | None = None,  # (N,): how many times each item counts; default: once
     scale: Scale = "probability",  # the kind of values; log odds are margins
 ) -> list[Profile]:
     """Distribution of the mean rank, or of a model's log odds, in each heap.
@@ -76,17 +75,7 @@ def profile_heaps(
     [1, 2]
     """
     items = items_by_heap(codes, heaps)
-    for heap, rows in zip(heaps, items, strict=True):
-        if not rows.size:
-            raise InputError(
-                f"a heap of {len(heap)} codes has no items",
-                details="every code of a heap must occur",
-            )
-    profiles = (
-        profile_of(values[rows], scale, None if weights is None else weights[rows])
-        for rows in items
-    )
-    return [replace(profile, scale=scale) for profile in profiles]
+    return [replace(profile_of(values[rows], scale), scale=scale) for rows in items]
 
 
 def cut_heaps(
@@ -106,11 +95,6 @@ def cut_heaps(
     >>> [heap.cuts.points for heap in cut_heaps(profile_heaps(values, codes, heaps), heaps, [1, 2])]
     [(), (0.3,)]
     """
-    if not len(profiles) == len(heaps) == len(bins):
-        raise DesignError(
-            f"{len(heaps)} heaps with {len(profiles)} profiles and {len(bins)} numbers of bins",
-            details="there must be one of each for every heap",
-        )
     return [
         Heap(tuple(sorted(codes)), cut(profile, method, number, towards))
         for profile, codes, number, towards in zip(
@@ -221,12 +205,6 @@ def merge_cells(
     >>> merge_cells({0b00: 0.9, 0b01: 0.099, 0b10: 0.0008, 0b11: 0.0002})
     [(0,), (1,), (2, 3)]
     """
-    _refuse_bad_shares(shares)
-    if most < 0 or not 0 <= least <= 1:
-        raise InputError(
-            f"most is {most} and least {least}",
-            details="most is at least 0, and least between 0 and 1",
-        )
     largest = sorted(shares, key=lambda code: (-shares[code], code))[:most]
     alone = sorted(code for code in largest if shares[code] >= least)
     others = sorted(set(shares).difference(alone), key=lambda code: (code.bit_count(), code))
@@ -243,14 +221,3 @@ def merge_cells(
         last = heaps.pop()
         heaps[-1] += last
     return [*((code,) for code in alone), *(tuple(sorted(heap)) for heap in heaps)]
-
-
-def _refuse_bad_shares(shares: Mapping[int, float]) -> None:
-    if not shares:
-        raise InputError("there are no cells to merge", details="at least one is needed")
-    for code, share in shares.items():
-        if code < 0 or not 0 < share <= 1:
-            raise InputError(
-                f"cell {code} has a share of {share}",
-                details="a code is at least 0, and a share above 0 and at most 1",
-            )

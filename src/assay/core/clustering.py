@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from assay.core.types import Floats, Ints
-from assay.errors import InputError
 
 Cost = Callable[[Ints, Ints], Floats]
 
@@ -37,8 +36,6 @@ def kmeans(z: Floats, W: Floats, K: int) -> Ints:
     array([0, 0, 1, 2, 2])
     """
     M = z.size
-    if not 1 <= K <= M:
-        raise InputError(f"K is {K}", details=f"{M} scores make 1 to {M} clusters")
     cost = _sum_of_squares(z, W)
     ends = np.arange(M + 1)
     best = np.concatenate([[0.0], cost(np.zeros(M, dtype=np.int64), ends[1:])])
@@ -130,11 +127,6 @@ def kernel_density(z: Floats, W: Floats) -> tuple[Floats, Floats]:
     True
     """
     reach = z[-1] - z[0]
-    if not reach > 0:
-        raise InputError(
-            f"the scores run from {z[0]} to {z[-1]}",
-            details="a density needs two scores that differ",
-        )
     N = W.sum()
     center = W @ z / N
     bandwidth = N**-0.2 * np.sqrt(W @ (z - center) ** 2 / (N - 1))

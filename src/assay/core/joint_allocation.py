@@ -36,8 +36,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from assay.core.types import LARGEST_EXACT, Bools, Floats, amounts
-from assay.errors import InputError
+from assay.core.types import Bools, Floats
 
 TOLERANCE = 1e-3  # of the total; making the counts whole costs more
 MOST_STEPS = 200
@@ -85,12 +84,11 @@ def joint_allocation(
     >>> both.n.round(), bool(both.gap <= TOLERANCE)
     (array([21., 44., 21.]), True)
     """
-    A, allowed, low, high = _checked(A, V, least, most)
+    A, allowed, low, high = _broadcast(A, V, least, most)
     *lead, T, H = A.shape
     A, allowed = A.reshape(-1, T, H), allowed.reshape(-1, T)
     low, high = low.reshape(-1, H), high.reshape(-1, H)
     carries = np.asarray((A > 0).any(axis=1))
-    _check_bounds(high, carries)
     problem = _solvable(A, allowed, low, high, carries)
     alone = np.sqrt(problem.B).sum(axis=-1) ** 2  # what each target costs without the bounds
     mu = np.minimum(alone / T, high.sum(axis=-1, keepdims=True))  # beyond it would only overflow
@@ -203,47 +201,17 @@ def _times(B: Floats, x: Floats) -> Floats:
     return np.asarray((B @ x[..., None])[..., 0])
 
 
-def _checked(
+def _broadcast(
     A: ArrayLike, V: ArrayLike, least: ArrayLike, most: ArrayLike
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Convert the inputs of an allocation to arrays; raise if they do not fit each other."""
-    A = amounts("A", A)
-    if A.ndim < 2 or A.size == 0:
-        raise InputError(
-            f"A of shape {A.shape} cannot be used", details="targets by strata: (..., T, H)"
-        )
+    """Broadcast V to every target, and the bounds to every stratum."""
+    A = np.asarray(A, dtype=np.float64)
     *lead, T, H = A.shape
-    allowed = _fit("V", V, (*lead, T))
-    if not (allowed > 0).all():
-        raise InputError(f"V must be above 0, got {V!r}")
-    low, high = _fit("least", least, (*lead, H)), _fit("most", most, (*lead, H))
-    if (low > high).any():
-        raise InputError(
-            f"least {low[low > high][0]:g} is above most {high[low > high][0]:g}",
-            details="each stratum needs least <= most",
-        )
+    allowed, low, high = (
+        np.broadcast_to(np.asarray(each, dtype=np.float64), (*lead, last))
+        for each, last in ((V, T), (least, H), (most, H))
+    )
     return A, allowed, low, high
-
-
-def _fit(name: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Values broadcast to the shape; raise if they do not fit."""
-    array = amounts(name, value)
-    try:
-        return np.broadcast_to(array, shape)
-    except ValueError:
-        raise InputError(
-            f"{name} of shape {array.shape} does not fit A", details=f"it must fit {shape}"
-        ) from None
-
-
-def _check_bounds(high: Floats, carries: Bools) -> None:
-    if (high > LARGEST_EXACT).any():
-        raise InputError(f"most {high.max():g} cannot be used", details="at most 2**53 is needed")
-    if (carries & (high < LEAST_COUNT)).any():
-        raise InputError(
-            f"most is {high[carries].min():g} in a stratum where A is above 0",
-            details="variance in a stratum needs labels from it",
-        )
 
 
 # A fixed number of labels for several targets: a compromise between them.
@@ -305,11 +273,10 @@ def compromise_allocation(
     [67. 53.]
     [61. 59.]
     """
-    A, should, low, high = _checked(A, V, least, most)
-    if not power >= 1:
-        raise InputError(f"power must be at least 1, got {power!r}")
+    A, should, low, high = _broadcast(A, V, least, most)
     lead = A.shape[:-2]
-    whole, B = _fit("total", total, lead)[..., None], A / should[..., None]
+    whole = np.broadcast_to(np.asarray(total, dtype=np.float64), lead)[..., None]
+    B = A / should[..., None]
     n = _fill(np.sqrt(B.sum(axis=-2)), whole, low, high)
     ratio, way = _ratios(B, n, high), np.full((*lead, 1), min(1.0, 2 / power))
     for _ in range(MOST_STEPS):

@@ -96,12 +96,12 @@ def _middle(low: Floats, high: Floats) -> Floats:
     return np.where(low == high, low, np.clip(low / 2 + high / 2, low, high))
 
 
-def profile_of(values: Floats, rule: Rule | None = None, weights: Ints | None = None) -> Profile:
+def profile_of(values: Floats, rule: Rule | None = None) -> Profile:
     """Count the scores in cells, one for each bin (`assay.core.bins`) that holds any.
 
     `values`, (N,): the items' scores, in any order; finite; `rule`: how bins are made; default:
     inferred from the range of the scores. If the scores are a part of a population, pass the rule
-    for all of it; `weights`, (N,): how many times each item counts, at least once; default: once.
+    for all of it.
 
     Equal scores are never in different cells; different ones are in one cell only where they are
     nearly equal.
@@ -117,15 +117,12 @@ def profile_of(values: Floats, rule: Rule | None = None, weights: Ints | None = 
             f"scores run from {low} to {high}", details="probabilities lie between 0 and 1"
         )
     ranges = Ranges(2 * LARGEST_BIN + 1)
-    weighed = np.zeros(2 * LARGEST_BIN + 1, dtype=np.int64)
     for piece in pieces(scores.size):
-        place = bins_of(scores[piece], rule or fits) + LARGEST_BIN
-        ranges.add(place, scores[piece])
-        if weights is not None:
-            np.add.at(weighed, place, weights[piece])
+        ranges.add(bins_of(scores[piece], rule or fits) + LARGEST_BIN, scores[piece])
     there = np.flatnonzero(ranges.count)
-    count = ranges.count if weights is None else weighed
-    return Profile.of_ranges(low=ranges.low[there], high=ranges.high[there], count=count[there])
+    return Profile.of_ranges(
+        low=ranges.low[there], high=ranges.high[there], count=ranges.count[there]
+    )
 
 
 def score_range(scores: Floats) -> tuple[float, float]:
@@ -341,8 +338,6 @@ def cells_of(
     weights: Ints | None = None,
     *,
     classes: int = 2,  # how many classes there are
-    by_weight: bool = False,  # whether to even out the weights of cells
-    rule: Rule | None = None,  # how bins are made; default: inferred from the scores
 ) -> ScoreCells:
     """Count items that are in memory."""
     tally = _count if classes <= _FEW_CLASSES else _count_sorted
@@ -350,10 +345,7 @@ def cells_of(
     def count(rule: Rule) -> ScoreCells:
         return tally(values, predicted, digest, weights=weights, rule=rule, classes=classes)
 
-    if rule is not None:
-        return count(rule)
-    first = scale_of(*score_range(values))
-    return evenest(count, first, lambda cells: cells.by_weight if by_weight else cells)
+    return evenest(count, scale_of(*score_range(values)), lambda cells: cells)
 
 
 def _count(

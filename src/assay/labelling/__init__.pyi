@@ -27,6 +27,7 @@ from assay.labelling.curve import threshold_of as threshold_of
 from assay.labelling.estimates import Frame as Frame
 from assay.labelling.estimates import agreement_in as agreement_in
 from assay.labelling.estimates import campaign_frame as campaign_frame
+from assay.labelling.estimates import estimate_of as estimate_of
 from assay.labelling.estimates import estimates_of as estimates_of
 from assay.labelling.estimates import history_in as history_in
 from assay.labelling.estimates import reviewers_in as reviewers_in

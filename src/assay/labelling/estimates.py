@@ -51,11 +51,32 @@ def estimates_of(labelling: Labelling) -> Estimates:
 def _estimate(
     labelling: Labelling, standing: Standing, stopped: str | None, around: tuple[str, ...]
 ) -> Estimate:
-    goal, design, now = standing.goal, labelling.settings.design, standing.look
-    defined = bool(now.moments.defined)
-    at_threshold = goal.threshold_for is not None
+    notes = (
+        *_notes_on_interval(labelling, standing),
+        *_notes_on_weights(labelling, standing),
+        *around,
+    )
     verdict = labelling.rounds.reason.verdict
-    estimate = Estimate(
+    if standing.goal.threshold_for is not None:
+        return estimate_of(standing, _AT_THRESHOLD, notes, stopped=stopped, verdict=verdict)
+    reference = _reference(standing)
+    estimate = estimate_of(standing, reference, notes, stopped=stopped, verdict=verdict)
+    at_random = worth_of(labelling, standing, estimate)[1]
+    return replace(estimate, random_labels=None if at_random is None else two_digits(at_random))
+
+
+def estimate_of(
+    standing: Standing,
+    interval: str,
+    notes: tuple[str, ...],
+    *,
+    stopped: str | None = None,
+    verdict: bool | None = None,
+) -> Estimate:
+    """Estimate of a target from its standing; `interval` and the others as in `Estimate`."""
+    goal, design, now = standing.goal, standing.design, standing.look
+    defined = bool(now.moments.defined)
+    return Estimate(
         metric=standing.name,
         value=float(now.moments.value) if defined else None,
         low=float(now.low),
@@ -65,14 +86,10 @@ def _estimate(
         labels=standing.labels,
         cannot_judge=standing.unjudged,
         worst_case=standing.worst_case if standing.unjudged else None,
-        interval=_AT_THRESHOLD if at_threshold else _reference(standing),
+        interval=interval,
         anytime=design.anytime,
         stopped=stopped,
-        notes=(
-            *_notes_on_interval(labelling, standing),
-            *_notes_on_weights(labelling, standing),
-            *around,
-        ),
+        notes=notes,
         verdict=verdict,
         within=goal.within,
         open=standing.open,
@@ -81,10 +98,6 @@ def _estimate(
         bound=_bound(standing, verdict),
         like_rest=standing.like_rest,
     )
-    if at_threshold:
-        return estimate
-    at_random = worth_of(labelling, standing, estimate)[1]
-    return replace(estimate, random_labels=None if at_random is None else two_digits(at_random))
 
 
 def _is_spent(standing: Standing) -> bool:

@@ -57,12 +57,7 @@ class Evidence:
         strata = stratify(
             profiles, variable=design.variable, method=design.strata, bins=design.bins
         )
-        stratum = earlier.strata(strata)
-        answers = np.array(earlier.answers)
-        yes, no = (
-            np.bincount(stratum[answers == answer], minlength=strata.n_strata)
-            for answer in (Answer.YES, Answer.NO)
-        )
+        yes, no = (earlier.count(strata, answer) for answer in (Answer.YES, Answer.NO))
         words = f"{int((yes + no).sum()):,} labels drawn at random"
         doubts = (earlier.doubt,) if earlier.doubt else ()
         return cls(strata, yes + no, yes, words, doubts=doubts)
