@@ -9,8 +9,7 @@ References
 .. [1] Holt and Smith, Post stratification, J. R. Stat. Soc. A 142 (1979).
 """
 
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import replace
 from math import isqrt
 
 import numpy as np
@@ -28,7 +27,7 @@ from assay.core.state import State
 from assay.core.strata import Side, Strata
 from assay.core.stratify import sides_to_cut, stratify
 from assay.core.tallies import Tallies
-from assay.core.types import Bools, Ints
+from assay.core.types import Ints
 from assay.core.vocabulary import Vocabulary
 from assay.errors import LabelError, PredictionsError
 from assay.labelling import estimate_of
@@ -126,7 +125,7 @@ def estimate(
         classes=Vocabulary(),
     )
     strata = _strata(population, prior_labels, sides, goal.metric)
-    counts = _Counts.of(prior_labels, strata)
+    counts = _Counts(prior_labels, strata)
     layer = np.repeat(np.arange(len(sides)), [heap.cuts.n_strata for heap in strata.heaps])
     cut = counts.joined(groups_with_labels(counts.judged, layer), goal)
     plain = counts.joined(layer, goal)
@@ -135,27 +134,14 @@ def estimate(
     return estimate_of(cut.shown(), _INTERVAL, notes)
 
 
-@dataclass(frozen=True, eq=False)
 class _Counts:
     """Items, labels, positives and unjudged items of each stratum; shape (H,)."""
 
-    items: Ints
-    judged: Ints
-    positives: Ints
-    unjudged: Ints
-    says_yes: Bools
-
-    @classmethod
-    def of(cls, prior_labels: PriorLabels, strata: Strata) -> "_Counts":
-        """Count the prior labels."""
-        count = partial(prior_labels.count, strata)
-        return cls(
-            items=strata.sizes,
-            judged=count(Answer.YES, Answer.NO),
-            positives=count(Answer.YES),
-            unjudged=count(Answer.CANNOT_JUDGE, Answer.BROKEN),
-            says_yes=strata.part_code > 0,
-        )
+    def __init__(self, prior_labels: PriorLabels, strata: Strata) -> None:
+        self.items, self.says_yes = strata.sizes, strata.part_code > 0
+        self.judged = prior_labels.count(strata, Answer.YES, Answer.NO)
+        self.positives = prior_labels.count(strata, Answer.YES)
+        self.unjudged = prior_labels.count(strata, Answer.CANNOT_JUDGE, Answer.BROKEN)
 
     def joined(self, group: Ints, goal: Goal) -> Standing:
         """Labels and estimate with strata joined into groups."""

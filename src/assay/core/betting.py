@@ -91,27 +91,11 @@ def guesses(tallies: Tallies, metric: Ratio) -> Floats:
     return np.asarray(np.where(metric.a > 0, 1 - q, q))
 
 
-@dataclass(frozen=True, eq=False)
 class Stakes:
     """Quantities that the stakes of one round depend on."""
 
-    edge: Floats  # (..., G): the guessed metric minus the point: the expected payment of a card
-    # variance, at_point, (..., G): of a card's payment, at the guessed rates and if the point were
-    # the metric's value.
-    variance: Floats
-    at_point: Floats
-    # most_up, most_down, (..., G): the largest stakes of the two bettors.
-    most_up: Floats
-    most_down: Floats
-    # (..., 1): cards after which the goal should be reached in an infinite population.
-    deadline: Floats
-    # spent, left, (..., 1): cards so far, and the remaining share of the population.
-    spent: Floats
-    left: Floats
-
-    @classmethod
-    def of_round(
-        cls,
+    def __init__(
+        self,
         points: Floats,  # (P,): the values that are bet against
         # metric, tallies: the metric, and the labels before the round.
         metric: Ratio,
@@ -122,8 +106,7 @@ class Stakes:
         within: float | None,  # the target half-width
         confidence: float,
         replacement: bool,
-    ) -> Self:
-        """Collect the inputs of the stakes of a round of `cards`, from the labels before it."""
+    ) -> None:
         q = guesses(tallies, metric)
         N, R = tallies.N, tallies.N if replacement else tallies.N - tallies.n
         T = N * q if replacement else tallies.x + R * q
@@ -134,27 +117,29 @@ class Stakes:
         over = np.where(chances > 0, 1 / np.where(chances > 0, chances, 1.0), 0.0)
         pays = c * (R * over / scale)[..., None, :]
         spread = (chances * q * (1 - q))[..., None, :]
-        variance = np.maximum((pays**2 * spread).sum(axis=-1), _TINY)
+        # variance, at_point, (..., G): of a card's payment, at the guessed rates and if the point
+        # were the metric's value.
+        self.variance = np.maximum((pays**2 * spread).sum(axis=-1), _TINY)
         shape = np.maximum(value * (1 - value), _TINY)
-        edge = (value - points) * np.ones_like(variance)
+        self.at_point = np.maximum(self.variance * points * (1 - points) / shape, _TINY)
+        # (..., G): the guessed metric minus the point: the expected payment of a card
+        self.edge = (value - points) * np.ones_like(self.variance)
         # The totals move by less than 1 with every card of the round, and the edge with them.
         moves = 0.0 if replacement else cards * np.abs(c).max(axis=-1) / scale
         gain = np.maximum(pays * (1 - q)[..., None, :], -pays * q[..., None, :]).max(axis=-1)
         loss = np.maximum(pays * q[..., None, :], -pays * (1 - q)[..., None, :]).max(axis=-1)
-        spent = tallies.n.sum(axis=-1)[..., None]
-        size = N.sum(axis=-1)[..., None]
+        # (..., G): the largest stakes of the two bettors
+        self.most_up = _MOST / np.maximum(loss - self.edge + moves, _TINY)
+        self.most_down = _MOST / np.maximum(gain + self.edge + moves, _TINY)
+        # (..., 1): cards so far, and the remaining share of the population
+        self.spent, size = tallies.n.sum(axis=-1)[..., None], N.sum(axis=-1)[..., None]
+        self.left = np.ones_like(size)
+        if not replacement:
+            self.left = np.maximum(1 - self.spent / size, 1 / size)
         endless = ((metric.gradient(T) * N) ** 2 * q * (1 - q) * over).sum(axis=-1)[..., None]
         needed = value * 0 if within is None else wilson_labels(value, within, confidence)
-        return cls(
-            edge=edge,
-            variance=variance,
-            at_point=np.maximum(variance * points * (1 - points) / shape, _TINY),
-            most_up=_MOST / np.maximum(loss - edge + moves, _TINY),
-            most_down=_MOST / np.maximum(gain + edge + moves, _TINY),
-            deadline=_LATE * endless / shape * needed,
-            spent=spent,
-            left=np.ones_like(size) if replacement else np.maximum(1 - spent / size, 1 / size),
-        )
+        # (..., 1): cards after which the goal should be reached in an infinite population
+        self.deadline = _LATE * endless / shape * needed
 
     def in_time(self, gap: Floats, most: Floats, cards: int) -> Floats:
         """Stakes that close the gap (log of goal over wealth) by the deadline.
@@ -318,7 +303,7 @@ def fold(
     points = bets.points[near]
     new = replace(bets, **{name: each.copy() for name, each in bets.owned.items()})
     top, bottom = _payments(metric, before, kinds, chances, replacement=replacement)
-    stakes = Stakes.of_round(
+    stakes = Stakes(
         points,
         metric,
         before,

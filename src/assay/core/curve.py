@@ -17,12 +17,11 @@ References
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil, log, sqrt
-from typing import Self
 
 import numpy as np
 
 from assay.core.bins import ScoreBins
-from assay.core.curve_cells import Cells, Unseen
+from assay.core.curve_cells import Cells, Curves, Unseen
 from assay.core.special import expit
 from assay.core.types import Floats, Ints
 
@@ -96,16 +95,12 @@ def curve_bands(
     (array([1. , 1. , 0.5, 0.5]), (0.75, 0.75, 0.75))
     """
     starts = bins.starts if bins.complete else _thinned(bins, thresholds, own)
-    cells, names = Cells.of(bins, starts), bins.curves
+    cells, names = Cells(bins, starts), bins.curves
+    estimated, more = _drawn(cells, rng, draws)
     if cells.complete:
-        estimated = cells.curves(np.zeros((1, cells.left.size)))
         worst = best = [estimated, estimated]
     else:
-        walk = _Walk.learned(cells)
-        estimated = cells.curves((cells.left * walk.means())[None])
-        rates = walk.draw(draws, rng)
-        more = rng.binomial(cells.left.astype(np.int64), rates).astype(np.float64)
-        unseen = Unseen.of(bins, starts)
+        unseen = Unseen(bins, starts)
         positives = more @ (cells.stratum[:, None] == np.arange(unseen.left.size))
         worst, best = unseen.around(cells.curves(more), positives, rng)
     total = float(bins.items.sum())
@@ -144,14 +139,19 @@ def drawn_positives(
     >>> expected.round(), drawn.shape
     (array([100.,  50.]), (100, 2))
     """
-    cells = Cells.of(bins, bins.starts)
+    cells = Cells(bins, bins.starts)
+    estimated, more = _drawn(cells, rng, draws)
+    return estimated.above[0], cells.curves(more).above
+
+
+def _drawn(cells: Cells, rng: np.random.Generator, draws: int) -> tuple[Curves, Floats]:
+    """Estimated curves, and drawn positives among the unlabelled items of the cells, (D, C)."""
     if cells.complete:
-        known = cells.curves(np.zeros((1, cells.left.size))).above
-        return known[0], known
-    walk = _Walk.learned(cells)
-    left, rates = cells.left.astype(np.int64), walk.draw(draws, rng)
-    positives = cells.curves(rng.binomial(left, rates).astype(np.float64)).above
-    return cells.curves((cells.left * walk.means())[None]).above[0], positives
+        none = np.zeros((1, cells.left.size))
+        return cells.curves(none), none
+    walk = _Walk(cells)
+    more = rng.binomial(cells.left.astype(np.int64), walk.draw(draws, rng)).astype(np.float64)
+    return cells.curves((cells.left * walk.means())[None]), more
 
 
 def _thinned(bins: ScoreBins, most: int, own: float | None) -> Ints:
@@ -242,41 +242,34 @@ def _ranks(values: Floats) -> Ints:
 # The walk of log odds along the cells.
 
 
-@dataclass(frozen=True, eq=False)
 class _Walk:
     """Posterior of the shares of yes along the cells: a hidden Markov chain on a grid."""
 
-    cells: Cells
-    # rates, likelihood, (D, C, L): the shares of yes at the points of the grid, which is even in
-    # log odds around the line of each slope, and the likelihood of the cells' labels there.
-    rates: Floats
-    likelihood: Floats
-    weight: Floats  # (S, D): posterior probability of each size of the walk and slope of the line
-    forward: Floats  # (S, D, C, L): the chances of the points given the labels up to a cell
-    # (S, L, L): transition probabilities of the points, by the gap between two cells.
-    moves: Mapping[float, Floats]
-
-    @classmethod
-    def learned(cls, cells: Cells) -> Self:
-        """Posterior given the cells' labels."""
+    def __init__(self, cells: Cells) -> None:
         end = ceil(min(_FARTHEST, log(2.0 * float(cells.items[0]))) / _STEP)
         number = 2 * end + 1
         log_odds = _SLOPES[:, None, None] * cells.place[:, None] + _STEP * np.arange(-end, end + 1)
         labels, positives = cells.labels[:, None], cells.positives[:, None]
         log_likelihood = positives * log_odds - labels * np.logaddexp(0.0, log_odds)
-        likelihood = np.exp(log_likelihood - log_likelihood.max(axis=(0, 2), keepdims=True))
-        forward = np.empty((_WALKS.size, *likelihood.shape))
-        evidence = np.zeros(forward.shape[:2])
+        # rates, likelihood, (D, C, L): the shares of yes at the points of the grid, which is even
+        # in log odds around the line of each slope, and the likelihood of the cells' labels there.
+        self.cells, self.rates = cells, expit(log_odds)
+        self.likelihood = np.exp(log_likelihood - log_likelihood.max(axis=(0, 2), keepdims=True))
+        # (S, D, C, L): the chances of the points given the labels up to a cell
+        self.forward = np.empty((_WALKS.size, *self.likelihood.shape))
+        evidence = np.zeros(self.forward.shape[:2])
         chances = np.full((*evidence.shape, number), 1 / number)
-        moves = {gap: _moves(number, gap) for gap in set(cells.gap.tolist())}
+        # (S, L, L): transition probabilities of the points, by the gap between two cells
+        self.moves = {gap: _moves(number, gap) for gap in set(cells.gap.tolist())}
         for c, gap in enumerate(cells.gap.tolist()):
-            chances = chances @ moves[gap] * likelihood[:, c]
+            chances = chances @ self.moves[gap] * self.likelihood[:, c]
             total = chances.sum(axis=-1, keepdims=True)
             evidence += np.log(total[..., 0])
-            forward[..., c, :] = chances = chances / total
+            self.forward[..., c, :] = chances = chances / total
         weight = np.exp(evidence - evidence.max())
         weight = np.where(weight < _NEGLIGIBLE * weight.sum(), 0.0, weight)
-        return cls(cells, expit(log_odds), likelihood, weight / weight.sum(), forward, moves)
+        # (S, D): posterior probability of each size of the walk and slope of the line
+        self.weight = weight / weight.sum()
 
     def means(self) -> Floats:
         """Compute the expected share of yes in each cell, shape (C,)."""

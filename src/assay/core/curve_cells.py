@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil
-from typing import Self
 
 import numpy as np
 
@@ -72,7 +71,6 @@ def _share(right: Floats, errors: Floats) -> Floats:
     return np.clip(np.divide(right, every, out=np.ones_like(every), where=every > 0), 0.0, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
 class Unseen:
     """How far the truth may be from what neighbouring scores suggest, given the labels alone.
 
@@ -84,19 +82,7 @@ class Unseen:
     95%.
     """
 
-    # left, one, (S,): unlabelled items by stratum, and the number of them that one more label would
-    # stand for.
-    left: Floats
-    one: Floats
-    below: Floats  # (S, G): those below each threshold
-    # no, yes: the threshold below which no label is negative, or positive, and that from which on
-    # none is.
-    no: tuple[int, int]
-    yes: tuple[int, int]
-
-    @classmethod
-    def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
-        """Uncertainty left by the labels, at thresholds given by their bins."""
+    def __init__(self, bins: ScoreBins, thresholds: Ints) -> None:  # given by their bins
         known = bins.stratum >= 0
         place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right")[known]
         shape = (int(bins.stratum.max()) + 1, thresholds.size + 1)
@@ -107,13 +93,16 @@ class Unseen:
             return counts_at
 
         open_, labels = table(bins.items - bins.labels), table(bins.labels).sum(axis=1)
-        no, yes = (
+        # The threshold below which no label is negative, or positive, and that from which on none
+        # is.
+        self.no, self.yes = (
             _finds(table(counts)[:, 1:].sum(axis=0))
             for counts in (bins.labels - bins.positives, bins.positives)
         )
-        left = open_.sum(axis=1)
-        below = open_.cumsum(axis=1)[:, :-1]
-        return cls(left, left / (labels + 1), below, no, yes)
+        # left, one, (S,): unlabelled items by stratum, and the number of them that one more label
+        # would stand for; below, (S, G): those below each threshold.
+        self.left = open_.sum(axis=1)
+        self.one, self.below = self.left / (labels + 1), open_.cumsum(axis=1)[:, :-1]
 
     def around(
         self, drawn: Curves, positives: Floats, rng: np.random.Generator
@@ -172,27 +161,13 @@ _LABELS_A_CELL = 8.0
 _CELLS = 64  # at least
 
 
-@dataclass(frozen=True, eq=False)
 class Cells:
-    """C cells of items assumed to be alike, and G thresholds."""
+    """C cells of items assumed to be alike, and G thresholds, given by their bins."""
 
-    # labels, positives, left, (C,): labels, those with a yes, and unlabelled items.
-    labels: Floats
-    positives: Floats
-    left: Floats
-    stratum: Ints  # (C,)
-    # (C,): distance from the previous one, as a share of all; infinite at the start of a chain.
-    gap: Floats
-    share: Floats  # (C, G): of its unlabelled items, those from each threshold on
-    # known, items, (G,): positives among the labels, and items, from each threshold on.
-    known: Floats
-    items: Floats
-    tied: Bools  # (G,)
-
-    @classmethod
-    def of(cls, bins: ScoreBins, thresholds: Ints) -> Self:
-        """Cells of these bins, with thresholds given by their bins."""
-        cell, gap, stratum = _cut(bins)
+    def __init__(self, bins: ScoreBins, thresholds: Ints) -> None:
+        # (C,): distance of a cell from the previous one, as a share of all; infinite at the start
+        # of a chain; and its stratum.
+        cell, self.gap, self.stratum = _cut(bins)
         number = thresholds.size
         place = np.searchsorted(thresholds, np.arange(bins.score.size), side="right") - 1
         reached = place >= 0  # by some threshold; where every item is reported, by the lowest
@@ -200,30 +175,24 @@ class Cells:
         open_ = bins.items - bins.labels
 
         def by_cell(counts: Floats) -> Floats:
-            return np.bincount(cell[known], counts[known], gap.size).astype(np.float64)
+            return np.bincount(cell[known], counts[known], self.gap.size).astype(np.float64)
 
         def from_each(counts: Floats) -> Floats:
             each = np.bincount(place[reached], counts[reached], number)
             return np.asarray(each[::-1].cumsum()[::-1])
 
-        left = by_cell(open_)
-        share = np.zeros((gap.size, number))
-        np.add.at(
-            share, (cell[known], place[known]), open_[known] / np.maximum(left[cell[known]], 1.0)
-        )
+        # (C,): labels, those with a yes, and unlabelled items
+        self.labels, self.positives, self.left = map(by_cell, (bins.labels, bins.positives, open_))
+        share = np.zeros((self.gap.size, number))
+        at = cell[known], place[known]
+        np.add.at(share, at, open_[known] / np.maximum(self.left[at[0]], 1.0))
+        # (C, G): of its unlabelled items, those from each threshold on
+        self.share = share[:, ::-1].cumsum(axis=-1)[:, ::-1]
+        # (G,): positives among the labels, and items, from each threshold on
+        self.known, self.items = from_each(bins.positives), from_each(bins.items)
         scores = np.bincount(place[bins.starts], minlength=number)
         mixed = np.bincount(place[reached], ~bins.tied[reached], number)
-        return cls(
-            labels=by_cell(bins.labels),
-            positives=by_cell(bins.positives),
-            left=left,
-            stratum=stratum,
-            gap=gap,
-            share=share[:, ::-1].cumsum(axis=-1)[:, ::-1],
-            known=from_each(bins.positives),
-            items=from_each(bins.items),
-            tied=(scores == 1) & (mixed == 0),
-        )
+        self.tied = (scores == 1) & (mixed == 0)
 
     @property
     def complete(self) -> bool:

@@ -25,7 +25,7 @@ References
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
@@ -227,7 +227,7 @@ class Ladder:
         """Wealth after a round of cards."""
         left, folded = np.maximum(horizon - before.answers, 1.0)[..., None], []
         for rungs, chain in zip(self.floors, chains, strict=True):
-            table = _Table.of(self, rungs, before, chances)
+            table = _Table(self, rungs, before, chances)
             cards = np.where((chain.start >= 0)[..., None], kinds, -1)
             up, best_up = table.settle(+1, (chain.up, chain.best_up), cards, left)
             down, best_down = table.settle(-1, (chain.down, chain.best_down), cards, left)
@@ -235,48 +235,24 @@ class Ladder:
         return tuple(folded)
 
 
-@dataclass(frozen=True, eq=False)
 class _Table:
     """Inputs of one floor's bets in a round: the labels before it, and the probabilities.
 
-    `over` is 1 over the probabilities, `counted` their sum over the cells that count at a
-    threshold, `weighed` the remaining cards over their probability, `variance` that of a card's
-    payment, and `error` the standard error of the guessed metric.
+    `chances`, (..., H): probability of each cell. `over` is 1 over these, `counted` their sum over
+    the cells that count at a threshold, `weighed` the remaining cards over their probability,
+    `variance` that of a card's payment, and `error` the standard error of the guessed metric.
     """
 
-    rungs: Rungs
-    guess: Guess
-    unjudged: Floats
-    over: Floats
-    counted: Floats
-    weighed: Floats
-    scale: Floats
-    variance: Floats
-    error: Floats
-
-    @classmethod
-    def of(cls, ladder: Ladder, rungs: Rungs, before: Tallies, chances: Floats) -> Self:
-        """Table for a round.
-
-        `chances`, (..., H): probability of each cell.
-        """
-        guess = ladder.guess(before)
-        scale, spread = rungs.scale(guess.T), guess.q * (1 - guess.q)
-        over = np.where(chances > 0, 1 / np.where(chances > 0, chances, 1.0), 0.0)
-        counted, weighed = rungs.counted(chances), guess.left * over
+    def __init__(self, ladder: Ladder, rungs: Rungs, before: Tallies, chances: Floats) -> None:
+        self.rungs, self.unjudged, self.guess = rungs, before.u, ladder.guess(before)
+        left, spread = self.guess.left, self.guess.q * (1 - self.guess.q)
+        self.scale = rungs.scale(self.guess.T)
+        self.over = np.where(chances > 0, 1 / np.where(chances > 0, chances, 1.0), 0.0)
+        self.counted, self.weighed = rungs.counted(chances), left * self.over
         near = before.n @ ladder.kernels[1] + 1.0
-        pays = rungs.squares(weighed * guess.left * spread) * counted
-        return cls(
-            rungs,
-            guess,
-            before.u,
-            over,
-            counted,
-            weighed,
-            scale,
-            variance=np.maximum(pays / scale**2, _TINY),
-            error=np.sqrt(rungs.squares(ladder.sizes**2 * spread / near)) / scale,
-        )
+        pays = rungs.squares(self.weighed * left * spread) * self.counted
+        self.variance = np.maximum(pays / self.scale**2, _TINY)
+        self.error = np.sqrt(rungs.squares(ladder.sizes**2 * spread / near)) / self.scale
 
     def settle(
         self, sign: int, owned: tuple[Floats, Floats], kinds: Ints, left: Floats

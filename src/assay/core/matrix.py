@@ -68,12 +68,7 @@ class Matrix:
 
         `n`, (..., C): labels; `by_class`, (..., C, K + 1): labels by class, those of no class last.
         """
-        labels = self.by_stratum(n)
-        correct = at_columns(by_class, self.predicted)
-        right = self.by_stratum(correct)
-        rate = np.where(labels > 0, right, 0.5) / np.maximum(labels, 1.0)
-        errors = np.add.reduceat(self.wrong(by_class), self.starts, axis=-2)
-        return Predicted(self, n, correct, labels, rate, errors)
+        return Predicted(self, n, by_class)
 
     def linear(self, N: Floats, n: Floats, outcomes: Floats) -> Linear:
         """Metric, to first order about the estimated counts.
@@ -183,18 +178,17 @@ class _Errors:
         return self.sum(self.loss * (g - 1))
 
 
-@dataclass(frozen=True, eq=False)
 class Predicted:
     """Counts of a matrix, assuming that unlabelled items are like their stratum's labels."""
 
-    matrix: Matrix
-    # n, correct, (..., C): labels of each part, and correct ones.
-    n: Floats
-    correct: Floats
-    # labels, rate, (..., H): labels of each stratum, and the share of correct ones.
-    labels: Floats
-    rate: Floats
-    errors: Floats  # (..., H, K + 1): wrong labels, by true class
+    def __init__(self, matrix: Matrix, n: Floats, by_class: Floats) -> None:
+        # n, correct, (..., C): labels of each part, and correct ones.
+        self.matrix, self.n, self.correct = matrix, n, at_columns(by_class, matrix.predicted)
+        # labels, rate, (..., H): labels of each stratum, and the share of correct ones.
+        self.labels, right = matrix.by_stratum(n), matrix.by_stratum(self.correct)
+        self.rate = np.where(self.labels > 0, right, 0.5) / np.maximum(self.labels, 1.0)
+        # (..., H, K + 1): wrong labels, by true class
+        self.errors = np.add.reduceat(matrix.wrong(by_class), matrix.starts, axis=-2)
 
     def value(self) -> Slopes:
         """Metric, estimated as in the module docstring, and its slopes at the counts."""

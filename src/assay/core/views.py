@@ -72,25 +72,17 @@ def _top_view(target: Target, goal: Goal, parts: Parts, columns: Sequence[int]) 
     return TopGapView(*common, columns=columns[0], against=columns[1])
 
 
-@dataclass(frozen=True, eq=False)
 class _Calls:
     """One classifier's predicted label of each part, and the parts to which it was applied."""
 
-    predicted: Ints
-    inside: Bools
-    items: Floats  # all items predicted as each class, (K,)
-
-    @classmethod
-    def of(
-        cls, classifier: str | None, classifiers: Sequence[str], parts: Parts, groups: Groups
-    ) -> "_Calls":
-        """Predicted labels of a classifier by part."""
-        name = classifier or ""
-        number = classifiers.index(name)
-        among = groups.within(parts.classes ** len(classifiers), name, None)
-        return cls(
-            parts.says(number), parts.inside(among), parts.items_by_prediction(number, among)
-        )
+    def __init__(
+        self, classifier: str | None, classifiers: Sequence[str], parts: Parts, groups: Groups
+    ) -> None:
+        number = classifiers.index(classifier or "")
+        among = groups.within(parts.classes ** len(classifiers), classifier or "", None)
+        self.predicted, self.inside = parts.says(number), parts.inside(among)
+        # All items predicted as each class, (K,).
+        self.items = parts.items_by_prediction(number, among)
 
     def matrix(self, metric: str, parts: Parts, which: Ints) -> Matrix:
         """Metric over some of the parts, to all of which the classifier was applied."""
@@ -103,9 +95,9 @@ def _matrix_view(
     target: Target, goal: Goal, classifiers: Sequence[str], parts: Parts, groups: Groups
 ) -> View:
     """View of a metric of all classes: of every stratum, with the outcome "correct"."""
-    calls = _Calls.of(target.classifier, classifiers, parts, groups)
+    calls = _Calls(target.classifier, classifiers, parts, groups)
     if target.minus is not None:
-        other = _Calls.of(target.minus, classifiers, parts, groups)
+        other = _Calls(target.minus, classifiers, parts, groups)
         return _gap_view(target, goal, calls, other, parts)
     # A mean over classes separates the classes of a stratum.
     key = np.arange(parts.size.size) if target.is_class_mean else parts.stratum

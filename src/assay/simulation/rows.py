@@ -201,19 +201,20 @@ class Wanted:
 
 @dataclass(frozen=True, eq=False)
 class Entry:
-    """A design to replay, its goal, and the entry it is compared with (None: with none)."""
+    """A design to replay, its goal, and the design it is compared with, listed before it."""
 
     name: str
     task: Replayed
     wanted: tuple[Wanted, ...]  # one per target; for a threshold the best one's wanted metric
-    against: int | None
+    against: str | None  # its name; None: with none
     sizes: Sizes | None = None
 
 
 def rows_of(entries: Sequence[Entry], runs_of: Sequence[Runs | None]) -> Iterator[Row]:
     """Yield a row for each entry that has runs, and that its reference design has runs for."""
-    labels = [None if runs is None else float(runs.labels.mean()) for runs in runs_of]
+    labels: dict[str, float | None] = {}  # of each design with the current budget
     for entry, runs in zip(entries, runs_of, strict=True):
+        labels[entry.name] = None if runs is None else float(runs.labels.mean())
         baseline = None if entry.against is None else labels[entry.against]
         if runs is not None and (entry.against is None or baseline is not None):
             yield summarise(entry.name, runs, entry.wanted, baseline=baseline, sizes=entry.sizes)

@@ -94,17 +94,10 @@ class CurveSimulation(Shown):
         )
 
 
-@dataclass(frozen=True, eq=False)
 class _Truth:
     """All items by score: bins of shape (M,), their strata, and the truth."""
 
-    score: Floats
-    items: Floats
-    positives: Floats
-    stratum: Ints
-
-    @classmethod
-    def of(cls, population: Population, design: Design, metric: str) -> "_Truth":
+    def __init__(self, population: Population, design: Design, metric: str) -> None:
         strata = population.frame(design, metric).strata
         if set(strata.sides) != {True, False}:
             raise DesignError(
@@ -121,12 +114,8 @@ class _Truth:
         columns = zip(*parts, strict=True)
         score, items, positives, strata_of = (np.concatenate(each) for each in columns)
         order = np.argsort(score, kind="stable")
-        return cls(
-            score[order],
-            items[order].astype(np.float64),
-            positives[order].astype(np.float64),
-            strata_of[order],
-        )
+        self.score, self.stratum = score[order], strata_of[order]
+        self.items, self.positives = (each[order].astype(np.float64) for each in (items, positives))
 
     def bins(self, labels: Floats, positives: Floats, stratum: Ints) -> ScoreBins:
         """Bins with these labels."""
@@ -191,7 +180,7 @@ def simulate_curves(
     """
     goal = Goal(metric, within, budget, confidence)
     design = fitted(Design(), goal)
-    truth = _Truth.of(population, design, goal.metric)
+    truth = _Truth(population, design, goal.metric)
     frame = population.frame(design, goal.metric)
     n, x = (np.zeros((replications, frame.sizes.size)) for _ in range(2))
 

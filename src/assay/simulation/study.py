@@ -1,9 +1,9 @@
 """Simulation of designs: the labels and the coverage of each: `simulate`."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Any, Self
+from typing import Any
 from warnings import warn
 
 from assay.core.design import Design, check_together, fitted
@@ -168,7 +168,7 @@ def simulate(
         else:
             refuse({"at_least": at_least, "several": True})
             goals = [of_targets(budget=size) for size in budgets]
-            samples = _Samples.of_goal(population, goals[0], parent, assume)
+            samples = _Samples(population, goals[0], parent, assume)
             more = samples.facts
             chosen = _designs_of_several(designs, targets, bins)
             entries = [*_of_cells(population, goals, chosen, batch, samples)]
@@ -224,26 +224,18 @@ def _of_one(
             details="strata by the score that are cut anew, without replacement, can: default",
             hint="name the design default, or leave out aux",
         )
-    place = 0
     for goal in goals:
-        at: dict[str, int] = {}
         for label, design in chosen.items():
-            frame, at[label] = frames[label], place
-            compared = _RANDOM
+            frame, compared = frames[label], _RANDOM
             if design.replacement and _WITH_REPLACEMENT in chosen:
                 compared = _WITH_REPLACEMENT
-            place += 1
-            yield Entry(
-                label,
-                Task.of_one(label, frame, design, goal, batch),
-                (Wanted(name, frame.value, goal, spread, frame.least_variance, limit),),
-                at[compared],
-            )
+            wanted = Wanted(name, frame.value, goal, spread, frame.least_variance, limit)
+            task = Task.of_one(label, frame, design, goal, batch)
+            yield Entry(label, task, (wanted,), compared)
             if opined is not None and label in recut:
-                task = RecutTask(label + AUX, opined, design, goal, batch)
-                place += 1
+                again = RecutTask(label + AUX, opined, design, goal, batch)
                 wanted = Wanted(name, frame.value, goal, spread)  # the limit is of the score
-                yield Entry(task.name, task, (wanted,), at[_RANDOM])
+                yield Entry(again.name, again, (wanted,), _RANDOM)
 
 
 def _takes_opinions(label: str, design: Design) -> bool:
@@ -288,22 +280,17 @@ def _honest_limit(population: Population, goal: Goal) -> LabelLimit | None:
     return population.honest_limit(goal.metric, goal.within, goal.confidence)
 
 
-@dataclass(frozen=True, eq=False)
 class _Samples:
-    """Paper 3's designs on a population."""
+    """Paper 3's designs on a population, for a goal; `parent` and `assume` as in `simulate`."""
 
-    population: Population
-    goal: Goal
-    route: Route
-    assume: float
-
-    @classmethod
-    def of_goal(cls, population: Population, goal: Goal, parent: str | None, assume: float) -> Self:
-        """Designs for a goal; `parent` and `assume` as in `simulate`."""
+    def __init__(
+        self, population: Population, goal: Goal, parent: str | None, assume: float
+    ) -> None:
         parent = choose_parent(population.by_cell, goal) if parent is None else parent
         one_of("parent", parent, population.classifiers)
         between("assume", assume, 0.0, 1.0, hint="0.9 says that every precision is at least 0.9")
-        return cls(population, goal, Route.of(population.by_cell, goal, parent), assume)
+        self.population, self.goal, self.assume = population, goal, assume
+        self.route = Route.of(population.by_cell, goal, parent)
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -340,14 +327,12 @@ def _of_cells(
             details="strata of cells that are cut anew can: joint",
             hint="name the design joint, or leave out aux",
         )
-    against = 0 if samples is None or _INDEPENDENT in chosen else None
+    against = next((each for each in (_RANDOM, _INDEPENDENT) if each in chosen), None)
     for number, goal in enumerate(goals):
         wanted = tuple(
             Wanted(target.name, value, each)
             for target, value, each in zip(targets, truth, goal.goals, strict=True)
         )
-        if samples is None:  # each budget has a row of random items
-            against = number * len(chosen)
         for name, design in chosen.items():
             if design is None:
                 if samples is not None and number == 0:

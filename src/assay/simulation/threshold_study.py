@@ -33,12 +33,11 @@ def of_thresholds(
     frames = [population.ladder(design) for design in chosen.values()]
     entries: list[Entry] = []
     for goal in goals:
-        against = len(entries)  # random sampling
         for (name, design), frame in zip(chosen.items(), frames, strict=True):
             check_together(design, goal, frame.strata.n_strata)
             kind = RandomRun if name == _RANDOM else ThresholdRun
             task = ThresholdTask.of_frame(name, frame, goal, _needed(goal), batch, kind=kind)
-            entries.append(Entry(name, task, (Wanted(question.most, best or 0.0, goal),), against))
+            entries.append(Entry(name, task, (Wanted(question.most, best or 0.0, goal),), _RANDOM))
     return {"best": best, "wanted": question.most}, entries
 
 

@@ -124,7 +124,7 @@ class Recycle(Procedure):
 
     def look(self, state: State) -> JointLook:
         """Estimate every target, and decide whether to stop."""
-        known = _Known.of(self, state)
+        known = _Known(self, state)
         looks = tuple(self._look(t, known, state) for t in range(len(self.views)))
         near = all((each.reason != Reason.GO_ON).all() for each in looks)
         reason = (
@@ -233,38 +233,31 @@ class Recycle(Procedure):
         return Look(moments, from_, to, state.streak, reason, centre)
 
 
-@dataclass(frozen=True, eq=False)
 class _Known:
-    """Estimates from the complete rounds."""
+    """Estimates from the complete rounds; unjudgeable cards are left out of their samples."""
 
-    totals: Floats  # (K + 1,): the hits of every classifier, and last the parent's misses
-    complete: Bools  # (K + 1,): which of them have a complete sample
-    hits: Floats  # (K, K): their covariance
-    misses: float  # the variance of the parent's misses
-    is_all: bool  # whether there is nothing more to draw
-
-    @classmethod
-    def of(cls, recycled: Recycle, state: State) -> "_Known":
-        """Estimates; unjudgeable cards are left out of their samples."""
+    def __init__(self, recycled: Recycle, state: State) -> None:
         kinds = np.zeros(0, dtype=np.int64) if state.cards is None else state.cards.ravel()
         queue, route = recycled.longer_than(kinds.size), recycled.route
         answer = _by_card(queue.cells[: kinds.size], kinds)
         shares, labels = np.zeros((2, route.yes.size + 1))
-        complete = np.zeros(route.yes.size + 1, dtype=np.bool_)
+        # (K + 1,): which classifiers have a complete sample, and last the parent's no-set
+        self.complete = np.zeros(route.yes.size + 1, dtype=np.bool_)
         for k, draws in enumerate(queue.samples):
-            complete[k] = draws.size == 0 or int(draws.max()) < kinds.size
-            if complete[k]:
+            self.complete[k] = draws.size == 0 or int(draws.max()) < kinds.size
+            if self.complete[k]:
                 shares[k], labels[k] = _share(answer, draws)
         beyond = np.flatnonzero(queue.omission >= kinds.size)
         draws = queue.omission[: beyond[0]] if beyond.size else queue.omission
         shares[-1], labels[-1] = _share(answer, draws)
-        complete[-1] = draws.size >= min(_FIRST, route.no) or not route.no
+        self.complete[-1] = draws.size >= min(_FIRST, route.no) or not route.no
         scale = np.append(route.yes, route.no)
         rate = (shares * labels + _ADDED) / (labels + 2 * _ADDED)
         spread = scale * np.sqrt(rate * (1 - rate) / np.maximum(labels, 1.0))
-        hits = _hits(recycled, state, spread[:-1])
-        is_all = kinds.size >= queue.cells.size
-        return cls(shares * scale, complete, hits, float(spread[-1]) ** 2, is_all)
+        self.totals = shares * scale  # (K + 1,): the hits of each, and the parent's misses
+        # hits, (K, K): their covariance; misses: the variance of the parent's misses.
+        self.hits, self.misses = _hits(recycled, state, spread[:-1]), float(spread[-1]) ** 2
+        self.is_all = kinds.size >= queue.cells.size  # whether there is nothing more to draw
 
 
 def _by_card(cells: Ints, kinds: Ints) -> Floats:
