@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
+from operator import attrgetter
 from typing import TYPE_CHECKING
 from warnings import warn
 
@@ -170,14 +171,9 @@ def _judged_on_top(cards: Sequence[CardRow], judged: set[str], n_strata: int) ->
     decks: list[list[CardRow]] = [[] for _ in range(n_strata)]
     for card in cards:
         decks[card.stratum].append(card)
-    return [
-        sum(1 for _ in takewhile(lambda card: card.item_id in judged, sorted(deck, key=_position)))
-        for deck in decks
-    ]
-
-
-def _position(card: CardRow) -> int:
-    return card.position
+    for deck in decks:
+        deck.sort(key=attrgetter("position"))
+    return [sum(1 for _ in takewhile(lambda card: card.item_id in judged, deck)) for deck in decks]
 
 
 def _with_budget_beyond(settings: Settings, free: int) -> Settings:

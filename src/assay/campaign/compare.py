@@ -35,7 +35,7 @@ from assay.predictions import (
     stays_in_place,
     with_top,
 )
-from assay.storage import Store, open_storage, open_store
+from assay.storage import open_storage, open_store
 
 
 def compare_campaign(
@@ -139,7 +139,8 @@ reviewed
     # Without labels of existing campaigns, the storage defaults to memory as for any new one.
     store = open_storage(storage) if sources else open_store(storage)
     refuse({"aux": list(aux), "labels_from": sources[0] if sources else None})
-    before = _formers(store, sources)
+    with store.read() as session:
+        before = [find_campaign(session, each)[1] for each in sources]
     vocabularies = [each.classes for each in before]
     refuse_of_weeks([metric or ""], vocabularies)
     seed = _seed_of(before, seed)
@@ -258,11 +259,6 @@ def _two_names(names: object) -> tuple[str, str]:
         if one != other:
             return one, other
     raise InputError(f"names={names!r}", details="give two different names, the earlier first")
-
-
-def _formers(store: Store, names: Sequence[str]) -> list[Settings]:
-    with store.read() as session:
-        return [find_campaign(session, name)[1] for name in names]
 
 
 def _seed_of(before: Sequence[Settings], seed: int | None) -> int:

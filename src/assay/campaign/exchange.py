@@ -111,9 +111,10 @@ def read_labels(
     else:
         file_format = find_format(format)
     limits = limits or Limits()
+    own = campaign.settings.source.columns["id"]
     named = {"reviewer": reviewer_column, "comment": comment_column}
     columns = Columns(
-        (id_column,) if id_column is not None else _id_columns(campaign),
+        (id_column,) if id_column is not None else tuple(dict.fromkeys([own or "id", "id"])),
         label_column,
         further=_further(campaign, file_format),
         named={name: column for name, column in named.items() if column is not None},
@@ -147,12 +148,6 @@ def _content(source: Any, encoding: str | None) -> Content:
     content = Content("\n".join([*lines, ""]).encode())
     content.name = "the DataFrame"
     return content
-
-
-def _id_columns(campaign: Campaign) -> tuple[str, ...]:
-    """Possible names of the id column: as in the predictions, or as in an export."""
-    own = campaign.settings.source.columns["id"]
-    return tuple(dict.fromkeys([own or "id", "id"]))
 
 
 def _further(campaign: Campaign, format: Format) -> tuple[str, ...]:

@@ -28,7 +28,6 @@ from assay.core.answers import Answer
 from assay.core.deck import Id
 from assay.core.error_model import SAID, Model, Values
 from assay.core.learning import fit, learn
-from assay.core.types import Bools
 from assay.core.vocabulary import NONE_OF_THESE, Vocabulary
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
@@ -164,7 +163,7 @@ def _refuse_other_opinions(settings: Settings, predictions: "Predictions") -> No
 def _fitted(labelling: Labelling, predictions: "Predictions", labels: int) -> Model | None:
     """Model of the outcome, if strata by it would save labels; otherwise None."""
     settings = labelling.settings
-    taught = taught_by(labelling, predictions, labels)
+    taught = _Taught(labelling, predictions, labels)
     cards = [labelling.rounds.card(str(id)) for id in taught.ids]
     model = learn(
         taught.columns,
@@ -180,41 +179,26 @@ def _fitted(labelling: Labelling, predictions: "Predictions", labels: int) -> Mo
     return None if model is None else replace(model, labels=labels)
 
 
-@dataclass(frozen=True, eq=False)
-class Taught:
-    """Training labels of a model: ids, columns, outcomes and folds."""
+class _Taught:
+    """Training labels of a model: the first of a campaign, with the columns of their items."""
 
-    ids: list[Id]
-    columns: Mapping[str, Values]
-    positive: Bools
-    fold: Bools
-    seed: int
-
-
-def taught_by(labelling: Labelling, predictions: "Predictions", labels: int) -> Taught:
-    """First labels of a campaign, with the columns of their items."""
-    settings = labelling.settings
-    first = {
-        item_id: labelling.reviews[item_id].settled for item_id in islice(labelling.reviews, labels)
-    }
-    outcomes = {
-        settings.item_id(item_id): answer is Answer.YES
-        for item_id, answer in first.items()
-        if answer in (Answer.YES, Answer.NO)
-    }
-    predicted = _predicted(labelling, predictions, list(outcomes))
-    ids = list(predicted)
-    before = settings.source.model_before
-    # An item stays in the fold in which its label may have trained an earlier model; otherwise a
-    # seed distinct from those of the order within a batch, and of the overlap.
-    seed = settings.seed ^ 3 if before is None else before.seed
-    return Taught(
-        ids,
-        {**predictions.opinions(ids), SAID: np.array(list(predicted.values()))},
-        np.array([outcomes[id] for id in ids], dtype=np.bool_),
-        np.array([fold_of(id, seed) for id in ids], dtype=np.bool_),
-        seed,
-    )
+    def __init__(self, labelling: Labelling, predictions: "Predictions", labels: int) -> None:
+        settings, reviews = labelling.settings, labelling.reviews
+        first = {item_id: reviews[item_id].settled for item_id in islice(reviews, labels)}
+        outcomes = {
+            settings.item_id(item_id): answer is Answer.YES
+            for item_id, answer in first.items()
+            if answer in (Answer.YES, Answer.NO)
+        }
+        predicted = _predicted(labelling, predictions, list(outcomes))
+        before, self.ids = settings.source.model_before, list(predicted)
+        self.columns: dict[str, Values] = dict(predictions.opinions(self.ids))
+        self.columns[SAID] = np.array(list(predicted.values()))
+        self.positive = np.array([outcomes[id] for id in self.ids], dtype=np.bool_)
+        # An item stays in the fold in which its label may have trained an earlier model; otherwise
+        # a seed distinct from those of the order within a batch, and of the overlap.
+        self.seed = settings.seed ^ 3 if before is None else before.seed
+        self.fold = np.array([fold_of(id, self.seed) for id in self.ids], dtype=np.bool_)
 
 
 def _predicted(
@@ -307,7 +291,7 @@ def _learned(labelling: Labelling) -> Model | None:
         with suppress(PredictionsError):
             predictions = labelling.predictions()
             check_same(labelling.settings, predictions)
-            taught = taught_by(labelling, predictions, labelling.answered)
+            taught = _Taught(labelling, predictions, labelling.answered)
             model = fit(
                 taught.columns,
                 source.own_scores,

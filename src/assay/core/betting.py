@@ -150,7 +150,7 @@ class Stakes:
         # Without replacement later cards tell more: count in cards of an infinite population.
         spent = (self.spent + cards) / self.left
         remaining = np.maximum(np.abs(self.deadline - spent), _AHEAD * spent + 1) * self.left**2
-        return np.minimum(boldness(gap) / np.sqrt(self.at_point * remaining), most)
+        return np.asarray(np.minimum(boldness(gap) / np.sqrt(self.at_point * remaining), most))
 
     def in_the_long_run(self, sign: int, most: Floats) -> Floats:
         """Stakes that maximise long-run growth if the guesses are right (Kelly).

@@ -67,7 +67,7 @@ def bins_of(values: Floats, rule: Rule) -> Ints:
     array([-8753,     0,  8753, 16383])
     """
     if rule == "probability":
-        return _probability_bins(values)
+        return _nearest(values).astype(np.int64)
     values = values.astype(np.float64, copy=False)
     if rule == "tail":
         spread = PROBABILITY_STEPS * (_root(values) - _root(1.0 - values))
@@ -84,11 +84,6 @@ def bins_of(values: Floats, rule: Rule) -> Ints:
 # rounded to a part 2^-24, or 1 - x twice, and the roots halve what they are given. So what is no
 # nearer than this to a half is rounded to the same whole number as in float64.
 _NEAR_A_HALF = np.float32(0.001)
-
-
-def _probability_bins(values: Floats) -> Ints:
-    bins: Ints = _nearest(values).astype(np.int64)
-    return bins
 
 
 def _nearest(values: Floats) -> Singles:

@@ -282,7 +282,7 @@ def compromise_allocation(
     for _ in range(MOST_STEPS):
         unit = np.maximum(ratio.max(axis=-1, keepdims=True), LEAST_COUNT)  # powers stay below 1
         weight = (ratio / unit) ** (power - 1)
-        end = _fill(np.sqrt(_mix(weight, B)), whole, low, high)
+        end = _fill(np.sqrt((weight[..., None, :] @ B)[..., 0, :]), whole, low, high)
         now = (weight * ratio).sum(axis=-1)
         gap = 1 - (weight * _ratios(B, end, high)).sum(axis=-1) / np.maximum(now, LEAST_COUNT)
         gap = np.where(now > 0, np.maximum(gap, 0.0), 0.0)
@@ -302,10 +302,6 @@ def _ratios(B: Floats, n: Floats, most: Floats) -> Floats:
     # A stratum without items has no variance, and cannot be a divisor.
     over = 1 / np.maximum(n, LEAST_COUNT) - 1 / np.maximum(most, LEAST_COUNT)
     return np.asarray((B @ over[..., None])[..., 0])
-
-
-def _mix(weight: Floats, B: Floats) -> Floats:
-    return np.asarray((weight[..., None, :] @ B)[..., 0, :])
 
 
 def _fill(shares: Floats, total: Floats, least: Floats, most: Floats) -> Floats:

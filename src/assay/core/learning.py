@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from operator import itemgetter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -138,15 +139,16 @@ def _tried(
         tried = [
             _fitted(columns, inputs, positive, fold, each, before=former) for each in _PENALTIES
         ]
-        return min(tried, key=_deviance)
+        return min(tried, key=itemgetter(0))
 
     by_score, by_all = best(alone, None), best(every, None)
     if RANK in columns and len(first) > 2:
         ranked = [each for column in (SAID, RANK) for each in inputs_of(column, columns[column])]
-        by_score = min(by_score, best(ranked, None), key=_deviance)
+        by_score = min(by_score, best(ranked, None), key=itemgetter(0))
     if before is not None:
         # A model that extends the previous one, which cut the strata, must prove its gain.
-        as_before, both = best([], before), min(by_all, best(every, before), key=_deviance)
+        as_before = best([], before)
+        both = min(by_all, best(every, before), key=itemgetter(0))
         by_all = both if _better(as_before, both) else as_before
     return by_score, by_all
 
@@ -154,10 +156,6 @@ def _tried(
 def _better(fewer: _Tried, more: _Tried) -> Model | None:
     """Model with more columns, if held-out labels support it."""
     return more[1] if more[0] < fewer[0] - _GAIN else None
-
-
-def _deviance(tried: _Tried) -> float:
-    return tried[0]
 
 
 def _inputs_now(column: str, values: Values, before: Model | None) -> list[Input]:

@@ -75,6 +75,11 @@ class Procedure(ABC):
     # Whether a simulation also plans the next round of finished evaluations: otherwise random plans
     # would differ, and simulated numbers would depend on more than the seed.
     plans_ended: ClassVar[bool] = True
+    runs_alone: ClassVar[bool] = False  # whether each evaluation has draws of its own
+
+    def drawn_by(self, _: np.random.Generator, /) -> Self:
+        """Copy of the procedure with new draws, if it has draws of its own."""
+        return self
 
     def with_budget(self, budget: int | None) -> Self:
         """Copy of the procedure with another budget."""

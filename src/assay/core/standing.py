@@ -213,7 +213,8 @@ def reason_in_words(reason: Reason, standings: Sequence[Standing]) -> str:
     """Why an evaluation is over, by its targets' final standings."""
     if reason is not Reason.UNJUDGED:
         return reason.in_words(standings[0].goal.at_least)
-    each = max(standings, key=_excess)
+    # The target whose possible shift exceeds the allowed one most.
+    each = max(standings, key=lambda one: _could_move(one) / max(_allowed(one), 1e-12))
     allowed, could_move = _allowed(each), _could_move(each)
     settling = least_to_settle(each.unjudged, could_move, allowed)
     what = "it" if len(standings) == 1 else each.name
@@ -241,8 +242,3 @@ def _could_move(standing: Standing) -> float:
     value = float(standing.look.moments.value)
     least, most = map(float, swing(standing.tallies, standing.metric))
     return value - least if value >= standing.goal.at_least else most - value
-
-
-def _excess(standing: Standing) -> float:
-    """Ratio of the possible shift by unjudged items to the allowed one."""
-    return _could_move(standing) / max(_allowed(standing), 1e-12)

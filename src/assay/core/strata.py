@@ -370,7 +370,11 @@ class Strata(OfClasses):
             "parts": [list(part) for part in self.parts],
             "items": self.items,
             "yes_items": None if self.yes_items is None else list(self.yes_items),
-            **(self._with_groups() if self.groups or self.of_classes else {}),
+            **(
+                {"groups": self.groups.to_dict(), "rest": [list(each) for each in self.rest]}
+                if self.groups or self.of_classes
+                else {}
+            ),
             **({} if self.impressions is None else {"impressions": list(self.impressions)}),
             **self._with_classes(),
         }
@@ -385,9 +389,6 @@ class Strata(OfClasses):
             more = {"weights": [*islice(weights, count)]} if self.weighted else {}
             layers.append({**own, **more})
         return layers
-
-    def _with_groups(self) -> dict[str, Any]:
-        return {"groups": self.groups.to_dict(), "rest": [list(each) for each in self.rest]}
 
     def _with_classes(self) -> dict[str, Any]:
         if not self.of_classes:

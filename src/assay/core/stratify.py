@@ -307,7 +307,8 @@ def _shares(
         rises = view.metric.rises(view.gather(sizes) / 2)
         for side in (rises, ~rises) if spread is None else (np.ones_like(rises),):
             which = view.parts[side]
-            share[which] = np.maximum(share[which], _of_sum(weight[which]))
+            total = max(float(weight[which].sum()), 1e-300)
+            share[which] = np.maximum(share[which], weight[which] / total)
     return dict(zip(codes.tolist(), share.tolist(), strict=True))
 
 
@@ -326,10 +327,6 @@ def _facing_heaps(
         others = max(total - sum(cells[code] for code in heap), 1)
         facing.append(Facing(codes == {0}, others) if codes in ({0}, {all_yes}) else None)
     return facing
-
-
-def _of_sum(sizes: Floats) -> Floats:
-    return np.asarray(sizes / max(float(sizes.sum()), 1e-300))
 
 
 def _bins(share: float) -> int:

@@ -36,7 +36,7 @@ import numpy as np
 from assay.core.deck import Id, number
 from assay.core.forms import Metric
 from assay.core.tallies import Tallies
-from assay.core.types import Bools, Floats, Ints, Words
+from assay.core.types import Floats, Ints, Words
 
 _BITS = 52  # of a number that make v, so that neither v nor 1 - v is ever rounded to 0
 _UNIT = 2.0**-_BITS
@@ -205,10 +205,6 @@ class DistinctItems:
         """Copy of the counts, each aggregated by a function."""
         return DistinctItems(*map(gather, vars(self).values()))
 
-    def is_known(self, items: Floats) -> Bools:
-        """Strata, with these items, whose items have all been looked at."""
-        return np.asarray(self.judged + self.unjudged >= items)
-
 
 @dataclass(frozen=True, eq=False)
 class Settled:
@@ -244,7 +240,7 @@ def settle(tallies: Tallies, metric: Metric, once: DistinctItems, items: Floats)
     >>> known.tallies.N, known.tallies.n, known.tallies.x, known.metric.value(known.tallies.x)
     (array([4.]), array([4.]), array([3.]), array(0.75))
     """
-    known = once.is_known(items)
+    known = once.judged + once.unjudged >= items
     N = np.where(known, tallies.n + tallies.u, tallies.N)
     share = N / tallies.N
     u = np.rint(once.unjudged_weight * share * _GRID) / _GRID

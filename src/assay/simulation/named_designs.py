@@ -1,14 +1,13 @@
 """Designs by their names in papers and in common use."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar, cast
 
 import numpy as np
 
 from assay.core.cut_methods import METHODS
 from assay.core.design import MODES, Allocation, Design
-from assay.core.recycling.procedure import Recycle
 from assay.core.recycling.route import Route
 from assay.core.recycling.samples import (
     Option,
@@ -21,9 +20,8 @@ from assay.core.recycling.samples import (
 )
 from assay.core.types import Ints
 from assay.errors import DesignError, InputError, did_you_mean
-from assay.simulation.oracle import StrataOracle
 from assay.simulation.population import Population
-from assay.simulation.runs import Runs, replay, stream_of
+from assay.simulation.runs import Runs, stream_of
 
 _PAPER_1 = [f"{strata}-{how}" for strata in ("equal", "perc") for how in ("uni", "pps", "opt")]
 _PAPER_2 = [
@@ -221,30 +219,3 @@ class SharedSamples:
 
 def _distinct(samples: Sequence[Ints]) -> int:
     return np.unique(np.concatenate(samples)).size if samples else 0
-
-
-# Campaigns by paper 3 with a known truth: the procedure of a live one, run after run.
-
-_BLOCK = 50  # replications
-
-
-@dataclass(frozen=True, eq=False)
-class RecycleTask:
-    """Paper 3 for one goal on one population; `name` chooses the random stream."""
-
-    name: str
-    procedure: Recycle
-    oracle: StrataOracle
-    asked: int = 20
-    block: int = _BLOCK
-
-    def replay(self, replications: int, *, key: Sequence[int]) -> Runs:
-        """Run the task this many times on the random stream of `key` and its own."""
-        stream = stream_of(self.name, key)
-        rngs = [np.random.default_rng([*stream, number]) for number in range(replications)]
-        return Runs.joined([self._run(rng) for rng in rngs])
-
-    def _run(self, rng: np.random.Generator) -> Runs:
-        """Run it once: evaluations have their own draws, so each runs alone."""
-        recycled = replace(self.procedure, seed=int(rng.integers(2**62)))
-        return replay(recycled, self.oracle, replications=1, rng=rng, asked=self.asked)

@@ -170,6 +170,8 @@ def of_strata(
     `outcomes` as in `StrataOracle` for one metric, and as in `PartsOracle` for several targets.
     """
     procedure = procedure_of(design, goal, strata, None, 0)
+    if design.recycles and not isinstance(outcomes, SetCounts):
+        return procedure, StrataOracle(outcomes, reads_cards=True)
     if isinstance(outcomes, SetCounts) or not goal.single:
         return procedure, PartsOracle(parts_of(strata), outcomes)
     return procedure, StrataOracle(outcomes, None, design.replacement, design.bets)

@@ -9,7 +9,6 @@ from warnings import warn
 from assay.core.design import Design, check_together, fitted
 from assay.core.goal import Asked, Goal
 from assay.core.limits import LabelLimit
-from assay.core.recycling.procedure import recycle_of
 from assay.core.recycling.route import Route, choose_parent
 from assay.core.recycling.samples import Sizes, plan_sizes
 from assay.core.rules import refuse
@@ -20,7 +19,6 @@ from assay.errors import DesignError, InputError
 from assay.simulation.named_designs import (
     SEVERAL_DESIGNS,
     Designs,
-    RecycleTask,
     SharedSamples,
     design_of_several,
     designs_by_name,
@@ -28,7 +26,6 @@ from assay.simulation.named_designs import (
     names_of,
     usual_designs,
 )
-from assay.simulation.oracle import StrataOracle
 from assay.simulation.population import Population
 from assay.simulation.rows import Entry, Simulation, Wanted, rows_of
 from assay.simulation.second_opinion import AUX, RecutTask
@@ -39,7 +36,7 @@ from assay.simulation.workers import Task, run_tasks
 # without it; that row is not shown.
 _RANDOM, _WITH_REPLACEMENT = _BASELINES = ("random", "random, with replacement")
 _INDEPENDENT = "independent"
-_BLOCK_OF_SEVERAL = 200  # replications
+_BLOCK_OF_SEVERAL, _BLOCK_OF_RECYCLED = 200, 50  # replications
 
 
 def simulate(
@@ -216,7 +213,11 @@ def _of_one(
             check_together(design, goal, frames[label].strata.n_strata)
     spread, limit = population.random_variance(name), _honest_limit(population, goals[0])
     opined = population.opined(name)
-    recut = {label for label, design in chosen.items() if opined and _takes_opinions(label, design)}
+    recut = {  # the strata that a campaign would cut anew by second opinions
+        label
+        for label, design in chosen.items()
+        if opined and design.variable == "score" and not design.replacement
+    }.difference(_BASELINES)
     if opined is not None and not recut:
         raise DesignError(
             f"none of the designs {', '.join(each for each in chosen if each not in _BASELINES)} "
@@ -236,12 +237,6 @@ def _of_one(
                 again = RecutTask(label + AUX, opined, design, goal, batch)
                 wanted = Wanted(name, frame.value, goal, spread)  # the limit is of the score
                 yield Entry(again.name, again, (wanted,), _RANDOM)
-
-
-def _takes_opinions(label: str, design: Design) -> bool:
-    """Whether a campaign with this design recuts its strata by second opinions."""
-    fit = design.variable == "score" and not design.replacement
-    return fit and label not in _BASELINES
 
 
 def _designs_of_one(designs: Designs | None, bins: int | None, goal: Goal) -> dict[str, Design]:
@@ -341,15 +336,11 @@ def _of_cells(
                 continue
             at_random = samples is None and name == _RANDOM
             cut = random_strata(population) if at_random else cell_strata(population, goal, design)
-            if design.recycles and samples is not None:
-                recycled = recycle_of(design, goal, cut, 0)
-                oracle = StrataOracle(population.outcomes(cut), reads_cards=True)
-                yield Entry(name, RecycleTask(name, recycled, oracle, batch), wanted, against)
-                continue
             inputs = (design, goal, cut, population.truth_in(cut, goal))
-            task = Task.of_strata(name, *inputs, asked=batch, block=_BLOCK_OF_SEVERAL)
+            block = _BLOCK_OF_RECYCLED if design.recycles else _BLOCK_OF_SEVERAL
+            task = Task.of_strata(name, *inputs, asked=batch, block=block)
             yield Entry(name, task, wanted, against)
-            if opined is not None:
+            if opined is not None and not design.recycles:
                 recut = RecutTask(name + AUX, opined, design, goal, batch)
                 yield Entry(recut.name, recut, wanted, against)
 

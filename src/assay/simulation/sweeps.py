@@ -109,24 +109,10 @@ class Question:
         self, *, workers: int | None, progress: Callable[[float], None] | None
     ) -> Simulation:
         """Run the simulation."""
+        options = vars(self) | {"metrics": None if self.threshold_for else self.metrics}
+        designs, budget = options.pop("names"), options.pop("budgets")
         return simulate(
-            self.population,
-            designs=self.names,
-            metrics=None if self.threshold_for else self.metrics,
-            within=self.within,
-            budget=self.budgets,
-            confidence=self.confidence,
-            at_least=self.at_least,
-            threshold_for=self.threshold_for,
-            gain=self.gain,
-            simultaneous=self.simultaneous,
-            bins=self.bins,
-            parent=self.parent,
-            assume=self.assume,
-            replications=self.replications,
-            seed=self.seed,
-            workers=workers,
-            progress=progress,
+            **options, designs=designs, budget=budget, workers=workers, progress=progress
         )
 
     # Of one metric.

@@ -85,11 +85,18 @@ class Task:
 
     def replay(self, replications: int, *, key: Sequence[int], watch: Watch | None = None) -> Runs:
         """Run the task this many times on the random stream of `key` and its own."""
+        stream = stream_of(self.name, key, *self.stream)
+        if not self.procedure.runs_alone:
+            return self._replayed(replications, np.random.default_rng(stream), watch)
+        rngs = [np.random.default_rng([*stream, number]) for number in range(replications)]
+        return Runs.joined([self._replayed(1, rng, watch) for rng in rngs])
+
+    def _replayed(self, replications: int, rng: np.random.Generator, watch: Watch | None) -> Runs:
         return replay(
-            self.procedure,
+            self.procedure.drawn_by(rng),
             self.oracle,
             replications=replications,
-            rng=np.random.default_rng(stream_of(self.name, key, *self.stream)),
+            rng=rng,
             asked=self.asked,
             watch=watch,
         )

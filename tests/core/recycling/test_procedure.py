@@ -24,8 +24,7 @@ from assay.core.stopping import Reason
 from assay.core.stratify import cell_strata
 from assay.core.targets import parse_targets
 from assay.core.types import Bools, Floats
-from assay.simulation import Population, Runs, StrataOracle
-from assay.simulation.named_designs import RecycleTask
+from assay.simulation import Population, Runs, Task
 
 NAMES = ("a", "b", "c")
 DOUBT = 4.5
@@ -61,9 +60,7 @@ def runs_of(metrics: list[str], replications: int, *, within: float, **more: Any
     goal = Goal(targets=parse_targets(metrics, NAMES, within=within))
     design = Design.recycle(**more)
     strata = cell_strata(population, goal, design)
-    procedure = recycle_of(design, goal, strata, 0)
-    oracle = StrataOracle(population.outcomes(strata), reads_cards=True)
-    task = RecycleTask("recycle", procedure, oracle)
+    task = Task.of_strata("recycle", design, goal, strata, population.outcomes(strata))
     return task.replay(replications, key=[5])
 
 

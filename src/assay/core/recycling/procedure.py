@@ -24,6 +24,7 @@ References
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Self
 
 import numpy as np
 
@@ -81,7 +82,11 @@ class Recycle(Procedure):
     budget: int | None
     _queues: dict[int, Queue] = field(default_factory=dict, init=False, repr=False)
 
-    reads_cards = True
+    reads_cards = runs_alone = True
+
+    def drawn_by(self, rng: np.random.Generator, /) -> Self:
+        """Copy of the procedure with new draws."""
+        return replace(self, seed=int(rng.integers(2**62)))
 
     @cached_property
     def route(self) -> Route:

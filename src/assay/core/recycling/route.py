@@ -36,25 +36,6 @@ from assay.core.targets import Target
 from assay.core.types import Bools, Floats, Ints
 
 
-def route_ratio(metric: str, k: int, yes: Floats, N: float) -> Ratio:
-    """Metric of classifier k as a ratio in the totals (T_1, ..., T_K, M).
-
-    Among its items predicted yes there are T_k positives, among those predicted no T_1 + M - T_k.
-
-    `yes`, (K,): items that each predicts yes.
-
-    >>> route_ratio("recall", 1, np.array([1000.0, 1050.0]), 11_000).b
-    array([1., 0., 1.])
-    """
-    called = np.zeros((2, yes.size + 1))  # positives among its items predicted yes, and no
-    called[0, k] = 1.0
-    called[1, [0, -1]] = 1.0
-    called[1, k] -= 1.0
-    sizes = np.array([yes[k], N - yes[k]])
-    form = ratio(metric, sizes, np.array([True, False]))
-    return replace(form, a=form.a @ called, b=form.b @ called)
-
-
 @dataclass(frozen=True, eq=False)
 class Venn:
     """Cells of predicted labels that occur, ascending; arrays of shape (C,)."""
@@ -143,7 +124,18 @@ class Route:
         return subtract(first, rest[0]) if rest else first
 
     def _of_one(self, metric: str, name: str) -> Ratio:
-        return route_ratio(metric, self.names.index(name), self.yes, self.N)
+        """Metric of a classifier as a ratio in the totals (T_1, ..., T_K, M).
+
+        Among its items predicted yes there are T_k positives, among the others T_1 + M - T_k.
+        """
+        k = self.names.index(name)
+        called = np.zeros((2, self.yes.size + 1))  # positives among its items predicted yes, and no
+        called[0, k] = 1.0
+        called[1, [0, -1]] = 1.0
+        called[1, k] -= 1.0
+        sizes = np.array([self.yes[k], self.N - self.yes[k]])
+        form = ratio(metric, sizes, np.array([True, False]))
+        return replace(form, a=form.a @ called, b=form.b @ called)
 
 
 def _whose(target: Target) -> Sequence[str]:
