@@ -102,15 +102,7 @@ def find_prior_labels(
     sides: list[Side],  # the predicted labels that the metric needs labels of
     classes: Vocabulary,  # possible classes of an item
 ) -> PriorLabels:
-    """Read prior labels, and find their items among the predictions.
-
-    >>> from assay.predictions import from_arrays
-    >>> items = from_arrays(y_score=[0.9, 0.8, 0.1], threshold=0.5)
-    >>> prior = find_prior_labels({0: True, 2: False}, items, id_column=None, variable="score",
-    ...                        scale="probability", sides=[True], classes=Vocabulary())
-    >>> prior.cards[0].id, prior.answers[0].value, prior.elsewhere
-    (0, 'yes', 1)
-    """
+    """Read prior labels, and find their items among the predictions."""
     answers, without_label, source = _read(labels, id_column, predictions.id_kind, classes)
     if not answers:
         raise LabelError(

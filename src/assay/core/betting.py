@@ -286,17 +286,7 @@ def fold(
     confidence: float,  # the target confidence; any other may be requested
     replacement: bool,  # whether cards were put back
 ) -> Bets:
-    """Wealth after a round of cards.
-
-    >>> from assay.core.forms import ratio
-    >>> before = Tallies(N=[5000, 5000], n=[30, 30], x=[29, 30])  # not bet on, but learnt from
-    >>> precision = ratio("precision", before.N, np.array([True, True]))
-    >>> bets = fold(Bets.start(grid(0.05), ()), precision, before, np.array([1, 3] * 30),
-    ...             chances=np.array([0.5, 0.5]), within=0.05, confidence=0.95, replacement=False)
-    >>> low, high = bets.ends(0.95)
-    >>> bool(0.85 < low < 0.97), float(high)
-    (True, 1.0)
-    """
+    """Wealth after a round of cards."""
     _check(before, kinds, chances, metric, replacement=replacement)
     rich = np.log(2 / (1 - confidence))
     near = _undecided(bets, float(rich))

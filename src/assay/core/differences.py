@@ -16,18 +16,7 @@ from assay.errors import DesignError
 
 @dataclass(frozen=True, eq=False)
 class Gap(Metric):
-    """The difference of two metrics over the same strata, whatever their denominators.
-
-    Both predict yes for the first stratum, each alone for one of the others; the F1s are 0.84 and
-    0.8.
-
-    >>> from assay.core.forms import ratio
-    >>> N = np.array([80.0, 20.0, 20.0])
-    >>> first = ratio("f1", N, np.array([True, True, False]))
-    >>> second = ratio("f1", N, np.array([True, False, True]))
-    >>> Gap(first, second).value(np.array([76.0, 15.0, 10.0])).round(3)
-    np.float64(0.05)
-    """
+    """The difference of two metrics over the same strata, whatever their denominators."""
 
     first: Ratio
     second: Ratio
@@ -127,16 +116,6 @@ def difference(first: Ratio, second: Ratio) -> Ratio:
 
     Only strata in which the two differ have a weight: for accuracy those where one classifier
     predicts yes and the other no. Its values lie between -1 and 1.
-
-    Both predict yes for the first stratum, each alone for one of the others.
-
-    >>> from assay.core.forms import ratio
-    >>> N = np.array([80.0, 20.0, 20.0])
-    >>> first = ratio("precision", N, np.array([True, True, False]))
-    >>> second = ratio("precision", N, np.array([True, False, True]))
-    >>> both = difference(first, second)
-    >>> both.a, both.value(np.array([76.0, 15.0, 10.0])).round(3)
-    (array([ 0.  ,  0.01, -0.01]), np.float64(0.05))
     """
     if first.a.shape != second.a.shape:
         raise DesignError(

@@ -133,15 +133,6 @@ def judged_strata(
         V = S^2 [(1 - f k)^2 / n_h - (1 - f rho^2) / N]
 
     A quadratic over a linear function of f: convex, so that the cheapest f is the only minimum.
-
-    With many items it is a small share, and useless:
-
-    >>> many, few = Question(500, 1e6), Question(500, 5_000)
-    >>> judged_strata(many, 0.9, judge_cost=0.02, label_cost=1.5)
-    Effort(judgements=0.0, labels=500)
-    >>> sample = judged_strata(few, 0.9, judge_cost=0.02, label_cost=1.5)
-    >>> round(sample.judgements), round(sample.labels)
-    (5000, 103)
     """
 
     def effort(share: float) -> Effort:

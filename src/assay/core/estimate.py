@@ -116,13 +116,6 @@ def estimate(
     (linearisation): Eq. 1 and Eq. 6 when the denominator is known and every stratum has labels.
 
     `estimator`: how a stratum's rate is estimated.
-
-    >>> from assay.core.forms import ratio
-    >>> tallies = Tallies(N=[900, 100], n=[9, 11], x=[9, 6])
-    >>> precision = ratio("precision", tallies.N, np.array([True, True]))
-    >>> moments = estimate(tallies, precision, "unbiased", replacement=True)
-    >>> moments.value.round(4), moments.variance.round(6)
-    (np.float64(0.9545), np.float64(0.000248))
     """
     p = rates(tallies, estimator, replacement=replacement)
     v, bounded = rate_variances(tallies, p, estimator, replacement=replacement)
@@ -157,12 +150,6 @@ def quoted_value(
     """Metric's value as reported, shape (...).
 
     Eight errors in eighty labels of one stratum, and a stop by the width: most of an error more.
-
-    >>> from assay.core.forms import ratio
-    >>> tallies = Tallies(N=[1_000_000], n=[80], x=[72])
-    >>> precision = ratio("precision", tallies.N, np.array([True]))
-    >>> quoted_value(tallies, precision, replacement=False, explored=False, stops=True).round(4)
-    np.float64(0.8913)
     """
     N, n, seen = np.broadcast_arrays(tallies.N, tallies.n, tallies.x)
     if isinstance(metric, ClassMean):  # its value allows for all of this

@@ -97,17 +97,6 @@ def fit(
 
     Strata of several classifiers are cut by the mean rank (`RANK`): the other columns must predict
     better than that, and better than the scores.
-
-    >>> rng = np.random.default_rng(0)
-    >>> judge, score = rng.normal(size=300), rng.normal(size=300)
-    >>> positive = judge + 0.3 * rng.normal(size=300) > 0
-    >>> columns = {"": score > 0, "score": score, "judge": judge}
-    >>> model = fit(columns, "score", positive, rng.random(300) < 0.5)
-    >>> model.columns
-    ('score', 'judge')
-    >>> noise = {**columns, "judge": rng.normal(size=300)}
-    >>> fit(noise, "score", positive, rng.random(300) < 0.5) is None
-    True
     """
     tried = _tried(columns, own, positive, fold, before)
     model = tried and _better(*tried)

@@ -185,15 +185,7 @@ Counted = TypeVar("Counted")
 
 @dataclass(frozen=True, eq=False)
 class ScoreCells:
-    """Items by bin and predicted label or class, one row for each pair that occurs.
-
-    >>> cells = cells_of(np.array([0.1, 0.9, 0.9]), np.array([False, True, True]),
-    ...                  np.array([1, 2, 3], dtype=np.uint64))
-    >>> cells.size, cells.positives, cells.score_range
-    (3, 2, (0.1, 0.9))
-    >>> cells.profile(None).count
-    array([1, 2])
-    """
+    """Items by bin and predicted label or class, one row for each pair that occurs."""
 
     rule: Rule  # how bins are made of scores (`assay.core.bins`)
     # (M,): ascending; rows of one bin ascend by label: first those predicted no.

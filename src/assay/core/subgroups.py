@@ -155,12 +155,6 @@ def domain(
     Korn and Graubard correct for the variance's degrees of freedom. These are many if labels are of
     single items, not of a few clusters; in simulation the correction made no difference, and is
     left out.
-
-    >>> N, n = np.array([9000.0, 1000.0]), np.array([60.0, 60.0])
-    >>> counts = np.array([[29.0, 1.0], [8.0, 12.0]])  # in the numerator, and not
-    >>> slices = domain(N, n, counts, possible=counts > 0, confidence=0.95)
-    >>> slices.value.round(3), slices.low.round(3), slices.high.round(3), slices.effective.round(1)
-    (np.float64(0.928), np.float64(0.81), np.float64(0.983), np.float64(45.5))
     """
     weight = N / np.maximum(n, 1.0)
     sums = (weight[..., None] * counts).sum(axis=-2)
@@ -314,14 +308,7 @@ class Term:
 
 
 def contrast_share(terms: Sequence[Term]) -> Share:
-    """Position of a sum of metrics in its range, as a function of the sums by kind.
-
-    >>> judge = Term(1, "accuracy", np.array([0, 0]))  # says yes to both kinds of items
-    >>> people = Term(-1, "accuracy", np.array([0, 1]))
-    >>> value, slopes, known = contrast_share([judge, people])(np.array([90.0, 10.0]))
-    >>> (2 * value - 1).round(3), bool(known)
-    (np.float64(0.1), True)
-    """
+    """Position of a sum of metrics in its range, as a function of the sums by kind."""
     reach = contrast_reach(terms)
 
     def share(sums: Floats) -> tuple[Floats, Floats, Bools]:

@@ -77,13 +77,6 @@ def counted_at_worst(tallies: Tallies, metric: Metric, doubtful: Floats) -> tupl
     predict no, and for F1 also those that both predict yes. They are counted first in the direction
     of the estimate, then in the other: K is 2, or 4. The lower end of an interval is the least of
     the K.
-
-    >>> from assay.core.forms import ratio
-    >>> tallies = Tallies(N=[100, 900], n=[8, 9], x=[6, 0], u=[2, 1])
-    >>> recall = ratio("recall", tallies.N, np.array([True, False]))
-    >>> against, in_favour = counted_at_worst(tallies, recall, tallies.u)
-    >>> against.n[0], against.x[0], in_favour.x[0]
-    (array([10., 10.]), array([6., 1.]), array([8., 0.]))
     """
     rises = metric.rises(plain_totals(tallies.N, tallies.n, tallies.x))
     ways = rises[None]

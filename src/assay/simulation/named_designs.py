@@ -147,17 +147,6 @@ class SharedSamples:
     """A design, prepared for repeated draws.
 
     `design`: one of `FIXED`.
-
-    >>> from assay.core.goal import Goal
-    >>> from assay.core.targets import Target
-    >>> y_true, predicted = [1, 1, 0, 0], {"new": [1, 1, 1, 0], "old": [1, 0, 1, 0]}
-    >>> population = Population(y_true=y_true, y_pred=predicted)
-    >>> goal = Goal(targets=(Target("precision", "new"), Target("precision", "old")), budget=1)
-    >>> route, sizes = Route.of(population.by_cell, goal, "new"), Sizes({"new": 3, "old": 1}, 0)
-    >>> design = SharedSamples(population, route, "coordinated", sizes)
-    >>> runs = design.replay(2, key=[1])
-    >>> runs.labels, runs.counted.tolist(), runs.value[:, 0]
-    (array([3, 3]), [[3.0, 1.0], [3.0, 1.0]], array([0.66666667, 0.66666667]))
     """
 
     block = 200  # replications: few enough to report progress

@@ -79,20 +79,7 @@ def replay(
     ended: Ended | None = None,  # called where evaluations end, with their numbers and states
     until: int | None = None,  # labels after which replications are cut off
 ) -> Runs:
-    """Run an evaluation to its stop, `replications` times.
-
-    >>> from assay.core.design import Design
-    >>> from assay.core.forms import ratio
-    >>> from assay.core.goal import Goal
-    >>> from assay.simulation.oracle import of_one
-    >>> sizes, positives = np.array([5000.0, 5000.0]), np.array([4950.0, 4000.0])
-    >>> precision = ratio("precision", sizes, np.array([True, True]))
-    >>> goal = Goal("precision", within=0.03)
-    >>> runs = replay(*of_one(Design(), goal, precision, sizes, positives), replications=100,
-    ...               rng=np.random.default_rng(0))
-    >>> bool(abs(runs.value.mean() - 0.895) < 0.01), {Reason(r).name for r in runs.reason}
-    (True, {'GOAL_MET'})
-    """
+    """Run an evaluation to its stop, `replications` times."""
     runs, running = Runs.start(replications, len(procedure.views)), np.arange(replications)
     state, middle = procedure.begin((replications,)), np.full(replications, np.nan)
     while running.size:

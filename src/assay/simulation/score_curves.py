@@ -169,15 +169,7 @@ def simulate_curves(
     random: bool = True,  # whether to make the curves of random samples, too
     progress: Callable[[float], None] | None = None,  # called with the share that is done
 ) -> CurveSimulation:
-    """Replay campaigns of a population whose truth is known, and make the curve of each.
-
-    >>> rng = np.random.default_rng(0)
-    >>> score = rng.random(5000)
-    >>> population = Population(y_true=rng.random(5000) < score, y_score=score, threshold=0.5)
-    >>> simulation = simulate_curves(population, budget=100, replications=3, draws=200)
-    >>> [row.design for row in simulation.rows], sorted(simulation.ratio)
-    (['random', 'default'], ['f1', 'precision', 'recall', 'specificity'])
-    """
+    """Replay campaigns of a population whose truth is known, and make the curve of each."""
     goal = Goal(metric, within, budget, confidence)
     design = fitted(Design(), goal)
     truth = _Truth(population, design, goal.metric)

@@ -37,21 +37,7 @@ class Trajectory:
 
 
 def half_widths(task: Task, *, replications: int, seed: int, goes_on: bool = False) -> Trajectory:
-    """Half-widths from the first round to the budget.
-
-    >>> from assay.core.design import Design
-    >>> from assay.core.goal import Goal
-    >>> from assay.core.targets import parse_targets
-    >>> from assay.simulation import Population
-    >>> rng = np.random.default_rng(0)
-    >>> score = rng.beta(4, 1, 5000)
-    >>> population = Population(y_true=rng.random(5000) < score, y_score=score, threshold=0.5)
-    >>> frame = population.frame(Design(), "precision")
-    >>> task = Task.of_one("default", frame, Design(), Goal("precision", budget=100))
-    >>> path = half_widths(task, replications=50, seed=1)
-    >>> path.labels, bool((np.diff(path.mean) < 0).all())
-    (array([ 20.,  40.,  60.,  80., 100.]), True)
-    """
+    """Half-widths from the first round to the budget."""
     labels: list[float] = []
     widths: list[Floats] = []
 

@@ -166,16 +166,6 @@ def recycle(
     `option`: as `mix_sequence` takes it.
 
     A child that is a parent in turn gives its sample for S_P.
-
-    >>> rng = np.random.default_rng(1)
-    >>> ensemble, model, part = np.arange(1000), np.arange(200, 1200), np.arange(300, 1300)
-    >>> S_P = uniform_sample(ensemble, 100, rng)
-    >>> first = recycle(S_P, overlap(ensemble, model), 100, option="UniformSample", rng=rng)
-    >>> first.sample.size, first.savings
-    (100, 75)
-    >>> sets = overlap(model, part)
-    >>> recycle(first.sample, sets, 100, option="UniformSample", rng=rng).savings
-    85
     """
     S_plus = S_P[sets.both.hold(S_P)]
     X = np.array([S_plus.size])
@@ -222,15 +212,7 @@ def mixed_size(X: Ints, both: int, child: int, n_C: int, rng: np.random.Generato
 
 
 def coordinated_sample(members: Ints, numbers: Words, n: int) -> Ints:
-    """First n cards of the deck restricted to a set: its ids with the least numbers.
-
-    >>> from assay.core.deck import numbers
-    >>> model, next_model = np.arange(0, 100), np.arange(10, 110)
-    >>> first = coordinated_sample(model, numbers(model, seed=1), 10)
-    >>> second = coordinated_sample(next_model, numbers(next_model, seed=1), 10)
-    >>> np.intersect1d(first, second).size
-    9
-    """
+    """First n cards of the deck restricted to a set: its ids with the least numbers."""
     # The cut comes before the sort: a set may hold millions, its sample a thousand.
     first = np.argpartition(numbers, n)[:n] if n < members.size else np.arange(members.size)
     return members[first[np.argsort(numbers[first])]]
@@ -311,17 +293,7 @@ class Sizes:
 
 
 def plan_sizes(cells: Venn, goal: Goal, route: Route, design: str, *, assume: float) -> Sizes:
-    """Sizes of a design's samples.
-
-    >>> from assay.core.targets import parse_targets
-    >>> sizes, positives = np.array([12e3, 2e3, 2e3, 4e3]), np.array([60.0, 540.0, 540.0, 3900.0])
-    >>> cells = Venn(("new", "old"), np.arange(4), sizes, positives)
-    >>> targets = parse_targets(["precision:old", "recall:new"], ["new", "old"], within=0.03)
-    >>> goal = Goal(targets=targets)
-    >>> route = Route.of(cells, goal, parent="new")
-    >>> plan_sizes(cells, goal, route, "independent", assume=0.5)
-    Sizes(samples={'new': 1068, 'old': 1068}, omission=1065)
-    """
+    """Sizes of a design's samples."""
     start = published_sizes(goal, route, assume, recycles=design.startswith("recycle"))
     others = np.array([t.metric != "precision" or t.minus is not None for t in goal.targets])
     grows = route.needs[others, :-1].any(axis=0)
