@@ -145,9 +145,7 @@ def stratified(
         How many slices there are.
     """
     found = from_arrays(y_score=score, y_pred=says)
-    sides = sides_to_cut(
-        design, metric, positives=found.positives, size=found.size, source=found.source
-    )
+    sides = sides_to_cut(design, metric, found.positives, found.size, found.source)
     profiles = found.profile(design.variable, "probability", sides)
     strata = stratify(profiles, variable=design.variable, method=design.strata, bins=design.bins)
     items = np.zeros((strata.n_strata, kinds, 2), dtype=np.int64)

@@ -103,34 +103,25 @@ def extend_campaign(
 
 def _refuse_if_fixed(settings: Settings) -> None:
     """Raise if new items would change what is known of the others."""
-    if not settings.goal.single:
+    goal, named = settings.goal, f"campaign {settings.name!r}"
+    if not goal.single:
         several = "about several metrics or classifiers"
         what = several if settings.is_binary else f"of {len(settings.classes):,} classes"
-        raise DesignError(
-            f"campaign {settings.name!r} is {what} and cannot be extended",
-            details="its strata are cut by the items' ranks, which new items change",
-            hint=_rebase_hint(settings),
-        )
-    if settings.epochs:
-        raise DesignError(
-            f"campaign {settings.name!r} is guaranteed, its strata were cut anew, and it cannot be "
-            "extended",
-            details="bets from before the cut were on a population without the new items",
-            hint=_rebase_hint(settings),
-        )
-    if settings.goal.sample_of is not None:
-        raise DesignError(
-            f"the items of campaign {settings.name!r} are a random sample of "
-            f"{settings.goal.sample_of:,}, and it cannot be extended",
-            details="later items are not part of that sample",
-            hint=_rebase_hint(settings),
-        )
-    if settings.strata.weighted:
-        raise DesignError(
-            f"the items of campaign {settings.name!r} have weights, and it cannot be extended",
-            details="new items change the share of every weight",
-            hint=_rebase_hint(settings),
-        )
+        problem = f"{named} is {what} and"
+        why = "its strata are cut by the items' ranks, which new items change"
+    elif settings.epochs:
+        problem = f"{named} is guaranteed, its strata were cut anew, and it"
+        why = "bets from before the cut were on a population without the new items"
+    elif goal.sample_of is not None:
+        problem = f"the items of {named} are a random sample of {goal.sample_of:,}, and it"
+        why = "later items are not part of that sample"
+    elif settings.strata.weighted:
+        problem = f"the items of {named} have weights, and it"
+        why = "new items change the share of every weight"
+    else:
+        return
+    hint = _rebase_hint(settings)
+    raise DesignError(f"{problem} cannot be extended", details=why, hint=hint)
 
 
 def _refuse_misfit(new: Predictions, old: Settings) -> None:

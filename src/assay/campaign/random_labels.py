@@ -108,13 +108,8 @@ def estimate(
             hint="leave out sample_weight; a campaign with weights draws in proportion to them",
         )
     goal = Goal(metric, budget=population.size, confidence=confidence)
-    sides = sides_to_cut(
-        _ONE_LOOK,
-        goal.metric,
-        positives=population.positives,
-        size=population.size,
-        source=population.source,
-    )
+    counts = (population.positives, population.size)
+    sides = sides_to_cut(_ONE_LOOK, goal.metric, *counts, population.source)
     prior_labels = find_prior_labels(
         labels,
         population,
@@ -125,10 +120,10 @@ def estimate(
         classes=Vocabulary(),
     )
     strata = _strata(population, prior_labels, sides, goal.metric)
-    counts = _Counts(prior_labels, strata)
+    labelled = _Counts(prior_labels, strata)
     layer = np.repeat(np.arange(len(sides)), [heap.cuts.n_strata for heap in strata.heaps])
-    cut = counts.joined(groups_with_labels(counts.judged, layer), goal)
-    plain = counts.joined(layer, goal)
+    cut = labelled.joined(groups_with_labels(labelled.judged, layer), goal)
+    plain = labelled.joined(layer, goal)
     doubts = (doubt.warning for doubt in population.doubts)
     notes = (*doubts, *_notes(prior_labels, cut, plain))
     return estimate_of(cut.shown(), _INTERVAL, notes)

@@ -318,13 +318,8 @@ def strata_of_one(
     """
     # For an unknown threshold every item may be predicted yes, whatever has a floor.
     metric = goal.metric if goal.threshold_for is None else "precision"
-    sides = sides_to_cut(
-        design,
-        metric,
-        positives=predictions.positives,
-        size=predictions.size,
-        source=predictions.source,
-    )
+    counts = (predictions.positives, predictions.size)
+    sides = sides_to_cut(design, metric, *counts, predictions.source)
     profiles = predictions.profile(design.variable, scale, sides)
     method = design.strata if method is None else method
     return stratify(profiles, variable=design.variable, method=method, bins=design.bins)

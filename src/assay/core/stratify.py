@@ -336,10 +336,11 @@ def _bins(share: float) -> int:
 # For one metric of one classifier: its sides, and their cuts.
 
 
-def sides_to_cut(
-    design: Design, metric: str, *, positives: int, size: int, source: str
-) -> list[Side]:
+def sides_to_cut(design: Design, metric: str, positives: int, size: int, source: str) -> list[Side]:
     """Sides that are cut into strata: yes, no, or None for both together.
+
+    `positives`: of this number of items, those that are predicted yes; `source`: where they are
+    from, for people.
 
     Accuracy by confidence mixes both predicted labels in its strata (paper 2); all others keep them
     apart, and leave out the side of which the metric needs no labels.
@@ -347,9 +348,9 @@ def sides_to_cut(
     Raises PredictionsError: the metric does not depend on labels, because one class is never
     predicted.
 
-    >>> sides_to_cut(Design(), "recall", positives=3, size=9, source="arrays")
+    >>> sides_to_cut(Design(), "recall", 3, 9, "arrays")
     [True, False]
-    >>> sides_to_cut(Design.kumar_raj(), "accuracy", positives=3, size=9, source="arrays")
+    >>> sides_to_cut(Design.kumar_raj(), "accuracy", 3, 9, "arrays")
     [None]
     """
     none, every = positives == 0, positives == size
@@ -374,12 +375,6 @@ def stratify(
     `profiles`: the scores of the items with each predicted label; None for items of both.
 
     With one heap for each profile, in their order.
-
-    >>> from assay.core.profile import profile_of
-    >>> yes, no = profile_of(np.array([0.6, 0.7, 0.9])), profile_of(np.array([0.1, 0.4]))
-    >>> strata = stratify({True: yes, False: no}, variable="score", method="perc", bins=2)
-    >>> strata.sizes, strata.says_yes
-    (array([1, 2, 1, 1]), array([ True,  True, False, False]))
     """
     facing = _facing(profiles)
     number = dict.fromkeys(profiles, bins)

@@ -298,16 +298,9 @@ class Population(LabelledCells):
 
     def frame(self, design: Design, metric: str) -> Frame:
         """Cut the population as the design does, and count the truth in each stratum."""
-        layers = sides_to_cut(
-            design,
-            canonical_metric(metric),
-            positives=self.predicted_positives,
-            size=self.size,
-            source=self._labelled.source,
-        )
-        return frame_of(
-            {side: self._truth(design.variable, side) for side in layers}, design, metric
-        )
+        name, counts = canonical_metric(metric), (self.predicted_positives, self.size)
+        cut = sides_to_cut(design, name, *counts, self._labelled.source)
+        return frame_of({side: self._truth(design.variable, side) for side in cut}, design, metric)
 
     def ladder(self, design: Design) -> Frame:
         """Cut all items as a campaign for a threshold does, for any predicted label."""

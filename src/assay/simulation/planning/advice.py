@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 
 from assay.core.betting import grid
-from assay.core.design import Design, price_of_peeking
+from assay.core.design import Design
 from assay.core.double_sampling import (
     Effort,
     Question,
@@ -42,14 +42,11 @@ _CLEARLY, _A_LITTLE = 0.15, 0.05  # of random sampling's labels
 def about_strata(readings: Sequence[Reading]) -> list[str]:
     """Sentences on whether stratifying pays, under each reading of the truth."""
     return [
-        f"{_supposing(reading, readings)}{_pays(reading.labels, reading.random)}"
+        (f"if {reading.name}: " if len(readings) > 1 else "")
+        + _pays(reading.labels, reading.random)
         for reading in readings
         if reading.labels is not None and reading.random is not None
     ]
-
-
-def _supposing(reading: Reading, readings: Sequence[Reading]) -> str:
-    return f"if {reading.name}: " if len(readings) > 1 else ""
 
 
 def _pays(ours: Cost, random: Cost) -> str:
@@ -120,10 +117,11 @@ def about_misses(
         return []
     share = missed / max(missed + supposed.positives(True), 1e-9)
     rate = missed / calls_no
+    percent = f"{rate:.1%}" if rate >= 0.01 else f"{100 * rate:.2g}%"
     chance = f"1 label in {1 / rate:,.0f} finds one" if rate > 0 else "no label would find one"
     lines = [
         f"{_name(goal.metric)} depends on what the classifier misses. Of the {calls_no:,} items "
-        f"that it calls no, {_percent(rate)} are expected to be positive: {missed:,.0f} items, "
+        f"that it calls no, {percent} are expected to be positive: {missed:,.0f} items, "
         f"{share:.0%} of all positives. Drawn at random among them, {chance}; simple random "
         f"sampling would take about {random_labels:,.0f} labels"
     ]
@@ -141,17 +139,8 @@ def about_misses(
     return [*lines, *([f"cheaper questions: {'; '.join(instead)}"] if instead else [])]
 
 
-def about_paper_1(goal: Goal) -> str:
-    """Sentence on why paper 1's design is no bargain."""
-    return f"bennett-carvalho: {price_of_peeking(Design.bennett_carvalho(), goal)}"
-
-
 def _name(metric: str) -> str:
     return "F1" if metric == "f1" else metric.replace("_", " ")
-
-
-def _percent(rate: float) -> str:
-    return f"{rate:.1%}" if rate >= 0.01 else f"{100 * rate:.2g}%"
 
 
 # What designs cost on a supposed population: whole evaluations, replayed.
@@ -352,9 +341,10 @@ def about_judge(judging: Judging) -> list[str]:
         saved = 1 - row.cost / none.cost
         start = f"{judging.name} with rho {rho:g}"
         if saved < _WORTH_IT:
+            least = min(each.cost for each in judging.rows if each.rho == rho and each.judgements)
             lines.append(
                 f"{start} does not pay: {none.labels:,} labels without it cost "
-                f"{_money(none.cost)}, and with it at least {_money(_least(judging, rho))}"
+                f"{_money(none.cost)}, and with it at least {_money(least)}"
             )
             continue
         part = row.campaign == "judged items"
@@ -369,10 +359,6 @@ def about_judge(judging: Judging) -> list[str]:
             f"of {_money(none.cost)}, {saved:.0%} less"
         )
     return lines
-
-
-def _least(judging: Judging, rho: float) -> float:
-    return min(row.cost for row in judging.rows if row.rho == rho and row.judgements)
 
 
 def judge_cautions(judging: Judging) -> list[str]:

@@ -181,13 +181,8 @@ class Supposed(Assumed):
 
     def frame(self, design: Design, metric: str) -> Frame:
         """Cut the population as the design does, and count the assumed truth in each stratum."""
-        sides = sides_to_cut(
-            design,
-            canonical_metric(metric),
-            positives=self.predicted_positives,
-            size=self.size,
-            source=self.source,
-        )
+        name, counts = canonical_metric(metric), (self.predicted_positives, self.size)
+        sides = sides_to_cut(design, name, *counts, self.source)
         frame = frame_of({side: self._truth(side) for side in sides}, design, metric)
         return replace(frame, outcomes=np.rint(frame.outcomes))
 

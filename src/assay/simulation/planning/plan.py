@@ -169,8 +169,7 @@ def plan(
     )
     for doubt in items.doubts:
         doubt.refuse()
-    _refuse_weights(items)
-    _refuse_sets(items)
+    _refuse_unfit(items)
     if items.of_classes:
         given = {"threshold_for": threshold_for, "labels": labels, "aux": aux or None, "rho": rho}
         given |= {"judge_cost": judge_cost, "label_cost": label_cost}
@@ -273,19 +272,16 @@ def _refuse_no_scores(score_range: tuple[float, float], size: int, hint: str) ->
         )
 
 
-def _refuse_sets(items: Predictions) -> None:
-    if isinstance(items.vocabulary, LabelSets):
-        raise InputError(
-            "items may have several classes, and a plan is for items that are of one",
-            hint="plan for each class as yes and no, with its own score and threshold",
-        )
-
-
-def _refuse_weights(items: Predictions) -> None:
+def _refuse_unfit(items: Predictions) -> None:
     if items.weighted:
         raise InputError(
             "the predictions have weights, and a plan is for items that count alike",
             hint="plan without sample_weight",
+        )
+    if isinstance(items.vocabulary, LabelSets):
+        raise InputError(
+            "items may have several classes, and a plan is for items that are of one",
+            hint="plan for each class as yes and no, with its own score and threshold",
         )
 
 

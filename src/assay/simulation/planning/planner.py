@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
 
 import numpy as np
 
-from assay.core.design import Design, check_together
+from assay.core.design import Design, check_together, price_of_peeking
 from assay.core.forecast import by_place
 from assay.core.goal import Goal
 from assay.core.limits import LabelLimit
@@ -349,13 +349,11 @@ class LabelPlanner(Planner[Supposed]):
 
     def completed(self, planning: Planning) -> Planning:
         """Plan with cautions, and with the savings by a judge."""
-        cautions, advice_lines, judging = (
-            self.cautions(sides_of(self.goal.metric)),
-            planning.advice,
-            None,
-        )
+        cautions = self.cautions(sides_of(self.goal.metric))
+        advice_lines, judging = planning.advice, None
         if self.goal.within is not None:
-            cautions.append(advice.about_paper_1(self.only(self.goal.within)))
+            peeking = price_of_peeking(Design.bennett_carvalho(), self.only(self.goal.within))
+            cautions.append(f"bennett-carvalho: {peeking}")
         cautions += planning.cautions
         if self.prices is not None:
             items = sum(self.supposed.predicted(side) for side in sides_of(self.goal.metric))
