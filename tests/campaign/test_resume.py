@@ -1,5 +1,9 @@
 """A resumed campaign stands where the interrupted one did; a killed one has lost nothing."""
 
+import gc
+import os
+import weakref
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -7,6 +11,7 @@ import pytest
 
 import assay
 from assay.core.types import Bools
+from assay.labelling.state import without_collection
 
 
 def population(size: int = 5000) -> tuple[dict[str, Any], Bools]:
@@ -85,3 +90,37 @@ def test_a_full_disk_is_told_and_loses_nothing(storage: str) -> None:
     resumed = assay.load_campaign(storage=storage)
     assert set(resumed.answers()) == told
     assert campaign.ask(20) == resumed.ask(20)
+
+
+def open_files(storage: str) -> int:
+    files = (os.path.realpath(each) for each in Path("/proc/self/fd").iterdir())
+    return sum(each.startswith(storage.removeprefix("sqlite:///")) for each in files)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system lists no open files")
+def test_a_campaign_that_nobody_holds_closes_its_storage_at_once(storage: str) -> None:
+    columns, _ = population()
+    campaign = assay.create_campaign(columns, **ONE, budget=20, storage=storage)
+    campaign.ask(20)
+    gc.disable()
+    try:
+        assert open_files(storage) > 0
+        del campaign
+        assert open_files(storage) == 0
+        assay.load_campaign(storage=storage).estimate()
+        assert open_files(storage) == 0
+    finally:
+        gc.enable()
+
+
+def test_what_is_garbage_after_a_small_read_is_still_young() -> None:
+    """Old objects are collected seldom: programs that load many campaigns would only grow."""
+
+    class Circle:
+        def __init__(self) -> None:
+            self.own = self
+
+    with without_collection():
+        gone = weakref.ref(Circle())
+    gc.collect(1)
+    assert gone() is None

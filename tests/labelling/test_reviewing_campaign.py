@@ -112,7 +112,7 @@ def test_items_for_several_reviewers_are_a_random_share() -> None:
     campaign = assay.create_campaign(
         scores, score="p", threshold=0.0, budget=5, seed=12, reviewers_per_item=2, overlap=0.3
     )
-    wanted = campaign.desk.labelling.wanted
+    wanted = campaign.settings.reviewers_wanted
     assert independence(lambda item: wanted(str(item))) < 5
 
     def by_the_deck(item: int) -> int:  # the same draw as the deck: those dealt first have two

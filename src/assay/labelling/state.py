@@ -37,15 +37,16 @@ def without_collection() -> Iterator[None]:
     """Suspend garbage collection while a hundred thousand labels are taken in.
 
     A collection would take as long as much of the other work, and reviewers wait. So would the
-    first one afterwards: what is there by then counts as old.
+    first one afterwards: if there is much by then, it counts as old.
     """
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.freeze()
-        gc.unfreeze()
+        if gc.get_count()[0] > _MANY:
+            gc.freeze()
+            gc.unfreeze()
         if was_on:
             gc.enable()
 
@@ -84,9 +85,10 @@ class Labelling:
     def _clear(self) -> None:
         # Items that are not drawn again since strata were cut anew were asked for, too.
         recut = self.settings.source.model is not None
-        elsewhere = (lambda: len(self._first)) if recut else None
+        self._first: dict[str, Answer] = {}  # of items that are not dealt: the first settled answer
+        elsewhere = self._first.__len__ if recut else None
         self.rounds = self.settings.rounds(self.evaluation, elsewhere)
-        self.reviews = Reviews(self.wanted)
+        self.reviews = Reviews(self.settings.reviewers_wanted)
         self.waiting = WaitingItems()
         self.answers_of: Counter[str] = Counter()  # number of items answered by each reviewer
         self.answered = 0  # number of answered items
@@ -94,7 +96,6 @@ class Labelling:
         self.sent: dict[str, StoredLabel] = {}  # by the keys of the pages
         self.last_label_at: dict[str, str] = {}  # time of each reviewer's last label
         self.items_of_rounds: list[frozenset[str]] = []  # the items of each
-        self._first: dict[str, Answer] = {}  # of items that are not dealt: the first settled answer
         self.last_label = 0  # number of the last one taken in
         self._ahead = False  # of the stored labels
 
@@ -149,17 +150,13 @@ class Labelling:
 
     def review(self, item_id: str) -> Review:
         """Review of an item."""
-        return self.reviews.get(item_id) or Review(self.wanted(item_id))
+        return self.reviews.get(item_id) or Review(self.settings.reviewers_wanted(item_id))
 
     @property
     def half_reviewed(self) -> int:
         """Number of items that have an answer, and wait for another reviewer's."""
         waiting = [self.review(card.item_id) for card in self.rounds.outstanding]
         return sum(bool(review.answers) and not review.complete for review in waiting)
-
-    def wanted(self, item_id: str) -> int:
-        """Find how many reviewers an item is for."""
-        return self.settings.reviewers_wanted(item_id)
 
     def add(self, session: Session, labels: Sequence[Label]) -> None:
         """Append to the log, and take it in."""
@@ -287,7 +284,7 @@ class Labelling:
         self.reviews.begin(labels)
         drawn: dict[str, Answer] = {}
         for item_id, label in labels.items():
-            if self.wanted(item_id) == 1:
+            if self.settings.reviewers_wanted(item_id) == 1:
                 counted = drawn if item_id in self.rounds else self._first
                 counted[item_id] = ANSWERS[label.answer]
         self.rounds.record_all(drawn)

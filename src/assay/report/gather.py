@@ -97,7 +97,9 @@ def _deviations(labelling: Labelling, events: Iterable[StoredLabel]) -> Deviatio
     reviews: dict[str, Review] = {}
     first: dict[str, Answer] = {}
     for event in events:
-        review = reviews.setdefault(event.item_id, Review(labelling.wanted(event.item_id)))
+        review = reviews.setdefault(
+            event.item_id, Review(labelling.settings.reviewers_wanted(event.item_id))
+        )
         counts[_kind(event, review)] += 1
         counts["late"] += event.late
         review.take(event)
