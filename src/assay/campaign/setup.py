@@ -175,7 +175,10 @@ class _Given:
         refuse({"aux": aux, "sample_weight": weight, "cut": None if cut == "score" else cut})
 
     def _beside(self, predictions: Predictions, columns: Mapping[str, Any]) -> dict[str, Any]:
-        seed, opinions = _bound(predictions, columns, self.seed) if self.bind else (self.seed, None)
+        seed, opinions = self.seed, None
+        if self.bind and columns.get("aux"):  # the order depends on what these columns say
+            opinions = predictions.opinions_digest()
+            seed = bound_seed(seed, opinions)
         return {"doubts": predictions.doubts, "seed": seed, "opinions": opinions}
 
 
@@ -264,16 +267,6 @@ def _columns_for_threshold(
             hint="name the column with the classifier's score: score='p'",
         )
     return {**columns, "threshold": EVERY_SCORE}
-
-
-def _bound(
-    predictions: Predictions, columns: Mapping[str, Any], seed: int
-) -> tuple[int, int | None]:
-    """Seed of a new campaign, and the digest of the columns that it depends on."""
-    if not columns.get("aux"):
-        return seed, None
-    digest = predictions.opinions_digest()
-    return bound_seed(seed, digest), digest
 
 
 def _with_scores(

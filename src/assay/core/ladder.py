@@ -271,18 +271,20 @@ class _Table:
         base = rungs.total(self.guess.T) + rungs.sum_of(self.unjudged, *against)
         base = base / self.scale
         most = self._most(sign, base, kinds.shape[-1])
+        cells = np.where(kinds >= 0, kinds // 2, np.maximum(-2 - kinds, 0))
         stake = np.zeros_like(wealth)
         for card in range(kinds.shape[-1]):
             if card % _PACE == 0:
                 stake = np.minimum(self._stake(sign * base, wealth, left - card), most)
                 stake = np.where(best < rungs.goal, stake, 0.0)
-            kind = kinds[..., card, None]
-            cell = np.where(kind >= 0, kind // 2, np.maximum(-2 - kind, 0))
+            kind, cell = kinds[..., card, None], cells[..., card, None]
             coefficient = np.where(cell <= place, rungs.above, rungs.below)
             outcome = np.where(kind >= 0, kind % 2, sign * coefficient < 0)
             surprise = coefficient * (outcome - np.take_along_axis(q, cell, -1)) / self.scale
             # Earlier cards of the same cell in the round are no longer left.
-            again = _earlier(kinds, card)[..., None] * np.take_along_axis(self.over, cell, -1)
+            earlier = (cells[..., :card] == cell) & (kinds[..., :card] != -1)
+            again = earlier.sum(axis=-1, dtype=np.float64)[..., None]
+            again = again * np.take_along_axis(self.over, cell, -1)
             weight = (np.take_along_axis(self.weighed, cell, -1) - again) * self.counted
             inside = (kind != -1) & (coefficient != 0)
             pays = sign * stake * (base + surprise * weight)
@@ -306,10 +308,3 @@ class _Table:
         # The sums move by less than 1 with every card of the round.
         worst = (loss * self.counted + cards) / self.scale - sign * base
         return np.asarray(_MOST / np.maximum(worst, _TINY))
-
-
-def _earlier(kinds: Ints, card: int) -> Floats:
-    """Count the round's earlier cards from the same cell."""
-    cells = np.where(kinds >= 0, kinds // 2, -2 - kinds)
-    same = (cells[..., :card] == cells[..., card, None]) & (kinds[..., :card] != -1)
-    return np.asarray(same.sum(axis=-1, dtype=np.float64))

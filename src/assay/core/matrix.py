@@ -216,11 +216,6 @@ class Predicted:
         every = shares(self.errors.sum(axis=-2, keepdims=True))
         return np.asarray(np.where(seen > 0, self.errors / np.maximum(seen, 1.0), every))
 
-    @property
-    def _unlabelled(self) -> Floats:
-        """Unlabelled items for each labelled one, by stratum."""
-        return np.asarray(self.matrix.by_stratum(self.matrix.size) / np.maximum(self.labels, 1) - 1)
-
     def _beyond(self, by_d: Floats, by_T: Floats) -> Floats:
         """Difference between the labels and the model, to first order.
 
@@ -233,7 +228,9 @@ class Predicted:
         own = (by_d + by_T)[..., matrix.predicted]
         error = (self._of_class[..., :K] * by_T[..., None, :]).sum(axis=-1)
         gain = matrix.by_stratum(more * own) - error * matrix.by_stratum(more)
-        return np.asarray((self._unlabelled * gain).sum(axis=-1))
+        # Unlabelled items for each labelled one.
+        unlabelled = matrix.by_stratum(matrix.size) / np.maximum(self.labels, 1) - 1
+        return np.asarray((unlabelled * gain).sum(axis=-1))
 
 
 # Differences of two classifiers' metrics of the whole confusion matrix.

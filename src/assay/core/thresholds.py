@@ -163,7 +163,8 @@ class ThresholdRun(Procedure):
         for each, chain in zip(self.ladder.floors, climb, strict=True):
             refuted |= (chain.best_down >= each.goal) | each.sure(tallies)[1]
         # The nearest better threshold; those beyond it are harder still.
-        nearest = better.argmax(axis=-1) if outward else last_true(better)
+        last = better.shape[-1] - 1
+        nearest = better.argmax(axis=-1) if outward else last - better[..., ::-1].argmax(axis=-1)
         out = np.take_along_axis(refuted, nearest[..., None], axis=-1)[..., 0]
         return np.asarray((place >= 0) & (out | ~better.any(axis=-1)))
 
@@ -301,11 +302,6 @@ class ThresholdRun(Procedure):
 def flipped(tallies: Tallies) -> Tallies:
     """Tallies with the highest scores first."""
     return Tallies.joined(lambda each: each[0][..., ::-1], [tallies])
-
-
-def last_true(which: Bools) -> Ints:
-    """Index of the last true value in each row; the last index if there is none."""
-    return np.asarray(which.shape[-1] - 1 - which[..., ::-1].argmax(axis=-1))
 
 
 def _stride(place: Ints) -> int:

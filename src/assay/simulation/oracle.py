@@ -7,7 +7,7 @@ several targets, a stratum's cards fall into its parts at random.
 """
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -28,18 +28,6 @@ _Outcomes = tuple[Ints, Floats | int]
 NO_CARDS = np.zeros(0, dtype=np.int64)
 
 
-class Oracle(Protocol):
-    """Interface: deals and answers rounds of many parallel evaluations."""
-
-    def label(
-        self, state: State, counts: Ints, running: Ints, rng: np.random.Generator
-    ) -> tuple[State, Ints]:
-        """State after a round, and its cards as in `engine.fold`.
-
-        `counts`, (..., H): cards of each stratum; `running`: the evaluations' numbers.
-        """
-
-
 @dataclass(frozen=True, eq=False)
 class StrataOracle:
     """Answers by stratum, for one metric."""
@@ -54,7 +42,10 @@ class StrataOracle:
     def label(
         self, state: State, counts: Ints, running: Ints, rng: np.random.Generator
     ) -> tuple[State, Ints]:
-        """State after a round, and its cards as in `engine.fold`."""
+        """State after a round, and its cards as in `engine.fold`.
+
+        `counts`, (..., H): cards of each stratum; `running`: the evaluations' numbers.
+        """
         outcomes = self.outcomes if self.outcomes.ndim == 1 else self.outcomes[running]
         tallies, unjudged, judged = state.tallies, self.unjudged, counts
         judgeable = tallies.N if unjudged is None else tallies.N - unjudged
@@ -139,6 +130,10 @@ class PartsOracle:
         new = _classes_of(self._truth - before, drawn, rng)
         self._drawn = dict(zip(running.tolist(), before + new, strict=True))
         return sets.right(new, self._parts.says(0)), new @ sets.outcomes
+
+
+Oracle: TypeAlias = StrataOracle | PartsOracle
+"""Deals and answers rounds of many parallel evaluations."""
 
 
 def of_one(

@@ -118,15 +118,12 @@ class RecutRun:
         Judged items lie on top of their decks. The others get a new order, independent of the draws
         so far.
         """
-        self.number, self._on_top = self._another_order(), self._known.copy()
+        self.number, self._on_top = self._rng.random(self.number.size), self._known.copy()
         self._deals = None
         known, strata = self.stratum[self._known], self.strata.n_strata
         counts = np.bincount(known, minlength=strata)[None]
         outcomes = np.bincount(known, self.items.positive[self._known], minlength=strata)[None]
         return state.deal(counts).changed(tallies=state.tallies.add(counts, outcomes), bets=bets)
-
-    def _another_order(self) -> Floats:
-        return self._rng.random(self.number.size)
 
     @property
     def side_by_side(self) -> object:

@@ -49,17 +49,6 @@ from assay.errors import DesignError
 Option = Literal["UniformSample", "UniformShuffle"]
 
 
-def mix_sequence(S: Ints, option: Option, rng: np.random.Generator) -> Ints:
-    """Mix the sequence: Algorithm 2.
-
-    As many draws from S with replacement, or S in random order.
-
-    >>> mix_sequence(np.array([1, 2, 3, 4]), "UniformShuffle", np.random.default_rng(2))
-    array([4, 3, 1, 2])
-    """
-    return uniform_sample(S, S.size, rng) if option == "UniformSample" else rng.permutation(S)
-
-
 def uniform_sample(population: Ints, size: int, rng: np.random.Generator) -> Ints:
     """Draw random ids of the population, with replacement.
 
@@ -123,16 +112,6 @@ class Overlap:
     both: Items
     child_only: Items
 
-    @property
-    def pir(self) -> float:
-        """The parent intersection ratio, |A_P and A_C| / |A_P|."""
-        return self.both.size / self.parent.size
-
-    @property
-    def cir(self) -> float:
-        """The child intersection ratio, |A_P and A_C| / |A_C|."""
-        return self.both.size / self.child.size
-
 
 @dataclass(frozen=True, eq=False)
 class Recycled:
@@ -148,8 +127,8 @@ def overlap(parent: Ints, child: Ints) -> Overlap:
     A_P and A_C hold distinct ids in any order, at least one each.
 
     >>> sets = overlap(np.array([1, 2, 3, 4]), np.array([5, 4, 3]))
-    >>> sets.both.starts, sets.child_only.starts, sets.pir
-    (array([3, 4]), array([5]), 0.5)
+    >>> sets.both.starts, sets.child_only.starts
+    (array([3, 4]), array([5]))
     """
     A_P, A_C = Items.of(np.sort(parent)), np.sort(child)
     is_shared = A_P.hold(A_C)
@@ -163,7 +142,8 @@ def recycle(
 
     Line 8, the precision, is the share of positives in ``sample`` once it is labelled.
 
-    `option`: as `mix_sequence` takes it.
+    `option`: how both parts are mixed (Algorithm 2): as many draws from them with replacement, or
+    all in random order.
 
     A child that is a parent in turn gives its sample for S_P.
     """
@@ -171,7 +151,8 @@ def recycle(
     X = np.array([S_plus.size])
     size = int(mixed_size(X, sets.both.size, sets.child.size, n_C, rng)[0])
     S_minus = sets.child_only.draw(size - S_plus.size, rng)
-    S = mix_sequence(np.concatenate([S_plus, S_minus]), option, rng)
+    S = np.concatenate([S_plus, S_minus])
+    S = uniform_sample(S, S.size, rng) if option == "UniformSample" else rng.permutation(S)
     S_remain = sets.child.draw(max(0, n_C - size), rng)
     S_C = np.concatenate([S, S_remain])[:n_C]
     reused = S_plus.size if size <= n_C else int(sets.both.hold(S_C).sum())
@@ -333,7 +314,8 @@ def published_sizes(goal: Goal, route: Route, assume: float, *, recycles: bool) 
 
 def _omission(cells: Venn, goal: Goal, route: Route, which: Bools, hits: Floats) -> float:
     """Labels of the parent's no-set that these targets take; inf if no number is enough."""
-    x = _true_totals(cells, route)
+    yes = cells.yes(route.names)
+    x = np.append(yes @ cells.positives, (1 - yes[0]) @ cells.positives)  # the true totals
     missed = x[-1] / max(route.no, 1.0)
     spread = route.no**2 * missed * (1 - missed)
     z = z_of(goal.goals[0].confidence)
@@ -382,8 +364,3 @@ def covariance_of_hits(cells: Venn, design: str, names: tuple[str, ...], n: Floa
         shared = np.outer(from_parent, from_parent) / f[0] * products(yes[0])
     np.fill_diagonal(shared, f * np.diag(everywhere))
     return np.asarray(shared / np.outer(f, f))
-
-
-def _true_totals(cells: Venn, route: Route) -> Floats:
-    yes = cells.yes(route.names)
-    return np.append(yes @ cells.positives, (1 - yes[0]) @ cells.positives)
