@@ -9,7 +9,7 @@ no item has two tasks for longer than a step.
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import sha256
 from math import inf
 from threading import Event
@@ -63,29 +63,22 @@ class Standing:
     kept: int
 
 
-@dataclass(frozen=True)
 class _Known:
     """Last known state of a task."""
 
-    item_id: str | None
-    changed: object
-    annotations: Sequence[Mapping[str, Any]]
-    drafted: bool
-    people: object
+    def __init__(self, task: Task) -> None:
+        data, annotations = task.get("data"), task.get("annotations")
+        item_id = data.get(TASK_ID) if isinstance(data, dict) else None
+        self.item_id = item_id if isinstance(item_id, str) else None
+        self.changed, self.people = task.get("updated_at"), task.get("overlap")
+        given = annotations if isinstance(annotations, list) else []
+        self.annotations = [each for each in given if isinstance(each, dict)]
+        self.drafted = bool(task.get("draft_exists") or task.get("drafts"))
 
     @property
     def is_bare(self) -> bool:
         """Whether nobody has begun to answer it."""
         return not self.annotations and not self.drafted
-
-
-@dataclass
-class _Sent:
-    """Counts of answers since the connection began."""
-
-    taken: int = 0
-    revised: int = 0
-    kept: set[tuple[str, str]] = field(default_factory=set)
 
 
 class Connection:
@@ -123,7 +116,8 @@ class Connection:
         self._items: set[str] = set()  # asked for
         self._pushed: dict[str, float] = {}  # in the last batch, and when
         self._near, self._changed_at = False, -inf
-        self._sent = _Sent()
+        self._taken = self._revised = 0  # answers since the connection began
+        self._kept: set[tuple[str, str]] = set()
         self._reported: set[str] = set()
 
     @property
@@ -136,10 +130,8 @@ class Connection:
         reviews = self.campaign.desk.reviews_of(self._by_item)
         waiting = [item_id for item_id, review in reviews.items() if not review.complete]
         skipped = sum(self._is_put_aside(each) and not reviews[each].labels for each in waiting)
-        sent = self._sent
-        kept, open_ = len(sent.kept), len(waiting) - skipped
-        project = self._project or 0
-        return Standing(project, len(reviews), open_, skipped, sent.taken, sent.revised, kept)
+        open_, answers = len(waiting) - skipped, (self._taken, self._revised, len(self._kept))
+        return Standing(self._project or 0, len(reviews), open_, skipped, *answers)
 
     def run(
         self, *, every: float = 1.0, webhook: Webhook | None = None, url: str | None = None
@@ -250,7 +242,7 @@ class Connection:
     def _note(self, tasks: Iterable[Task]) -> None:
         for task in tasks:
             number, before = _number(task), self._tasks.get(_number(task))
-            now = self._tasks[number] = _known(task)
+            now = self._tasks[number] = _Known(task)
             if now.item_id is not None and number not in self._by_item.get(now.item_id, ()):
                 self._by_item.setdefault(now.item_id, []).append(number)
             if before is not None and len(now.annotations) < len(before.annotations):
@@ -267,8 +259,8 @@ class Connection:
             new += [each for each in self._labels(item_id) if self._is_news(each, review)]
         if new:
             recorded = self.campaign.desk.record(new, revise=True)
-            self._sent.taken += recorded.new
-            self._sent.revised += recorded.revised
+            self._taken += recorded.new
+            self._revised += recorded.revised
 
     def _labels(self, item_id: str) -> Iterable[FileLabel]:
         """Latest answer of every reviewer to an item, from any of its tasks."""
@@ -306,7 +298,7 @@ class Connection:
         rounds = self.campaign.desk.labelling.rounds
         closed = not self._revise and rounds.is_looked_at(label.item_id)
         if closed and before.answer != label.answer:
-            self._sent.kept.add(key)
+            self._kept.add(key)
             self._tell_once(
                 f"{label.reviewer} changed {label.item_id!r} from {before.answer!r} to "
                 f"{label.answer!r} after its round was counted; {before.answer!r} stays "
@@ -319,7 +311,8 @@ class Connection:
         """Remove tasks that nobody has begun and nobody need answer; set how many people should."""
         several = self.campaign.settings.reviewing.per_item > 1
         for item_id, review in reviews.items():
-            first, *others = sorted(self._by_item[item_id], key=self._rank)
+            tasks = self._by_item[item_id]  # the one to keep comes first
+            first, *others = sorted(tasks, key=lambda number: (self._tasks[number].is_bare, number))
             over = everything or review.complete
             # A deleted answer may be given again.
             needless = over and not any(map(self._is_from_there, review.labels))
@@ -327,15 +320,11 @@ class Connection:
                 if self._tasks[number].is_bare:
                     self._studio.remove(number)
                     del self._tasks[number]
-                    self._by_item[item_id].remove(number)
+                    tasks.remove(number)
             if not over and several and self._tasks[first].people != review.wanted:
                 self._studio.let_answer(first, review.wanted)
-                self._tasks[first] = replace(self._tasks[first], people=review.wanted)
+                self._tasks[first].people = review.wanted
         self._by_item = {item_id: tasks for item_id, tasks in self._by_item.items() if tasks}
-
-    def _rank(self, number: int) -> tuple[bool, int]:
-        """Sort key of one item's tasks: the one to keep comes first."""
-        return self._tasks[number].is_bare, number
 
     def _is_from_there(self, reviewer: str) -> bool:
         return reviewer.startswith(HOLDER) or reviewer in self._rename.values()
@@ -441,19 +430,6 @@ class Connection:
             "label_config": task_config(self._batch_of([])).decode(),
             "maximum_annotations": self.campaign.settings.reviewing.per_item,
         }
-
-
-def _known(task: Task) -> _Known:
-    data, annotations = task.get("data"), task.get("annotations")
-    item_id = data.get(TASK_ID) if isinstance(data, dict) else None
-    given = annotations if isinstance(annotations, list) else []
-    return _Known(
-        item_id if isinstance(item_id, str) else None,
-        task.get("updated_at"),
-        [each for each in given if isinstance(each, dict)],
-        bool(task.get("draft_exists") or task.get("drafts")),
-        task.get("overlap"),
-    )
 
 
 def _number(thing: Mapping[str, Any]) -> int:

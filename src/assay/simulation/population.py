@@ -93,26 +93,15 @@ class Population(LabelledCells):
                     hint="pass the predictions of each: y_pred={'cnn': ..., 'mve': ...}",
                 )
             columns, classifiers = _by_name(y_pred, y_score)
-            labelled = read_labelled(
-                {**(aux or {}), "y_true": y_true, **columns},
-                label="y_true",
-                classifiers=classifiers,
-                aux=list(aux or ()),
-            )
+            roles: dict[str, Any] = {"classifiers": classifiers}
         else:
-            given = {**(aux or {}), "y_true": y_true, "y_score": y_score, "y_pred": y_pred}
-            given = {name: values for name, values in given.items() if values is not None}
-            roles = {"predicted": "y_pred" if "y_pred" in given else None, "threshold": threshold}
-            labelled = read_labelled(
-                given,
-                label="y_true",
-                score="y_score" if y_score is not None else None,
-                predicted="y_pred" if y_pred is not None else None,
-                threshold=threshold,
-                aux=list(aux or ()),
-                classes=classes_of(given, roles, None, None, ()),
-            )
-        self._take(labelled, scale)
+            arrays = {"y_score": y_score, "y_pred": y_pred}
+            columns = {name: values for name, values in arrays.items() if values is not None}
+            roles = {"predicted": "y_pred" if "y_pred" in columns else None, "threshold": threshold}
+            classes = classes_of({**columns, "y_true": y_true}, roles, None, None, ())
+            roles |= {"score": "y_score" if "y_score" in columns else None, "classes": classes}
+        given = {**(aux or {}), "y_true": y_true, **columns}
+        self._take(read_labelled(given, label="y_true", aux=list(aux or ()), **roles), scale)
 
     @classmethod
     def read(
@@ -196,21 +185,17 @@ class Population(LabelledCells):
         """Compute the true value of a metric."""
         if isinstance(target, str):
             (target,) = parse_targets([target], self.classifiers, classes=self.vocabulary)
-        if self.of_classes:
-            return self._value_of_classes(target)
+        if self.of_classes:  # every item labelled
+            strata, goal = random_strata(self), Goal(targets=(target,), budget=1)
+            procedure = procedure_of(Design(), goal, strata, None, 0)
+            known, metric = all_labelled(procedure, self.truth_in(strata, goal))
+            return float(metric.value(known.x))
         if len(self.classifiers) == 1:
             return self.frame(Design.simple_random(), target.metric).value
         cells = self.by_cell
         parts = Parts(np.arange(cells.codes.size), cells.codes, cells.sizes)
         (view,) = views_of(Goal(targets=(target,), budget=1), self.classifiers, parts)
         return float(view.metric.value(view.gather(cells.positives)))
-
-    def _value_of_classes(self, target: Target) -> float:
-        """Compute the true value of a metric with more than two classes, every item labelled."""
-        strata, goal = random_strata(self), Goal(targets=(target,), budget=1)
-        procedure = procedure_of(Design(), goal, strata, None, 0)
-        known, metric = all_labelled(procedure, self.truth_in(strata, goal))
-        return float(metric.value(known.x))
 
     # By score: of a single classifier.
 
