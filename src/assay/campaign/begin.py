@@ -12,12 +12,7 @@ import numpy as np
 from assay.campaign.campaign import Campaign
 from assay.campaign.carry_over import refuse_other_ids, start_beside
 from assay.campaign.classes import classes_of_several
-from assay.campaign.compare import (
-    comparison_settings,
-    refuse_names_of_classes,
-    refuse_other_questions,
-    scores_to_keep,
-)
+from assay.campaign.compare import refuse_names_of_classes, refuse_other_questions, scores_to_keep
 from assay.campaign.create import settings_of
 from assay.campaign.periods import Member, check_same_before, refuse_if_begun, refuse_without_ids
 from assay.campaign.recut import lessons_from
@@ -82,9 +77,7 @@ class Period:
         `setup`: the predictions, read and cut; `before`: campaigns whose labels count again.
         """
         scans = [as_scan(self.predictions)]
-        settings = settings_of(
-            setup, scans, name=self.name, seed=setup.seed, reviewing=self.reviewing
-        )
+        settings = settings_of(setup, scans, name=self.name, reviewing=self.reviewing)
         for each in before:
             refuse_other_ids(setup.predictions, each)
         return self.start(settings, setup.predictions, before)
@@ -181,18 +174,21 @@ def begin_as_comparison(
     )
     check_same_before(old.source.parts[-1], then_read.parts[0], last)
     refuse_other_ids(predictions, old)
-    settings = comparison_settings(
+    if known is not None:
+        refuse_names_of_classes(predictions.classifiers, known)
+    setup = set_up(
         predictions,
-        [before, as_scan(period.predictions)],
+        shared,
+        replace(period.asked, within=None, metrics=_targets(period, last, predictions)),
         classifiers=both,
         classes=known,
-        around=shared,
-        asked=replace(period.asked, within=None, metrics=_targets(period, last, predictions)),
         design=old.design,
-        reviewing=period.reviewing,
-        name=period.name,
         seed=period.seed,
-        scores=scores,
+        bind=True,
+    )
+    scans = [before, as_scan(period.predictions)]
+    settings = settings_of(
+        setup, scans, name=period.name, reviewing=period.reviewing, scores=scores
     )
     refuse_other_questions([old], settings)
     campaign = Campaign(period.store, last.key, old, None)

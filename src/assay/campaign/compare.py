@@ -1,6 +1,6 @@
 """Comparison campaigns: the difference between two model versions or two weeks."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -19,12 +19,10 @@ from assay.errors import DesignError, InputError
 from assay.labelling import Reviewing, Settings, find_campaign
 from assay.options import picked
 from assay.predictions import (
-    Classifiers,
     Columns,
     Given,
     IdColumns,
     Predictions,
-    Scan,
     ScoreOf,
     ScoreScale,
     as_scan,
@@ -171,23 +169,22 @@ reviewed
     metric = metric or ("precision" if known is None else "accuracy")
     for each in before:
         refuse_other_ids(predictions, each)
-    settings = comparison_settings(
+    if known is not None:
+        refuse_names_of_classes(predictions.classifiers, known)
+    targets = _targets(metric, one, other, within, level_within)
+    setup = set_up(
         predictions,
-        [as_scan(old), as_scan(new)],
+        {"id": id, "show": shown_with(id, show), **around},
+        Asked(metrics=targets, budget=budget, confidence=confidence),
         classifiers=classifiers,
         classes=known,
-        around={"id": id, "show": shown_with(id, show), **around},
-        asked=Asked(
-            metrics=_targets(metric, one, other, within, level_within),
-            budget=budget,
-            confidence=confidence,
-        ),
         design=design,
-        reviewing=reviewing,
-        name=name,
         seed=seed,
-        slices=slices,
-        scores=scores,
+        bind=True,
+    )
+    scans = [as_scan(old), as_scan(new)]
+    settings = settings_of(
+        setup, scans, name=name, reviewing=reviewing, slices=slices, scores=scores
     )
     refuse_other_questions(before, settings)
     return start_beside(store, sources, settings, predictions=predictions)
@@ -208,41 +205,6 @@ def scores_to_keep(
     with other columns. `shown`, `scores`: columns that reviewers see, and columns of scores.
     """
     return scores if shown or not any(stays_in_place(scan, id) for scan in scans) else ()
-
-
-def comparison_settings(
-    # predictions, scans: the predictions side by side, and their sources.
-    predictions: Predictions,
-    scans: Sequence[Scan],
-    *,
-    # classifiers, around: columns of each; columns of the ids and of what people see.
-    classifiers: Classifiers,
-    around: Mapping[str, Any],
-    asked: Asked,
-    design: Design | None,
-    reviewing: Reviewing,
-    name: str,
-    seed: int,
-    classes: Vocabulary | None = None,  # of both, if there are more than yes and no
-    slices: Sequence[str] = (),
-    scores: Sequence[str] = (),  # columns of scores that were read, to be kept with every card
-) -> Settings:
-    """Make the settings of a new comparison."""
-    if classes is not None:
-        refuse_names_of_classes(predictions.classifiers, classes)
-    setup = set_up(
-        predictions,
-        around,
-        asked,
-        classifiers=classifiers,
-        classes=classes,
-        design=design,
-        seed=seed,
-        bind=True,
-    )
-    return settings_of(
-        setup, scans, name=name, seed=setup.seed, reviewing=reviewing, slices=slices, scores=scores
-    )
 
 
 def _targets(

@@ -240,9 +240,7 @@ def create_campaign(
         warn(caution, AssayWarning, stacklevel=2)
     scans = [as_scan(predictions)]
     setup = replace(setup, columns={**setup.columns, "show": show})
-    settings = settings_of(
-        setup, scans, name=name, seed=setup.seed, reviewing=reviewing, slices=slices
-    )
+    settings = settings_of(setup, scans, name=name, reviewing=reviewing, slices=slices)
     return _keep(setup, settings, open_store(storage))
 
 
@@ -277,7 +275,6 @@ def settings_of(
     scans: Sequence[Scan],  # sources of the predictions
     *,
     name: str,
-    seed: int,  # of the deck and of every draw
     reviewing: Reviewing,  # number of reviewers per item
     # slices, scores: columns whose values are kept with every card; scores in addition to those of
     # `setup`.
@@ -305,7 +302,7 @@ def settings_of(
         design=setup.design,
         goal=setup.goal,
         strata=setup.strata,
-        seed=seed,
+        seed=setup.seed,
         source=source,
         reviewing=reviewing,
         classes=setup.classes,

@@ -279,14 +279,13 @@ def rebase_campaign(
             AssayWarning,
             stacklevel=2,
         )
-    again = _begin_again(renewed, old)
+    again = replace(_begin_again(renewed, old), seed=old.seed)
     if again.columns.get("model") is not None and old.source.lessons is not None:
         again = replace(again, lessons=old.source.lessons)
     settings = settings_of(
         again,
         scans,
         name=name,
-        seed=old.seed,
         reviewing=old.reviewing,
         slices=old.source.slices,
         scores=old.source.scores,
