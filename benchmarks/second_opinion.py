@@ -38,7 +38,7 @@ from assay.core.design import Design, fitted
 from assay.core.error_model import SAID
 from assay.core.forms import ratio
 from assay.core.goal import Goal
-from assay.core.learning import fit
+from assay.core.learning import Training
 from assay.core.types import Floats
 from assay.simulation import Population
 from assay.simulation.opined import OpinedItems
@@ -161,7 +161,7 @@ def bound(population: Population, pair: Pair) -> float:
     goal = Goal(pair.metric, within=pair.within)
     design = fitted(Design(), goal)
     fold = np.random.default_rng(20261117).random(items.positive.size) < 0.5
-    model = fit(items.columns, items.own, items.positive, fold)
+    model = Training(items.columns, items.own, items.positive, fold).fit()
     if model is None:
         return 1.0
 
@@ -183,7 +183,7 @@ def at_budget(population: Population, pair: Pair, labels: int, runs: int) -> Ite
     goal = Goal(pair.metric, budget=labels)
     design, truth = fitted(Design(), goal), population.value(pair.metric)
     fold = np.random.default_rng(20261117).random(items.positive.size) < 0.5
-    model = fit(items.columns, items.own, items.positive, fold)
+    model = Training(items.columns, items.own, items.positive, fold).fit()
     ways: dict[str, Floats | None] = {"score": None}
     if model is not None:
         ways["model that knows all"] = model.log_odds(items.columns, fold)

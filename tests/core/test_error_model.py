@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from assay.core.cut_methods import cut, spread_of
 from assay.core.error_model import RANK, SAID, Input, Model
-from assay.core.learning import fit, inputs_of, learn, ridge_logistic, share_left
+from assay.core.learning import Training, inputs_of, ridge_logistic, share_left
 from assay.core.profile import profile_of
 from assay.core.types import Bools
 
@@ -61,9 +61,9 @@ def test_a_column_of_noise_is_mostly_left_out_and_a_good_one_never() -> None:
     taken = good = 0
     for _ in range(60):
         columns, positive, fold = noise(rng)
-        taken += fit(columns, "score", positive, fold) is not None
+        taken += Training(columns, "score", positive, fold).fit() is not None
         columns["judge"] = np.where(positive, 1.0, -1.0) + rng.normal(size=positive.size)
-        good += fit(columns, "score", positive, fold) is not None
+        good += Training(columns, "score", positive, fold).fit() is not None
     assert taken < 18
     assert good == 60
 
@@ -75,7 +75,7 @@ def test_an_items_own_label_does_not_move_it_and_would_without_folds() -> None:
     columns["judge"] = np.where(positive, 1.0, -1.0) + rng.normal(size=60)
     turned = positive.copy()
     turned[7] = not turned[7]
-    one, other = (fit(columns, "score", each, fold) for each in (positive, turned))
+    one, other = (Training(columns, "score", each, fold).fit() for each in (positive, turned))
     assert one is not None
     assert other is not None
     assert one.log_odds(columns, fold)[7] == other.log_odds(columns, fold)[7]
@@ -103,7 +103,7 @@ def two_weeks(
         told = np.where(positive, 1.0, -1.0) + 0.7 * rng.normal(size=n)
         columns["judge"] = knows * told + (1 - abs(knows)) * rng.normal(size=n)
         weeks.append((columns, positive, fold))
-    last = fit(weeks[0][0], "score", weeks[0][1], weeks[0][2], seed=5)
+    last = Training(weeks[0][0], "score", weeks[0][1], weeks[0][2], seed=5).fit()
     assert last is not None
     return last, *weeks[1]
 
@@ -118,7 +118,7 @@ def test_the_model_of_before_is_one_more_column() -> None:
     last, columns, positive, fold = two_weeks(rng)
     # 40 labels say little more than the model of before does.
     few = {name: each[:40] for name, each in columns.items()}
-    model = fit(few, "score", positive[:40], fold[:40], before=last)
+    model = Training(few, "score", positive[:40], fold[:40], before=last).fit()
     assert model is not None
     assert model.inputs == last.inputs
     odds = last.log_odds(few, fold[:40])
@@ -144,7 +144,7 @@ def test_sums_of_models_do_not_grow_from_week_to_week() -> None:
     for _ in range(4):
         columns, positive, fold = noise(rng, 400)
         columns["judge"] = np.where(positive, 1.0, -1.0) * (1 + rng.random()) + rng.normal(size=400)
-        found = fit(columns, "score", positive, fold, before=last)
+        found = Training(columns, "score", positive, fold, before=last).fit()
         assert found is not None
         sizes.append((len(found.inputs), len(found.terms)))
         last = found
@@ -169,12 +169,12 @@ def test_labels_say_whether_the_model_of_before_still_helps(
         stratum = np.digitize(odds, np.quantile(odds, np.arange(1, 16) / 16))
         sizes = np.bincount(stratum, minlength=16)
         given = (columns, "score", positive, fold)
-        found = learn(*given, stratum=stratum, sizes=sizes, before=last)
+        found = Training(*given, before=last).learn(stratum, sizes)
         stays += found is None
         by_score += found is not None and found.columns == ("score",)
         by_all += found is not None and "judge" in found.columns
-        if kept is False and fit(*given, before=last) is None:
-            assert learn(*given, stratum=stratum, sizes=sizes) is None
+        if kept is False and Training(*given, before=last).fit() is None:
+            assert Training(*given).learn(stratum, sizes) is None
     assert max((stays, True), (by_score, False), (by_all, None))[1] is kept
     assert max(stays, by_score, by_all) >= 15
 
@@ -218,7 +218,7 @@ def test_noise_does_not_pass_because_scores_tell_more_than_their_mean_rank(
         else:
             own = "rank"
             columns["rank"] = columns.pop(RANK)
-        passed += fit(columns, own, positive, fold) is not None
+        passed += Training(columns, own, positive, fold).fit() is not None
     assert (passed < 9) == all_scores
 
 

@@ -26,8 +26,8 @@ from assay.campaign.setup import strata_of
 from assay.campaign.staged_import import Import
 from assay.core.answers import Answer
 from assay.core.deck import Id
-from assay.core.error_model import SAID, Model, Values
-from assay.core.learning import fit, learn
+from assay.core.error_model import SAID, Model
+from assay.core.learning import Training
 from assay.core.vocabulary import NONE_OF_THESE, Vocabulary
 from assay.errors import AssayWarning, PredictionsError
 from assay.labelling import (
@@ -163,42 +163,34 @@ def _refuse_other_opinions(settings: Settings, predictions: "Predictions") -> No
 def _fitted(labelling: Labelling, predictions: "Predictions", labels: int) -> Model | None:
     """Model of the outcome, if strata by it would save labels; otherwise None."""
     settings = labelling.settings
-    taught = _Taught(labelling, predictions, labels)
-    cards = [labelling.rounds.card(str(id)) for id in taught.ids]
-    model = learn(
-        taught.columns,
-        settings.source.own_scores,
-        taught.positive,
-        taught.fold,
-        stratum=np.array([-1 if card is None else card.stratum for card in cards]),
-        sizes=settings.strata.sizes,
-        cost=None if settings.goal.single else labelling.evaluation.fewest,
-        seed=taught.seed,
-        before=settings.source.model_before,
-    )
+    ids, training = _training(labelling, predictions, labels)
+    cards = [labelling.rounds.card(str(id)) for id in ids]
+    stratum = np.array([-1 if card is None else card.stratum for card in cards])
+    cost = None if settings.goal.single else labelling.evaluation.fewest
+    model = training.learn(stratum, settings.strata.sizes, cost)
     return None if model is None else replace(model, labels=labels)
 
 
-class _Taught:
-    """Training labels of a model: the first of a campaign, with the columns of their items."""
-
-    def __init__(self, labelling: Labelling, predictions: "Predictions", labels: int) -> None:
-        settings, reviews = labelling.settings, labelling.reviews
-        first = {item_id: reviews[item_id].settled for item_id in islice(reviews, labels)}
-        outcomes = {
-            settings.item_id(item_id): answer is Answer.YES
-            for item_id, answer in first.items()
-            if answer in (Answer.YES, Answer.NO)
-        }
-        predicted = _predicted(labelling, predictions, list(outcomes))
-        before, self.ids = settings.source.model_before, list(predicted)
-        self.columns: dict[str, Values] = dict(predictions.opinions(self.ids))
-        self.columns[SAID] = np.array(list(predicted.values()))
-        self.positive = np.array([outcomes[id] for id in self.ids], dtype=np.bool_)
-        # An item stays in the fold in which its label may have trained an earlier model; otherwise
-        # a seed distinct from those of the order within a batch, and of the overlap.
-        self.seed = settings.seed ^ 3 if before is None else before.seed
-        self.fold = np.array([fold_of(id, self.seed) for id in self.ids], dtype=np.bool_)
+def _training(
+    labelling: Labelling, predictions: "Predictions", labels: int
+) -> tuple[list[Id], Training]:
+    """First labels of a campaign as training labels of a model, and the ids of their items."""
+    settings, reviews = labelling.settings, labelling.reviews
+    first = {item_id: reviews[item_id].settled for item_id in islice(reviews, labels)}
+    outcomes = {
+        settings.item_id(item_id): answer is Answer.YES
+        for item_id, answer in first.items()
+        if answer in (Answer.YES, Answer.NO)
+    }
+    predicted = _predicted(labelling, predictions, list(outcomes))
+    before, ids = settings.source.model_before, list(predicted)
+    columns = {**predictions.opinions(ids), SAID: np.array(list(predicted.values()))}
+    positive = np.array([outcomes[id] for id in ids], dtype=np.bool_)
+    # An item stays in the fold in which its label may have trained an earlier model; otherwise a
+    # seed distinct from those of the order within a batch, and of the overlap.
+    seed = settings.seed ^ 3 if before is None else before.seed
+    fold = np.array([fold_of(id, seed) for id in ids], dtype=np.bool_)
+    return ids, Training(columns, settings.source.own_scores, positive, fold, before, seed)
 
 
 def _predicted(
@@ -291,15 +283,8 @@ def _learned(labelling: Labelling) -> Model | None:
         with suppress(PredictionsError):
             predictions = labelling.predictions()
             check_same(labelling.settings, predictions)
-            taught = _Taught(labelling, predictions, labelling.answered)
-            model = fit(
-                taught.columns,
-                source.own_scores,
-                taught.positive,
-                taught.fold,
-                seed=taught.seed,
-                before=source.model_before,
-            )
+            _, training = _training(labelling, predictions, labelling.answered)
+            model = training.fit()
     return model if model is not None and set(model.columns) & set(source.aux) else None
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -46,100 +46,119 @@ def scheduled(answered: int) -> int:
     return FIRST << (times.bit_length() - 1) if times else 0
 
 
-def learn(
-    columns: Mapping[str, Values],
-    own: str | Sequence[str] | None,
-    positive: Bools,
-    fold: Bools,
-    *,
-    # (n,): of the labelled items, which are random samples of the strata; -1 for judged items
-    # outside of the sample.
-    stratum: Ints,
-    sizes: Ints,  # (H,): the strata's items
-    cost: Cost | None = None,
-    seed: int = 0,
-    before: Model | None = None,
-) -> Model | None:
-    """Fit a model to labels, or return None if strata by it would not save a tenth of them.
-
-    The saving is relative to the current strata. If these are by a previous model that labels no
-    longer support, the model by score alone is returned, if strata by the score would save a
-    thirtieth.
-    """
-    tried = _tried(columns, own, positive, fold, before)
-    if tried is None:
-        return None
-    model, limit = _better(*tried), _WORTH_IT
-    if model is None and before is not None:
-        model, limit = tried[0][1], _WORTH_LEAVING
-    if model is None:
-        return None
-    drawn = stratum >= 0
-    rest = share_left(model.log_odds(columns, fold)[drawn], stratum[drawn], sizes, cost)
-    return replace(model, seed=seed) if rest <= limit else None
-
-
-def fit(
-    # (n,): of the labelled items, by name, with the predicted labels under `SAID`, and with the
-    # mean ranks under `RANK` if several classifiers have scores.
-    columns: Mapping[str, Values],
-    # The column of the classifier's own score, or those of several.
-    own: str | Sequence[str] | None,
-    positive: Bools,  # (n,): whether items are positive
-    fold: Bools,  # (n,): whether an item is in the second fold
-    *,
-    seed: int = 0,  # of the numbers that assign items to folds
-    # A previous model from other labels, with the same folds: its log odds are one more column, and
-    # the new model is a sum of both.
-    before: Model | None = None,
-) -> Model | None:
-    """Fit a model to labels, or return None if other columns predict no better than the score.
-
-    Strata of several classifiers are cut by the mean rank (`RANK`): the other columns must predict
-    better than that, and better than the scores.
-    """
-    tried = _tried(columns, own, positive, fold, before)
-    model = tried and _better(*tried)
-    return replace(model, seed=seed) if model else None
-
-
 _Tried: TypeAlias = tuple[float, Model]  # the deviance of held-out labels, and the fitted model
 
 
-def _tried(
-    columns: Mapping[str, Values],
-    own: str | Sequence[str] | None,
-    positive: Bools,
-    fold: Bools,
-    before: Model | None,
-) -> tuple[_Tried, _Tried] | None:
-    """Best model by the score alone, and the best by all; None for too few labels."""
-    if any(np.unique(positive[fold == each]).size < 2 for each in range(FOLDS)):
-        return None
-    first = [SAID, *([own] if isinstance(own, str) else dict.fromkeys(own or ()))]
-    others = [column for column in columns if column not in (RANK, *first)]
-    alone, more = (
-        [each for column in chosen for each in _inputs_now(column, columns[column], before)]
-        for chosen in (first, others)
-    )
-    every = [*alone, *more]
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Labels to fit a model of the outcome to, with the columns of their items."""
 
-    def best(inputs: Sequence[Input], former: Model | None) -> _Tried:
-        tried = [
-            _fitted(columns, inputs, positive, fold, each, before=former) for each in _PENALTIES
-        ]
-        return min(tried, key=itemgetter(0))
+    # (n,): of the labelled items, by name, with the predicted labels under `SAID`, and with the
+    # mean ranks under `RANK` if several classifiers have scores.
+    columns: Mapping[str, Values]
+    # The column of the classifier's own score, or those of several.
+    own: str | Sequence[str] | None
+    positive: Bools  # (n,): whether items are positive
+    fold: Bools  # (n,): whether an item is in the second fold
+    # A previous model from other labels, with the same folds: its log odds are one more column, and
+    # the new model is a sum of both.
+    before: Model | None = None
+    seed: int = 0  # of the numbers that assign items to folds
 
-    by_score, by_all = best(alone, None), best(every, None)
-    if RANK in columns and len(first) > 2:
-        ranked = [each for column in (SAID, RANK) for each in inputs_of(column, columns[column])]
-        by_score = min(by_score, best(ranked, None), key=itemgetter(0))
-    if before is not None:
-        # A model that extends the previous one, which cut the strata, must prove its gain.
-        as_before = best([], before)
-        both = min(by_all, best(every, before), key=itemgetter(0))
-        by_all = both if _better(as_before, both) else as_before
-    return by_score, by_all
+    def fit(self) -> Model | None:
+        """Fit a model, or return None if other columns predict no better than the score.
+
+        Strata of several classifiers are cut by the mean rank (`RANK`): the other columns must
+        predict better than that, and better than the scores.
+        """
+        tried = self._tried()
+        model = tried and _better(*tried)
+        return replace(model, seed=self.seed) if model else None
+
+    def learn(self, stratum: Ints, sizes: Ints, cost: Cost | None = None) -> Model | None:
+        """Fit a model, or return None if strata by it would not save a tenth of the labels.
+
+        The saving is relative to the current strata. If these are by a previous model that labels
+        no longer support, the model by score alone is returned, if strata by the score would save a
+        thirtieth.
+
+        `stratum`, (n,): of the labelled items, which are random samples of the strata; -1 for
+        judged items outside of the sample; `sizes`, (H,): the strata's items.
+        """
+        tried = self._tried()
+        if tried is None:
+            return None
+        model, limit = _better(*tried), _WORTH_IT
+        if model is None and self.before is not None:
+            model, limit = tried[0][1], _WORTH_LEAVING
+        if model is None:
+            return None
+        drawn, log_odds = stratum >= 0, model.log_odds(self.columns, self.fold)
+        rest = share_left(log_odds[drawn], stratum[drawn], sizes, cost)
+        return replace(model, seed=self.seed) if rest <= limit else None
+
+    def _tried(self) -> tuple[_Tried, _Tried] | None:
+        """Best model by the score alone, and the best by all; None for too few labels."""
+        columns, own, before = self.columns, self.own, self.before
+        if any(np.unique(self.positive[self.fold == each]).size < 2 for each in range(FOLDS)):
+            return None
+        first = [SAID, *([own] if isinstance(own, str) else dict.fromkeys(own or ()))]
+        others = [column for column in columns if column not in (RANK, *first)]
+        alone, more = (
+            [each for column in chosen for each in _inputs_now(column, columns[column], before)]
+            for chosen in (first, others)
+        )
+        every = [*alone, *more]
+
+        def best(inputs: Sequence[Input], former: Model | None) -> _Tried:
+            tried = (self._fitted(inputs, penalty, former) for penalty in _PENALTIES)
+            return min(tried, key=itemgetter(0))
+
+        by_score, by_all = best(alone, None), best(every, None)
+        if RANK in columns and len(first) > 2:
+            ranked = [each for name in (SAID, RANK) for each in inputs_of(name, columns[name])]
+            by_score = min(by_score, best(ranked, None), key=itemgetter(0))
+        if before is not None:
+            # A model that extends the previous one, which cut the strata, must prove its gain.
+            as_before = best([], before)
+            both = min(by_all, best(every, before), key=itemgetter(0))
+            by_all = both if _better(as_before, both) else as_before
+        return by_score, by_all
+
+    def _fitted(self, inputs: Sequence[Input], penalty: float, before: Model | None) -> _Tried:
+        """Fit both folds' models; return the deviance of each fold under the other's model."""
+        columns, positive, fold = self.columns, self.positive, self.fold
+        numbers = [each.values(columns[each.column]) for each in inputs]
+        terms = list(_terms(inputs))
+        features = [product_of(numbers, term, positive.size) for term in terms]
+        if (
+            before is not None
+        ):  # of each item by its own fold's weights, which were fitted without it
+            features.append(before.log_odds(columns, fold))
+        design = np.column_stack(features)
+        centre, width = design[:, 1:].mean(axis=0), design[:, 1:].std(axis=0)
+        kept = width > 1e-9
+        width = np.where(kept, width, 1.0)
+        scaled = np.column_stack(
+            [design[:, 0], np.where(kept, (design[:, 1:] - centre) / width, 0.0)]
+        )
+        weights, deviance = [], 0.0
+        for each in range(FOLDS):  # the items of this fold, by the labels of the other
+            learned, placed = fold != each, fold == each
+            coefficients = ridge_logistic(scaled[learned], positive[learned], penalty)
+            chance = np.clip(expit(scaled[placed] @ coefficients), 1e-6, 1 - 1e-6)
+            deviance -= float(np.log(np.where(positive[placed], chance, 1 - chance)).sum())
+            raw = np.where(kept, coefficients[1:] / width, 0.0)
+            weights.append((float(coefficients[0] - raw @ centre), *raw.tolist()))
+        model = Model(
+            tuple(inputs),
+            tuple(terms),
+            tuple(each[: len(terms)] for each in weights),
+            int(positive.size),
+        )
+        if before is not None:
+            model = _sum(model, before, [each[-1] for each in weights])
+        return deviance, model
 
 
 def _better(fewer: _Tried, more: _Tried) -> Model | None:
@@ -205,45 +224,6 @@ def _number_input(column: str, numbers: Floats) -> Input:
     centre = float(np.median(numbers))
     width = float(np.median(np.abs(numbers - centre))) or float(numbers.std())
     return Input(column, "number", centre, width)
-
-
-def _fitted(
-    columns: Mapping[str, Values],
-    inputs: Sequence[Input],
-    positive: Bools,
-    fold: Bools,
-    penalty: float,
-    *,
-    before: Model | None = None,
-) -> _Tried:
-    """Fit both folds' models; return the deviance of each fold under the other's model."""
-    numbers = [each.values(columns[each.column]) for each in inputs]
-    terms = list(_terms(inputs))
-    features = [product_of(numbers, term, positive.size) for term in terms]
-    if before is not None:  # of each item by its own fold's weights, which were fitted without it
-        features.append(before.log_odds(columns, fold))
-    design = np.column_stack(features)
-    centre, width = design[:, 1:].mean(axis=0), design[:, 1:].std(axis=0)
-    kept = width > 1e-9
-    width = np.where(kept, width, 1.0)
-    scaled = np.column_stack([design[:, 0], np.where(kept, (design[:, 1:] - centre) / width, 0.0)])
-    weights, deviance = [], 0.0
-    for each in range(FOLDS):  # the items of this fold, by the labels of the other
-        learned, placed = fold != each, fold == each
-        coefficients = ridge_logistic(scaled[learned], positive[learned], penalty)
-        chance = np.clip(expit(scaled[placed] @ coefficients), 1e-6, 1 - 1e-6)
-        deviance -= float(np.log(np.where(positive[placed], chance, 1 - chance)).sum())
-        raw = np.where(kept, coefficients[1:] / width, 0.0)
-        weights.append((float(coefficients[0] - raw @ centre), *raw.tolist()))
-    model = Model(
-        tuple(inputs),
-        tuple(terms),
-        tuple(each[: len(terms)] for each in weights),
-        int(positive.size),
-    )
-    if before is not None:
-        model = _sum(model, before, [each[-1] for each in weights])
-    return deviance, model
 
 
 def _sum(model: Model, before: Model, times: Sequence[float]) -> Model:

@@ -18,7 +18,7 @@ from assay.core.error_model import SAID, Model, columns_at
 from assay.core.evaluation import procedure_of
 from assay.core.forms import Ratio
 from assay.core.goal import Goal
-from assay.core.learning import fit, learn, scheduled
+from assay.core.learning import Training, scheduled
 from assay.core.procedures import Answered, Procedure, Wanted
 from assay.core.state import JointLook, State
 from assay.core.stopping import Reason
@@ -77,14 +77,13 @@ class RecutRun:
 
     def lessons(self) -> Model | None:
         """Model learned from all labels, for the next evaluation (`campaign.recut`)."""
-        items, judged = self.items, np.array(self._order)
-        return fit(
-            columns_at(items.columns, judged),
-            items.own,
-            items.positive[judged],
-            self._fold[judged],
-            before=self._before,
-        )
+        return self._training(np.array(self._order)).fit()
+
+    def _training(self, judged: Ints) -> Training:
+        """Training labels of a model: those of some items."""
+        items, fold = self.items, self._fold[judged]
+        columns, positive = columns_at(items.columns, judged), items.positive[judged]
+        return Training(columns, items.own, positive, fold, self._before)
 
     def run(self, *, recut: bool = True) -> tuple[State, JointLook]:
         """Label until it is over; return the final state and the last look."""
@@ -151,17 +150,9 @@ class RecutRun:
         and several targets deal from the top of their decks.
         """
         self._done = scheduled(self.labels)
-        first, items = np.array(self._order[: self._done]), self.items
-        model = learn(
-            columns_at(items.columns, first),
-            items.own,
-            items.positive[first],
-            self._fold[first],
-            stratum=self.stratum[first],
-            sizes=self.strata.sizes,
-            cost=None if self._goal.single else self.procedure.fewest,
-            before=self._before,
-        )
+        first = np.array(self._order[: self._done])
+        cost = None if self._goal.single else self.procedure.fewest
+        model = self._training(first).learn(self.stratum[first], self.strata.sizes, cost)
         self.model = self.model if model is None else model
         self._bets = self.state.bets
         if model is not None:
