@@ -18,7 +18,7 @@ from assay.core.forms import Metric
 from assay.core.goal import Goal
 from assay.core.joint import Joint
 from assay.core.parts import Parts
-from assay.core.standing import ends_at_worst
+from assay.core.standing import Standing
 from assay.core.state import State
 from assay.core.stratify import cell_strata
 from assay.core.targets import parse_targets
@@ -42,7 +42,8 @@ def stated_worst_case(
 ) -> tuple[Floats, Floats]:
     """Return the worst case stated when evaluations end; all that the part asks of Assay."""
     now = look(design, goal, metric, state)
-    return ends_at_worst(design, goal, metric, state, now=now, doubtful=state.tallies.u)
+    standing = Standing(goal.metric, design, goal, metric, state, now, 0.0, 0)
+    return standing.ends_at_worst(state.tallies.u)
 
 
 @dataclass(frozen=True, eq=False)

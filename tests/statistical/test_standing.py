@@ -15,7 +15,7 @@ from assay.core.engine import begin, fold, look, plan
 from assay.core.forms import Ratio, ratio
 from assay.core.goal import Goal
 from assay.core.metrics import METRICS
-from assay.core.standing import ends_at_worst, with_open, with_unjudged
+from assay.core.standing import Standing
 from assay.core.state import Look, State
 from assay.core.stopping import Reason
 from assay.core.types import Bools, Floats, Ints
@@ -39,6 +39,10 @@ class Ends:
 
     def hold(self, truth: float) -> float:
         return float(np.mean((self.low <= truth) & (truth <= self.high)))
+
+
+def stood(design: Design, goal: Goal, form: Ratio, state: State, now: Look) -> Standing:
+    return Standing(goal.metric, design, goal, form, state, now, 0.0, 0)
 
 
 def population(metric: str) -> tuple[Ratio, Floats]:
@@ -82,7 +86,7 @@ def run(
         if over.any():
             ended = state.take(over)
             last = look(design, goal, form, ended)
-            shown = with_unjudged(design, goal, form, ended, last)
+            shown = stood(design, goal, form, ended, last).with_unjudged()
             ends = (
                 shown.low,
                 shown.high,
@@ -149,7 +153,7 @@ def skipped(metric: str, rounds: int, *, kind: str) -> tuple[Ends, Ends, float]:
             state.deal(counts), tallies=state.tallies.add(told, found), open=state.open + more
         )
     plain = look(design, goal, form, state)
-    shown = with_open(design, goal, form, state, plain)
+    shown = stood(design, goal, form, state, plain).with_open()
     each = (Ends(now.low, now.high, now.reason) for now in (shown, plain))
     return next(each), next(each), float(form.value(positives))
 
@@ -180,8 +184,9 @@ def test_without_anything_open_the_interval_is_what_it_was() -> None:
     state = begin(design, goal, SIZES)
     state = replace(state, tallies=state.tallies.add(SIZES / 100, SIZES / 200))
     now = look(design, goal, form, state)
-    assert with_open(design, goal, form, state, now) is now
-    assert with_open(design, goal, form, replace(state, open=0 * SIZES), now) is now
+    assert stood(design, goal, form, state, now).with_open() is now
+    none = replace(state, open=0 * SIZES)
+    assert stood(design, goal, form, none, now).with_open() is now
 
 
 def bet(hidden: Floats, rounds: int, goal: Goal, rate: float) -> tuple[State, Look, Ratio]:
@@ -224,9 +229,8 @@ def test_bets_with_unjudged_cards_lost_are_right_at_every_look_and_the_others_ar
     """By the theorem at most 5% of runs are ever wrong; the ends are of the best wealth so far."""
     goal = Goal("precision", within=0.02)
     state, now, form = bet(np.array(0.6), 20, goal, 0.8)
-    low, high = ends_at_worst(
-        Design.guaranteed(), goal, form, state, now=now, doubtful=state.tallies.u
-    )
+    standing = stood(Design.guaranteed(), goal, form, state, now)
+    low, high = standing.ends_at_worst(state.tallies.u)
     assert np.mean((low <= 0.8) & (high >= 0.8)) >= AT_LEAST
     assert np.mean((now.low <= 0.8) & (now.high >= 0.8)) < 0.6  # for items that can be judged
     assert np.mean(high - low) < 0.4  # and it says something

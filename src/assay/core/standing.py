@@ -28,65 +28,6 @@ from assay.core.unjudged import counted_at_worst, least_to_settle, movement, swi
 # could not be judged (`engine.fold`); bets are on complete rounds, in which no card is open.
 
 
-def ends_at_worst(
-    design: Design, goal: Goal, metric: Metric, state: State, *, now: Look, doubtful: Floats
-) -> tuple[Floats, Floats]:
-    """Find the ends with all doubtful items against the metric, and with all for it.
-
-    `doubtful`, (H,): items of each stratum that were dealt and have no yes or no.
-    """
-    worst, best = counted_at_worst(state.tallies, metric, doubtful)
-    # One look at all of them takes half as long as two.
-    ends = look(design, goal, metric, _counted(state, worst, best))
-    lows, highs = ends.low[: len(worst.N)], ends.high[len(worst.N) :]
-    tallies = state.tallies
-    least, most = swing(Tallies.trusted(tallies.N, tallies.n, tallies.x, doubtful), metric)
-    low = np.minimum(np.minimum(now.low, least), lows.min(axis=0))
-    return low, np.maximum(np.maximum(now.high, most), highs.max(axis=0))
-
-
-def with_open(design: Design, goal: Goal, metric: Metric, state: State, now: Look) -> Look:
-    """Look with open cards at their worst; the rest is unchanged.
-
-    Bets are on complete rounds only, and do not depend on the others.
-    """
-    if state.open is None or not state.open.any() or design.bets:
-        return now
-    low, high = ends_at_worst(design, goal, metric, state, now=now, doubtful=state.open)
-    return replace(now, low=low, high=high)
-
-
-def with_unjudged(design: Design, goal: Goal, metric: Metric, state: State, now: Look) -> Look:
-    """Look with unjudged items at their worst, if they could undo its result.
-
-    That is if they alone could move the value by more than the goal's half-width; without one, by
-    more than half the interval's width. More labels do not reduce that.
-    """
-    unjudged = state.tallies.u
-    if not unjudged.any() or state.climb is not None:  # a climb already has them at their worst
-        return now
-    allowed = now.half_width if goal.within is None else goal.within
-    undone = movement(state.tallies, metric) > allowed
-    if not undone.any():
-        return now
-    low, high = ends_at_worst(
-        design, goal, metric, state, now=now, doubtful=unjudged + _waiting(design, state)
-    )
-    return replace(now, low=np.where(undone, low, now.low), high=np.where(undone, high, now.high))
-
-
-def shown_look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
-    """Look with the interval that is shown: items without yes or no at their worst."""
-    now = with_open(design, goal, metric, state, look(design, goal, metric, state))
-    return with_unjudged(design, goal, metric, state, now)
-
-
-def _waiting(design: Design, state: State) -> Floats:
-    """Cards that wait for an answer; none if the design bets."""
-    none = state.open is None or design.bets
-    return np.zeros_like(state.tallies.u) if none or state.open is None else state.open
-
-
 def _counted(state: State, worst: Tallies, best: Tallies) -> State:
     """State with several alternative counts in parallel, (2 K, ..., H)."""
     shape = worst.N.shape[:-1]
@@ -164,20 +105,61 @@ class Standing:
         variance = part_variance(self.goal.metric, self.metric, tallies.N, T, self.goal.sampled)
         return float(z_of(self.goal.confidence) * np.sqrt(variance))
 
+    def ends_at_worst(self, doubtful: Floats) -> tuple[Floats, Floats]:
+        """Find the ends with all doubtful items against the metric, and with all for it.
+
+        `doubtful`, (H,): items of each stratum that were dealt and have no yes or no.
+        """
+        tallies, now = self.tallies, self.look
+        worst, best = counted_at_worst(tallies, self.metric, doubtful)
+        # One look at all of them takes half as long as two.
+        ends = look(self.design, self.goal, self.metric, _counted(self.state, worst, best))
+        lows, highs = ends.low[: len(worst.N)], ends.high[len(worst.N) :]
+        known = Tallies.trusted(tallies.N, tallies.n, tallies.x, doubtful)
+        least, most = swing(known, self.metric)
+        low = np.minimum(np.minimum(now.low, least), lows.min(axis=0))
+        return low, np.maximum(np.maximum(now.high, most), highs.max(axis=0))
+
+    def with_open(self) -> Look:
+        """Look with open cards at their worst; the rest is unchanged."""
+        waiting = self._waiting
+        if not waiting.any():
+            return self.look
+        low, high = self.ends_at_worst(waiting)
+        return replace(self.look, low=low, high=high)
+
+    def with_unjudged(self) -> Look:
+        """Look with unjudged items at their worst, if they could undo its result.
+
+        That is if they alone could move the value by more than the goal's half-width; without one,
+        by more than half the interval's width. More labels do not reduce that.
+        """
+        now, unjudged, within = self.look, self.tallies.u, self.goal.within
+        if not unjudged.any() or self.state.climb is not None:  # a climb has them at their worst
+            return now
+        allowed = now.half_width if within is None else within
+        undone = movement(self.tallies, self.metric) > allowed
+        if not undone.any():
+            return now
+        low, high = self.ends_at_worst(unjudged + self._waiting)
+        low, high = np.where(undone, low, now.low), np.where(undone, high, now.high)
+        return replace(now, low=low, high=high)
+
+    @property
+    def _waiting(self) -> Floats:
+        """Cards that wait for an answer; none if the design bets: that is on complete rounds."""
+        waiting = None if self.design.bets else self.state.open
+        return np.zeros_like(self.tallies.u) if waiting is None else waiting
+
     @property
     def worst_case(self) -> tuple[float, float]:
         """Ends of the interval with all unjudged items against the metric, and with all for it.
 
         Open cards are at their worst, too.
         """
-        state = self.state
-        if state.climb is not None:  # its interval has such items at their worst
+        if self.state.climb is not None:  # its interval has such items at their worst
             return float(self.look.low), float(self.look.high)
-        doubtful = self.tallies.u + _waiting(self.design, state)
-        ends = ends_at_worst(
-            self.design, self.goal, self.metric, state, now=self.look, doubtful=doubtful
-        )
-        low, high = map(float, ends)
+        low, high = map(float, self.ends_at_worst(self.tallies.u + self._waiting))
         if self.before is not None:
             less, more = self.before.worst_case
             if more - less < high - low:
@@ -186,9 +168,8 @@ class Standing:
 
     def shown(self) -> Self:
         """Standing with the interval that is shown (`shown_look`)."""
-        what = (self.design, self.goal, self.metric, self.state)
-        rest = with_open(*what, self.look)
-        now = with_unjudged(*what, rest)
+        rest = self.with_open()
+        now = replace(self, look=rest).with_unjudged()
         like_rest = None if now is rest else (float(rest.low), float(rest.high))
         return replace(self, look=now, like_rest=like_rest)
 
@@ -204,6 +185,12 @@ class Standing:
         low, high = np.minimum(then.low, value), np.maximum(then.high, value)
         shown = replace(now, low=low, high=high)
         return replace(self, look=shown, before=before, like_rest=before.like_rest)
+
+
+def shown_look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
+    """Look with the interval that is shown: items without yes or no at their worst."""
+    now = look(design, goal, metric, state)
+    return Standing("", design, goal, metric, state, now, 0.0, 0).shown().look
 
 
 # Why an evaluation is over, as text, with the remedy if unjudged items are the reason.
