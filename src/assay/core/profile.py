@@ -332,71 +332,64 @@ def cells_of(
     classes: int = 2,  # how many classes there are
 ) -> ScoreCells:
     """Count items that are in memory."""
-    tally = _count if classes <= _FEW_CLASSES else _count_sorted
-
-    def count(rule: Rule) -> ScoreCells:
-        return tally(values, predicted, digest, weights=weights, rule=rule, classes=classes)
-
+    items = _Items(values, predicted, digest, weights, classes)
+    count = items.counted if classes <= _FEW_CLASSES else items.sorted
     return evenest(count, scale_of(*score_range(values)), lambda cells: cells)
 
 
-def _count(
-    values: Floats,
-    predicted: Bools | Ints,
-    digest: Words | None,
-    *,
-    weights: Ints | None,
-    rule: Rule,
-    classes: int,
-) -> ScoreCells:
-    places = classes * (2 * LARGEST_BIN + 1)
-    ranges, digests = Ranges(places), np.zeros(places, dtype=np.uint64)
-    weighed = np.zeros(places, dtype=np.int64)
-    for piece in pieces(values.size):
-        place = classes * (bins_of(values[piece], rule) + LARGEST_BIN) + predicted[piece]
-        ranges.add(place, values[piece])
-        if digest is not None:
-            np.bitwise_xor.at(digests, place, digest[piece])
-        if weights is not None:
-            np.add.at(weighed, place, weights[piece])
-    there = np.flatnonzero(ranges.count)
-    label = there % classes
-    return ScoreCells(
-        rule=rule,
-        bin=there // classes - LARGEST_BIN,
-        predicted=label == 1 if classes == 2 else label,
-        count=ranges.count[there],
-        low=ranges.low[there],
-        high=ranges.high[there],
-        digest=digests[there],
-        classes=classes,
-        weight=None if weights is None else weighed[there],
-    )
+@dataclass(frozen=True, eq=False)
+class _Items:
+    """Items in memory, as in `cells_of`."""
 
+    values: Floats
+    predicted: Bools | Ints
+    digest: Words | None
+    weights: Ints | None
+    classes: int
 
-def _count_sorted(
-    values: Floats,
-    predicted: Bools | Ints,
-    digest: Words | None,
-    *,
-    weights: Ints | None,
-    rule: Rule,
-    classes: int,
-) -> ScoreCells:
-    """Count items of many classes without a counter for every pair: most pairs do not occur."""
-    place = classes * bins_of(values, rule) + predicted
-    order = np.argsort(place)
-    place, values = place[order], values[order]
-    starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
-    words = np.zeros(place.size, dtype=np.uint64) if digest is None else digest[order]
-    return ScoreCells(
-        rule=rule,
-        bin=place[starts] // classes,
-        predicted=place[starts] % classes,
-        count=np.diff(starts, append=place.size),
-        low=np.minimum.reduceat(values, starts),
-        high=np.maximum.reduceat(values, starts),
-        digest=np.bitwise_xor.reduceat(words, starts),
-        classes=classes,
-        weight=None if weights is None else np.add.reduceat(weights[order], starts),
-    )
+    def counted(self, rule: Rule) -> ScoreCells:
+        """Count items of few classes, with a counter for every pair of a bin and a class."""
+        values, predicted, classes = self.values, self.predicted, self.classes
+        places = classes * (2 * LARGEST_BIN + 1)
+        ranges, digests = Ranges(places), np.zeros(places, dtype=np.uint64)
+        weighed = np.zeros(places, dtype=np.int64)
+        for piece in pieces(values.size):
+            place = classes * (bins_of(values[piece], rule) + LARGEST_BIN) + predicted[piece]
+            ranges.add(place, values[piece])
+            if self.digest is not None:
+                np.bitwise_xor.at(digests, place, self.digest[piece])
+            if self.weights is not None:
+                np.add.at(weighed, place, self.weights[piece])
+        there = np.flatnonzero(ranges.count)
+        label = there % classes
+        return ScoreCells(
+            rule=rule,
+            bin=there // classes - LARGEST_BIN,
+            predicted=label == 1 if classes == 2 else label,
+            count=ranges.count[there],
+            low=ranges.low[there],
+            high=ranges.high[there],
+            digest=digests[there],
+            classes=classes,
+            weight=None if self.weights is None else weighed[there],
+        )
+
+    def sorted(self, rule: Rule) -> ScoreCells:
+        """Count items of many classes: most pairs of a bin and a class do not occur."""
+        place = self.classes * bins_of(self.values, rule) + self.predicted
+        order = np.argsort(place)
+        place, values = place[order], self.values[order]
+        starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
+        words = np.zeros(place.size, dtype=np.uint64) if self.digest is None else self.digest[order]
+        weights = None if self.weights is None else self.weights[order]
+        return ScoreCells(
+            rule=rule,
+            bin=place[starts] // self.classes,
+            predicted=place[starts] % self.classes,
+            count=np.diff(starts, append=place.size),
+            low=np.minimum.reduceat(values, starts),
+            high=np.maximum.reduceat(values, starts),
+            digest=np.bitwise_xor.reduceat(words, starts),
+            classes=self.classes,
+            weight=None if weights is None else np.add.reduceat(weights, starts),
+        )
