@@ -12,6 +12,7 @@ from sklearn import metrics as sk
 
 import assay
 from assay.audit import verify_bundle
+from assay.core.tallies import plain_totals
 from assay.core.types import Bools
 from assay.errors import InputError, PredictionsError
 from tests.kinds import finish
@@ -105,7 +106,9 @@ def test_labels_count_for_their_strata(half_way: assay.Campaign) -> None:
     assert quality.kappa.value == pytest.approx(kappa)
     assert quality.agreement.value != pytest.approx(sk.accuracy_score(TRUTH[at], VERDICT[at]))
     assert quality.sensitivity.counted + quality.specificity.counted == len(frame)
-    people = half_way.desk.labelling.rounds.standings[0].look.plain
+    standing = half_way.desk.labelling.rounds.standings[0]
+    known = standing.tallies
+    people = standing.metric.value(plain_totals(known.N, known.n, known.x))
     assert quality.gaps[0].by_people == pytest.approx(float(people))
 
 

@@ -55,7 +55,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     if explored:
         metric = metric.evened()
     bounds = _bounds(metric, state)
-    moments, plain = _moments(design, goal, metric, state, bounds)
+    moments = _moments(design, goal, metric, state, bounds)
     evidence = Evidence(
         tallies,
         metric,
@@ -70,7 +70,7 @@ def look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     reach = np.where(moments.defined & ~few, reach, np.inf)
     streak = count_streak(state.streak, reach, goal.within) if state.rounds > 1 else state.streak
     reason = _reason(design, goal, metric, state, streak=streak, bounds=bounds)
-    return Look(moments, low, high, streak, reason, plain)
+    return Look(moments, low, high, streak, reason)
 
 
 def _bounds(metric: Metric, state: State) -> Ends:
@@ -84,12 +84,10 @@ def _bounds(metric: Metric, state: State) -> Ends:
     return least, most
 
 
-def _moments(
-    design: Design, goal: Goal, metric: Metric, state: State, bounds: Ends
-) -> tuple[Moments, Floats]:
-    """Estimate with its variance, and the value before a correction for stopping."""
+def _moments(design: Design, goal: Goal, metric: Metric, state: State, bounds: Ends) -> Moments:
+    """Estimate with its variance."""
     moments = estimate(state.tallies, metric, design.estimator, replacement=design.replacement)
-    plain = value = moments.value
+    value = moments.value
     if design.interval == "stratified":
         value = quoted_value(
             state.tallies,
@@ -99,8 +97,8 @@ def _moments(
             stops=design.stop != "budget" and goal.within is not None,
         )
     if state.possible is not None or not design.replacement:
-        plain, value = np.clip(plain, *bounds), np.clip(value, *bounds)
-    return Moments(value, moments.variance, moments.defined, moments.bounded), plain
+        value = np.clip(value, *bounds)
+    return Moments(value, moments.variance, moments.defined, moments.bounded)
 
 
 def _interval(

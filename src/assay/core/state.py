@@ -142,23 +142,18 @@ def _is_same(one: object, other: object) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """Result of a look: the moments, the interval's ends, the streak and the reason.
-
-    `plain` is the metric at the strata's own rates; the reported value also has corrections
-    (`core.estimate`).
-    """
+    """Result of a look: the moments, the interval's ends, the streak and the reason."""
 
     moments: Moments
     low: Floats
     high: Floats
     streak: Ints
     reason: Ints
-    plain: Floats
 
     def of(self, row: int) -> "Look":
         """Look at one of the parallel evaluations."""
         moments = {name: np.asarray(value[row]) for name, value in vars(self.moments).items()}
-        values = (self.low, self.high, self.streak, self.reason, self.plain)
+        values = (self.low, self.high, self.streak, self.reason)
         return Look(Moments(**moments), *(np.asarray(each[row]) for each in values))
 
     @property

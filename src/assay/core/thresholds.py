@@ -205,7 +205,7 @@ class ThresholdRun(Procedure):
             np.asarray(chosen is not None),
             np.zeros(last + 1, dtype=np.bool_),
         )
-        now = Look(moments, np.asarray(low), np.asarray(high), state.streak, reason, moments.value)
+        now = Look(moments, np.asarray(low), np.asarray(high), state.streak, reason)
         return now, ThresholdLook(
             None if place < 0 else last - place,
             None if supported is None else last - supported,

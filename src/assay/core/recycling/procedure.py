@@ -235,7 +235,7 @@ class Recycle(Procedure):
         figures = (value, min(variance, 1e9), defined, low, high)
         centre, spread, is_defined, from_, to = (np.full(shape, each) for each in figures)
         moments = Moments(centre, spread, is_defined, bounded)
-        return Look(moments, from_, to, state.streak, reason, centre)
+        return Look(moments, from_, to, state.streak, reason)
 
 
 class _Known:
