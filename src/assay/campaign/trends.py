@@ -303,7 +303,9 @@ def _row(campaign: Campaign, member: Member, metric: str, last: PeriodRow | None
     apart = learns or settings.strata.weighted  # then no period is compared with another
     carried = [] if learns else _carried(campaign)
     before = {settings.item_id(event.item_id) for event in carried}
-    change = changes[0] if changes else _no_change(level, series)
+    # Without a change to estimate it is 0, and in the first period there is none.
+    same = None if series.number == 0 else _change_from(level, 0.0, 0.0, 0.0)
+    change = changes[0] if changes else same
     if apart:
         change = None if last is None else _change(level, last, alone=learns)
     return PeriodRow(
@@ -354,13 +356,6 @@ def _change(level: Estimate, last: PeriodRow, *, alone: bool) -> Estimate | None
         could_move=level.could_move + then.could_move,
         random_labels=None,
     )
-
-
-def _no_change(level: Estimate, series: Series) -> Estimate | None:
-    """Change of a period without one to estimate: 0, and None in the first."""
-    if series.number == 0:
-        return None
-    return _change_from(level, 0.0, 0.0, 0.0)
 
 
 def _change_from(level: Estimate, value: float, low: float, high: float) -> Estimate:

@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 
 from assay.core.betting import grid
-from assay.core.design import Design
+from assay.core.design import Design, fitted
 from assay.core.double_sampling import (
     Effort,
     Question,
@@ -171,7 +171,7 @@ class Costs:
         (about 1%), and fewer evaluations of a design that bets are replayed, as they vary less.
         Raises DesignError: if the replay would take minutes.
         """
-        runs, design = self.replications, supposed.fitted(design, goal)
+        runs, design = self.replications, fitted(design, goal) if goal.single else design
         trial = supposed.trial(design, goal)
         there = trial.items
         expected = min(supposed.at_random(goal), there)

@@ -17,7 +17,7 @@ import numpy as np
 from assay.core.bins import Scale
 from assay.core.cells import Heap, assign_strata
 from assay.core.cuts import rank
-from assay.core.design import Design, fitted
+from assay.core.design import Design
 from assay.core.evaluation import procedure_of
 from assay.core.forecast import labels_needed, random_variance
 from assay.core.forms import Metric, ratio
@@ -25,7 +25,7 @@ from assay.core.goal import Goal
 from assay.core.limits import LabelLimit, honest_limit
 from assay.core.metrics import canonical_metric
 from assay.core.metrics import sides as sides_of
-from assay.core.profile import Profile, ScoreCells
+from assay.core.profile import Profile
 from assay.core.special import expit
 from assay.core.strata import Side, Strata
 from assay.core.stratify import cell_strata, random_strata, sides_to_cut
@@ -106,10 +106,6 @@ class Assumed(ABC):
     @abstractmethod
     def size(self) -> int:
         """The number of items."""
-
-    def fitted(self, design: Design, goal: Goal) -> Design:
-        """Design with as many strata as a campaign for the goal would have."""
-        return fitted(design, goal) if goal.single else design
 
     @abstractmethod
     def trial(self, design: Design, goal: Goal) -> Trial:
@@ -341,7 +337,7 @@ class SupposedClasses(Assumed):
     @cached_property
     def called(self) -> Floats:
         """Number of items predicted as each class, (K,)."""
-        return _sums(self._predicted, self._cells.count, len(self.predictions.classes))
+        return _sums(self._predicted, self.scores.cells.count, len(self.predictions.classes))
 
     @cached_property
     def shares(self) -> Floats:
@@ -438,22 +434,18 @@ class SupposedClasses(Assumed):
         variance = np.array(self.trial(RANDOM_DESIGN, goal).random_variance)
         return float(labels_needed(variance, goal.within or 1.0, goal.confidence))
 
-    @property
-    def _cells(self) -> ScoreCells:
-        return self.scores.cells
-
     @cached_property
     def _predicted(self) -> Ints:
-        return self._cells.predicted.astype(np.int64)
+        return self.scores.cells.predicted.astype(np.int64)
 
     @cached_property
     def _right(self) -> Floats:
         """Number of correct predictions in each cell, if scores are calibrated."""
-        return self._cells.count * self.likely(self._cells.middle)
+        return self.scores.cells.count * self.likely(self.scores.cells.middle)
 
     def _in_parts(self, strata: Strata, amount: Floats) -> Floats:
         """Amount of each cell as sums over the parts of strata, which are by rank."""
-        ranks = rank(self._cells.low, self._cells.profile(None))
+        ranks = rank(self.scores.cells.low, self.scores.cells.profile(None))
         stratum = assign_strata(ranks, self._predicted, strata.heaps)
         inside = stratum >= 0
         key = stratum[inside] * len(self.predictions.classes) + self._predicted[inside]
