@@ -256,10 +256,6 @@ def expected_savings(n_P: int, n_C: int, pir: float, cir: float) -> float:
 # - The variance of every other target must come down to (within / z)^2. The labels for the false
 #   omission rate see to that. Where they alone cannot do it, or would be too many, the samples of
 #   the classifiers in such targets grow in steps of 10%. The cheapest sizes are taken.
-#
-# References
-# ----------
-# .. [1] RecycleSamplesForPrecision (``papers/recycle-samples-for-precision.txt``).
 
 
 _GROWTH = 1.1
