@@ -189,8 +189,8 @@ class Standing:
 
 def shown_look(design: Design, goal: Goal, metric: Metric, state: State) -> Look:
     """Look with the interval that is shown: items without yes or no at their worst."""
-    now = look(design, goal, metric, state)
-    return Standing("", design, goal, metric, state, now, 0.0, 0).shown().look
+    standing = Standing("", design, goal, metric, state, look(design, goal, metric, state), 0.0, 0)
+    return replace(standing, look=standing.with_open()).with_unjudged()
 
 
 # Why an evaluation is over, as text, with the remedy if unjudged items are the reason.
