@@ -11,12 +11,12 @@ from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from assay.core.bins import (
     STEPS,
@@ -36,6 +36,7 @@ from assay.core.types import Bools, Floats, Ints, Words
 from assay.predictions.column import Ids
 from assay.predictions.draw import number_of, span_of
 from assay.predictions.engine import Rows, Scanner, Span
+from assay.predictions.faults import changed
 from assay.predictions.roles import MOST_CODES
 
 PIECE = 8 * 15 * 1024
@@ -49,6 +50,7 @@ AT_ONCE = 2 * PIECE
 _MOST_WORKERS = 8
 _MANY_CELLS = 2**20  # up to here, every pair of a bin and a code has a counter
 _Piece = TypeVar("_Piece")
+Answer = TypeVar("Answer")
 
 
 class UnusableError(Exception):
@@ -271,6 +273,23 @@ def find_cells(cells: ScoreCells, place: Places | Ints) -> Ints:
     return cells_of
 
 
+def keyed(cells: ScoreCells, items: Batch, source: str) -> "pa.RecordBatch":
+    """Id, place of the cell and weight of each item; raise if one has no cell."""
+    ids: Any = None if items.ids is None else items.ids.values
+    columns = {"id": pa.array(ids), "key": pa.array(keys_of(cells, items, source), pa.int32())}
+    if items.given is not None:
+        columns["weight"] = pa.array(items.given)
+    return pa.record_batch(columns)
+
+
+def keys_of(cells: ScoreCells, items: Batch, source: str) -> Ints:
+    """Place of each item's cell; raise if one has no cell."""
+    try:
+        return find_cells(cells, places_of(items.values, items.predicted, cells.rule))
+    except UnusableError:
+        raise changed(source) from None
+
+
 class _Dense:
     """Counts with a counter for every place."""
 
@@ -414,21 +433,22 @@ class BatchScanner(Scanner):
     def items(self, variable: Variable, scale: Scale, some: Some = ALL) -> Iterable[Batch]:
         """Batches of items, by a variable; with their ids, if only some are read."""
 
-    def open(self) -> AbstractContextManager[object]:
-        """Raise what goes wrong while items are read as errors of the source."""
-        return nullcontext()
+    def ask(self, question: Callable[[], Answer]) -> Answer:
+        """Answer of a pass over items; what goes wrong is raised as an error of the source."""
+        return question()
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
-        with self.open():
+
+        def rule() -> Rule:
             each = (items.values for items in self.items(variable, scale))
             ends = [(values.min(), values.max()) for values in each if values.size]
-            rule = scale_of(min(low for low, _ in ends), max(high for _, high in ends))
-            return evenest(
-                lambda rule: self.counted(self.items(variable, scale), rule, self.n_codes),
-                rule,
-                lambda cells: cells.by_weight,
-            )
+            return scale_of(min(low for low, _ in ends), max(high for _, high in ends))
+
+        def counted(rule: Rule) -> ScoreCells:
+            return self.ask(lambda: self.counted(self.items(variable, scale), rule, self.n_codes))
+
+        return evenest(counted, self.ask(rule), lambda cells: cells.by_weight)
 
     def counted(self, items: Iterable[Batch], rule: Rule, classes: int) -> ScoreCells:
         """Count items by the bins of a rule; labels of two classes are yes and no."""
@@ -437,16 +457,15 @@ class BatchScanner(Scanner):
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
         """Count and weigh the items in each span."""
-        with self.open():
-            return count_spans(self.items(variable, scale), spans)
+        return self.ask(lambda: count_spans(self.items(variable, scale), spans))
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
         """Rows of all spans; those above every limit are not read."""
-        with self.open():
-            items = self.items(variable, scale, Some(spans=spans, seed=seed))
-            return rows_of([drawn(batch, spans, seed) for batch in items])
+        some = Some(spans=spans, seed=seed)
+        return self.ask(
+            lambda: rows_of(drawn(each, spans, seed) for each in self.items(variable, scale, some))
+        )
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
         """Rows with these ids."""
-        with self.open():
-            return rows_of(self.items(variable, scale, Some(ids)))
+        return self.ask(lambda: rows_of(self.items(variable, scale, Some(ids))))

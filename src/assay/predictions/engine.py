@@ -6,12 +6,12 @@ counts and drawn rows leave the engine.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Event, Thread
-from typing import Any, Protocol, Self, TypeAlias
+from typing import Any, Protocol, Self
 from warnings import warn
 
 import pyarrow as pa
@@ -97,10 +97,6 @@ class Part(Protocol):
         """Text that changes if the predictions do."""
 
 
-Judged: TypeAlias = tuple[Ids, Floats, Bools | Ints, Floats | None]
-"""Ids, scores and labels of some rows, and their weights if any."""
-
-
 class Scanner(ABC):
     """An engine with predictions in it.
 
@@ -115,7 +111,7 @@ class Scanner(ABC):
     stays: bool = True
     """Whether the rows stay where they are, outside of memory."""
     streams: bool = False
-    """Whether DuckDB can read ids and keys from it (`keyed`) as often as need be."""
+    """Whether `keyed` can be read as often as need be, and not only once."""
     is_cluster: bool = False
     """Whether it computes in a cluster, to which a smaller set is moved."""
 
@@ -201,20 +197,17 @@ class Scanner(ABC):
 
     # Of one of two sets to join.
 
-    def pieces(self) -> Iterator[Judged]:
-        """Id, score, label and weight of every row, piece by piece."""
+    def keyed(self, cells: ScoreCells, below: str = "") -> "Iterator[pa.RecordBatch]":
+        """Id, key and weight of rows; with columns for a model, these and the score.
+
+        The key is the place of a row's cell among the given ones. Rows may be left out that do not
+        fulfil `below`, a condition on the id and the weight in DuckDB's SQL.
+        """
+        del cells, below
         raise PredictionsError(
             f"{self.source} cannot be joined with other predictions in place",
             hint="write ids, scores and labels to a Parquet file and give that",
         )
-
-    def keyed(self, cells: ScoreCells, below: str = "") -> "Generator[pa.RecordBatch]":
-        """Columns id, key, weight, aux_0 and so on, score, of some rows, if it `streams`.
-
-        The key is the place of a row's cell; `below` is a condition on the id and the weight.
-        """
-        wanted = f"of {cells.bin.size:,} cells {below}".rstrip()
-        raise PredictionsError(f"{self.source} does not stream keys {wanted}")
 
 
 # Progress of a pass over the data, for display.

@@ -59,6 +59,11 @@ BAD_WEIGHT = Fault("weights in {column} are missing, NaN or infinite", _NO_WEIGH
 NEGATIVE_WEIGHT = Fault("weights in {column} are negative", _NO_WEIGHT)
 
 
+def changed(source: str) -> PredictionsError:
+    """Error: rows have changed between two passes."""
+    return PredictionsError(f"{source} has changed while it was read")
+
+
 def unclear_labels(column: object, got: str, hint: str) -> PredictionsError:
     """Error: labels have no known meaning."""
     return PredictionsError(

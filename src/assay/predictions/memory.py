@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 
 import numpy as np
+import pyarrow as pa
 
 from assay.core import deck
 from assay.core.bins import Rule, Scale
@@ -16,7 +17,7 @@ from assay.core.profile import ScoreCells, cells_of, profile_of
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.weights import impressions
 from assay.errors import PredictionsError
-from assay.predictions.batches import ALL, Batch, BatchScanner, Some, cells_by_code
+from assay.predictions.batches import ALL, Batch, BatchScanner, Some, cells_by_code, keyed
 from assay.predictions.class_values import (
     probabilities_at,
     ranked_classes,
@@ -27,7 +28,7 @@ from assay.predictions.column import Ids, Loaded, Show, read_ids
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.doubts import doubts_of
 from assay.predictions.draw import weight_words
-from assay.predictions.engine import Judged, Part, Survey
+from assay.predictions.engine import Part, Survey
 from assay.predictions.layout import Layout
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.predictions import Predictions
@@ -53,6 +54,7 @@ class MemoryScanner(BatchScanner):
     """
 
     stays = False
+    streams = True
 
     def __init__(
         self,
@@ -141,9 +143,11 @@ class MemoryScanner(BatchScanner):
             return [items]
         return [items.at(np.array(list(self._rows_by_id(some.ids).values()), dtype=np.int64))]
 
-    def pieces(self) -> Iterator[Judged]:
-        """Id, score, label and weight of every row, all in one piece."""
-        yield self.ids, self.values, self.predicted, self.weights
+    def keyed(self, cells: ScoreCells, below: str = "") -> "Iterator[pa.RecordBatch]":
+        """Id, key and weight of every row, all in one batch."""
+        del below
+        (items,) = self.items("score", "margin")
+        yield keyed(cells, items, self.source)
 
     def show(self, ids: Sequence[deck.Id]) -> list[dict[str, object]]:
         """Show the values of the items with these ids, in their order."""

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from assay.core.cuts import rank
-from assay.core.deck import Id
 from assay.core.error_model import Model, Values, is_missing
 from assay.core.groups import Groups, refuse_bad_names
 from assay.core.label_sets import LabelSets
@@ -24,7 +23,7 @@ from assay.errors import PredictionsError
 from assay.predictions.class_values import some_of
 from assay.predictions.classes import class_names
 from assay.predictions.column import Ids
-from assay.predictions.contract import joint_fingerprint, listed
+from assay.predictions.contract import listed
 from assay.predictions.engines import is_in_place, joining
 from assay.predictions.layout import as_mappings
 from assay.predictions.memory import MemoryScanner
@@ -32,6 +31,7 @@ from assay.predictions.opinions import Opinions, opinions_of_several
 from assay.predictions.pair_scanner import (
     PairScanner,
     Weighing,
+    doubts_about,
     opinions_are_alike,
     put_together,
     refuse_two_weights,
@@ -40,6 +40,7 @@ from assay.predictions.predictions import Predictions
 from assay.predictions.read import read_predictions
 from assay.predictions.roles import STAR, Classifiers
 from assay.predictions.scan import Scan, as_scan
+from assay.predictions.union import fingerprint_of, shown_by
 from assay.predictions.values import refuse_bad_total
 
 NOWHERE = -1
@@ -105,7 +106,6 @@ def _joined(
     classes: Vocabulary,
 ) -> MemoryScanner:
     """Scanner of two sets in memory."""
-    before, after = scanners
     sides = []
     for number, (part, scanner) in enumerate(zip(parts, scanners, strict=True)):
         numbers, nowhere = _numbers(part, scanner, classes), np.full(scanner.values.size, NOWHERE)
@@ -113,26 +113,20 @@ def _joined(
         codes = code_of_both(old, new, len(classes))
         sides.append((scanner.ids, _ranks(scanner), codes, scanner.weights))
     ids, ranks, codes, weights, place = put_together(*sides)
-    gone = np.flatnonzero(place >= len(after.ids))
     if weights is not None:
         _refuse_unlike_weights(scanners, weights, place, ids)
-    joint = joint_fingerprint([part.fingerprint() for part in parts], sum(p.size for p in parts))
     return MemoryScanner(
         source=listed([part.source for part in parts]),
         ids=ids,
         values=ranks,
         predicted=codes,
-        show=_Shown(before, after, gone),
+        show=lambda _, ids: shown_by(parts, ids),
         n_codes=4 * len(classes) ** 2,
         coded=True,
         weights=weights,
         parts=parts,
-        fingerprint=lambda _: joint,
-        doubts=lambda _: tuple(
-            doubt.about(name)
-            for name, part in zip(names, parts, strict=True)
-            for doubt in part.doubts
-        ),
+        fingerprint=lambda _: fingerprint_of(parts),
+        doubts=lambda _: doubts_about(parts, names),
         opinions=_opinions(scanners, names, place, codes, ranks),
     )
 
@@ -264,26 +258,6 @@ def _either(earlier: Values, later: Values, place: Ints, size: int) -> Values:
         if not is_missing(value):
             values[row] = value
     return values
-
-
-class _Shown:
-    """Displayed values of an item: from the later predictions, if they have it."""
-
-    def __init__(self, before: MemoryScanner, after: MemoryScanner, gone: Ints) -> None:
-        self._before, self._after, self._gone = before.show_rows, after.show_rows, gone
-        self._first_gone = after.values.size
-
-    def __call__(self, rows: Ints, ids: Sequence[Id]) -> list[dict[str, object]]:
-        shown: list[dict[str, object]] = [{} for _ in ids]
-        late = rows < self._first_gone
-        for show, which, of in (
-            (self._after, late, rows[late]),
-            (self._before, ~late, self._gone[rows[~late] - self._first_gone]),
-        ):
-            places = np.flatnonzero(which).tolist()
-            for place, each in zip(places, show(of, [ids[at] for at in places]), strict=True):
-                shown[place] = each
-        return shown
 
 
 def _join_in_engine(

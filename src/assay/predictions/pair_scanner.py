@@ -10,43 +10,35 @@ the sum over the items of both, in a separate pass before counting.
 """
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Self, TypeAlias
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import pyarrow as pa
 
-from assay.core import deck
-from assay.core.bins import Scale, bins_of
-from assay.core.cuts import Variable
-from assay.core.deck import Id, IdKind
+from assay.core.deck import Id
 from assay.core.error_model import RANK, Model, Values, columns_at
 from assay.core.profile import ScoreCells
-from assay.core.types import Bools, Floats, Ints, Words
-from assay.core.weights import as_impressions, factor_exponent
+from assay.core.types import Floats, Ints
+from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
+from assay.predictions.batches import Batch, keys_of
 from assay.predictions.column import Ids, places_among
-from assay.predictions.contract import by_model, joint_fingerprint, listed
-from assay.predictions.engine import Listed, Rows, Scanner, Survey, note
+from assay.predictions.contract import Doubt, by_model
+from assay.predictions.draw import number_of
+from assay.predictions.engine import Listed, Scanner, Survey, note
+from assay.predictions.faults import changed
 from assay.predictions.layout import Steps
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import score_name
 from assay.predictions.sql.query import double_sql
 from assay.predictions.sql.rows import Family
+from assay.predictions.union import PartsScanner, fingerprint_of
 from assay.predictions.values import refuse_bad_total
-
-# The two sides of a comparison, as rows of id and key for the engine that joins them.
-#
-# The key is the cell of the row's score and label, from the count of that side alone. If items have
-# weights, the row's own, as given, is included.
-
 
 SIDES = ("old", "new")
 """Names of the two sides in a join."""
-
-IdsType: TypeAlias = "np.dtype[Any] | None"
-"""Integer type of ids, with or without sign; None for strings."""
 
 
 class Side:
@@ -63,39 +55,6 @@ class Side:
         self.cells, self.listed = part.survey.cells, part.survey.listed
         alone = Steps.of(self.cells, place)
         self.steps = Steps(self.cells, alone.rank, alone.code + (self.cells.classes**2 << place))
-
-    @property
-    def ids_type(self) -> IdsType:
-        """Integer type of the ids, with or without sign; None for strings."""
-        if self.part.id_kind == "string":
-            return None
-        ids = self.find([]).ids if self.listed is None else self.listed.ids
-        return ids.values.dtype if isinstance(ids.values, np.ndarray) else None
-
-    def pieces(self) -> Iterator["pa.RecordBatch"]:
-        """Id of every row, the place of its cell (as key), and its weight if any."""
-        if self.scanner.streams:
-            yield from self.scanner.keyed(self.cells)
-            return
-        for ids, score, predicted, given in self.scanner.pieces():
-            own_ids: Any = ids.values
-            key = pa.array(self.cell_of(score, predicted), pa.int32())
-            weight = {} if given is None else {"weight": pa.array(given)}
-            yield pa.record_batch({"id": pa.array(own_ids), "key": key, **weight})
-
-    def cell_of(self, score: Floats, predicted: Bools | Ints) -> Ints:
-        """Place of each item's cell among the cells."""
-        rule, classes = self.cells.rule, self.cells.classes
-        known = classes * self.cells.bin + self.cells.predicted
-        return place_of(classes * bins_of(score, rule) + predicted, known, self.part.source)
-
-    def find(self, ids: Sequence[Id]) -> Rows:
-        """Rows with these ids."""
-        return self.scanner.find(ids, variable="score", scale="margin")
-
-    def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Show the values of items of this side."""
-        return self.scanner.show(ids) if ids else []
 
 
 def opinions_are_alike(old: Predictions, new: Predictions) -> bool:
@@ -141,19 +100,6 @@ def tell_of_move(side: Side, engine: str) -> None:
     note(f"{side.cells.size:,} rows of {side.part.source} are moved to {engine}")
 
 
-def numbers(ids: Ids, seed: int) -> Words:
-    """Numbers of items in the deck."""
-    return deck.mix(ids.digest ^ np.uint64(deck.key(seed)))
-
-
-def place_of(wanted: Ints, known: Ints, source: str) -> Ints:
-    """Positions of values among those that were counted, which ascend."""
-    at = np.minimum(np.searchsorted(known, wanted), known.size - 1)
-    if not (known[at] == wanted).all():
-        raise PredictionsError(f"{source} has changed while it was read")
-    return at
-
-
 N_CODES = 16
 """Number of codes of two classifiers of yes and no: four bits."""
 
@@ -182,14 +128,16 @@ def value_sql(ranks: str, code: str) -> str:
     return f"{ranks} / CASE WHEN {code} >= {IN_BOTH} THEN {double_sql(2)} ELSE {double_sql(1)} END"
 
 
-class PairScanner(Scanner):
+class PairScanner(PartsScanner):
     """Two sets of predictions: values are mean ranks, and labels are codes.
 
-    An engine has joined the two; it can be queried any number of times.
+    An engine joins the two, by id and key (`Scanner.keyed`), any number of times.
 
     `parts`: the earlier and the later; `names`: their names; `shows`: whether reviewers see any
     columns; `model`: its log odds replace the mean rank.
     """
+
+    parts: tuple[Predictions, Predictions]
 
     def __init__(
         self,
@@ -199,9 +147,8 @@ class PairScanner(Scanner):
         shows: bool,
         model: Model | None = None,
     ) -> None:
-        self.parts: tuple[Predictions, Predictions] = parts
+        super().__init__(parts)
         self._names, self._shows, self.model = names, shows, model
-        self.source = listed([part.source for part in parts])
         self._sides = Side(parts[0], 0), Side(parts[1], 1)
         self._weighted = parts[0].weighted
         # Exponent of the factor that converts weights to impressions, once it is known.
@@ -216,16 +163,12 @@ class PairScanner(Scanner):
         """Numbers, in pieces, whose exact sum is that of the weights."""
 
     @abstractmethod
-    def counted(self) -> tuple[ScoreCells, int | None]:
+    def joint(self) -> tuple[ScoreCells, int | None]:
         """Count all items by the mean rank and the code.
 
         The number is the exclusive or of `assay.predictions.draw.weight_words`; with a model, the
         word for `assay.predictions.contract.by_model`.
         """
-
-    @abstractmethod
-    def joined(self, ids: Sequence[Id]) -> Rows:
-        """Rows with these ids."""
 
     def again(self) -> Self:
         """Copy of the scanner after a new pass over both sets."""
@@ -236,31 +179,19 @@ class PairScanner(Scanner):
         """Copy of the scanner with a model's log odds in place of the mean rank."""
         return type(self)(self.parts, self._names, shows=self._shows, model=model)
 
-    @property
-    def id_kind(self) -> IdKind:
-        """Whether the ids are integers or strings."""
-        return self._sides[0].part.id_kind
-
     def survey(self, seed: int) -> Survey:
         """Join all items, and count them by mean rank and code."""
         if self._weighted:
             self._weigh()
-        cells, word = self.counted()
+        cells, word = self.joint()
         self._refuse_other_sizes(cells)
-        doubts = tuple(
-            doubt.about(name)
-            for name, part in zip(self._names, self.parts, strict=True)
-            for doubt in part.doubts
-        )
-        fingerprint = joint_fingerprint(
-            [part.fingerprint() for part in self.parts], sum(part.size for part in self.parts)
-        )
+        fingerprint = fingerprint_of(self.parts)
         if self.model is not None:
             return Survey(cells, None, (), by_model(fingerprint, word or 0))  # of scores: none
         return Survey(
             cells,
             self._listed(cells, seed),
-            doubts,
+            doubts_about(self.parts, self._names),
             fingerprint,
             weighed=cells if self._weighted else None,
             weights_word=word,
@@ -271,7 +202,8 @@ class PairScanner(Scanner):
         weighing = self.weighing()
         if weighing.first is not None:
             self.refuse_repeated_ids()
-            before, after = (side.find([weighing.first]).given for side in self._sides)
+            by: Any = {"variable": "score", "scale": "margin"}
+            before, after = (part.scanner.find([weighing.first], **by).given for part in self.parts)
             weights = [float(each[0]) for each in (before, after) if each is not None and each.size]
             refuse_two_weights(weighing, weights, self.parts)
         refuse_bad_total(weighing.total, self.source)
@@ -287,7 +219,7 @@ class PairScanner(Scanner):
             if int(cells.count[inside].sum()) == side.cells.size:
                 continue
             self.refuse_repeated_ids()
-            raise PredictionsError(f"{self.source} has changed while it was read")
+            raise changed(self.source)
 
     def _listed(self, cells: ScoreCells, seed: int) -> Listed | None:
         """First cards of both, as far as both have listed theirs."""
@@ -298,50 +230,21 @@ class PairScanner(Scanner):
         limit = min(one.limit, other.limit)
         sides = []
         for each, side in zip((one, other), self._sides, strict=True):
-            low = np.flatnonzero(numbers(each.ids, seed) <= np.uint64(limit))
+            low = np.flatnonzero(number_of(each.ids.digest, seed) <= np.uint64(limit))
             at = each.cell[low]
             sides.append((each.ids.take(low), side.steps.rank[at], side.steps.code[at], None))
         ids, values, codes, *_ = put_together(*sides)
-        place = cells.classes * bins_of(values, cells.rule) + codes
-        known = cells.classes * cells.bin + cells.predicted
-        return Listed(seed, limit, ids, place_of(place, known, self.source))
-
-    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
-        """Rows with these ids, looked up in each set; with a model, in the join."""
-        del variable, scale
-        if self.model is not None:
-            return self.joined(ids)
-        sides = []
-        for side in self._sides:
-            rows = side.find(ids)
-            at = side.cell_of(rows.values, rows.predicted)
-            sides.append((rows.ids, side.steps.rank[at], side.steps.code[at], rows.given))
-        ids_there, ranks, codes, given, _ = put_together(*sides)
-        exponent = self.exponent
-        weights = None
-        if given is not None and exponent is not None:
-            weights = as_impressions(given, exponent)
-        return Rows(ids_there, ranks, codes, weights=weights)
+        return Listed(seed, limit, ids, keys_of(cells, Batch(values, codes), self.source))
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Show the values of items: from the later predictions, if they have them."""
-        before, after = self._sides
-        if not ids or not self._shows:
-            return [{} for _ in ids]
-        rows = after.find(ids)
-        late = set(rows.ids.at(np.arange(len(rows.ids))))
-        shown: dict[Id, dict[str, object]] = {}
-        for side, own in (
-            (after, [id for id in ids if id in late]),
-            (before, [id for id in ids if id not in late]),
-        ):
-            shown |= dict(zip(own, side.show(own), strict=True))
-        return [shown[id] for id in ids]
+        return super().show(ids) if self._shows else [{} for _ in ids]
 
-    def refuse_repeated_ids(self) -> None:
-        """Read every id, and raise if one repeats."""
-        for side in self._sides:
-            side.scanner.refuse_repeated_ids()
+
+def doubts_about(parts: Sequence[Predictions], names: Sequence[str]) -> tuple[Doubt, ...]:
+    """Problems with the scores of both, each with a name."""
+    pairs = zip(parts, names, strict=True)
+    return tuple(doubt.about(name) for part, name in pairs for doubt in part.doubts)
 
 
 def refuse_two_weights(

@@ -42,7 +42,33 @@ def united(parts: Sequence[Predictions]) -> Predictions:
     )
 
 
-class UnionScanner(Scanner):
+def shown_by(parts: Sequence[Predictions], ids: Sequence[Id]) -> list[dict[str, object]]:
+    """Show the values of items, each from the last part that has it."""
+    shown: dict[Id, dict[str, object]] = {}
+    for part, own in _parted(parts, ids):
+        shown |= dict(zip(own, part.scanner.show(own), strict=True))
+    return [shown[id] for id in ids]
+
+
+def _parted(
+    parts: Sequence[Predictions], ids: Sequence[Id]
+) -> Iterator[tuple[Predictions, list[Id]]]:
+    """Parts with their items among these; an item is of the last part that has it."""
+    left = list(dict.fromkeys(ids))
+    for part in reversed(parts):
+        if left:
+            ids_there = part.scanner.find(left, variable="score", scale="margin").ids
+            there = set(ids_there.at(np.arange(len(ids_there))))
+            yield part, [id for id in left if id in there]
+            left = [id for id in left if id not in there]
+
+
+def fingerprint_of(parts: Sequence[Predictions]) -> str:
+    """Fingerprint of all parts together."""
+    return joint_fingerprint([part.fingerprint() for part in parts], sum(p.size for p in parts))
+
+
+class PartsScanner(Scanner):
     """Parts, each with its own scanner."""
 
     def __init__(self, parts: tuple[Predictions, ...]) -> None:
@@ -53,6 +79,19 @@ class UnionScanner(Scanner):
     def id_kind(self) -> IdKind:
         """Whether the ids are integers or strings."""
         return self.parts[0].id_kind
+
+    def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
+        """Show the values of items, each from the last part that has it."""
+        return shown_by(self.parts, ids)
+
+    def refuse_repeated_ids(self) -> None:
+        """Read every id of each part, and raise if one repeats."""
+        for part in self.parts:
+            part.scanner.refuse_repeated_ids()
+
+
+class UnionScanner(PartsScanner):
+    """Parts with different items, as one population."""
 
     def again(self) -> Self:
         """Copy of the scanner after a new pass over every part."""
@@ -67,8 +106,7 @@ class UnionScanner(Scanner):
         del seed  # each part has listed its own first cards
         cells = _joined([part.survey.cells for part in self.parts])
         doubts = tuple(doubt for part in self.parts for doubt in part.doubts)
-        fingerprints = [part.fingerprint() for part in self.parts]
-        return Survey(cells, None, doubts, joint_fingerprint(fingerprints, cells.size))
+        return Survey(cells, None, doubts, fingerprint_of(self.parts))
 
     def cells(self, variable: Variable, scale: Scale) -> ScoreCells:
         """Count all items by another stratification variable."""
@@ -100,25 +138,10 @@ class UnionScanner(Scanner):
             np.concatenate([rows.predicted for rows in there]),
         )
 
-    def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
-        """Show the values of the items with these ids, in their order."""
-        shown: dict[Id, dict[str, object]] = {}
-        for part, own in self._parted(ids):
-            shown |= dict(zip(own, part.scanner.show(own), strict=True))
-        return [shown[id] for id in ids]
-
-    def _parted(self, ids: Sequence[Id]) -> Iterator[tuple[Predictions, list[Id]]]:
-        """Each part with its items among these."""
-        for part in self.parts:
-            ids_there = part.scanner.find(ids, variable="score", scale="margin").ids
-            there = set(ids_there.at(np.arange(len(ids_there))))
-            if there:
-                yield part, [id for id in dict.fromkeys(ids) if id in there]
-
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Values of the score and of every column for a model, for some items."""
         by_id: dict[Id, dict[str, object]] = {}
-        for part, own in self._parted(ids):
+        for part, own in _parted(self.parts, ids):
             opinions = part.opinions(own)
             by_id |= {
                 id: {name: opinions[name][at] for name in opinions} for at, id in enumerate(own)
@@ -128,11 +151,6 @@ class UnionScanner(Scanner):
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""
         return reduce(xor, (part.opinions_digest() for part in self.parts), 0)
-
-    def refuse_repeated_ids(self) -> None:
-        """Read every id of each part, and raise if one repeats."""
-        for part in self.parts:
-            part.scanner.refuse_repeated_ids()
 
 
 @dataclass(frozen=True)

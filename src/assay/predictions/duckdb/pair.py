@@ -5,8 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import chain
-from pathlib import Path
-from tempfile import mkdtemp
 from typing import Any, TypeVar
 
 import duckdb
@@ -18,17 +16,16 @@ from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells
-from assay.core.types import Floats, Ints, Words
+from assay.core.types import Floats, Words
 from assay.core.weights import as_impressions
-from assay.errors import PredictionsError
-from assay.predictions.batches import Batch, count_cells, count_spans, drawn, rows_of
+from assay.predictions.batches import ALL, Batch, BatchScanner, Some, count_cells
 from assay.predictions.column import Ids
 from assay.predictions.draw import TOP, weight_words
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.reader import batches_of, below_sql, pieces_of
-from assay.predictions.duckdb.relations import release
-from assay.predictions.engine import Rows, Span, polled
-from assay.predictions.opinions import opinions_digest
+from assay.predictions.duckdb.relations import connected, release
+from assay.predictions.engine import polled
+from assay.predictions.opinions import opinions_digest, without_opinions
 from assay.predictions.pair_scanner import (
     IN_BOTH,
     N_CODES,
@@ -48,7 +45,7 @@ from assay.predictions.sql.query import quoted
 from assay.predictions.sql.rows import Family
 
 _MEMORY = "700MB"  # memory limit of the join, which spills to a temporary file
-_TYPES = {"int64": "BIGINT", "uint64": "UBIGINT", None: "VARCHAR"}
+_TYPES = {"int64": "BIGINT", "uint64": "UBIGINT"}
 _SQL_TYPES: dict[Family, str] = {"float": "DOUBLE", "text": "VARCHAR", "boolean": "BOOLEAN"}
 
 # The sides are streams, whose lengths DuckDB does not know. It could take either for the small side
@@ -58,13 +55,14 @@ _AS_WRITTEN = "build_side_probe_side,join_order"
 Answer = TypeVar("Answer")
 
 
-class DuckPair(PairScanner):
+class DuckPair(PairScanner, BatchScanner):
     """Two sets joined in a separate DuckDB: the ids of both, each with its cell in either set.
 
-    A side that another DuckDB reads is a stream, read again for each query. Other sides are copied
-    once: for each row an id and a key, and its weight if any. Columns for a model are those of both
-    sides, which are streams then.
+    A side is read again for each query, or else copied once. Columns for a model are those of both
+    sides, which are read again then.
     """
+
+    n_codes = N_CODES
 
     def __init__(
         self,
@@ -75,36 +73,23 @@ class DuckPair(PairScanner):
         model: Model | None = None,
     ) -> None:
         super().__init__(parts, names, shows=shows, model=model)
-        sides = self._sides
         self._digest = duckdb_digest("id", self.id_kind)
-        self._source = " and ".join(part.source for part in parts)
-        self._streams = {
-            name: side.scanner
-            for name, side in zip(SIDES, sides, strict=True)
-            if side.scanner.streams
-        }
-        self._opinions = joined_opinions(list(self._streams.values()), names)
-        folder = Path(mkdtemp(prefix="assay-"))
-        self._connection = connection = duckdb.connect(
-            config={
-                "autoinstall_known_extensions": "false",
-                "python_enable_replacements": "false",
-                "temp_directory": str(folder),
-            }
-        )
-        weakref.finalize(self, release, connection, folder)
-        connection.execute(
+        streams = [side.scanner for side in self._sides if side.scanner.streams]
+        self._opinions = joined_opinions(streams, names)
+        self._connection, folder = connected()
+        weakref.finalize(self, release, self._connection, folder)
+        self._connection.execute(
             "SET preserve_insertion_order = false; SET enable_progress_bar = false; "
             f"SET disabled_optimizers = '{_AS_WRITTEN}'; SET memory_limit = '{_MEMORY}'"
         )
-        with reading(self._source):
-            for name, side in zip(SIDES, sides, strict=True):
-                if name not in self._streams:
+        with reading(self.source):
+            for name, side in zip(SIDES, self._sides, strict=True):
+                if not side.scanner.streams:
                     self._copy(name, side)
             self._id_type = self._common_type()
         # For each side, the rank of a cell and its contribution to a code; the last is for no cell.
         self._steps = [
-            (np.append(side.steps.rank, 0.0), np.append(side.steps.code, 0)) for side in sides
+            (np.append(side.steps.rank, 0.0), np.append(side.steps.code, 0)) for side in self._sides
         ]
         self._odds = None if model is None else self._odds_by(model)
 
@@ -124,25 +109,26 @@ class DuckPair(PairScanner):
                 (row,) = rows.aggregate(sums).fetchall()
                 return Weighing(*row)
 
-        return self._ask(summed)
+        return self.ask(summed)
 
     def weights(self) -> Iterator[Floats]:
         """All weights, in pieces."""
-        with reading(self._source), self._read():
+        with reading(self.source), self._read():
             yield from pieces_of(self._connection.sql(self._sql(["given"])))
 
-    def counted(self) -> tuple[ScoreCells, int | None]:
+    def joint(self) -> tuple[ScoreCells, int | None]:
         """Count all items by the mean rank and the code, and hash the weights by item."""
         rule: Rule = "probability" if self.model is None else "margin"
         words = _weight_words if self._weighted else odds_words
         is_marked = self._weighted or self.model is not None
+        every = Some() if is_marked else ALL  # of which some are read with their ids
 
         def summed() -> tuple[ScoreCells, int | None]:
             word = np.uint64(0)
 
             def items() -> Iterator[Batch]:
                 nonlocal word
-                for batch in self._items(ids=is_marked):
+                for batch in self.items("rank", "margin", every):
                     if is_marked:
                         word ^= np.bitwise_xor.reduce(words(batch))
                     yield replace(batch, digest=None)
@@ -150,38 +136,19 @@ class DuckPair(PairScanner):
             cells = count_cells(items(), rule, N_CODES, lambda each: each)
             return cells, int(word) if is_marked else None
 
-        return self._ask(summed)
-
-    def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
-        """Count and weigh the items in each span."""
-        del variable, scale
-        return self._ask(lambda: count_spans(self._items(), spans))
-
-    def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
-        """Rows of all spans; those above all limits are dropped before the join."""
-        del variable, scale
-        weight = "" if self.exponent is None else "weight"
-        below = below_sql(self._digest, spans, seed, weight, self.exponent or 0)
-        below = "" if max(span.limit for span in spans) >= TOP else below
-        return self._ask(
-            lambda: rows_of(drawn(each, spans, seed) for each in self._items(ids=True, below=below))
-        )
-
-    def joined(self, ids: Sequence[Id]) -> Rows:
-        """Rows with these ids."""
-        return self._ask(lambda: rows_of(self._items(ids=True, below=self._among(ids))))
+        return self.ask(summed)
 
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Values of some items: of every column, the scores, and the mean rank."""
         if not self._opinions:
-            raise PredictionsError(f"{self._source} were read without columns for a model")
+            raise without_opinions(self.source)
         columns = {name: column for name, (column, _) in self._opinions.items()}
-        with reading(self._source):
+        with reading(self.source):
             asked = ["id", "keys", *columns.values()]
             batches = list(self._batches(asked, self._among(ids)))
         ids_there = Ids.concatenated([self._ids_of(batch.column("id")) for batch in batches])
         ranks = np.concatenate([self._ranked(batch).values for batch in batches])
-        rows = ids_there.rows_of(ids, self._source)
+        rows = ids_there.rows_of(ids, self.source)
         return joined_values(pa.Table.from_batches(batches), columns, ranks, rows)
 
     def opinions_digest(self) -> int:
@@ -189,30 +156,31 @@ class DuckPair(PairScanner):
         if not self._opinions:
             return 0
         expressions = opined_sql([*self._opinions.values()])
-        return self._ask(
+        return self.ask(
             lambda: opinions_digest(opined_words(self._batches(["digest"], "", expressions)))
         )
 
     # Items.
 
-    def _items(self, *, ids: bool = False, below: str = "") -> Iterator[Batch]:
-        """Items of both that fulfil a condition, with mean ranks or log odds, and codes."""
-        odds = self._odds
-        weights = ["given"] if self._weighted else []
-        columns = ["id", "digest"] if ids or odds is not None else []
-        columns += ["keys", *weights]
-        more = {} if odds is None else odds.columns
-        for batch in self._batches(columns, below, more):
+    def items(self, variable: Variable, scale: Scale, some: Some = ALL) -> Iterator[Batch]:
+        """Items by mean rank or log odds, and by code; some are selected before the join."""
+        del variable, scale
+        odds, below = self._odds, "" if some.ids is None else self._among(some.ids)
+        if some.spans and max(span.limit for span in some.spans) < TOP:
+            weight = "" if self.exponent is None else "weight"
+            below = below_sql(self._digest, some.spans, some.seed, weight, self.exponent or 0)
+        with_ids = some is not ALL or odds is not None
+        columns = ["keys", *(["id", "digest"] if with_ids else [])]
+        columns += ["given"] if self._weighted else []
+        for batch in self._batches(columns, below, {} if odds is None else odds.columns):
             items = self._ranked(batch)
-            if columns[0] == "id":
+            if with_ids:
                 digest = batch.column("digest").to_numpy()
                 items = replace(items, ids=self._ids_of(batch.column("id")), digest=digest)
-            if weights and self.exponent is not None:
+            if self.exponent is not None:
                 given = batch.column("given").to_numpy()
                 items = replace(items, weights=as_impressions(given, self.exponent))
-            if odds is not None:
-                items = odds.placed(columns_of(batch, odds.columns), items)
-            yield items
+            yield items if odds is None else odds.placed(columns_of(batch, odds.columns), items)
 
     def _ranked(self, batch: "pa.RecordBatch") -> Batch:
         """Mean ranks and codes of items, from their cells."""
@@ -237,35 +205,33 @@ class DuckPair(PairScanner):
 
     def _copy(self, name: str, side: Side) -> None:
         """Copy a side into a table of that name."""
-        if side.scanner.stays:
-            tell_of_move(side, "DuckDB")
-        kind = _TYPES[None if side.ids_type is None else str(side.ids_type)]
-        weight = ", weight DOUBLE" if self._weighted else ""
-        self._connection.execute(f"CREATE TABLE {name} (id {kind}, key INTEGER{weight})")
-        for piece in side.pieces():
-            self._connection.from_arrow(pa.Table.from_batches([piece])).insert_into(name)
+        tell_of_move(side, "DuckDB")
+        pieces = (pa.Table.from_batches([each]) for each in side.scanner.keyed(side.cells))
+        self._connection.from_arrow(next(pieces)).create(name)
+        for piece in pieces:
+            self._connection.from_arrow(piece).insert_into(name)
 
     def _common_type(self) -> str:
         """Type that holds the ids of both; raise if there is none."""
-        either = {side.ids_type for side in self._sides}
-        if len(either) > 1:
+        with self._read("FALSE"):
+            kinds = {str(self._connection.table(name).types[0]) for name in SIDES}
+        if len(kinds) > 1:
             ends = []
-            for name, side in zip(SIDES, self._sides, strict=True):
+            for name in SIDES:
                 with self._read():
-                    ids = self._connection.table(name).aggregate("min(id), max(id)").fetchall()
-                ends.append(Ids(np.array(ids[0], dtype=side.ids_type)))
-            either = {np.asarray(Ids.concatenated(ends).values).dtype}
-        (kind,) = either
-        return _TYPES[None if kind is None else str(kind)]
+                    ids = self._connection.table(name).aggregate("min(id) AS low, max(id) AS high")
+                    ends.append(Ids(np.concatenate([*ids.fetchnumpy().values()])))
+            kinds = {_TYPES[str(np.asarray(Ids.concatenated(ends).values).dtype)]}
+        return kinds.pop()
 
-    def _ask(self, ask: Callable[[], Answer]) -> Answer:
+    def ask(self, question: Callable[[], Answer]) -> Answer:
         """Run a query, and again without the memory limit if memory was too small."""
-        with reading(self._source):
+        with reading(self.source):
             try:
-                return ask()
+                return question()
             except duckdb.OutOfMemoryException:
                 self._connection.execute("RESET memory_limit")
-                return ask()
+                return question()
 
     def _batches(
         self, columns: Sequence[str], below: str, more: Mapping[str, str] | None = None
@@ -279,10 +245,7 @@ class DuckPair(PairScanner):
     ) -> str:
         """Query for columns of the items of both that fulfil a condition."""
         ids = [f"CAST({name}.id AS {self._id_type})" for name in SIDES]
-        old, new = (
-            name if not below or name in self._streams else f"(FROM {name} WHERE {below}) AS {name}"
-            for name in SIDES
-        )
+        old, new = (f"(FROM {name} WHERE {below}) AS {name}" if below else name for name in SIDES)
         keys = (f"coalesce({name}.key::INTEGER, -1)" for name in SIDES)
         expressions = {
             "id": f"coalesce({', '.join(ids)})",
@@ -312,19 +275,20 @@ class DuckPair(PairScanner):
                 read += batch.num_rows
                 yield batch
 
-        for name, side in zip(SIDES, self._sides, strict=True):
-            if name in self._streams:
-                total += side.cells.size
-                pieces = self._streams[name].keyed(side.cells, below)
-                first = next(pieces)
-                every = batches(chain([first], pieces))
-                stream = pa.RecordBatchReader.from_batches(first.schema, every)
-                self._connection.register(name, stream)
+        streams = [pair for pair in zip(SIDES, self._sides, strict=True) if pair[1].scanner.streams]
+        for name, side in streams:
+            total += side.cells.size
+            pieces = side.scanner.keyed(side.cells, below)
+            first = next(pieces)
+            stream = pa.RecordBatchReader.from_batches(
+                first.schema, batches(chain([first], pieces))
+            )
+            self._connection.register(name, stream)
         try:
             with polled(lambda: -1.0 if below else read / total):
                 yield
         finally:
-            for name in self._streams:
+            for name, _ in streams:
                 self._connection.unregister(name)
 
 

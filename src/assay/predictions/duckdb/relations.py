@@ -70,17 +70,7 @@ def open_relation(
     checked for a query that is not copied).
     """
     wanted = list(dict.fromkeys(columns))
-    folder = Path(mkdtemp(prefix="assay-"))
-    connection = duckdb.connect(
-        config={
-            # Without this, a path like s3://... would make DuckDB download an extension.
-            "autoinstall_known_extensions": "false",
-            # Names in a query are tables, never variables of this program.
-            "python_enable_replacements": "false",
-            # Otherwise DuckDB would spill into the working directory.
-            "temp_directory": str(folder),
-        }
-    )
+    connection, folder = connected()
     try:
         # A long copy would draw its own progress bar.
         connection.execute("SET enable_progress_bar_print = false")
@@ -88,6 +78,20 @@ def open_relation(
     except BaseException:
         release(connection, folder)
         raise
+
+
+def connected() -> tuple[duckdb.DuckDBPyConnection, Path]:
+    """DuckDB in memory, with its own folder for temporary files."""
+    folder = Path(mkdtemp(prefix="assay-"))
+    config: dict[str, Any] = {
+        # Without this, a path like s3://... would make DuckDB download an extension.
+        "autoinstall_known_extensions": "false",
+        # Names in a query are tables, never variables of this program.
+        "python_enable_replacements": "false",
+        # Otherwise DuckDB would spill into the working directory.
+        "temp_directory": str(folder),
+    }
+    return duckdb.connect(config=config), folder
 
 
 def _opened(

@@ -1,7 +1,7 @@
 """Predictions that DuckDB reads in place, and numpy counts: of one or several classifiers."""
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
 from tempfile import TemporaryFile
@@ -17,9 +17,9 @@ from assay.core.error_model import RANK, Values, columns_at
 from assay.core.profile import ScoreCells, evenest
 from assay.core.types import Floats, Ints
 from assay.core.weights import as_impressions
-from assay.errors import PredictionsError
 from assay.predictions.batches import (
     ALL,
+    Answer,
     Batch,
     BatchScanner,
     Some,
@@ -36,6 +36,7 @@ from assay.predictions.duckdb.loading import with_columns_apart
 from assay.predictions.duckdb.reader import DuckReader, Telling
 from assay.predictions.duckdb.relations import open_relation
 from assay.predictions.engine import Listed, Survey
+from assay.predictions.faults import changed
 from assay.predictions.layout import Layout, Steps
 from assay.predictions.opinions import without_opinions
 from assay.predictions.passes import (
@@ -109,7 +110,7 @@ class DuckScanner(BatchScanner):
 
     def survey(self, seed: int) -> Survey:
         """Count all items, and list the first cards."""
-        with self.open():
+        with self._reader.open():
             if self._layout.weight is not None:
                 self._exponent = self._reader.weigh()
             size, rules = self._reader.size_and_rules()
@@ -256,9 +257,10 @@ class DuckScanner(BatchScanner):
 
     # Later passes.
 
-    def open(self) -> AbstractContextManager[None]:
-        """Raise errors of DuckDB as errors of the source."""
-        return self._reader.open()
+    def ask(self, question: Callable[[], Answer]) -> Answer:
+        """Answer of a pass; errors of DuckDB are raised as errors of the source."""
+        with self._reader.open():
+            return question()
 
     def counted(self, items: Iterable[Batch], rule: Rule, classes: int) -> ScoreCells:
         """Count items by the bins of a rule; say what is wrong with those that have none."""
@@ -369,7 +371,7 @@ class DuckScanner(BatchScanner):
     def _scores(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Scores and mean ranks of some items."""
         scores = {f"s{place}": each for place, each in enumerate(self._reader.scores.values())}
-        with self.open():
+        with self._reader.open():
             batches = list(self._items_with(scores, ids=True, where=self._reader.among(ids)))
         rows = rows_of([items for _, items in batches])
         parts = [[columns[name] for columns, _ in batches] for name in scores]
@@ -384,12 +386,8 @@ class DuckScanner(BatchScanner):
 
     # Of one of two sets to join.
 
-    def keyed(self, cells: ScoreCells, below: str = "") -> "Generator[pa.RecordBatch]":
-        """Columns id and key of every row, as they are read; the key is the place of its cell.
-
-        Also the weight, if any, and, with columns for a model, these and the score. `below` is a
-        condition on the id and the weight.
-        """
+    def keyed(self, cells: ScoreCells, below: str = "") -> "Iterator[pa.RecordBatch]":
+        """Id, key and weight of rows; with columns for a model, these and the score."""
         telling = self._reader.telling([cells.rule], [True])
         (judge,) = telling.judges
         kind = pa.uint16() if cells.bin.size < 2**16 else pa.int32()
@@ -406,11 +404,6 @@ class DuckScanner(BatchScanner):
 
 def _same(each: One) -> One:
     return each
-
-
-def changed(source: str) -> PredictionsError:
-    """Error: the rows have changed since they were counted."""
-    return PredictionsError(f"{source} has changed while it was read")
 
 
 def open_duck(scan: Scan, layout: Layout) -> DuckScanner:

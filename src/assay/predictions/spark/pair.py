@@ -19,6 +19,8 @@ from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
 from assay.predictions.draw import TOP
 from assay.predictions.engine import Rows, Span
+from assay.predictions.faults import changed
+from assay.predictions.opinions import without_opinions
 from assay.predictions.pair_scanner import (
     IN_BOTH,
     N_CODES,
@@ -86,7 +88,7 @@ class SparkPair(PairScanner):
         """Numbers whose exact sum is that of all weights."""
         return self._home.table.addends(self._items().query.select("given AS weight"))
 
-    def counted(self) -> tuple[ScoreCells, int | None]:
+    def joint(self) -> tuple[ScoreCells, int | None]:
         """Count all items by the mean rank and the code, and hash the weights by item."""
         items, kind = self._items(), self._home.id_kind
         rule: Rule = "probability"
@@ -98,10 +100,8 @@ class SparkPair(PairScanner):
             items, sums = items.with_weight_word(kind), WEIGHED
         groups = self._fetch(grouped(items, N_CODES, rules=[rule], sums=sums))
         if groups[rule].null_count:
-            for side in self._sides:
-                side.scanner.refuse_repeated_ids()
-            sources = " and ".join(side.part.source for side in self._sides)
-            raise PredictionsError(f"{sources} has changed while it was read")
+            self.refuse_repeated_ids()
+            raise changed(self.source)
         cells = merged_by(groups, rule, N_CODES)
         if self.model is not None:
             return cells, xored(groups, "odds_words")
@@ -130,17 +130,17 @@ class SparkPair(PairScanner):
             weights=table["weight"].to_numpy() if self._weighted else None,
         )
 
-    def joined(self, ids: Sequence[Id]) -> Rows:
+    def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
         """Rows with these ids."""
+        del variable, scale
         return self._taken(self._items(ids=ids))
 
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Values of some items: of every column, the scores, and the mean rank."""
-        sources = " and ".join(side.part.source for side in self._sides)
         if not self._opinions:
-            raise PredictionsError(f"{sources} were read without columns for a model")
+            raise without_opinions(self.source)
         table = self._fetch(self._items(ids=ids).query)
-        rows = self._home.ids_of(table["id"]).rows_of(ids, sources)
+        rows = self._home.ids_of(table["id"]).rows_of(ids, self.source)
         columns = {name: column for name, (column, _) in self._opinions.items()}
         ranks = table["value" if self.model is None else "rank"].to_numpy()
         return joined_values(table, columns, ranks, rows)
@@ -231,7 +231,7 @@ class SparkPair(PairScanner):
                     **({"given": piece.column(2)} if self._weighted else {}),
                 }
             )
-            for piece in side.pieces()
+            for piece in side.scanner.keyed(side.cells)
         ]
         return self._home.table.session.createDataFrame(pa.Table.from_batches(pieces))
 

@@ -19,10 +19,10 @@ from assay.core.types import Floats, Ints
 from assay.core.vocabulary import Vocabulary
 from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
+from assay.predictions.batches import Batch, keyed
 from assay.predictions.class_values import numbered_words, ranked_by, rows_of_lists
 from assay.predictions.column import Ids, refuse_missing_columns
 from assay.predictions.contract import Doubt
-from assay.predictions.engine import Judged as Scored
 from assay.predictions.engine import Rows, Scanner, Span, Survey
 from assay.predictions.opinions import without_opinions
 from assay.predictions.roles import Roles
@@ -166,12 +166,15 @@ class CountingScanner(Scanner):
             parts = self._table.among(ids, self._ids, self._columns(shown=True), self._there)
             return self._taken(*(self._by(self._placed(part), variable, scale) for part in parts))
 
-    def pieces(self) -> Iterator[Scored]:
-        """Id, score, label and weight of every row, piece by piece."""
+    def keyed(self, cells: ScoreCells, below: str = "") -> "Iterator[pa.RecordBatch]":
+        """Id, key and weight of every row, piece by piece."""
+        del below
         for piece in self._table.pieces(self._judged().query):
-            given = piece["given"].to_numpy() if self._row.weight else None
-            predicted = integers(piece["says"]) == 1
-            yield self._ids.of(piece["id"]), piece["value"].to_numpy() + 0.0, predicted, given
+            ids, given = self._ids.of(piece["id"]), None
+            if self._row.weight:
+                given = piece["given"].to_numpy()
+            values, predicted = piece["value"].to_numpy() + 0.0, integers(piece["says"]) == 1
+            yield keyed(cells, Batch(values, predicted, ids, given=given), self.source)
 
     def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Rows with these ids, and the probabilities of all classes."""

@@ -11,9 +11,9 @@ from assay.core.deck import Id
 from assay.core.error_model import RANK as MEAN_RANK
 from assay.core.error_model import Values, columns_at
 from assay.core.profile import ScoreCells
-from assay.errors import PredictionsError
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.engine import Survey
+from assay.predictions.faults import changed
 from assay.predictions.layout import Layout, Steps
 from assay.predictions.roles import NO_SCORE, about
 from assay.predictions.sql.cells import ODDS, SUMMED, XORED, grouped, in_pieces, merged_by
@@ -96,14 +96,11 @@ class SeveralScanner(CountingScanner):
         groups = self._table.fetch(grouped(items, self._row.classes, rules=[rule], sums=sums))
         if groups[rule].null_count:
             self.judge.tell_what_is_wrong()
-            raise self._changed()
+            raise changed(self.source)
         cells = merged_by(groups, rule, self._row.classes or 2)
         if {cells.size} != sizes:
-            raise self._changed()
+            raise changed(self.source)
         return cells, groups
-
-    def _changed(self) -> PredictionsError:
-        return PredictionsError(f"{self.source} has changed while it was read")
 
     def _judged_apart(self) -> tuple[list[Steps], list[Doubt]]:
         """Ranks and codes of each classifier's cells, and doubts about their scores."""
