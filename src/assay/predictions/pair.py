@@ -114,7 +114,7 @@ def _joined(
         sides.append((scanner.ids, _ranks(scanner), codes, scanner.weights))
     ids, ranks, codes, weights, place = put_together(*sides)
     if weights is not None:
-        _refuse_unlike_weights(scanners, weights, place, ids)
+        _refuse_unlike_weights(parts, scanners, weights, place, ids)
     return MemoryScanner(
         source=listed([part.source for part in parts]),
         ids=ids,
@@ -195,25 +195,24 @@ def _ranks(scanner: MemoryScanner) -> Floats:
 
 
 def _refuse_unlike_weights(
-    parts: tuple[MemoryScanner, MemoryScanner], weights: Floats, place: Ints, ids: Ids
+    parts: tuple[Predictions, Predictions],
+    scanners: tuple[MemoryScanner, MemoryScanner],
+    weights: Floats,
+    place: Ints,  # positions of the earlier one's rows among all
+    ids: Ids,
 ) -> None:
     """Raise if an item in both has two weights, or if the sum of weights is invalid.
 
     A label counts for both metrics, and is drawn in proportion to one weight.
     """
-    before, after = (np.zeros(0) if part.weights is None else part.weights for part in parts)
+    before, after = (np.zeros(0) if each.weights is None else each.weights for each in scanners)
     in_both = place < after.size
     with np.errstate(over="ignore"):
         total = float(weights.sum())
     others = np.flatnonzero(in_both & (weights[place] != before))
     if others.size:
-        names = ids.at(place[others])
-        first = min(range(len(names)), key=lambda at: names[at])
-        each = float(before[others[first]]), float(weights[place[others[first]]])
-        weighing = Weighing(
-            weights.size, int(np.count_nonzero(in_both)), total, others.size, names[first]
-        )
-        refuse_two_weights(weighing, each, parts)
+        both, first = int(np.count_nonzero(in_both)), min(ids.at(place[others]))
+        refuse_two_weights(Weighing(weights.size, both, total, others.size, first), first, parts)
     refuse_bad_total(total, listed([part.source for part in parts]))
 
 

@@ -32,7 +32,6 @@ from assay.predictions.faults import changed
 from assay.predictions.layout import Steps
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import score_name
-from assay.predictions.sql.query import double_sql
 from assay.predictions.sql.rows import Family
 from assay.predictions.union import PartsScanner, fingerprint_of
 from assay.predictions.values import refuse_bad_total
@@ -119,15 +118,6 @@ class Weighing:
     first: Id | None  # the smallest id of these
 
 
-def value_sql(ranks: str, code: str) -> str:
-    """Mean rank of an item as SQL, from the sum of its ranks and its code.
-
-    >>> value_sql("ranks", "code")
-    'ranks / CASE WHEN code >= 12 THEN 2.0000000000000000e+00 ELSE 1.0000000000000000e+00 END'
-    """
-    return f"{ranks} / CASE WHEN {code} >= {IN_BOTH} THEN {double_sql(2)} ELSE {double_sql(1)} END"
-
-
 class PairScanner(PartsScanner):
     """Two sets of predictions: values are mean ranks, and labels are codes.
 
@@ -202,10 +192,7 @@ class PairScanner(PartsScanner):
         weighing = self.weighing()
         if weighing.first is not None:
             self.refuse_repeated_ids()
-            by: Any = {"variable": "score", "scale": "margin"}
-            before, after = (part.scanner.find([weighing.first], **by).given for part in self.parts)
-            weights = [float(each[0]) for each in (before, after) if each is not None and each.size]
-            refuse_two_weights(weighing, weights, self.parts)
+            refuse_two_weights(weighing, weighing.first, self.parts)
         refuse_bad_total(weighing.total, self.source)
         self.exponent = factor_exponent(weighing.total, weighing.items, self.weights)
 
@@ -247,13 +234,11 @@ def doubts_about(parts: Sequence[Predictions], names: Sequence[str]) -> tuple[Do
     return tuple(doubt.about(name) for part, name in pairs for doubt in part.doubts)
 
 
-def refuse_two_weights(
-    weighing: Weighing, weights: Sequence[float], parts: Sequence[Predictions | Scanner]
-) -> NoReturn:
-    """Raise because an item has two weights.
-
-    `weights`: the item's weight in each set; `parts`: the earlier and the later.
-    """
+def refuse_two_weights(weighing: Weighing, first: Id, parts: Sequence[Predictions]) -> NoReturn:
+    """Raise because items have two weights: the first, and others."""
+    by: Any = {"variable": "score", "scale": "margin"}
+    given = [part.scanner.find([first], **by).given for part in parts]
+    weights = [float(each[0]) for each in given if each is not None and each.size]
     short = [f"{weight:g}" for weight in weights]
     if len({*short}) < len(weights):
         short = [repr(weight) for weight in weights]  # which distinguishes any two
@@ -261,7 +246,7 @@ def refuse_two_weights(
         f"{weight} in {part.source}" for weight, part in zip(short, parts, strict=True)
     )
     raise PredictionsError(
-        f"item {weighing.first!r} has weight {' and '.join(weights_there)}",
+        f"item {first!r} has weight {' and '.join(weights_there)}",
         details=f"{weighing.unlike:,} of the {weighing.in_both:,} items in both have two weights: "
         "a label counts for both metrics, and is drawn in proportion to one weight",
         hint="give each item one weight, such as its mean over both weeks; or follow the weeks "

@@ -30,9 +30,9 @@ from assay.predictions.layout import Layout
 from assay.predictions.opinions import opinions_digest
 from assay.predictions.passes import DIGEST, Judge
 from assay.predictions.roles import Roles, about
-from assay.predictions.sql.checks import refuse_bad_rows
+from assay.predictions.sql.checks import SqlJudge
 from assay.predictions.sql.deck import duckdb_digest, duckdb_keyed
-from assay.predictions.sql.judge import SqlJudge, find_slices, weight_sql
+from assay.predictions.sql.judge import find_slices, weight_sql
 from assay.predictions.sql.opinions import (
     inputs_sql,
     model_sql,
@@ -327,9 +327,9 @@ class DuckReader:
         """Check the weights, and return the exponent of the factor to impressions."""
         weight = self._layout.weight
         if self._layout.is_coded:  # the judges are checked as they are counted
-            row = RowSql(identifier(str(self._layout.id)), "0e0", "0", True, weight=self.weight)
-            written = self._rows.written.texts(weight)
-            refuse_bad_rows(self._rows, row, self._layout.first, written=written)
+            judge = SqlJudge(self._rows, self._layout.first, 0)
+            judge.row = RowSql(judge.row.id, "0e0", "0", True, weight=self.weight)
+            judge.tell_what_is_wrong()
         else:
             self.tell_what_is_wrong()
         rows = self._connection.sql(f"FROM {self._rows.sql}").project(f"{self.weight} AS weight")

@@ -31,7 +31,6 @@ from assay.predictions.pair_scanner import (
     joined_opinions,
     joined_values,
     tell_of_move,
-    value_sql,
 )
 from assay.predictions.predictions import Predictions
 from assay.predictions.spark.scanner import SparkScanner
@@ -188,7 +187,7 @@ class SparkPair(PairScanner):
             else name
             for name, family in self._opinions.values()
         ]
-        value = f"{value_sql('ranks', 'code')} AS value"
+        value = f"ranks / CASE WHEN code >= {IN_BOTH} THEN 2e0 ELSE 1e0 END AS value"
         items = Items(rows.query.group(["id"], *sums).select("id", value, says, *weights, *aux))
         return items if self.model is None else self._placed_by(self.model, items)
 

@@ -27,9 +27,9 @@ from assay.predictions.engine import Rows, Scanner, Span, Survey
 from assay.predictions.opinions import without_opinions
 from assay.predictions.roles import Roles
 from assay.predictions.sql.cells import XORED, count_spans, drawn, evenest_of, grouped, merged
-from assay.predictions.sql.checks import usable_sql
+from assay.predictions.sql.checks import SqlJudge, usable_sql
 from assay.predictions.sql.items import Items, impressions_of, with_opinions
-from assay.predictions.sql.judge import SqlJudge, class_columns
+from assay.predictions.sql.judge import class_columns
 from assay.predictions.sql.opinions import plain_families
 from assay.predictions.sql.query import double_sql
 from assay.predictions.sql.rows import LARGEST, Family, RowSql, family_of, is_value_sql, value_sql

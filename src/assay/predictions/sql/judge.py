@@ -1,20 +1,18 @@
-"""A classifier of rows that an engine reads: SQL of a row, and checks of its values."""
+"""SQL of a row of predictions that an engine reads, from the roles of its columns."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Protocol
 
 import numpy as np
+import pyarrow as pa
 
-from assay.core.profile import ScoreCells
 from assay.errors import PredictionsError
 from assay.predictions.class_values import no_lists
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.contract import Doubt
-from assay.predictions.doubts import doubts_of
 from assay.predictions.faults import no_label
 from assay.predictions.roles import NO_WORDS, UNEVEN, YES_WORDS, Roles
-from assay.predictions.sql.checks import Inspected, refuse_bad_cells, refuse_bad_rows, rows_of
 from assay.predictions.sql.query import Dialect, double_sql, quoted
 from assay.predictions.sql.rows import (
     LARGEST,
@@ -31,25 +29,32 @@ from assay.predictions.sql.rows import (
 from assay.predictions.values import by_frequency, slice_bits, slice_columns, slice_text
 
 
-class SqlJudge:
-    """A classifier of rows that an engine reads."""
+class Inspected(Protocol):
+    """Rows that can be queried for invalid values; conditions are SQL on their columns."""
 
-    def __init__(self, rows: Inspected, roles: Roles, place: int) -> None:
-        refuse_missing_columns(roles.columns, list(rows.types), rows.source)
-        self.rows, self.roles = rows, roles
-        self.row = row_sql(rows.written, roles, place)
-        _, self.list = class_columns(place)  # the probabilities of all classes, if there are some
+    @property
+    def source(self) -> str:
+        """Source of the rows, for users."""
 
-    def checked(self, cells: ScoreCells) -> tuple[Doubt, ...]:
-        """Doubts about the counts; raise if they show that something is wrong."""
-        refuse_bad_cells(cells, self.rows, self.row, self.roles)
-        outside = rows_of(self.rows, self.row, self.roles)
-        return doubts_of(cells, self.roles, self.rows.source, outside)
+    @property
+    def types(self) -> Mapping[str, str]:
+        """The engine's type of each column."""
 
-    def tell_what_is_wrong(self) -> None:
-        """Read the rows again, to describe a problem that a count has only detected."""
-        written = self.rows.written.texts(self.roles.score, self.roles.weight)
-        refuse_bad_rows(self.rows, self.row, self.roles, written=written)
+    @property
+    def written(self) -> Written:
+        """The columns in SQL."""
+
+    def count(self, conditions: Sequence[str]) -> Sequence[int]:
+        """Count the rows that fulfil each condition."""
+
+    def first(self, columns: Sequence[str], condition: str) -> list[Sequence[object]]:
+        """Columns of up to three rows that fulfil a condition: the first if ordered by them."""
+
+    def distinct(self, column: str, condition: str, limit: int) -> list[object]:
+        """Smallest values of the column among the rows that fulfil a condition."""
+
+    def counted_values(self, expressions: Mapping[str, str]) -> "pa.Table":
+        """Distinct values of expressions, with the number of rows of each."""
 
 
 def find_slices(rows: Inspected, written: Sequence[str]) -> tuple[tuple[str, ...], str]:
