@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
 from sklearn.metrics import top_k_accuracy_score
 
 from assay.core.vocabulary import Vocabulary
@@ -57,13 +56,6 @@ def test_items_come_in_the_order_that_they_are_asked_for(tmp_path: Path) -> None
     for name, found in _sources(tmp_path).items():
         every = found.ranked(range(N), 3)
         assert found.ranked(some, 3) == [every[id] for id in some], name
-
-
-def test_many_classes_are_ranked_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = from_arrays(y_prob=P)
-    whole = found.ranked(range(N), 2)
-    monkeypatch.setattr("assay.predictions.class_values._AT_ONCE", 7 * K)
-    assert found.ranked(range(N), 2) == whole
 
 
 def test_two_classifiers_of_which_one_has_probabilities() -> None:

@@ -13,8 +13,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from assay.core.deck import Id
-from assay.core.ranking import top_classes
 from assay.core.types import Bools, Floats, Ints
 from assay.core.vocabulary import MOST_CLASSES, NONE_OF_THESE, Vocabulary
 from assay.errors import LabelError, PredictionsError, did_you_mean
@@ -303,44 +301,6 @@ def _probable(
     return best + 0.0, most  # -0.0 becomes 0.0
 
 
-_AT_ONCE = 2**22  # probabilities in memory as float64
-
-
-def ranked_classes(probabilities: Callable[[Ints], Floats], rows: Ints, k: int) -> list[list[int]]:
-    """Rank the k most probable classes of some items, in the order of `top_classes`.
-
-    `probabilities`: returns the probabilities of all classes for some rows, shape (n, K).
-    """
-    rankings: list[list[int]] = []
-    wide = probabilities(rows[:1]).shape[-1] if rows.size else 1
-    some = max(_AT_ONCE // wide, 1)
-    for start in range(0, rows.size, some):
-        rankings += top_classes(probabilities(rows[start : start + some]), k).tolist()
-    return rankings
-
-
-def ranked_by(
-    each: Sequence[Callable[[Sequence[Id]], tuple[Ids, Floats]] | None],
-    ids: Sequence[Id],
-    k: int,
-    source: str,
-) -> list[list[list[int]]]:
-    """Rank the k most probable classes of each item, for each classifier.
-
-    `each`: for a classifier with probabilities, returns the rows with some ids, and those of all
-    classes. None are read for others.
-    """
-    rankings: list[list[list[int]]] = []
-    for probabilities in each:
-        if probabilities is None:
-            rankings.append([[] for _ in ids])
-            continue
-        fetched, lists = probabilities(ids)
-        ranked = ranked_classes(lists.__getitem__, np.arange(len(fetched)), k)
-        rankings.append([ranked[row] for row in fetched.rows_of(ids, source)])
-    return [list(ranking) for ranking in zip(*rankings, strict=True)]
-
-
 def probabilities_at(
     columns: Sequence[Column], classes: Vocabulary, ids: Ids, rows: Ints
 ) -> Floats:
@@ -433,10 +393,8 @@ def rows_of_lists(lists: Arrow, size: int) -> Floats:
     return np.asarray(flat, dtype=np.float64).reshape(len(lists), size)
 
 
-def numbered_words(
-    words: Sequence[object], classes: Vocabulary, column: str, source: str
-) -> tuple[list[int], list[int]]:
-    """Places of the words that are not blank, and the class number of each: -1 for no class.
+def numbered_words(words: Arrow, classes: Vocabulary, column: str, source: str) -> "pa.Table":
+    """Table of words that are not blank, each with its class number: -1 for no class.
 
     A blank is missing, like NULL: it has no number.
     """
@@ -446,9 +404,10 @@ def numbered_words(
             "classes",
             hint="is this the right column?",
         )
-    number_of = number_in(classes)
-    kept = [place for place, word in enumerate(words) if class_text(word)]
-    return kept, [number_of(words[place]) for place in kept]
+    number_of, values = number_in(classes), words.to_pylist()
+    kept = [place for place, value in enumerate(values) if class_text(value)]
+    numbers = pa.array([number_of(values[place]) for place in kept], pa.int32())
+    return pa.table({"word": words.take(pa.array(kept, pa.int64())), "number": numbers})
 
 
 def as_lists(values: ArrayLike) -> "pa.Array[Any]":

@@ -252,6 +252,12 @@ class Ids:
         return [row[id] for id in ids]
 
     @classmethod
+    def of(cls, column: "Arrow | pa.Array[Any]", kind: IdKind) -> Self:
+        """Ids from a column of an engine's answer."""
+        values: Any = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+        return cls(np.asarray(values) if kind == "integer" else values.cast(pa.large_string()))
+
+    @classmethod
     def concatenated(cls, parts: Sequence["Ids"]) -> Self:
         """Ids of all parts, which are of one kind, concatenated."""
         if all(isinstance(part.values, np.ndarray) for part in parts):
@@ -362,15 +368,7 @@ def _refuse_duplicates(ids: Ids, column: Column) -> None:
     words = ids.values if isinstance(ids.values, np.ndarray) else ids.digest
     if (words[1:] > words[:-1]).all() or _all_differ(words):
         return
-    ordered = np.sort(words)
-    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
-    if not repeated.size:
-        return
-    suspects = np.flatnonzero(np.isin(words, repeated))
-    rows_of: dict[deck.Id, list[int]] = {}
-    for row, id in zip(suspects.tolist(), ids.at(suspects), strict=True):
-        rows_of.setdefault(id, []).append(row)
-    duplicates = {id: rows for id, rows in rows_of.items() if len(rows) > 1}
+    duplicates = rows_of_repeated(ids, words)
     if duplicates:
         some = [f"{id!r} in rows {rows[0]} and {rows[1]}" for id, rows in duplicates.items()]
         raise PredictionsError(
@@ -378,6 +376,20 @@ def _refuse_duplicates(ids: Ids, column: Column) -> None:
             details=f"first, counting rows from 0: {', '.join(some[:3])}",
             hint="each item needs one row and its own id; drop the duplicates",
         )
+
+
+def rows_of_repeated(ids: Ids, words: Ints | Words) -> dict[deck.Id, list[int]]:
+    """Rows of each id that is there more than once.
+
+    `words`: one for each id; different ids may have equal words.
+    """
+    ordered = np.sort(words)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    suspects = np.flatnonzero(np.isin(words, repeated)) if repeated.size else repeated[:0]
+    rows_of: dict[deck.Id, list[int]] = {}
+    for row, id in zip(suspects.tolist(), ids.at(suspects), strict=True):
+        rows_of.setdefault(id, []).append(row)
+    return {id: rows for id, rows in rows_of.items() if len(rows) > 1}
 
 
 def _all_differ(words: Ints | Words) -> bool:

@@ -1,6 +1,5 @@
 """Drawing cards: rows to request from an engine, and their order."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,7 +16,7 @@ from assay.core.strata import Strata
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.weights import first_arrivals
 from assay.errors import PredictionsError
-from assay.predictions.column import Ids
+from assay.predictions.column import Ids, rows_of_repeated
 from assay.predictions.engine import Span, Survey
 
 # First arrivals among items with weights (`assay.core.weights`), and how to request them.
@@ -59,15 +58,6 @@ def first_to_arrive(
     return decks
 
 
-@dataclass(frozen=True, eq=False)
-class Fetched:
-    """Items found: their numbers in the deck, strata and impressions, shape (n,)."""
-
-    number: Words
-    stratum: Ints
-    weights: Ints
-
-
 class ArrivalTimes:
     """A time for each stratum by which the wanted items have arrived; extended if they have not.
 
@@ -96,15 +86,14 @@ class ArrivalTimes:
         """
         return np.minimum(self._time * _NUMBERS * (1 + _ROUNDED) + _LEFT_OUT, _NUMBERS)
 
-    def wait(self, fetched: Fetched) -> bool:
+    def wait(self, stratum: Ints, number: Words, weights: Ints) -> bool:
         """Choose a later time for strata that are short, and return whether there are any.
 
         A stratum is short if fewer items than wanted have arrived: items not found may come before
         the last of them. The heavy items have been found by then. The missing ones have the weight
         that the found leave. The time at least doubles, so this terminates.
         """
-        stratum, weights = fetched.stratum, fetched.weights
-        came = stratum[first_arrivals(fetched.number, weights) <= self._time[stratum]]
+        came = stratum[first_arrivals(number, weights) <= self._time[stratum]]
         counts = np.bincount(came, minlength=self._wanted.size)
         short = (counts < self._wanted) & (self.limits < _NUMBERS)
         seen = np.zeros_like(self._weights)
@@ -212,16 +201,11 @@ def refuse_repeated(ids: Ids, source: str, size: int) -> None:
     Rows with the same id have the same number and are drawn together. So the share of repeated ids
     among the drawn estimates their share among all.
     """
-    words = np.sort(ids.digest)
-    repeated = np.unique(words[1:][words[1:] == words[:-1]])
-    if not repeated.size:
-        return
-    suspects = ids.at(np.flatnonzero(np.isin(ids.digest, repeated)))
-    often = {id: times for id, times in Counter(suspects).items() if times > 1}
+    often = rows_of_repeated(ids, ids.digest)
     if not often:
         return
-    rows = sum(often.values())
-    some = ", ".join(f"{id!r} in {times} rows" for id, times in list(often.items())[:3])
+    rows = sum(map(len, often.values()))
+    some = ", ".join(f"{id!r} in {len(own)} rows" for id, own in list(often.items())[:3])
     raise PredictionsError(
         f"{source} has ids that occur more than once: {len(often):,} among the "
         f"{len(ids):,} rows that were looked at",
@@ -245,9 +229,10 @@ class Shares:
         """Number below which that share lies."""
         return limits(self._share)
 
-    def wait(self, fetched: Fetched) -> bool:
+    def wait(self, stratum: Ints, number: Words, weights: Ints | None = None) -> bool:
         """Double the shares of strata that are short, and return whether there are any."""
-        counts = np.bincount(fetched.stratum, minlength=self._wanted.size)
+        del number, weights
+        counts = np.bincount(stratum, minlength=self._wanted.size)
         short = (counts < self._wanted) & (self._share < 1)
         self._share[short] *= 2
         return bool(short.any())
@@ -363,14 +348,11 @@ def first_cards(
     [array([1, 2]), array([3])]
     """
     wanted = np.minimum(counts, sizes)
-    share = first_shares(wanted, sizes)
-    while True:
-        below = np.flatnonzero(number <= limits(share)[stratum])
-        so_far = np.bincount(stratum[below], minlength=sizes.size)
-        short = (so_far < wanted) & (share < 1)
-        if not short.any():
-            break
-        share[short] *= 2
+    shares, again = Shares(wanted, sizes), True
+    while again:
+        below = np.flatnonzero(number <= shares.limits[stratum])
+        again = shares.wait(stratum[below], number[below])
+    so_far = np.bincount(stratum[below], minlength=sizes.size)
     below = below[np.lexsort((number[below], stratum[below]))]
     if (number[below[1:]] == number[below[:-1]]).any():
         order = zip(stratum[below], number[below], utf8(below), below, strict=True)

@@ -21,6 +21,7 @@ from assay.core.cuts import Variable
 from assay.core.deck import Id, IdKind
 from assay.core.error_model import Values
 from assay.core.profile import ScoreCells
+from assay.core.ranking import top_classes
 from assay.core.strata import Side
 from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayWarning, PredictionsError
@@ -97,6 +98,10 @@ class Part(Protocol):
         """Text that changes if the predictions do."""
 
 
+Probabilities = Callable[[Sequence[Id]], tuple[Ids, Floats]]
+"""From ids to those that exist, and their probabilities of all classes, shape (n, K)."""
+
+
 class Scanner(ABC):
     """An engine with predictions in it.
 
@@ -158,15 +163,26 @@ class Scanner(ABC):
     # Of classes.
 
     @property
+    def probabilities(self) -> Sequence[Probabilities | None]:
+        """Reader of each classifier's probabilities of all classes, if it has them."""
+        return (None,)
+
+    @property
     def has_probabilities(self) -> tuple[bool, ...]:
         """Whether each classifier has the probabilities of all classes."""
-        return (False,)
+        return tuple(each is not None for each in self.probabilities)
 
     def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
         """Rank the k most probable classes of each item, for each classifier."""
-        raise PredictionsError(
-            f"{self.source} cannot rank the {k} most probable classes of {len(ids):,}"
-        )
+        rankings: list[list[list[int]]] = []
+        for probabilities in self.probabilities:
+            ids_there, every = (None, None) if probabilities is None else probabilities(ids)
+            if ids_there is None or every is None:
+                rankings.append([[] for _ in ids])
+            else:
+                top = top_classes(every, k).tolist()
+                rankings.append([top[row] for row in ids_there.rows_of(ids, self.source)])
+        return [list(ranking) for ranking in zip(*rankings, strict=True)]
 
     def summed_probabilities(self) -> Floats | None:
         """Sum the probabilities of each class by predicted class, shape (K, K).

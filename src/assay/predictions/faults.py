@@ -89,6 +89,16 @@ def no_ids(column: object, kind: object, hint: str = "") -> PredictionsError:
     )
 
 
+def no_numbers(what: str, column: object, kind: object) -> PredictionsError:
+    """Error: a column of another type cannot be numbers."""
+    return PredictionsError(
+        f"the {what.removesuffix('y')}{'ies' if what.endswith('y') else 's'} in {column} are of "
+        f"type {kind}",
+        details=f"a {what} is a number",
+        hint="is this the right column? Text that holds numbers must be converted first",
+    )
+
+
 def no_label(positive: object) -> PredictionsError:
     """Error: the positive label is no value of a column."""
     return PredictionsError(

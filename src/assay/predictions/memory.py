@@ -18,17 +18,12 @@ from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.weights import impressions
 from assay.errors import PredictionsError
 from assay.predictions.batches import ALL, Batch, BatchScanner, Some, cells_by_code, keyed
-from assay.predictions.class_values import (
-    probabilities_at,
-    ranked_classes,
-    summed_probabilities,
-    take_classes,
-)
+from assay.predictions.class_values import probabilities_at, summed_probabilities, take_classes
 from assay.predictions.column import Ids, Loaded, Show, read_ids
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.doubts import doubts_of
 from assay.predictions.draw import weight_words
-from assay.predictions.engine import Part, Survey
+from assay.predictions.engine import Part, Probabilities, Survey
 from assay.predictions.layout import Layout
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.predictions import Predictions
@@ -42,7 +37,7 @@ from assay.predictions.values import (
     rows_in_memory,
 )
 
-Probabilities = Callable[[Ints], Floats]
+ProbabilitiesOfRows = Callable[[Ints], Floats]
 """Probabilities of all classes for some rows, shape (n, K)."""
 
 
@@ -79,7 +74,7 @@ class MemoryScanner(BatchScanner):
         doubts: Callable[[ScoreCells], tuple[Doubt, ...]] = lambda _: (),
         opinions: Opinions | None = None,  # columns for a model of the outcome
         placed: bool = False,  # whether a model's log odds have taken the values' place
-        probabilities: Sequence[Probabilities | None] = (None,),  # of each classifier
+        probabilities: Sequence[ProbabilitiesOfRows | None] = (None,),  # of each classifier
         # Sums of the probabilities of each class by predicted class.
         sums: Callable[[], Floats | None] = lambda: None,
     ) -> None:
@@ -154,18 +149,17 @@ class MemoryScanner(BatchScanner):
         return self.show_rows(self._rows_of(ids), ids)
 
     @property
-    def has_probabilities(self) -> tuple[bool, ...]:
-        """Whether each classifier was read with the probabilities of all classes."""
-        return tuple(each is not None for each in self._probabilities)
+    def probabilities(self) -> Sequence[Probabilities | None]:
+        """Reader of each classifier's probabilities of all classes, if it has them."""
 
-    def ranked(self, ids: Sequence[deck.Id], k: int) -> list[list[list[int]]]:
-        """Rank the k most probable classes of each item, for each classifier."""
-        rows = self._rows_of(ids)
-        each: list[list[list[int]]] = [
-            [[] for _ in ids] if of_rows is None else ranked_classes(of_rows, rows, k)
-            for of_rows in self._probabilities
-        ]
-        return [list(ranking) for ranking in zip(*each, strict=True)]
+        def reader(of_rows: ProbabilitiesOfRows) -> Probabilities:
+            def read(ids: Sequence[deck.Id]) -> tuple[Ids, Floats]:
+                rows = self._rows_of(ids)
+                return self.ids.take(rows), of_rows(rows)
+
+            return read
+
+        return [None if each is None else reader(each) for each in self._probabilities]
 
     def summed_probabilities(self) -> Floats | None:
         """Sum the probabilities of each class by predicted class, shape (K, K)."""
@@ -285,7 +279,7 @@ def _of_codes(loaded: Loaded, layout: Layout, ids: Ids, weights: Floats | None) 
     )
 
 
-def _probabilities(loaded: Loaded, layout: Layout, ids: Ids) -> list[Probabilities | None]:
+def _probabilities(loaded: Loaded, layout: Layout, ids: Ids) -> list[ProbabilitiesOfRows | None]:
     """For each classifier, a function from rows to the probabilities of all classes."""
     return [
         None

@@ -32,7 +32,6 @@ from assay.predictions.draw import (
     TOP,
     ArrivalTimes,
     Candidates,
-    Fetched,
     Shares,
     by_score,
     checked_counts,
@@ -469,9 +468,8 @@ class Predictions(OfClasses):
                 stratum = assign_strata(rows.values, rows.predicted.astype(np.int64), heaps)
             else:
                 stratum = strata.assign(rows.values, rows.predicted)
-            number = number_of(rows.ids.digest, seed)
             weights = np.ones_like(stratum) if rows.weights is None else rows.weights
-            again = reach.wait(Fetched(number, stratum, weights))
+            again = reach.wait(stratum, number_of(rows.ids.digest, seed), weights)
         short = np.bincount(stratum, minlength=strata.n_strata) < wanted
         if short.any():
             raise PredictionsError(

@@ -32,6 +32,7 @@ from assay.predictions.faults import (
     NO_NUMBER,
     NO_SCORE,
     no_label,
+    no_numbers,
     no_positive,
     unclear_labels,
 )
@@ -73,11 +74,7 @@ def read_numbers(column: Column, ids: Ids, what: str) -> Floats:
     elif is_text(kind) and column.untyped:
         data = _parse(column, ids, what)
     elif not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
-        raise PredictionsError(
-            f"the {what}s in {column} are of type {kind}",
-            details=f"a {what} is a number",
-            hint="is this the right column? Text that holds numbers must be converted first",
-        )
+        raise no_numbers(what, column, kind)
     if data.null_count or not is_plain(data.type):
         data = data.cast(pa.float64(), safe=False)
     return to_numpy(data).astype(np.float64, copy=False)

@@ -7,7 +7,6 @@ from typing import Any
 
 import duckdb
 import numpy as np
-import pyarrow as pa
 
 from assay.core.deck import Id
 from assay.core.label_sets import BETWEEN
@@ -146,7 +145,7 @@ def _shown(column: Arrow, kind: str) -> list[object]:
 
 _FIRST = 100_000  # rows that are looked at before all others
 _BLANK = "value IS NULL OR trim(value::VARCHAR) IN ('', 'nan')"
-_WORDS, _NUMBERS, _CLASSES = "assay_words", "assay_numbers", "assay_classes"
+_CLASSES = "assay_classes"
 
 
 @dataclass(frozen=True)
@@ -240,20 +239,11 @@ def find_classes_of(relation: Relation, roles: Roles, place: int) -> DuckClasses
 
 
 def _number_words(relation: Relation, column: str, classes: Vocabulary, name: str) -> None:
-    connection = relation.connection
-    for each in (_WORDS, _NUMBERS):
-        connection.execute(f"DROP TABLE IF EXISTS {each}")
-    words = connection.sql(f"FROM {relation.sql}").project(f"{identifier(column)} AS word")
+    words = relation.connection.sql(f"FROM {relation.sql}").project(f"{identifier(column)} AS word")
     with reading(relation.label):
-        some = words.filter("word IS NOT NULL").distinct().limit(MOST_WORDS + 1)
-        some.project("row_number() OVER () AS place, word").create(_WORDS)
-        texts = connection.table(_WORDS).fetchall()
-    kept, numbers = numbered_words([word for _, word in texts], classes, column, relation.label)
-    places = pa.array([texts[each][0] for each in kept], pa.int64())
-    table = pa.table({"place": places, "number": pa.array(numbers, pa.int32())})
-    connection.from_arrow(table).create(_NUMBERS)
-    joined = connection.table(_WORDS).join(connection.table(_NUMBERS), "place")
-    joined.project("word, number").create(name)
+        some = words.filter("word IS NOT NULL").distinct().limit(MOST_WORDS + 1).to_arrow_table()
+    numbered = numbered_words(some["word"], classes, column, relation.label)
+    relation.connection.from_arrow(numbered).create(name)
 
 
 def with_columns_apart(
@@ -279,14 +269,15 @@ def with_columns_apart(
         else:
             is_list = kind.endswith("]") or kind == "JSON"
             sets = f"TRY_CAST({column} AS VARCHAR[])" if is_list else _set_sql(column)
-            words = connection.sql(f"FROM {sql} SELECT DISTINCT unnest({sets}) AS word")
-            words_there = [word for (word,) in words.limit(MOST_WORDS + 1).fetchall()]
-            _, numbers = numbered_words(words_there, spread.classes, spread.column, label)
-            if unknown := [word for word in words_there if number_in(spread.classes)(word) < 0]:
+            each_once = connection.sql(f"FROM {sql} SELECT DISTINCT unnest({sets}) AS word")
+            words = each_once.limit(MOST_WORDS + 1).to_arrow_table()["word"]
+            numbered = numbered_words(words, spread.classes, spread.column, label).to_pylist()
+            number_of = number_in(spread.classes)
+            if unknown := [word for word in words.to_pylist() if number_of(word) < 0]:
                 raise no_such_class(where, sorted(unknown), spread.classes)
             texts: list[list[str]] = [[] for _ in spread.names]
-            for word, number in zip(words_there, numbers, strict=True):
-                texts[number].append(quoted(word, "duckdb"))
+            for word in numbered:
+                texts[word["number"]].append(quoted(word["word"], "duckdb"))
             own = [f"list_has_any({sets}, [{', '.join(each)}]::VARCHAR[])" for each in texts]
         types = {
             **types,

@@ -146,7 +146,9 @@ class DuckPair(PairScanner, BatchScanner):
         with reading(self.source):
             asked = ["id", "keys", *columns.values()]
             batches = list(self._batches(asked, self._among(ids)))
-        ids_there = Ids.concatenated([self._ids_of(batch.column("id")) for batch in batches])
+        ids_there = Ids.concatenated(
+            [Ids.of(batch.column("id"), self.id_kind) for batch in batches]
+        )
         ranks = np.concatenate([self._ranked(batch).values for batch in batches])
         rows = ids_there.rows_of(ids, self.source)
         return joined_values(pa.Table.from_batches(batches), columns, ranks, rows)
@@ -176,7 +178,7 @@ class DuckPair(PairScanner, BatchScanner):
             items = self._ranked(batch)
             if with_ids:
                 digest = batch.column("digest").to_numpy()
-                items = replace(items, ids=self._ids_of(batch.column("id")), digest=digest)
+                items = replace(items, ids=Ids.of(batch.column("id"), self.id_kind), digest=digest)
             if self.exponent is not None:
                 given = batch.column("given").to_numpy()
                 items = replace(items, weights=as_impressions(given, self.exponent))
@@ -197,11 +199,6 @@ class DuckPair(PairScanner, BatchScanner):
         kind = type(ids[0]) if ids else int
         literals = [str(id) if kind is int else quoted(str(id), "duckdb") for id in ids]
         return f"id IN ({', '.join(literals)})" if ids else "FALSE"
-
-    def _ids_of(self, ids: "pa.Array[Any]") -> Ids:
-        if self.id_kind == "string":
-            return Ids(ids.cast(pa.large_string()))
-        return Ids(np.asarray(ids))
 
     def _copy(self, name: str, side: Side) -> None:
         """Copy a side into a table of that name."""

@@ -365,7 +365,7 @@ class DuckReader:
         with self.open():
             batches = self.batches({"id": self.id, "list": judge.list}, self.among(ids))
             ids_there, lists = pa.Table.from_batches(list(batches)).columns
-        return self.ids.of(ids_there), rows_of_lists(lists, judge.roles.n_classes)
+        return Ids.of(ids_there, self.ids.kind), rows_of_lists(lists, judge.roles.n_classes)
 
     def summed_probabilities(self) -> Floats:
         """Sum the probabilities of each class by predicted class, shape (K, K)."""

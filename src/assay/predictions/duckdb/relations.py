@@ -10,12 +10,11 @@ from tempfile import mkdtemp
 from typing import Any
 
 import duckdb
-import numpy as np
 import pyarrow as pa
 
 from assay.core.deck import Id, IdKind
 from assay.errors import PredictionsError
-from assay.predictions.column import Ids, key_parts, refuse_missing_columns, with_parts
+from assay.predictions.column import key_parts, refuse_missing_columns, with_parts
 from assay.predictions.databases.find import find_database
 from assay.predictions.duckdb.databases import (
     name_of,
@@ -266,14 +265,6 @@ class DuckIds:
     def signed(self) -> bool:
         """Whether integers have a sign."""
         return self._type == "BIGINT"
-
-    def of(self, column: Any) -> Ids:
-        """Ids from a column of DuckDB's answer."""
-        if isinstance(column, pa.ChunkedArray):
-            column = column.combine_chunks()
-        if self.kind == "integer":
-            return Ids(np.asarray(column))
-        return Ids(column.cast(pa.large_string()))
 
     def column(self, ids: Sequence[Id]) -> "pa.Array[Any]":
         """Wanted ids as a column of the relation's type."""

@@ -29,13 +29,13 @@ from assay.predictions.batches import (
     places_of,
     rows_of,
 )
-from assay.predictions.class_values import ranked_by
+from assay.predictions.column import Ids
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.draw import TOP
 from assay.predictions.duckdb.loading import with_columns_apart
 from assay.predictions.duckdb.reader import DuckReader, Telling
 from assay.predictions.duckdb.relations import open_relation
-from assay.predictions.engine import Listed, Survey
+from assay.predictions.engine import Listed, Probabilities, Survey
 from assay.predictions.faults import changed
 from assay.predictions.layout import Layout, Steps
 from assay.predictions.opinions import without_opinions
@@ -253,7 +253,7 @@ class DuckScanner(BatchScanner):
         if listed is None:
             return None
         ids, kept = listed
-        return Listed(seed, first_limit(size), self._reader.ids.of(ids), cell_of(kept))
+        return Listed(seed, first_limit(size), Ids.of(ids, self.id_kind), cell_of(kept))
 
     # Later passes.
 
@@ -317,7 +317,7 @@ class DuckScanner(BatchScanner):
                 columns,
                 replace(
                     items,
-                    ids=self._reader.ids.of(batch.column("id")) if ids else None,
+                    ids=Ids.of(batch.column("id"), self.id_kind) if ids else None,
                     digest=None,
                     weights=None if given is None else as_impressions(given, self._exponent),
                     given=given,
@@ -340,17 +340,12 @@ class DuckScanner(BatchScanner):
     # Of classes.
 
     @property
-    def has_probabilities(self) -> tuple[bool, ...]:
-        """Whether each classifier has the probabilities of all classes."""
-        return tuple(bool(role.of_class) for role in self._layout.judges.values())
-
-    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
-        """Rank the k most probable classes of each item, for each classifier."""
-        each = [
-            partial(self._reader.probabilities, place) if has_some else None
-            for place, has_some in enumerate(self.has_probabilities)
+    def probabilities(self) -> Sequence[Probabilities | None]:
+        """Reader of each classifier's probabilities of all classes, if it has them."""
+        return [
+            partial(self._reader.probabilities, place) if role.of_class else None
+            for place, role in enumerate(self._layout.judges.values())
         ]
-        return ranked_by(each, ids, k, self.source)
 
     def summed_probabilities(self) -> Floats | None:
         """Sum the probabilities of each class by predicted class, shape (K, K)."""

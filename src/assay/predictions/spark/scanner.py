@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow as pa
 
 from assay.core.types import Floats
-from assay.core.vocabulary import Vocabulary
 from assay.predictions.class_values import MOST_WORDS, Occurring, class_text, numbered_words
 from assay.predictions.column import Ids, key_parts, refuse_missing_columns
 from assay.predictions.faults import NO_CLASS
@@ -75,21 +74,14 @@ def rows_with_classes(rows: SparkRows, roles: Roles, place: int) -> SparkRows:
         frame = frame.selectExpr(*keep, f"{listed} AS {list_of_classes}")
         keep.append(list_of_classes)
     if roles.predicted is not None and roles.classes is not None:
-        table = _numbered_words(rows, roles.predicted, roles.classes)
+        every = frame.selectExpr(f"{column_name(roles.predicted)} AS {_WORD}")
+        some = every.where(f"{_WORD} IS NOT NULL").distinct().limit(MOST_WORDS + 1)
+        table = numbered_words(rows.fetch(some)[_WORD], roles.classes, roles.predicted, rows.source)
         words = frame.sparkSession.createDataFrame(table.rename_columns([_WORD, number]))
         named = frame.selectExpr(*keep, f"{column_name(roles.predicted)} AS {_WORD}")
         joined = named.join(words.hint("broadcast"), _WORD, "left")
         frame = joined.selectExpr(*keep, number)
     return replace(rows, frame=frame)
-
-
-def _numbered_words(rows: SparkRows, column: str, classes: Vocabulary) -> "pa.Table":
-    """Words of the column with their class numbers: -1 for no class."""
-    every = rows.frame.selectExpr(f"{column_name(column)} AS {_WORD}")
-    table = rows.fetch(every.where(f"{_WORD} IS NOT NULL").distinct().limit(MOST_WORDS + 1))
-    kept, numbers = numbered_words(table[_WORD].to_pylist(), classes, column, rows.source)
-    words = table[_WORD].take(pa.array(kept, pa.int64()))
-    return pa.table({_WORD: words, "number": pa.array(numbers, pa.int32())})
 
 
 class SparkScanner(CountingScanner):

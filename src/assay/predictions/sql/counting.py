@@ -20,10 +20,10 @@ from assay.core.vocabulary import Vocabulary
 from assay.core.weights import factor_exponent
 from assay.errors import PredictionsError
 from assay.predictions.batches import Batch, keyed
-from assay.predictions.class_values import numbered_words, ranked_by, rows_of_lists
+from assay.predictions.class_values import numbered_words, rows_of_lists
 from assay.predictions.column import Ids, refuse_missing_columns
 from assay.predictions.contract import Doubt
-from assay.predictions.engine import Rows, Scanner, Span, Survey
+from assay.predictions.engine import Probabilities, Rows, Scanner, Span, Survey
 from assay.predictions.opinions import without_opinions
 from assay.predictions.roles import Roles
 from assay.predictions.sql.cells import XORED, count_spans, drawn, evenest_of, grouped, merged
@@ -69,13 +69,14 @@ class CountingScanner(Scanner):
 
     def _numbered(self, column: str, classes: Vocabulary) -> str:
         """Write the SQL of a row's class number: -1 for no class, NULL if the class is missing."""
-        values = self._table.counted_values({"value": self._names[column]})["value"].to_pylist()
+        name, dialect = self._names[column], self._table.dialect
+        values = self._table.counted_values({"value": name})["value"]
         self._refuse_nothing(len(values))
-        kept, numbers = numbered_words(values, classes, column, self.source)
-        words = (
-            is_value_sql(self._names[column], values[row], self._table.dialect) for row in kept
+        words = numbered_words(values, classes, column, self.source).to_pylist()
+        cases = (
+            f"WHEN {is_value_sql(name, each['word'], dialect)} THEN {each['number']}"
+            for each in words
         )
-        cases = (f"WHEN {word} THEN {own}" for word, own in zip(words, numbers, strict=True))
         return f"CASE {' '.join(cases)} WHEN 1 = 0 THEN 0 END"
 
     @property
@@ -104,14 +105,9 @@ class CountingScanner(Scanner):
         return [self]
 
     @property
-    def has_probabilities(self) -> tuple[bool, ...]:
-        """Whether each classifier has the probabilities of all classes."""
-        return tuple(bool(one._roles.of_class) for one in self._apart)
-
-    def ranked(self, ids: Sequence[Id], k: int) -> list[list[list[int]]]:
-        """Rank the k most probable classes of each item, for each classifier."""
-        each = [one.probabilities if one._roles.of_class else None for one in self._apart]
-        return ranked_by(each, ids, k, self.source)
+    def probabilities(self) -> Sequence[Probabilities | None]:
+        """Reader of each classifier's probabilities of all classes, if it has them."""
+        return [one._probabilities_of if one._roles.of_class else None for one in self._apart]
 
     @property
     def opinion_families(self) -> dict[str, Family]:
@@ -176,7 +172,7 @@ class CountingScanner(Scanner):
             values, predicted = piece["value"].to_numpy() + 0.0, integers(piece["says"]) == 1
             yield keyed(cells, Batch(values, predicted, ids, given=given), self.source)
 
-    def probabilities(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
+    def _probabilities_of(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Rows with these ids, and the probabilities of all classes."""
         expressions = {"id": self._ids.sql, "list": self.judge.list}
         parts = self._table.among(ids, self._ids, expressions)

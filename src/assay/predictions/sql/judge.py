@@ -11,7 +11,7 @@ import pyarrow as pa
 from assay.errors import PredictionsError
 from assay.predictions.class_values import no_lists
 from assay.predictions.column import refuse_missing_columns
-from assay.predictions.faults import no_label
+from assay.predictions.faults import no_label, no_numbers
 from assay.predictions.roles import NO_WORDS, UNEVEN, YES_WORDS, Roles
 from assay.predictions.sql.query import Dialect, double_sql, quoted
 from assay.predictions.sql.rows import (
@@ -124,11 +124,7 @@ def column_sql(rows: Written, name: str, what: str) -> str:
     family = family_of(rows.types[name])
     written = score_sql(rows.names[name], family, rows.dialect, is_text=rows.is_text)
     if not written:
-        raise PredictionsError(
-            f"the {what}s in column {name!r} of {rows.source} are of type {rows.types[name]}",
-            details=f"a {what} is a number",
-            hint="is this the right column? Text that holds numbers must be converted first",
-        )
+        raise no_numbers(what, f"column {name!r} of {rows.source}", rows.types[name])
     return written
 
 
@@ -285,19 +281,7 @@ def list_sql(rows: Written, roles: Roles) -> str:
             raise no_lists(f"column {column!r} of {rows.source}", rows.types[column])
         cast = "TRY_CAST" if kind == "json" else "CAST"  # there may be anything
         return f"{cast}({rows.names[column]} AS {words.type})"
-    entries = []
-    for column in roles.of_class:
-        entry = score_sql(
-            rows.names[column], family_of(rows.types[column]), rows.dialect, is_text=rows.is_text
-        )
-        if not entry:
-            raise PredictionsError(
-                f"the probabilities in column {column!r} of {rows.source} are of type "
-                f"{rows.types[column]}",
-                details="a probability is a number",
-                hint="is this the right column? Text that holds numbers must be converted first",
-            )
-        entries.append(entry)
+    entries = (column_sql(rows, column, "probability") for column in roles.of_class)
     return words.list.format(", ".join(entries))
 
 

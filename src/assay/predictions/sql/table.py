@@ -212,12 +212,11 @@ class IdColumn:
 
     def of(self, column: "pa.ChunkedArray[Any]") -> Ids:
         """Ids from a column of the engine's answer."""
-        if self.kind == "integer":
-            if self._table.types[self.name] == "UBIGINT":
-                return Ids(column.to_numpy().astype(np.uint64))
-            return Ids(column.to_numpy().astype(np.int64))
-        texts: Any = column.cast(pa.large_string()).combine_chunks()
-        return Ids(texts)
+        if self.kind == "string":
+            return Ids.of(column, "string")
+        if self._table.types[self.name] == "UBIGINT":
+            return Ids(column.to_numpy().astype(np.uint64))
+        return Ids(column.to_numpy().astype(np.int64))
 
     def refuse_repeated(self) -> None:
         """Read every id, and raise if one repeats."""
