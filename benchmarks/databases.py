@@ -22,7 +22,7 @@ import duckdb
 import pyarrow.parquet as pq
 
 import assay
-from assay.predictions.databases.find import find_database
+from assay.predictions.databases import find_database
 from benchmarks.any_size import cpu_seconds, make_rows
 
 TICKS = os.sysconf("SC_CLK_TCK")

@@ -1,6 +1,6 @@
 """A toy database, DuckDB under another name: what a further database takes, and the SQL in process.
 
-This file and a row of `assay.predictions.databases.find.KNOWN` are all that it takes.
+This file and a row of `assay.predictions.databases.KNOWN` are all that it takes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import duckdb
 
 from assay.core.deck import Id
+from assay.predictions.databases import KNOWN
 from assay.predictions.databases.database import Counter, DatabaseColumn, DatabaseTable, Row
-from assay.predictions.databases.find import KNOWN
 from assay.predictions.sql.query import Spell, identifier, quoted
 from assay.predictions.sql.rows import family_of
 

@@ -16,7 +16,6 @@ from assay.predictions.contract import listed as listed
 from assay.predictions.duckdb.relations import joined_with as joined_with
 from assay.predictions.engine import telling_notes as telling_notes
 from assay.predictions.engine import telling_progress as telling_progress
-from assay.predictions.engines import engine_of as engine_of
 from assay.predictions.label_sets import find_labels as find_labels
 from assay.predictions.labelled import Labelled as Labelled
 from assay.predictions.labelled import read_labelled as read_labelled
@@ -31,8 +30,8 @@ from assay.predictions.pair import code_of_both as code_of_both
 from assay.predictions.pair import predictions_of_both as predictions_of_both
 from assay.predictions.pair import read_compared as read_compared
 from assay.predictions.pair import stays_in_place as stays_in_place
-from assay.predictions.places import has_tables as has_tables
 from assay.predictions.predictions import Predictions as Predictions
+from assay.predictions.read import engine_of as engine_of
 from assay.predictions.read import from_arrays as from_arrays
 from assay.predictions.read import read_predictions as read_predictions
 from assay.predictions.roles import SCORE_SCALES as SCORE_SCALES
@@ -53,6 +52,7 @@ from assay.predictions.scan import ENGINES as ENGINES
 from assay.predictions.scan import Engine as Engine
 from assay.predictions.scan import Scan as Scan
 from assay.predictions.scan import as_scan as as_scan
+from assay.predictions.scan import has_tables as has_tables
 from assay.predictions.tables import key_name as key_name
 from assay.predictions.union import Top as Top
 from assay.predictions.union import merge as merge

@@ -115,10 +115,6 @@ class Loaded:
     show: Show  # returns the displayed values of some items
 
 
-Outside = Callable[[float, float], tuple[int, str]]
-"""From a range to the number of scores outside it, and a text about the first of them."""
-
-
 def not_numbers(value: object, what: str) -> str:
     """Hint for text that should be a number.
 

@@ -21,9 +21,9 @@ from assay.predictions.batches import ALL, Batch, BatchScanner, Some, cells_by_c
 from assay.predictions.class_values import probabilities_at, summed_probabilities, take_classes
 from assay.predictions.column import Ids, Loaded, Show, read_ids
 from assay.predictions.contract import Doubt, by_model
-from assay.predictions.doubts import doubts_of
 from assay.predictions.draw import weight_words
 from assay.predictions.engine import Part, Probabilities, Survey
+from assay.predictions.faults import doubts_of
 from assay.predictions.layout import Layout
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
 from assay.predictions.predictions import Predictions

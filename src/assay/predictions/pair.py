@@ -24,7 +24,6 @@ from assay.predictions.class_values import some_of
 from assay.predictions.classes import class_names
 from assay.predictions.column import Ids
 from assay.predictions.contract import listed
-from assay.predictions.engines import is_in_place, joining
 from assay.predictions.layout import as_mappings
 from assay.predictions.memory import MemoryScanner
 from assay.predictions.opinions import Opinions, opinions_of_several
@@ -37,7 +36,7 @@ from assay.predictions.pair_scanner import (
     refuse_two_weights,
 )
 from assay.predictions.predictions import Predictions
-from assay.predictions.read import read_predictions
+from assay.predictions.read import engine_of, joining, read_predictions
 from assay.predictions.roles import STAR, Classifiers
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.union import fingerprint_of, shown_by
@@ -348,7 +347,7 @@ def stays_in_place(predictions: object, id: str | None) -> bool:
     scan = as_scan(predictions)
     if isinstance(scan.source, Predictions):
         return scan.source.scanner.stays
-    return is_in_place(scan, id)
+    return engine_of(scan, id) != "memory"
 
 
 def _read(scan: Scan, **columns: Any) -> Predictions:

@@ -9,14 +9,18 @@ missing.
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
+from math import inf
+from pathlib import Path
 from typing import Any
 
+import duckdb
 from numpy.typing import ArrayLike
 
 from assay.core.error_model import Model
 from assay.core.groups import refuse_bad_names
 from assay.core.rules import refuse
 from assay.core.vocabulary import Vocabulary
+from assay.errors import PredictionsError
 from assay.predictions.class_values import as_lists, sorted_texts
 from assay.predictions.classes import (
     find_classes,
@@ -24,13 +28,15 @@ from assay.predictions.classes import (
     refuse_beside_classes,
     with_class_columns,
 )
+from assay.predictions.databases import find_database
+from assay.predictions.duckdb.paths import find_files
 from assay.predictions.engine import Scanner
-from assay.predictions.engines import counting
 from assay.predictions.label_sets import label_layout, load_label_sets
 from assay.predictions.layout import Layout, alone, by_name, roles_of
 from assay.predictions.memory import in_memory
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import (
+    MOST_CODES,
     Classifiers,
     Given,
     Roles,
@@ -40,9 +46,24 @@ from assay.predictions.roles import (
     refuse_bad_show,
     refuse_no_column,
 )
-from assay.predictions.scan import Scan, as_scan
+from assay.predictions.scan import (
+    Engine,
+    Scan,
+    as_scan,
+    file_of,
+    format_of,
+    is_database,
+    is_query,
+    is_remote,
+)
 from assay.predictions.tables import read_mapping
 from assay.predictions.values import distinct_values
+
+# Up to this size, reading files into memory is as fast as any engine, and every id can be checked.
+_SMALL = 64 * 2**20
+
+_MANY = 200  # classes; a database compares a row with each of them
+_MANY_LABELS = 40  # of an item: with the bins of a rank their codes are numbers of 64 bits
 
 
 def read_predictions(
@@ -146,12 +167,12 @@ def _roles(
 
 def _counted(scan: Scan, layout: Layout, seed: int, *, bind: bool = False) -> Predictions:
     """Predictions that a suitable engine counts."""
-    open_scanner = counting(scan, layout).open
-    if open_scanner is None:
+    engine = counting(scan, layout)
+    if engine == "memory":
         return in_memory(load_label_sets(scan, layout), layout)
 
     def opened(model: Model | None) -> Scanner:
-        return open_scanner(scan, replace(layout, model=model))
+        return _opened(engine, scan, replace(layout, model=model))
 
     (name, *_) = layout.judges
     # With codes, the engine itself names the classifier in an error.
@@ -166,6 +187,106 @@ def _counted(scan: Scan, layout: Layout, seed: int, *, bind: bool = False) -> Pr
             reopen=opened if layout.aux else None,
             bind=bind and bool(layout.aux),
         )
+
+
+# Engines: which of them reads predictions, and what each can do.
+
+
+def _lacks(layout: Layout) -> str:
+    """Name the features that a database lacks."""
+    each = layout.judges.values()
+    beyond = {
+        "probabilities of all classes": any(role.of_class for role in each),
+        "hundreds of classes": any(role.n_classes > _MANY for role in each),
+        "second opinions": bool(layout.aux),
+    }
+    return next((what for what, is_asked in beyond.items() if is_asked), "")
+
+
+def engine_of(scan: Scan, id: str | None) -> Engine:
+    """Choose the requested engine, or else a suitable one.
+
+    >>> engine_of(Scan({"p": [0.5]}), None), engine_of(Scan("SELECT 1 AS id"), "id")
+    ('memory', 'duckdb')
+    """
+    if scan.is_of_spark:
+        return "spark"
+    if scan.engine is not None:
+        return scan.engine
+    if scan.path is None or id is None or _bytes(scan.path) <= _SMALL:
+        return "memory"
+    return "duckdb" if find_database(scan.path) is None else "database"
+
+
+def _bytes(path: str) -> float:
+    """Size of the files of a path; infinite if it is not easily known."""
+    path = file_of(path)
+    if is_remote(path) or is_query(path) or is_database(path) or format_of(path):
+        return inf
+    if (one := Path(path)).is_file():  # to open DuckDB takes longer than to read a small file
+        return one.stat().st_size
+    with duckdb.connect() as connection:
+        return find_files(connection, path).bytes
+
+
+def counting(scan: Scan, layout: Layout) -> Engine:
+    """Engine that counts predictions: DuckDB, with a copy, if a database cannot.
+
+    Unless another engine was requested, several classifiers with more codes than an engine counts
+    are loaded into memory.
+    """
+    engine = engine_of(scan, layout.id)
+    is_asked = scan.engine is not None or engine == "spark"
+    if layout.labels is not None:
+        return _counting_labels(engine, layout, is_asked=is_asked)
+    lacks = _lacks(layout) if engine == "database" else ""
+    if lacks and is_asked:
+        raise PredictionsError(
+            f"engine {engine!r} does not count predictions with {lacks}",
+            hint="leave out the engine: the table is then copied, and DuckDB counts the copy",
+        )
+    of_classes = len(layout.judges) > 1 and layout.first.classes is not None
+    if of_classes and layout.n_codes(()) > MOST_CODES and not is_asked:
+        return "memory"
+    return "duckdb" if lacks else engine
+
+
+def _counting_labels(engine: Engine, layout: Layout, *, is_asked: bool) -> Engine:
+    """Engine that counts predictions of items that may have several classes."""
+    few = len(layout.judges) <= _MANY_LABELS
+    if engine == "memory" or (few and (engine == "duckdb" or not layout.apart)):
+        return engine
+    if not is_asked:
+        return "duckdb" if few else "memory"  # DuckDB counts a copy
+    raise PredictionsError(
+        f"engine {engine!r} reads up to 40 classes of an item, each from a column of its own",
+        details="DuckDB reads lists and sets, too; more classes are read into memory",
+        hint="leave out the engine, or write a column for each class",
+    )
+
+
+def _opened(engine: Engine, scan: Scan, layout: Layout) -> Scanner:
+    """Open predictions that are counted where they are."""
+    if engine == "duckdb":
+        from assay.predictions.duckdb.scanner import open_duck
+
+        return open_duck(scan, layout)
+    if engine == "spark":
+        from assay.predictions.spark.scanner import open_spark
+
+        return open_spark(scan, layout)
+    from assay.predictions.databases.table import open_table
+
+    return open_table(scan, layout)
+
+
+def joining(scans: Sequence[Scan]) -> Engine | None:
+    """Engine that can join columns for a model of all: Spark for what is Spark's, or DuckDB."""
+    if all(scan.is_of_spark for scan in scans):
+        return "spark"
+    by_path = all(scan.path is not None and not scan.is_of_spark for scan in scans)
+    is_free = {scan.engine for scan in scans} <= {None, "duckdb"}
+    return "duckdb" if by_path and is_free else None
 
 
 def from_arrays(

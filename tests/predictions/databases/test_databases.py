@@ -22,8 +22,8 @@ from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions import read_predictions
 from assay.predictions.databases.postgres import Postgres
 from assay.predictions.databases.table import refuse_untried
-from assay.predictions.engines import engine_of
 from assay.predictions.predictions import Predictions
+from assay.predictions.read import engine_of
 from assay.predictions.scan import Scan
 from assay.predictions.sql import query
 from assay.predictions.sql import table as trial
@@ -218,7 +218,7 @@ def test_a_file_of_sqlite_is_known_by_its_first_bytes(file: Path, tmp_path: Path
 
 
 def test_large_files_of_sqlite_are_counted(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("assay.predictions.engines._SMALL", 1_000)
+    monkeypatch.setattr("assay.predictions.read._SMALL", 1_000)
     assert engine_of(Scan(file, "preds"), "id") == "database"
     assert engine_of(Scan(f"sqlite:///{file}", "preds"), "id") == "database"
     assert engine_of(Scan("clickhouse://host/db", "preds"), "id") == "database"

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 from assay.core.deck import Id, IdKind, number
+from assay.predictions.databases import find_database
 from assay.predictions.databases.database import Counter
-from assay.predictions.databases.find import find_database
 from assay.predictions.databases.table import answer
 from assay.predictions.spark.table import frame_of
 from assay.predictions.sql import deck

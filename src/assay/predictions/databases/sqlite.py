@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from assay.errors import PredictionsError, refuse_no_file
 from assay.predictions.databases.database import Database, DatabaseColumn, DatabaseTable, Row
-from assay.predictions.places import file_of
+from assay.predictions.scan import file_of
 from assay.predictions.sql.query import identifier, selection
 
 _AT_ONCE = 50_000

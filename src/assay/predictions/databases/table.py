@@ -11,6 +11,7 @@ from assay.core.deck import Id, IdKind
 from assay.core.types import Floats
 from assay.errors import PredictionsError
 from assay.predictions.column import key_parts
+from assay.predictions.databases import find_database
 from assay.predictions.databases.database import (
     Counter,
     DatabaseColumn,
@@ -18,7 +19,6 @@ from assay.predictions.databases.database import (
     Row,
     find_rows,
 )
-from assay.predictions.databases.find import find_database
 from assay.predictions.databases.sqlite import Sqlite
 from assay.predictions.engine import Scanner
 from assay.predictions.faults import no_ids, nothing_in

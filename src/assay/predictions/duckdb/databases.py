@@ -14,7 +14,7 @@ from assay.predictions.databases.database import Database, DatabaseRows, find_ro
 from assay.predictions.databases.postgres import Postgres
 from assay.predictions.duckdb.readable import Readable
 from assay.predictions.faults import refuse_repeated_columns
-from assay.predictions.places import is_remote
+from assay.predictions.scan import is_remote
 from assay.predictions.sql.query import identifier, quoted
 
 if TYPE_CHECKING:

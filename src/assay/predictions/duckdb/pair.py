@@ -146,12 +146,10 @@ class DuckPair(PairScanner, BatchScanner):
         with reading(self.source):
             asked = ["id", "keys", *columns.values()]
             batches = list(self._batches(asked, self._among(ids)))
-        ids_there = Ids.concatenated(
-            [Ids.of(batch.column("id"), self.id_kind) for batch in batches]
-        )
         ranks = np.concatenate([self._ranked(batch).values for batch in batches])
-        rows = ids_there.rows_of(ids, self.source)
-        return joined_values(pa.Table.from_batches(batches), columns, ranks, rows)
+        table = pa.Table.from_batches(batches)
+        rows = Ids.of(table["id"], self.id_kind).rows_of(ids, self.source)
+        return joined_values(table, columns, ranks, rows)
 
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""

@@ -15,7 +15,7 @@ import duckdb
 
 from assay.errors import PredictionsError, refuse_no_file
 from assay.predictions.duckdb.readable import reading
-from assay.predictions.places import is_database, is_remote
+from assay.predictions.scan import is_database, is_remote
 from assay.predictions.sql.query import quoted
 
 Kind = Literal["Parquet", "CSV", "JSON"]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from assay.core.deck import Id, IdKind
 from assay.errors import PredictionsError
 from assay.predictions.column import key_parts, refuse_missing_columns, with_parts
-from assay.predictions.databases.find import find_database
+from assay.predictions.databases import find_database
 from assay.predictions.duckdb.databases import (
     name_of,
     readable_copy,
@@ -29,8 +29,7 @@ from assay.predictions.duckdb.readable import Readable, filtered, reading
 from assay.predictions.duckdb.table_formats import live_files, readable_live
 from assay.predictions.engine import polled
 from assay.predictions.faults import condition, no_ids, nothing_in, repeated_ids
-from assay.predictions.places import format_of, is_database, is_postgres, is_query
-from assay.predictions.scan import Scan
+from assay.predictions.scan import Scan, format_of, is_database, is_postgres, is_query
 from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.query import identifier, quoted
 from assay.predictions.sql.rows import family_of

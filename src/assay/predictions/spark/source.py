@@ -13,8 +13,7 @@ import pyarrow as pa
 
 from assay.errors import AssayError, MissingDependencyError, PredictionsError, install
 from assay.predictions.faults import bad_condition, first_lines
-from assay.predictions.places import format_of, is_query
-from assay.predictions.scan import Scan
+from assay.predictions.scan import Scan, format_of, is_query
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

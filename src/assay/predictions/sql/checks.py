@@ -11,7 +11,6 @@ from assay.errors import PredictionsError, did_you_mean
 from assay.predictions.class_values import unknown_class
 from assay.predictions.column import not_numbers, refuse_missing_columns
 from assay.predictions.contract import Doubt
-from assay.predictions.doubts import doubts_of
 from assay.predictions.faults import (
     BAD_WEIGHT,
     CONTRADICTION,
@@ -23,6 +22,7 @@ from assay.predictions.faults import (
     NO_PROBABILITIES,
     NO_SCORE,
     Fault,
+    doubts_of,
     no_positive,
     unclear_labels,
 )
