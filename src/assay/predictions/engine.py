@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Event, Thread
-from typing import Any, Protocol, Self
+from typing import TYPE_CHECKING, Any, Self
 from warnings import warn
 
 import pyarrow as pa
@@ -27,6 +27,9 @@ from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayWarning, PredictionsError
 from assay.predictions.column import Ids
 from assay.predictions.contract import Doubt
+
+if TYPE_CHECKING:
+    from assay.predictions.predictions import Predictions
 
 
 @dataclass(frozen=True)
@@ -91,13 +94,6 @@ class Survey:
     coded: bool = False
 
 
-class Part(Protocol):
-    """Predictions that are part of others."""
-
-    def fingerprint(self) -> str:
-        """Text that changes if the predictions do."""
-
-
 Probabilities = Callable[[Sequence[Id]], tuple[Ids, Floats]]
 """From ids to those that exist, and their probabilities of all classes, shape (n, K)."""
 
@@ -111,7 +107,7 @@ class Scanner(ABC):
 
     source: str
     """Source of the predictions, for users."""
-    parts: tuple[Part, ...] = ()
+    parts: "tuple[Predictions, ...]" = ()
     """Parts of predictions from several places."""
     stays: bool = True
     """Whether the rows stay where they are, outside of memory."""

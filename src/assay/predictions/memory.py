@@ -22,7 +22,7 @@ from assay.predictions.class_values import probabilities_at, summed_probabilitie
 from assay.predictions.column import Ids, Loaded, Show, read_ids
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.draw import weight_words
-from assay.predictions.engine import Part, Probabilities, Survey
+from assay.predictions.engine import Probabilities, Survey
 from assay.predictions.faults import doubts_of
 from assay.predictions.layout import Layout
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
@@ -66,7 +66,7 @@ class MemoryScanner(BatchScanner):
         # (N,): weight of each item: finite, not negative, not all 0. Items of weight 0 are left
         # out. The others are dealt as they arrive (`assay.core.weights`).
         weights: Floats | None = None,
-        parts: tuple[Part, ...] = (),  # the joined parts, if any
+        parts: tuple[Predictions, ...] = (),  # the joined parts, if any
         slices: tuple[str, ...] = (),  # names of the slices in the bits after the classifiers'
         # Fingerprint of everything read, from the cells; default: that of the cells.
         fingerprint: Callable[[ScoreCells], str] = ScoreCells.fingerprint,

@@ -143,6 +143,11 @@ class PairScanner(PartsScanner):
         self._weighted = parts[0].weighted
         # Exponent of the factor that converts weights to impressions, once it is known.
         self.exponent: int | None = None
+        self._open()
+
+    @abstractmethod
+    def _open(self) -> None:
+        """Make the sides known to the engine."""
 
     @abstractmethod
     def weighing(self) -> Weighing:

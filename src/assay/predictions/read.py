@@ -136,20 +136,7 @@ def _roles(
     *,
     id: str | None,
 ) -> dict[str, Roles]:
-    """Columns of each classifier by name.
-
-    >>> table = {"p": [0.9, 0.2, 0.6], "vote": [1, 0, 0]}
-    >>> cnn, mve = {"score": "p", "threshold": 0.5}, {"predicted": "vote"}
-    >>> predictions = read_predictions(table, classifiers={"cnn": cnn, "mve": mve})
-    >>> predictions, predictions.cells()
-    (<predictions of dict, 3 rows by cnn, mve: to 2 one says yes>, {0: 1, 1: 1, 3: 1})
-    >>> table = {"topic": ["math", "physics", "q-bio", "math"], "p": [0.9, 0.6, 0.5, 0.4]}
-    >>> from assay.predictions import find_classes
-    >>> topics = find_classes(table, predicted="topic")
-    >>> predictions = read_predictions(table, predicted="topic", score="p", classes=topics)
-    >>> predictions, predictions.cells()
-    (<predictions of dict, 4 rows: 3 classes>, {0: 2, 1: 1, 2: 1})
-    """
+    """Columns of each classifier by name."""
     if classes is not None or own["probabilities"] is not None:
         classifiers, classes = for_classes(scan, classifiers, classes, own, shared)
     if classifiers is None:

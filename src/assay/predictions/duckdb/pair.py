@@ -38,7 +38,6 @@ from assay.predictions.pair_scanner import (
     tell_of_move,
 )
 from assay.predictions.passes import Odds, columns_of, odds_words
-from assay.predictions.predictions import Predictions
 from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.opinions import either_sql, inputs_sql, opined_sql, opined_words
 from assay.predictions.sql.query import quoted
@@ -64,18 +63,11 @@ class DuckPair(PairScanner, BatchScanner):
 
     n_codes = N_CODES
 
-    def __init__(
-        self,
-        parts: tuple[Predictions, Predictions],
-        names: tuple[str, str],
-        *,
-        shows: bool,
-        model: Model | None = None,
-    ) -> None:
-        super().__init__(parts, names, shows=shows, model=model)
+    def _open(self) -> None:
+        """Open DuckDB, and copy sides that are not read again."""
         self._digest = duckdb_digest("id", self.id_kind)
         streams = [side.scanner for side in self._sides if side.scanner.streams]
-        self._opinions = joined_opinions(streams, names)
+        self._opinions = joined_opinions(streams, self._names)
         self._connection, folder = connected()
         weakref.finalize(self, release, self._connection, folder)
         self._connection.execute(
@@ -91,7 +83,7 @@ class DuckPair(PairScanner, BatchScanner):
         self._steps = [
             (np.append(side.steps.rank, 0.0), np.append(side.steps.code, 0)) for side in self._sides
         ]
-        self._odds = None if model is None else self._odds_by(model)
+        self._odds = None if self.model is None else self._odds_by(self.model)
 
     def _odds_by(self, model: Model) -> Odds:
         names = {name: column for name, (column, _) in self._opinions.items()}

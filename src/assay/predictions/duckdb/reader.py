@@ -171,10 +171,6 @@ class DuckReader:
         odds = f"CASE WHEN {number} < {2**63}::UBIGINT THEN {first} ELSE {second} END"
         judge.row = replace(judge.row, score=odds)
 
-    def open(self) -> AbstractContextManager[None]:
-        """Raise errors of DuckDB as errors of the source."""
-        return reading(self.source)
-
     # Rows.
 
     def batches(
@@ -362,7 +358,7 @@ class DuckReader:
     def probabilities(self, place: int, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Rows with these ids, and a classifier's probabilities of all classes, shape (n, K)."""
         judge = list(self._judges.values())[place]
-        with self.open():
+        with reading(self.source):
             batches = self.batches({"id": self.id, "list": judge.list}, self.among(ids))
             ids_there, lists = pa.Table.from_batches(list(batches)).columns
         return Ids.of(ids_there, self.ids.kind), rows_of_lists(lists, judge.roles.n_classes)
@@ -371,7 +367,7 @@ class DuckReader:
         """Sum the probabilities of each class by predicted class, shape (K, K)."""
         judge = next(iter(self._judges.values()))
         each = f"unnest({judge.list}) AS p, generate_subscripts({judge.list}, 1) - 1 AS number"
-        with self.open():
+        with reading(self.source):
             rows = self._counting.project(f"{judge.row.says} AS says, {each}")
             summed = rows.aggregate("says, number, sum(greatest(p, 0e0))", "says, number")
             sums_by_class = self._fetch(summed)
@@ -389,7 +385,7 @@ class DuckReader:
         if self._layout.is_coded:
             columns += [(score, "float") for score in self.scores.values()]
         expressions = {DIGEST: self._word, **opined_sql(columns)}
-        with self.open():
+        with reading(self.source):
             return opinions_digest(
                 opined_words(self.batches(expressions, f"{self.id} IS NOT NULL"))
             )

@@ -33,6 +33,7 @@ from assay.predictions.column import Ids
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.draw import TOP
 from assay.predictions.duckdb.loading import with_columns_apart
+from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.reader import DuckReader, Telling
 from assay.predictions.duckdb.relations import open_relation
 from assay.predictions.engine import Listed, Probabilities, Survey
@@ -110,7 +111,7 @@ class DuckScanner(BatchScanner):
 
     def survey(self, seed: int) -> Survey:
         """Count all items, and list the first cards."""
-        with self._reader.open():
+        with reading(self.source):
             if self._layout.weight is not None:
                 self._exponent = self._reader.weigh()
             size, rules = self._reader.size_and_rules()
@@ -259,7 +260,7 @@ class DuckScanner(BatchScanner):
 
     def ask(self, question: Callable[[], Answer]) -> Answer:
         """Answer of a pass; errors of DuckDB are raised as errors of the source."""
-        with self._reader.open():
+        with reading(self.source):
             return question()
 
     def counted(self, items: Iterable[Batch], rule: Rule, classes: int) -> ScoreCells:
@@ -366,7 +367,7 @@ class DuckScanner(BatchScanner):
     def _scores(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Scores and mean ranks of some items."""
         scores = {f"s{place}": each for place, each in enumerate(self._reader.scores.values())}
-        with self._reader.open():
+        with reading(self.source):
             batches = list(self._items_with(scores, ids=True, where=self._reader.among(ids)))
         rows = rows_of([items for _, items in batches])
         parts = [[columns[name] for columns, _ in batches] for name in scores]

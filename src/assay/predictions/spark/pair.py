@@ -17,6 +17,7 @@ from assay.core.error_model import RANK, Model, Values
 from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
 from assay.errors import PredictionsError
+from assay.predictions.column import Ids
 from assay.predictions.draw import TOP
 from assay.predictions.engine import Rows, Span
 from assay.predictions.faults import changed
@@ -32,7 +33,6 @@ from assay.predictions.pair_scanner import (
     joined_values,
     tell_of_move,
 )
-from assay.predictions.predictions import Predictions
 from assay.predictions.spark.scanner import SparkScanner
 from assay.predictions.spark.table import frame_of, only
 from assay.predictions.sql.cells import ODDS, XORED, count_spans, drawn, grouped, merged_by
@@ -54,21 +54,13 @@ _TYPES: dict[Family, str] = {"float": "DOUBLE", "text": "STRING", "boolean": "BO
 class SparkPair(PairScanner):
     """Two sets joined in Spark: in the session of the larger one there."""
 
-    def __init__(
-        self,
-        parts: tuple[Predictions, Predictions],
-        names: tuple[str, str],
-        *,
-        shows: bool,
-        model: Model | None = None,
-    ) -> None:
-        super().__init__(parts, names, shows=shows, model=model)
-        there = {
-            part.size: part.scanner for part in parts if isinstance(part.scanner, SparkScanner)
-        }
+    def _open(self) -> None:
+        """Choose the session, and move a side that is elsewhere."""
+        each = ((part.size, part.scanner) for part in self.parts)
+        there = {size: scanner for size, scanner in each if isinstance(scanner, SparkScanner)}
         self._home = there[max(there)]
         scanners = [self._scanner_of(side) for side in self._sides]
-        self._opinions = joined_opinions([each for each in scanners if each], names)
+        self._opinions = joined_opinions([each for each in scanners if each], self._names)
         self._rows_of_sides = [self._rows_of(side) for side in self._sides]
 
     def weighing(self) -> Weighing:
@@ -89,7 +81,7 @@ class SparkPair(PairScanner):
 
     def joint(self) -> tuple[ScoreCells, int | None]:
         """Count all items by the mean rank and the code, and hash the weights by item."""
-        items, kind = self._items(), self._home.id_kind
+        items, kind = self._items(), self.id_kind
         rule: Rule = "probability"
         sums: tuple[str, ...] = ()
         if self.model is not None:
@@ -118,12 +110,12 @@ class SparkPair(PairScanner):
         """Rows of all spans; those above all limits are dropped before the join."""
         del variable, scale
         items = self._items(seed, max(span.limit for span in spans))
-        return self._taken(drawn(items, spans, N_CODES, kind=self._home.id_kind, seed=seed))
+        return self._taken(drawn(items, spans, N_CODES, kind=self.id_kind, seed=seed))
 
     def _taken(self, items: Items) -> Rows:
         table = self._fetch(items.query)
         return Rows(
-            self._home.ids_of(table["id"]),
+            Ids.of(table["id"], self.id_kind),
             table["value"].to_numpy(),
             integers(table["says"]),
             weights=table["weight"].to_numpy() if self._weighted else None,
@@ -139,7 +131,7 @@ class SparkPair(PairScanner):
         if not self._opinions:
             raise without_opinions(self.source)
         table = self._fetch(self._items(ids=ids).query)
-        rows = self._home.ids_of(table["id"]).rows_of(ids, self.source)
+        rows = Ids.of(table["id"], self.id_kind).rows_of(ids, self.source)
         columns = {name: column for name, (column, _) in self._opinions.items()}
         ranks = table["value" if self.model is None else "rank"].to_numpy()
         return joined_values(table, columns, ranks, rows)
@@ -153,7 +145,7 @@ class SparkPair(PairScanner):
             )
         if not self._opinions:
             return 0
-        items = self._items().with_digest(self._home.id_kind)
+        items = self._items().with_digest(self.id_kind)
         rows = with_opinions(items, dict(self._opinions.values())).query
         return xored(self._fetch(rows.group([], XORED)), "words")
 
@@ -195,7 +187,7 @@ class SparkPair(PairScanner):
         """Rows whose number is at most a limit, scaled by weight if any."""
         if limit >= TOP:
             return rows
-        kept, number = rows.keep, rows.numbered("id", self._home.id_kind, seed)
+        kept, number = rows.keep, rows.numbered("id", self.id_kind, seed)
         if not self._weighted:
             rows = rows.with_column(f"{number.place} AS own")
             return rows.only(*kept, where=f"own <= {place_of(limit)}")
@@ -210,7 +202,7 @@ class SparkPair(PairScanner):
         kept = [name for name in items.keep if name != "value"]
         rows = items.only(*kept, "value AS rank").with_log_odds(
             *(model, names, {**types, RANK: _TYPES["float"]}),
-            kind=self._home.id_kind,
+            kind=self.id_kind,
             kept=[*kept, "rank"],
         )
         return rows.only(*kept, "rank", "value + 0e0 AS odds").only(*kept, "rank", "odds AS value")

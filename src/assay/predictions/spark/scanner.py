@@ -1,14 +1,12 @@
 """Predictions in Spark: counted and filtered in place, on any number of machines."""
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from assay.core.types import Floats
 from assay.predictions.class_values import MOST_WORDS, Occurring, class_text, numbered_words
-from assay.predictions.column import Ids, key_parts, refuse_missing_columns
+from assay.predictions.column import key_parts, refuse_missing_columns
 from assay.predictions.faults import NO_CLASS
 from assay.predictions.layout import Layout
 from assay.predictions.roles import Roles
@@ -87,21 +85,16 @@ def rows_with_classes(rows: SparkRows, roles: Roles, place: int) -> SparkRows:
 class SparkScanner(CountingScanner):
     """A `Scanner` of one classifier in Spark, which can be joined with another there."""
 
-    _table: SparkTable
-
-    @property
-    def table(self) -> SparkTable:
-        """The rows."""
-        return self._table
+    table: SparkTable
 
     def summed_probabilities(self) -> Floats | None:
         """Sum the probabilities of each class by predicted class, shape (K, K)."""
         if not self._roles.of_class:
             return None
-        rows = self._table.rows.frame.selectExpr(
+        rows = self.table.rows.frame.selectExpr(
             f"{self._row.says} AS says", f"posexplode({self.judge.list}) AS (number, p)"
         ).selectExpr("says", "number", "greatest(p, 0e0) AS p")
-        table = self._table.fetch(Query(rows).group(["says", "number"], "sum(p) AS p"))
+        table = self.table.fetch(Query(rows).group(["says", "number"], "sum(p) AS p"))
         sums = np.zeros((self._roles.n_classes, self._roles.n_classes))
         sums[table["says"].to_numpy(), table["number"].to_numpy()] = table["p"].to_numpy()
         return sums
@@ -111,13 +104,9 @@ class SparkScanner(CountingScanner):
         expressions = self._columns()
         for place, name in enumerate(self._roles.aux):
             expressions[f"aux_{place}"] = plain_sql(
-                self._names[name], self._table.types[name], "spark"
+                self._names[name], self.table.types[name], "spark"
             )
-        return self._placed(self._table.items(expressions, self._there))
-
-    def ids_of(self, column: "pa.ChunkedArray[Any]") -> Ids:
-        """Ids from a column of Spark's answer."""
-        return self._ids.of(column)
+        return self._placed(self.table.items(expressions, self._there))
 
 
 def open_spark(scan: Scan, layout: Layout) -> CountingScanner:

@@ -58,7 +58,7 @@ class CountingScanner(Scanner):
         self.judge = SqlJudge(table, roles, place)
         refuse_missing_columns(show, list(table.types), table.source)
         self.source, self._roles, self._show = table.source, roles, tuple(show)
-        self._table, self._names = table, table.names
+        self.table, self._names = table, table.names
         self.is_cluster = table.is_cluster
         self._ids = IdColumn(table, str(roles.id)) if ids is None else ids
         self._exponent: int | None = None  # exponent of the factor from weights to impressions
@@ -69,8 +69,8 @@ class CountingScanner(Scanner):
 
     def _numbered(self, column: str, classes: Vocabulary) -> str:
         """Write the SQL of a row's class number: -1 for no class, NULL if the class is missing."""
-        name, dialect = self._names[column], self._table.dialect
-        values = self._table.counted_values({"value": name})["value"]
+        name, dialect = self._names[column], self.table.dialect
+        values = self.table.counted_values({"value": name})["value"]
         self._refuse_nothing(len(values))
         words = numbered_words(values, classes, column, self.source).to_pylist()
         cases = (
@@ -78,11 +78,6 @@ class CountingScanner(Scanner):
             for each in words
         )
         return f"CASE {' '.join(cases)} WHEN 1 = 0 THEN 0 END"
-
-    @property
-    def table(self) -> Table:
-        """The rows."""
-        return self._table
 
     @property
     def _row(self) -> RowSql:
@@ -112,7 +107,7 @@ class CountingScanner(Scanner):
     @property
     def opinion_families(self) -> dict[str, Family]:
         """Kind of values of each column for a model; any number is a float."""
-        return plain_families({name: self._table.types[name] for name in self._roles.aux})
+        return plain_families({name: self.table.types[name] for name in self._roles.aux})
 
     def refuse_repeated_ids(self) -> None:
         """Read every id, and raise if one repeats."""
@@ -121,7 +116,7 @@ class CountingScanner(Scanner):
     def survey(self, seed: int) -> Survey:
         """Count all items by score, in one pass; weights are summed first."""
         del seed  # to bring the first cards along would take a list in every group
-        with self._table.connected():
+        with self.table.connected():
             if not self._row.weight:
                 groups = self._grouped(self._judged().with_digest(self.id_kind), XORED)
                 cells = self._merged(groups)
@@ -149,7 +144,7 @@ class CountingScanner(Scanner):
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
         """Count and weigh the items in each span."""
-        return count_spans(self._table, self._judged(variable, scale), spans, self._row.classes)
+        return count_spans(self.table, self._judged(variable, scale), spans, self._row.classes)
 
     def rows(self, spans: Sequence[Span], *, variable: Variable, scale: Scale, seed: int) -> Rows:
         """Rows of all spans, with their displayed values."""
@@ -158,14 +153,14 @@ class CountingScanner(Scanner):
 
     def find(self, ids: Sequence[Id], *, variable: Variable, scale: Scale) -> Rows:
         """Rows with these ids, with their displayed values."""
-        with self._table.connected():
-            parts = self._table.among(ids, self._ids, self._columns(shown=True), self._there)
+        with self.table.connected():
+            parts = self.table.among(ids, self._ids, self._columns(shown=True), self._there)
             return self._taken(*(self._by(self._placed(part), variable, scale) for part in parts))
 
     def keyed(self, cells: ScoreCells, below: str = "") -> "Iterator[pa.RecordBatch]":
         """Id, key and weight of every row, piece by piece."""
         del below
-        for piece in self._table.pieces(self._judged().query):
+        for piece in self.table.pieces(self._judged().query):
             ids, given = self._ids.of(piece["id"]), None
             if self._row.weight:
                 given = piece["given"].to_numpy()
@@ -175,8 +170,8 @@ class CountingScanner(Scanner):
     def _probabilities_of(self, ids: Sequence[Id]) -> tuple[Ids, Floats]:
         """Rows with these ids, and the probabilities of all classes."""
         expressions = {"id": self._ids.sql, "list": self.judge.list}
-        parts = self._table.among(ids, self._ids, expressions)
-        table = pa.concat_tables([self._table.fetch(part.query) for part in parts])
+        parts = self.table.among(ids, self._ids, expressions)
+        table = pa.concat_tables([self.table.fetch(part.query) for part in parts])
         return self._ids.of(table["id"]), rows_of_lists(table["list"], self._roles.n_classes)
 
     def opinions_digest(self) -> int:
@@ -185,10 +180,10 @@ class CountingScanner(Scanner):
         if not opined:
             return 0
         expressions = {f"told_{place}": sql for place, (sql, _) in enumerate(opined)}
-        items = self._table.items({"id": self._ids.sql, **expressions}).with_digest(self.id_kind)
+        items = self.table.items({"id": self._ids.sql, **expressions}).with_digest(self.id_kind)
         columns = dict(zip(expressions, (family for _, family in opined), strict=True))
         rows = with_opinions(items, columns).query.group([], XORED)
-        return xored(self._table.fetch(rows), "words")
+        return xored(self.table.fetch(rows), "words")
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Show the values of the items with these ids, in their order."""
@@ -210,7 +205,7 @@ class CountingScanner(Scanner):
 
     def _opined(self) -> list[tuple[str, Family]]:
         """Columns for a model as SQL, each with its kind of values."""
-        types = self._table.types
+        types = self.table.types
         return [(self._names[name], family_of(types[name])) for name in self._roles.aux]
 
     # Items, and their expressions.
@@ -250,18 +245,18 @@ class CountingScanner(Scanner):
         inputs = self._inputs
         names = {
             name: column
-            for name in self._table.types
+            for name in self.table.types
             for column in inputs
             if inputs[column] == self._names[name]
         }
         kept = [name for name in items.keep if name not in (*inputs, "value")]
-        return items.with_log_odds(model, names, self._table.types, kind=self.id_kind, kept=kept)
+        return items.with_log_odds(model, names, self.table.types, kind=self.id_kind, kept=kept)
 
     def _judged(
         self, variable: Variable = "score", scale: Scale = "margin", *, shown: bool = False
     ) -> Items:
         """Id, value, label, weight and displayed values of every item."""
-        items = self._table.items(self._columns(shown=shown), self._there)
+        items = self.table.items(self._columns(shown=shown), self._there)
         return self._by(self._placed(items), variable, scale)
 
     def _by(self, items: Items, variable: Variable, scale: Scale) -> Items:
@@ -288,24 +283,24 @@ class CountingScanner(Scanner):
             "bad": f"CASE WHEN {good} THEN 0 ELSE 1 END",
         }
         sums = (f"sum({name}) AS {name}" for name in expressions)
-        table = self._table.fetch(
-            self._table.items(expressions).query.group([], "count(*) AS items", *sums)
+        table = self.table.fetch(
+            self.table.items(expressions).query.group([], "count(*) AS items", *sums)
         )
         size, total, above, bad = (column[0].as_py() for column in table.columns)
         if bad:
             self.judge.tell_what_is_wrong()
         self._refuse_nothing(size)
         refuse_bad_total(float(total), f"column {self._roles.weight!r} of {self.source}")
-        weights = self._table.items({"weight": weight}).query
-        self._exponent = factor_exponent(float(total), size, lambda: self._table.addends(weights))
+        weights = self.table.items({"weight": weight}).query
+        self._exponent = factor_exponent(float(total), size, lambda: self.table.addends(weights))
         return int(above)
 
     def _grouped(self, items: Items, *sums: str) -> "pa.Table":
-        return self._table.fetch(grouped(items, self._row.classes, sums=sums))
+        return self.table.fetch(grouped(items, self._row.classes, sums=sums))
 
     def _refuse_nothing(self, size: int) -> None:
         if not size:
-            raise self._table.nothing()
+            raise self.table.nothing()
 
     def _merged(self, groups: "pa.Table") -> ScoreCells:
         self._refuse_nothing(groups.num_rows)
@@ -321,10 +316,10 @@ class CountingScanner(Scanner):
 
     def _taken(self, *parts: Items) -> Rows:
         """Rows of some queries, with their displayed values."""
-        tables = [self._table.fetch(part.query) for part in parts]
+        tables = [self.table.fetch(part.query) for part in parts]
         if not tables:
             empty = self._judged(shown=True).only(*self._columns(shown=True), where="1 = 0")
-            tables = [self._table.fetch(empty.query)]
+            tables = [self.table.fetch(empty.query)]
         table = pa.concat_tables(tables, promote_options="permissive")
         columns = [shown_values(table[f"shown_{i}"]) for i in range(len(self._show))]
         values = zip(*columns, strict=True) if columns else [()] * table.num_rows

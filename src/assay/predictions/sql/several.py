@@ -49,7 +49,7 @@ class SeveralScanner(CountingScanner):
     def survey(self, seed: int) -> Survey:
         """Count all items by each score, then by mean rank and code; by log odds with a model."""
         del seed  # as of one
-        with self._table.connected():
+        with self.table.connected():
             self._by_model, self._exponent = False, None
             self._steps, doubts = self._judged_apart()
             sizes = {step.cells.size for step in self._steps}
@@ -93,7 +93,7 @@ class SeveralScanner(CountingScanner):
             items, sums = in_pieces(items.with_weight_word(self.id_kind)), (*SUMMED, *WEIGHED)
         else:
             items = in_pieces(items.with_digest(self.id_kind))
-        groups = self._table.fetch(grouped(items, self._row.classes, rules=[rule], sums=sums))
+        groups = self.table.fetch(grouped(items, self._row.classes, rules=[rule], sums=sums))
         if groups[rule].null_count:
             self.judge.tell_what_is_wrong()
             raise changed(self.source)
@@ -118,20 +118,20 @@ class SeveralScanner(CountingScanner):
         columns = [
             {"value": f"score_{place}", "says": f"says_{place}"} for place in range(len(self._each))
         ]
-        items = self._table.items(expressions)
+        items = self.table.items(expressions)
         digests = (XORED,) if self._layout.is_one else ()  # its fingerprint comes from the cells
-        stacked = self._table.stacked(items, columns)
+        stacked = self.table.stacked(items, columns)
         if stacked is not None:
             stacked = stacked.with_digest(self.id_kind) if digests else stacked
             query = grouped(stacked, self._of_each, by=["classifier"], sums=digests)
-            groups = self._table.fetch(query)
+            groups = self.table.fetch(query)
             number = integers(groups["classifier"])
             return [groups.filter(pa.array(number == place)) for place in range(len(columns))]
         parts = []
         for each in columns:
             one = items.only("id", *(f"{column} AS {name}" for name, column in each.items()))
             one = one.with_digest(self.id_kind) if digests else one
-            parts.append(self._table.fetch(grouped(one, self._of_each, sums=digests)))
+            parts.append(self.table.fetch(grouped(one, self._of_each, sums=digests)))
         return parts
 
     @property
@@ -204,7 +204,7 @@ class SeveralScanner(CountingScanner):
     def _model_columns(self) -> tuple[dict[str, str], dict[str, str]]:
         """Columns that a model may use, by their names among items, and their types."""
         names = {name: f"aux_{place}" for place, name in enumerate(self._roles.aux)}
-        types = {name: self._table.types[name] for name in names}
+        types = {name: self.table.types[name] for name in names}
         names |= {name: f"score_{place}" for name, place in self._layout.scores.items()}
         names[MEAN_RANK] = "value"
         return names, {name: types.get(name, "double") for name in names}
@@ -212,9 +212,9 @@ class SeveralScanner(CountingScanner):
     def opinions(self, ids: Sequence[Id]) -> dict[str, Values]:
         """Values of some items: of every column, the scores, and the mean rank."""
         names, _ = self._model_columns()
-        parts = self._table.among(ids, self._ids, self._columns(), self._there)
+        parts = self.table.among(ids, self._ids, self._columns(), self._there)
         queries = [self._ranked(part).only("id", *names.values()).query for part in parts]
-        table = pa.concat_tables([self._table.fetch(query) for query in queries])
+        table = pa.concat_tables([self.table.fetch(query) for query in queries])
         order = np.array(self._ids.of(table["id"]).rows_of(ids, self.source), dtype=np.int64)
         values: dict[str, Values] = {
             name: shown_values(table[column])
