@@ -18,7 +18,7 @@ from assay.errors import DesignError, PredictionsError
 from assay.predictions import Scan, from_arrays, read_predictions
 from assay.predictions.memory import MemoryScanner
 from assay.predictions.predictions import Predictions
-from assay.predictions.spark.table import summed
+from assay.predictions.spark.scanner import summed
 from tests.predictions.contract import scan_by
 
 SIZE = 3000

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from queue import SimpleQueue
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -139,28 +139,7 @@ def rows_of(batches: Iterable[Batch]) -> Rows:
 Counted = tuple[Ints, Ints, Ints, Ints, Floats, Floats]
 
 
-class Placed(NamedTuple):
-    """Items by place, with the values to aggregate."""
-
-    place: Places | Ints
-    value: Floats | None = None  # None if the ends of cells are not needed
-    digest: Words | None = None
-    weights: Ints | None = None
-
-
-class Tally(Protocol):
-    """Counts of items by place."""
-
-    weighted: bool
-
-    def add(self, items: Placed) -> None:
-        """Count items."""
-
-    def counted(self) -> Counted:
-        """Count the places that occur."""
-
-
-def tally_of(rule: Rule, n_codes: int, *, xor: bool = False) -> Tally:
+def tally_of(rule: Rule, n_codes: int, *, xor: bool = False) -> "Tally":
     """Tally for `n_codes` codes that combines digests by sum or by exclusive or."""
     together = np.bitwise_xor if xor else np.add
     places = bins_by(rule) * n_codes
@@ -168,7 +147,7 @@ def tally_of(rule: Rule, n_codes: int, *, xor: bool = False) -> Tally:
 
 
 def joined_cells(
-    tallies: Iterable[Tally], rule: Rule, n_codes: int, *, xor: bool = False
+    tallies: "Iterable[Tally]", rule: Rule, n_codes: int, *, xor: bool = False
 ) -> ScoreCells:
     """Cells of all counted items; labels are integer codes."""
     every = list(tallies)
@@ -200,12 +179,13 @@ def count_cells(
     """Count all items by value and code."""
     tallies = [tally_of(rule, n_codes, xor=xor) for _ in range(workers())]
 
-    def counter(tally: Tally) -> Callable[[_Piece], None]:
+    def counter(tally: "Tally") -> Callable[[_Piece], None]:
         def count(part: _Piece) -> None:
             batch = batch_of(part)
             for rows in pieces(batch.values.size, PIECE):
                 some = batch.at(rows)
-                tally.add(placed(some, rule))
+                place = places_of(some.values, some.predicted, rule)
+                tally.add(place, some.values, some.digest, some.weights)
 
         return count
 
@@ -248,12 +228,6 @@ def places_of(value: Floats, code: Bools | Ints, rule: Rule) -> Ints:
     if not find_places(value, rule, code, place):
         raise UnusableError
     return place
-
-
-def placed(items: Batch, rule: Rule) -> Placed:
-    """Items with their places."""
-    place = places_of(items.values, items.predicted, rule)
-    return Placed(place, items.values, items.digest, items.weights)
 
 
 def find_cells(cells: ScoreCells, place: Places | Ints) -> Ints:
@@ -299,9 +273,14 @@ class _Dense:
         self._ranges, self._together = Ranges(places), together
         self._weight, self._digest = np.zeros((2, places), dtype=np.int64)
 
-    def add(self, items: Placed) -> None:
+    def add(
+        self,
+        place: Places | Ints,
+        value: Floats | None,  # None if the ends of cells are not needed
+        digest: Words | None = None,
+        weights: Ints | None = None,
+    ) -> None:
         """Count items."""
-        place, value, digest, weights = items
         if value is None:
             self._ranges.count += np.bincount(place, minlength=self._ranges.count.size)
             return
@@ -331,9 +310,14 @@ class _Sparse:
         self._size = self._after = 0
         self._together = together
 
-    def add(self, items: Placed) -> None:
+    def add(
+        self,
+        place: Places | Ints,
+        value: Floats | None,
+        digest: Words | None = None,
+        weights: Ints | None = None,
+    ) -> None:
         """Count items."""
-        place, value, digest, weights = items
         ones = np.ones(place.size, dtype=np.int64)
         words = np.zeros_like(ones) if digest is None else digest.view(np.int64)
         self.weighted = weights is not None
@@ -371,6 +355,10 @@ def _joined(parts: Sequence[Counted], together: np.ufunc) -> Counted:
         np.minimum.reduceat(low[order], starts),
         np.maximum.reduceat(high[order], starts),
     )
+
+
+Tally = _Dense | _Sparse
+"""Counts of items by place."""
 
 
 # Work in threads.

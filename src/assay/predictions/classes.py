@@ -43,7 +43,7 @@ from assay.predictions.values import distinct_values
 if TYPE_CHECKING:
     import narwhals as nw
 
-    from assay.predictions.spark.scanner import SparkColumns
+    from assay.predictions.spark.source import SparkColumns
 else:
     nw = later("narwhals")
 
@@ -373,9 +373,9 @@ class _TableColumns:
 def _columns_of(scan: Scan) -> "SparkColumns | DuckColumns | _TableColumns":
     """Columns of predictions, looked at before these are read."""
     if scan.is_of_spark:
-        from assay.predictions.spark import scanner
+        from assay.predictions.spark import source
 
-        return scanner.SparkColumns(scan)
+        return source.SparkColumns(scan)
     return _TableColumns(scan) if scan.path is None else DuckColumns(scan)
 
 

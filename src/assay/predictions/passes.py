@@ -22,7 +22,6 @@ from assay.core.weights import as_impressions
 from assay.predictions.batches import (
     PIECE,
     Batch,
-    Placed,
     Tally,
     UnusableError,
     count_cells,
@@ -227,11 +226,9 @@ class FirstPass:
         for rows in pieces(keys.shape[1], PIECE):
             for judge, tally, key in zip(self.judges, tallies, keys, strict=True):
                 value = judge.values(columns, rows) if judge.ends else None
-                items = Placed(key[rows], value)
-                if self._file is None:
-                    some = kept.at(rows)
-                    items = Placed(key[rows], value, some.digest, some.weights)
-                tally.add(items)
+                some = kept.at(rows)
+                more = (some.digest, some.weights) if self._file is None else ()
+                tally.add(key[rows], value, *more)
 
     def _first_cards(
         self, batch: "pa.RecordBatch", kept: Kept

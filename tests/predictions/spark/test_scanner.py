@@ -21,7 +21,7 @@ from assay.predictions.layout import Layout
 from assay.predictions.roles import Roles
 from assay.predictions.scan import Scan
 from assay.predictions.spark import scanner as spark_scanner
-from assay.predictions.spark.table import frame_of, refuse_untried
+from assay.predictions.spark.scanner import frame_of, refuse_untried
 from assay.predictions.sql import table as trial
 from assay.predictions.sql.counting import CountingScanner
 from assay.predictions.sql.items import Items

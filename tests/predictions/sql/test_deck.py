@@ -16,7 +16,7 @@ from assay.core.deck import Id, IdKind, number
 from assay.predictions.databases import find_database
 from assay.predictions.databases.database import Counter
 from assay.predictions.databases.table import answer
-from assay.predictions.spark.table import frame_of
+from assay.predictions.spark.scanner import frame_of
 from assay.predictions.sql import deck
 from assay.predictions.sql.deck import duckdb_computes_mix, duckdb_digest, duckdb_keyed
 from assay.predictions.sql.items import Items

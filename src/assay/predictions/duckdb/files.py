@@ -1,7 +1,6 @@
 """Parquet, CSV and JSON files as DuckDB reads them."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import TypeAlias
 
@@ -87,27 +86,17 @@ _TYPES: tuple[tuple[set[str], str], ...] = (
 )
 
 
-@dataclass(frozen=True)
-class JsonColumns:
-    """All names in JSON files, and the types of the wanted columns."""
-
-    names: Sequence[str]
-    types: Mapping[str, str]
-
-    @property
-    def sql(self) -> str:
-        """Names and types as `read_json` takes them."""
-        return _struct(self.types)
-
-
 def json_columns(
     connection: duckdb.DuckDBPyConnection,  # reads the files, twice
     # files, options: the first parameters of `read_json`.
     files: str,
     options: str,
     wanted: Sequence[str] | None,  # the columns
-) -> JsonColumns:
-    r"""Find the types of some columns, or of all, from all their values."""
+) -> tuple[list[str], str]:
+    """Names of all columns, and the types of some, or of all, as `read_json` takes them.
+
+    The types follow from all values.
+    """
     keys = connection.execute(
         f"FROM read_json_objects({files}, {options}) "
         "SELECT DISTINCT unnest(json_keys(json)) AS key ORDER BY key"
@@ -117,14 +106,14 @@ def json_columns(
     different = list({name.casefold(): name for name in reversed(names)}.values())[::-1]
     asked = different if wanted is None else [name for name in different if name in wanted]
     if not asked:
-        return JsonColumns(names, {})
+        return names, _struct({})
     raw = _struct(dict.fromkeys(asked, "JSON"))
     kinds = ", ".join(f"list(DISTINCT json_type({identifier(name)}))" for name in asked)
     rows = connection.execute(
         f"FROM read_json({files}, {options}, records = true, columns = {raw}, "
         f"hive_partitioning = false) SELECT {kinds}"
     ).fetchall()
-    return JsonColumns(names, {name: _type(set(k)) for name, k in zip(asked, rows[0], strict=True)})
+    return names, _struct({name: _type(set(k)) for name, k in zip(asked, rows[0], strict=True)})
 
 
 def _type(kinds: set[str | None]) -> str:
@@ -203,13 +192,13 @@ def _json(
     # A .json file may be one list of all items; in other files every line is an item.
     any_form = any(path.lower().removesuffix(".gz").endswith(".json") for path in files.paths)
     options = f"format = '{'auto' if any_form else 'newline_delimited'}'"
-    columns = json_columns(connection, files.sql, options, None if whole else wanted)
-    if not columns.names:
+    names, types = json_columns(connection, files.sql, options, None if whole else wanted)
+    if not names:
         raise nothing_in(files.label)
-    refuse_repeated_columns(wanted, columns.names, files.label)
-    refuse_missing_columns(wanted, [*columns.names, *files.keys], files.label)
-    hive = _hive(files, {tuple((name, "") for name in columns.names): []})
-    sql = f"read_json({files.sql}, {options}, records = true, columns = {columns.sql}, {hive})"
+    refuse_repeated_columns(wanted, names, files.label)
+    refuse_missing_columns(wanted, [*names, *files.keys], files.label)
+    hive = _hive(files, {tuple((name, "") for name in names): []})
+    sql = f"read_json({files.sql}, {options}, records = true, columns = {types}, {hive})"
     return Readable(files.label, sql, files.bytes)
 
 

@@ -200,26 +200,13 @@ class DuckColumns:
         return Occurring(values, where, rows_with)
 
 
-@dataclass(frozen=True)
-class DuckClasses:
-    """Columns of classes beside the rows of a relation, and the tables to join for them."""
-
-    columns: tuple[str, ...] = ()
-    joins: tuple[str, ...] = ()
-
-    def beside(self, sql: str) -> str:
-        """Table expression of rows with the columns; `sql`: that of the rows."""
-        if not self.columns:
-            return sql
-        rows = f"(FROM {sql}) AS assay_rows {' '.join(self.joins)}"
-        return f"(FROM {rows} SELECT assay_rows.*, {', '.join(self.columns)})"
-
-
-def find_classes_of(relation: Relation, roles: Roles, place: int) -> DuckClasses:
-    """Find one or two more columns of rows, of `sql.judge`, for the classifier at a place.
+def with_classes(relation: Relation, sql: str, roles: Roles, place: int) -> str:
+    """Table expression with one or two more columns, of `sql.judge`, for a classifier.
 
     The distinct predicted classes are read once, and their numbers stored in a small table of the
     connection: joining it is faster than any expression.
+
+    `sql`: that of the rows, perhaps with columns of other classifiers; `place`: the classifier's.
     """
     more, joins = [], []
     number, list_of_classes = class_columns(place)
@@ -234,7 +221,10 @@ def find_classes_of(relation: Relation, roles: Roles, place: int) -> DuckClasses
         written = Written(relation.label, names, relation.types, "duckdb", relation.is_text)
         listed = list_sql(written, roles)
         more.append(f"{listed} AS {list_of_classes}")
-    return DuckClasses(tuple(more), tuple(joins))
+    if not more:
+        return sql
+    rows = f"(FROM {sql}) AS assay_rows {' '.join(joins)}"
+    return f"(FROM {rows} SELECT assay_rows.*, {', '.join(more)})"
 
 
 def _number_words(relation: Relation, column: str, classes: Vocabulary, name: str) -> None:

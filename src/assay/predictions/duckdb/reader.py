@@ -22,7 +22,7 @@ from assay.predictions.batches import AT_ONCE
 from assay.predictions.class_values import rows_of_lists
 from assay.predictions.column import Ids, refuse_missing_columns
 from assay.predictions.contract import Doubt
-from assay.predictions.duckdb.loading import fetch_shown, find_classes_of
+from assay.predictions.duckdb.loading import fetch_shown, with_classes
 from assay.predictions.duckdb.readable import reading
 from assay.predictions.duckdb.relations import DuckIds, Relation
 from assay.predictions.engine import Span, polled
@@ -159,7 +159,7 @@ class DuckReader:
     def _judge(self, rows: DuckInspected, roles: Roles, place: int) -> SqlJudge:
         judge = SqlJudge(rows, roles, place)
         if roles.classes is not None:
-            rows.sql = find_classes_of(self._relation, roles, place).beside(rows.sql)
+            rows.sql = with_classes(self._relation, rows.sql, roles, place)
         return judge
 
     def _place_by(self, model: Model) -> None:

@@ -33,8 +33,7 @@ from assay.predictions.pair_scanner import (
     joined_values,
     tell_of_move,
 )
-from assay.predictions.spark.scanner import SparkScanner
-from assay.predictions.spark.table import frame_of, only
+from assay.predictions.spark.scanner import SparkScanner, frame_of, only
 from assay.predictions.sql.cells import ODDS, XORED, count_spans, drawn, grouped, merged_by
 from assay.predictions.sql.counting import WEIGHED
 from assay.predictions.sql.items import Items, bin_sql, impressions_of, place_of, with_opinions

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from assay.errors import AssayError, MissingDependencyError, PredictionsError, install
-from assay.predictions.faults import bad_condition, first_lines
+from assay.predictions.class_values import Occurring, class_text
+from assay.predictions.column import refuse_missing_columns
+from assay.predictions.faults import NO_CLASS, bad_condition, first_lines
 from assay.predictions.scan import Scan, format_of, is_query
 
 if TYPE_CHECKING:
@@ -266,3 +268,34 @@ def column_name(name: str) -> str:
     '`p.spam`'
     """
     return "`" + name.replace("`", "``") + "`"
+
+
+class SparkColumns:
+    """Columns of predictions that Spark can read."""
+
+    def __init__(self, scan: Scan) -> None:
+        self._rows = open_rows(scan)
+
+    def names(self) -> list[str]:
+        """Names of all columns."""
+        return list(self._rows.frame.columns)
+
+    def entries(self, column: str) -> object:
+        """Length of the first list in a column; None if it is not a list."""
+        refuse_missing_columns([column], self.names(), self._rows.source)
+        some = self._rows.frame.selectExpr(f"size({column_name(column)}) AS entries").limit(1)
+        return self._rows.fetch(some)["entries"].to_pylist()[0]
+
+    def distinct(self, column: str, limit: int, *, complete: bool) -> Occurring:
+        """Distinct values of a column, at most two more than a limit."""
+        rows = self._rows
+        refuse_missing_columns([column], self.names(), rows.source)
+        name, where = column_name(column), f"column {column!r} of {rows.source}"
+        frame = rows.frame.selectExpr(f"{name} AS value").distinct().limit(limit + 2)
+        values = rows.fetch(frame)["value"].to_pylist()
+        if complete and not all(map(class_text, values)):
+            blank = f"{name} IS NULL OR trim(CAST({name} AS STRING)) IN ('', 'NaN')"
+            counts = rows.frame.selectExpr(f"count_if({blank}) AS blank", "count(*) AS size")
+            count, size = (column[0].as_py() for column in rows.fetch(counts).columns)
+            raise NO_CLASS.error(count, size, "", column=where)
+        return Occurring(values, where)
