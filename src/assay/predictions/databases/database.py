@@ -8,6 +8,8 @@ from functools import cached_property
 from threading import RLock
 from typing import Any, ClassVar
 
+import pyarrow as pa
+
 from assay.core.deck import Id
 from assay.errors import AssayError, PredictionsError, did_you_mean
 from assay.predictions.column import refuse_missing_columns, with_parts
@@ -53,6 +55,10 @@ class Database(ABC):
     def address(self) -> str:
         """Address for users, without user names and passwords."""
 
+    def name_of(self, table: str | None) -> str:
+        """Name of a table, for users; of the database, without one."""
+        return self.address if table is None else f"table {table} of {self.address}"
+
     @property
     def connection(self) -> Any:
         """The driver's connection; raise if it is not connected."""
@@ -81,6 +87,13 @@ class Database(ABC):
     @abstractmethod
     def pieces(self, sql: str) -> Iterator[list[Row]]:
         """Rows of a query, piece by piece, however many there are."""
+
+    def copied(self, sql: str, schema: "pa.Schema") -> "Iterator[pa.Table]":
+        """Columns of a query, piece by piece."""
+        for piece in self.pieces(sql):
+            columns: Any = zip(*piece, strict=True)
+            each = [pa.array(own, kind) for own, kind in zip(columns, schema.types, strict=True)]
+            yield pa.Table.from_arrays(each, schema=schema)
 
     @abstractmethod
     def tables(self) -> list[DatabaseTable]:
@@ -283,7 +296,7 @@ def find_rows(
 
     `wanted`: the columns needed.
     """
-    label = database.address if table is None else f"table {table} of {database.address}"
+    label = database.name_of(table)
     with database.connected(label):
         schema, name = find_table(table, database.tables(), database.address)
         columns = database.columns(schema, name)

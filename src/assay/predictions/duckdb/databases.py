@@ -1,17 +1,16 @@
 """Tables of a DuckDB file or a database, and queries."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import duckdb
 import pyarrow as pa
 
 from assay.errors import PredictionsError, refuse_no_file
 from assay.lazy import later
-from assay.predictions.databases.database import Database, DatabaseRows, find_rows, find_table
-from assay.predictions.databases.postgres import Postgres
+from assay.predictions.databases.database import Database, find_rows, find_table
 from assay.predictions.duckdb.readable import Readable
 from assay.predictions.faults import refuse_repeated_columns
 from assay.predictions.scan import is_remote
@@ -84,73 +83,26 @@ def readable_query(
     return Readable(label, f"(\n{one}\n) AS query")
 
 
-# A PostgreSQL table, copied once into Parquet files.
-
-
-# Every value is in quotes, so that a line is never empty and \N without them is NULL.
-_FORMAT = r"(FORMAT csv, NULL '\N', FORCE_QUOTE *)"
-_READ = (
-    "auto_detect = false, header = false, delim = ',', quote = '\"', escape = '\"', "
-    r"nullstr = '\N', allow_quoted_nulls = false, new_line = '\n', "
-    # One thread: others would look for line ends that may lie within quotes.
-    "parallel = false, max_line_size = 67108864"
-)
-
-# Bytes copied from one file into the other at once; DuckDB needs several times as many.
-_PART = 32 * 2**20
+# A table of a database, copied once.
 
 
 def readable_copy(
-    connection: duckdb.DuckDBPyConnection,  # writes the files
-    url: str,  # ``postgresql://user:password@host:port/database``, as libpq has it
+    database: Database,
     *,
     table: str | None,  # the table, a view too; None for an error that lists them
-    where: str | None,  # a condition on the rows, which PostgreSQL looks at
+    where: str | None,  # a condition on the rows, which the database looks at
     wanted: Sequence[str],  # the columns
     folder: Path,  # folder of the copy
 ) -> Readable:
-    """Copy columns of a table into Parquet files, in one read-only transaction."""
-    database = Postgres(url)
-    label = database.address if table is None else f"table {table} of {database.address}"
-    with database.connected(label):
-        rows = find_rows(database, table=table, where=where, wanted=wanted)
-        columns = [column for column in rows.columns if column.name in set(wanted)]
-        struct = ", ".join(f"{quoted(each.name, 'duckdb')}: '{each.type}'" for each in columns)
-        paths: list[Path] = []
-        for lines in _parts(database, rows, wanted, folder):
-            source = f"read_csv({quoted(str(lines), 'duckdb')}, {_READ}, columns = {{{struct}}})"
-            path = folder / f"copy-{len(paths):06}.parquet"
-            target = quoted(str(path), "duckdb")
-            connection.execute(f"COPY (FROM {source}) TO {target} (FORMAT parquet)")
-            paths.append(path)
-    size = sum(path.stat().st_size for path in paths)
-    sql = f"read_parquet([{', '.join(quoted(str(path), 'duckdb') for path in paths)}])"
-    return Readable(label, sql, size, is_lasting=True, is_filtered=True)
-
-
-# A table of another database, copied through its driver.
-
-
-def readable_pieces(
-    database: Database,  # database of the table
-    *,
-    table: str | None,
-    where: str | None,
-    wanted: Sequence[str],
-    folder: Path,
-) -> Readable:
-    """Copy columns of a ClickHouse or SQLite table into a Parquet file."""
-    rows = find_rows(database, table=table, where=where, wanted=wanted)
-    readable = [column for column in rows.columns if column.name in set(wanted)]
-    schema = pa.schema([(column.name, _arrow(column.type)) for column in readable])
+    """Copy columns of a table into a Parquet file, in one transaction if the database has them."""
     path = folder / "copy.parquet"
-    with database.connected(rows.source), pq.ParquetWriter(path, schema) as file:
-        for piece in database.pieces(rows.select(wanted)):
-            columns: Any = zip(*piece, strict=True)
-            arrays = [
-                pa.array(each, kind) for each, kind in zip(columns, schema.types, strict=True)
-            ]
-            file.write_table(pa.Table.from_arrays(arrays, schema=schema))
+    with database.connected(database.name_of(table)):
+        rows = find_rows(database, table=table, where=where, wanted=wanted)
+        readable = [column for column in rows.columns if column.name in set(wanted)]
+        schema = pa.schema([(column.name, _arrow(column.type)) for column in readable])
+        with pq.ParquetWriter(path, schema) as file:
+            for piece in database.copied(rows.select(wanted), schema):
+                file.write_table(piece)
     sql = f"read_parquet({quoted(str(path), 'duckdb')})"
     return Readable(rows.source, sql, path.stat().st_size, is_lasting=True, is_filtered=True)
 
@@ -162,26 +114,12 @@ def _arrow(kind: str) -> "pa.DataType":
         return pa.decimal128(int(digits), int(places))
     types: dict[str, pa.DataType] = {
         "BOOLEAN": pa.bool_(),
+        "SMALLINT": pa.int16(),
+        "INTEGER": pa.int32(),
+        "UINTEGER": pa.uint32(),
         "BIGINT": pa.int64(),
         "UBIGINT": pa.uint64(),
+        "FLOAT": pa.float32(),
+        "DOUBLE": pa.float64(),
     }
-    return (types | {"DOUBLE": pa.float64()}).get(kind, pa.string())
-
-
-def _parts(
-    database: Postgres, rows: DatabaseRows, wanted: Sequence[str], folder: Path
-) -> Iterator[Path]:
-    """Write the rows into one file, part by part; read each part before the next."""
-    path, copying = folder / "copy.csv", f"COPY ({rows.select(wanted)}) TO STDOUT {_FORMAT}"
-    with database.connection.cursor() as cursor, cursor.copy(copying.encode()) as lines:
-        coming = iter(lines)
-        is_last = False
-        while not is_last:
-            size = 0
-            with path.open("wb") as file:
-                while size < _PART and not is_last:
-                    row = next(coming, b"")  # libpq gives one row at a time
-                    size += file.write(row)
-                    is_last = not row
-            yield path
-    path.unlink()
+    return types.get(kind, pa.string())

@@ -19,7 +19,6 @@ from assay.predictions.databases import find_database
 from assay.predictions.duckdb.databases import (
     name_of,
     readable_copy,
-    readable_pieces,
     readable_query,
     readable_table,
 )
@@ -29,7 +28,7 @@ from assay.predictions.duckdb.readable import Readable, filtered, reading
 from assay.predictions.duckdb.table_formats import live_files, readable_live
 from assay.predictions.engine import polled
 from assay.predictions.faults import condition, no_ids, nothing_in, repeated_ids
-from assay.predictions.scan import Scan, format_of, is_database, is_postgres, is_query
+from assay.predictions.scan import Scan, format_of, is_database, is_query
 from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.query import identifier, quoted
 from assay.predictions.sql.rows import family_of
@@ -163,15 +162,10 @@ def _readable(
             f"DuckDB reads no {type(scan.source).__name__}",
             details="a path, a query or the URL of a database is needed",
         )
-    if is_postgres(path):
-        confine(connection, Named(), folder)
-        return readable_copy(
-            connection, path, table=scan.table, where=scan.where, wanted=wanted, folder=folder
-        )
     database = find_database(path)
     if database is not None:
         confine(connection, Named(), folder)
-        return readable_pieces(
+        return readable_copy(
             database, table=scan.table, where=scan.where, wanted=wanted, folder=folder
         )
     query = is_query(path)
