@@ -10,14 +10,15 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from assay.core.types import Ints
 from assay.errors import PredictionsError
 from assay.predictions.column import to_numpy
 from assay.predictions.duckdb.loading import load
 from assay.predictions.read import read_predictions
-from assay.predictions.values import MISSING, SliceBits, read_slices, slice_text
+from assay.predictions.values import MISSING, read_slices, slice_text
 
 
-def sliced(written: list[str], **columns: Any) -> SliceBits:
+def sliced(written: list[str], **columns: Any) -> tuple[tuple[str, ...], Ints]:
     return read_slices(load(columns, list(columns), (), None), written)
 
 
@@ -40,28 +41,28 @@ def test_every_value_of_a_column_is_a_slice_most_frequent_first(name: str) -> No
     if name == "booleans":
         texts = texts.str.lower()
     counts = texts.value_counts()
-    found = sliced(["it"], it=column)
-    assert sorted(found.names) == sorted(f"it={value}" for value in counts.index)
-    sizes = [int((found.bits >> bit & 1).sum()) for bit in range(len(found.names))]
+    names, bits = sliced(["it"], it=column)
+    assert sorted(names) == sorted(f"it={value}" for value in counts.index)
+    sizes = [int((bits >> bit & 1).sum()) for bit in range(len(names))]
     assert sizes == sorted(counts.tolist(), reverse=True)
 
-    for bit, slice in enumerate(found.names):
+    for bit, slice in enumerate(names):
         here = (texts == slice.removeprefix("it=")).to_numpy()
-        assert (found.bits >> bit & 1 == here).all(), slice
+        assert (bits >> bit & 1 == here).all(), slice
 
 
 def test_slices_may_overlap_and_each_is_found_once() -> None:
-    found = sliced(
+    names, bits = sliced(
         ["lang=de", "lang", "site=b", "lang=en"], lang=["de", "en", "de"], site=["a", "b", "b"]
     )
-    assert found.names == ("lang=de", "lang=en", "site=b")
-    assert found.bits.tolist() == [0b001, 0b110, 0b101]
+    assert names == ("lang=de", "lang=en", "site=b")
+    assert bits.tolist() == [0b001, 0b110, 0b101]
 
 
 def test_items_without_a_value_are_a_slice_of_their_own() -> None:
-    found = sliced(["lang"], lang=["de", None, None])
-    assert found.names == (f"lang={MISSING}", "lang=de")
-    assert found.bits.tolist() == [2, 1, 1]
+    names, bits = sliced(["lang"], lang=["de", None, None])
+    assert names == (f"lang={MISSING}", "lang=de")
+    assert bits.tolist() == [2, 1, 1]
 
 
 @pytest.mark.parametrize(

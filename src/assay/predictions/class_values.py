@@ -13,14 +13,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from assay.core.types import Bools, Floats, Ints
+from assay.core.types import Floats, Ints
 from assay.core.vocabulary import MOST_CLASSES, NONE_OF_THESE, Vocabulary
 from assay.errors import LabelError, PredictionsError, did_you_mean
 from assay.lazy import later
 from assay.predictions.column import Arrow, Column, Ids, Loaded, examples, first_few, row_numbers
 from assay.predictions.faults import NO_CLASS, NO_PROBABILITY, UNKNOWN_CLASS
 from assay.predictions.roles import STAR, UNEVEN, Roles, fits_pattern
-from assay.predictions.values import distinct_values, read_numbers, read_scores
+from assay.predictions.values import distinct_values, read_numbers, read_scores, refuse_rows
 
 if TYPE_CHECKING:
     import pyarrow.compute as pc
@@ -143,11 +143,8 @@ def no_such_class(
 def refuse_missing_classes(column: Column, values: Sequence[object], place: Ints, ids: Ids) -> None:
     """Raise if rows have no predicted class."""
     blank = np.array([not class_text(value) for value in values], dtype=np.bool_)
-    missing: Bools = blank[place] if blank.any() else np.zeros(0, dtype=np.bool_)
-    if missing.any():
-        rows = first_few(missing)
-        some = examples(rows, id=ids.at(rows))
-        raise NO_CLASS.error(missing.sum(), missing.size, some, column=column)
+    if blank.any():
+        refuse_rows(NO_CLASS, blank[place], column, ids)
 
 
 @dataclass(frozen=True)
@@ -281,7 +278,7 @@ def _probable(
     largest = [np.full(len(ids), -np.inf) for _ in range(roles.shared if roles.shared > 1 else 0)]
     for number, column in enumerate(_spread(columns, classes, ids)):
         probability = read_numbers(column, ids, "probability")
-        _refuse_no_probability(probability, column, ids)
+        refuse_rows(NO_PROBABILITY, ~np.isfinite(probability), column, ids, "probability")
         here = probability > best if predicted is None else predicted == number
         best[here] = probability[here]
         if predicted is None:
@@ -426,11 +423,3 @@ def as_lists(values: ArrayLike) -> "pa.Array[Any]":
         pa.array(np.ascontiguousarray(array).ravel()), array.shape[1]
     )
     return lists
-
-
-def _refuse_no_probability(probability: Floats, column: Column, ids: Ids) -> None:
-    bad = ~np.isfinite(probability)
-    if bad.any():
-        rows = first_few(bad)
-        some = examples(rows, id=ids.at(rows), probability=column.at(rows))
-        raise NO_PROBABILITY.error(bad.sum(), bad.size, some, column=column)

@@ -259,8 +259,8 @@ def _of_codes(loaded: Loaded, layout: Layout, ids: Ids, weights: Floats | None) 
     """Scanner of mean ranks and codes."""
     digest = ids.digest if layout.is_one else None
     judged = judge(loaded, layout.judges, ids, keep_scores=bool(layout.aux), digest=digest)
-    slices = read_slices(loaded, layout.groups)
-    codes = judged.codes | slices.bits << len(layout.judges)
+    slices, bits = read_slices(loaded, layout.groups)
+    codes = judged.codes | bits << len(layout.judges)
     aux = take_aux(loaded, layout.aux)
     return MemoryScanner(
         source=loaded.source,
@@ -268,10 +268,10 @@ def _of_codes(loaded: Loaded, layout: Layout, ids: Ids, weights: Floats | None) 
         values=judged.ranks,
         predicted=codes,
         show=loaded.show,
-        n_codes=layout.n_codes(slices.names),
+        n_codes=layout.n_codes(slices),
         coded=True,
         weights=weights,
-        slices=slices.names,
+        slices=slices,
         fingerprint=lambda cells: layout.fingerprint(judged.cells, cells),
         doubts=lambda _: judged.doubts,
         opinions=opinions_of_several(aux, judged.scores, codes, judged.ranks) if aux else None,

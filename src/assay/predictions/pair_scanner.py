@@ -40,22 +40,6 @@ SIDES = ("old", "new")
 """Names of the two sides in a join."""
 
 
-class Side:
-    """One of two sets of predictions of yes and no.
-
-    `place`: 0 for the earlier, 1 for the later; `cells`: its counts.
-
-    `steps`: the rank of each cell within the side, and its contribution to a code, including
-    presence.
-    """
-
-    def __init__(self, part: Predictions, place: int) -> None:
-        self.part, self.place, self.scanner = part, place, part.scanner
-        self.cells, self.listed = part.survey.cells, part.survey.listed
-        alone = Steps.of(self.cells, place)
-        self.steps = Steps(self.cells, alone.rank, alone.code + (self.cells.classes**2 << place))
-
-
 def opinions_are_alike(old: Predictions, new: Predictions) -> bool:
     """Whether an engine can join the columns for a model: plain ones, of one kind in both.
 
@@ -94,9 +78,9 @@ def joined_values(
     return columns_at({**values, RANK: ranks}, np.array(rows, dtype=np.int64))
 
 
-def tell_of_move(side: Side, engine: str) -> None:
+def tell_of_move(side: Predictions, engine: str) -> None:
     """Announce that the rows of a side are moved: an id, a score, a label and a weight of each."""
-    note(f"{side.cells.size:,} rows of {side.part.source} are moved to {engine}")
+    note(f"{side.size:,} rows of {side.source} are moved to {engine}")
 
 
 N_CODES = 16
@@ -139,7 +123,8 @@ class PairScanner(PartsScanner):
     ) -> None:
         super().__init__(parts)
         self._names, self._shows, self.model = names, shows, model
-        self._sides = Side(parts[0], 0), Side(parts[1], 1)
+        # The rank of each cell within its side, and its contribution to a code, with presence.
+        self._steps = [_steps_of(part.survey.cells, place) for place, part in enumerate(parts)]
         self._weighted = parts[0].weighted
         # Exponent of the factor that converts weights to impressions, once it is known.
         self.exponent: int | None = None
@@ -206,31 +191,34 @@ class PairScanner(PartsScanner):
 
         An id that is twice in one and once in the other is joined twice.
         """
-        for place, side in enumerate(self._sides):
+        for place, part in enumerate(self.parts):
             inside = cells.predicted >> 2 + place & 1 == 1
-            if int(cells.count[inside].sum()) == side.cells.size:
-                continue
-            self.refuse_repeated_ids()
-            raise changed(self.source)
+            if int(cells.count[inside].sum()) != part.size:
+                self.refuse_repeated_ids()
+                raise changed(self.source)
 
     def _listed(self, cells: ScoreCells, seed: int) -> Listed | None:
         """First cards of both, as far as both have listed theirs."""
-        lists = [side.listed for side in self._sides]
-        one, other = lists
+        one, other = (part.survey.listed for part in self.parts)
         if one is None or other is None or {one.seed, other.seed} != {seed}:
             return None
         limit = min(one.limit, other.limit)
         sides = []
-        for each, side in zip((one, other), self._sides, strict=True):
+        for each, step in zip((one, other), self._steps, strict=True):
             low = np.flatnonzero(number_of(each.ids.digest, seed) <= np.uint64(limit))
             at = each.cell[low]
-            sides.append((each.ids.take(low), side.steps.rank[at], side.steps.code[at], None))
+            sides.append((each.ids.take(low), step.rank[at], step.code[at], None))
         ids, values, codes, *_ = put_together(*sides)
         return Listed(seed, limit, ids, keys_of(cells, Batch(values, codes), self.source))
 
     def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
         """Show the values of items: from the later predictions, if they have them."""
         return super().show(ids) if self._shows else [{} for _ in ids]
+
+
+def _steps_of(cells: ScoreCells, place: int) -> Steps:
+    alone = Steps.of(cells, place)
+    return Steps(cells, alone.rank, alone.code + (cells.classes**2 << place))
 
 
 def doubts_about(parts: Sequence[Predictions], names: Sequence[str]) -> tuple[Doubt, ...]:

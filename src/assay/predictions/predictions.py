@@ -44,7 +44,7 @@ from assay.predictions.draw import (
     stratum_of_cells,
     with_weights,
 )
-from assay.predictions.engine import Scanner, Survey
+from assay.predictions.engine import Scanner
 from assay.predictions.opinions import bound_seed, without_opinions
 from assay.predictions.roles import refuse_distant, refuse_improbable, refuse_unknown_variable
 
@@ -85,15 +85,15 @@ class Predictions(OfClasses):
         self._reopen = reopen
         self.threshold, self.classifiers = threshold, classifiers
         self._vocabulary = vocabulary.bare
-        self._scanner = scanner
+        self.scanner = scanner
         self._seed = seed = bound_seed(seed, self.opinions_digest()) if bind else seed
         if check_ids:
             scanner.refuse_repeated_ids()
-        self._survey = scanner.survey(seed)
-        self.groups = Groups(self._survey.slices) if self._survey.slices else groups
+        self.survey = scanner.survey(seed)
+        self.groups = Groups(self.survey.slices) if self.survey.slices else groups
         self._cells: dict[tuple[Variable, Scale], ScoreCells] = {}
-        if self._survey.listed is not None and not check_ids:
-            refuse_repeated(self._survey.listed.ids, self.source, self.size)
+        if self.survey.listed is not None and not check_ids:
+            refuse_repeated(self.survey.listed.ids, self.source, self.size)
 
     def __repr__(self) -> str:
         """Source of the predictions, the classifiers, and the number of yes."""
@@ -113,29 +113,19 @@ class Predictions(OfClasses):
         return self._vocabulary
 
     @property
-    def scanner(self) -> Scanner:
-        """The engine."""
-        return self._scanner
-
-    @property
-    def survey(self) -> Survey:
-        """Result of the first pass."""
-        return self._survey
-
-    @property
     def source(self) -> str:
         """Source, for users."""
-        return self._scanner.source
+        return self.scanner.source
 
     @property
     def id_kind(self) -> IdKind:
         """Whether the ids are integers or strings."""
-        return self._scanner.id_kind
+        return self.scanner.id_kind
 
     @property
     def parts(self) -> tuple["Predictions", ...]:
         """Parts: the predictions from each place that they were read from."""
-        parts = self._scanner.parts
+        parts = self.scanner.parts
         model = self.fingerprint().partition(BY_MODEL)[2]
         if parts and model:  # fitted to all of them, so it shows whether they have changed
             return tuple(part.marked(f"{BY_MODEL[1:]}{model}") for part in parts)
@@ -144,7 +134,7 @@ class Predictions(OfClasses):
     @property
     def size(self) -> int:
         """The number of items."""
-        return self._survey.cells.size
+        return self.survey.cells.size
 
     @property
     def is_by_score(self) -> bool:
@@ -154,12 +144,12 @@ class Predictions(OfClasses):
     @property
     def weighted(self) -> bool:
         """Whether items count by weight."""
-        return self._survey.weighed is not None
+        return self.survey.weighed is not None
 
     @property
     def positives(self) -> int:
         """The number of items predicted yes."""
-        counted = self._survey.cells
+        counted = self.survey.cells
         return int(counted.count[self._yes(counted)].sum())
 
     def _yes(self, cells: ScoreCells) -> Bools:
@@ -173,32 +163,32 @@ class Predictions(OfClasses):
     @property
     def _counts_ranks(self) -> bool:
         """Whether the engine itself counts by mean rank and code."""
-        return len(self.classifiers) > 1 or self._survey.coded
+        return len(self.classifiers) > 1 or self.survey.coded
 
     @property
     def doubts(self) -> tuple[Doubt, ...]:
         """Problems with the scores."""
         if self._counts_ranks:
-            return self._survey.doubts
-        return tuple(each.about(self.classifiers[0]) for each in self._survey.doubts)
+            return self.survey.doubts
+        return tuple(each.about(self.classifiers[0]) for each in self.survey.doubts)
 
     @property
     def score_range(self) -> tuple[float, float]:
         """Smallest and largest score, or rank for named classifiers."""
-        low, high = (self._survey.cells if self.is_by_score else self._rank_cells).score_range
+        low, high = (self.survey.cells if self.is_by_score else self._rank_cells).score_range
         return low + 0.0, high + 0.0  # -0.0 becomes 0.0, as it does in memory
 
     def as_it_is_now(self) -> "Predictions":
         """Copy of the predictions after a new pass: the data may have changed."""
-        return self._by(self._scanner.again(), self.threshold)
+        return self._by(self.scanner.again(), self.threshold)
 
     def opinions(self, ids: Sequence[deck.Id]) -> dict[str, Values]:
         """Values of the score and of every column for a model, for some items; costs a pass."""
-        return self._scanner.opinions(ids)
+        return self.scanner.opinions(ids)
 
     @cached_property
     def _opinions_digest(self) -> int:
-        return self._scanner.opinions_digest()
+        return self.scanner.opinions_digest()
 
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does; costs a pass."""
@@ -237,8 +227,8 @@ class Predictions(OfClasses):
 
     @cached_property
     def _fingerprint(self) -> str:
-        fingerprint = self._survey.fingerprint or self._survey.cells.fingerprint()
-        word = self._survey.weights_word
+        fingerprint = self.survey.fingerprint or self.survey.cells.fingerprint()
+        word = self.survey.weights_word
         return fingerprint if word is None else with_weights(fingerprint, word)
 
     def profile(
@@ -256,16 +246,16 @@ class Predictions(OfClasses):
         """Scores of a classifier of several classes; costs a pass over all probabilities."""
         if not self.of_classes or self._counts_ranks:
             return None
-        return ClassScores(self._survey.cells, self._scanner.summed_probabilities())
+        return ClassScores(self.survey.cells, self.scanner.summed_probabilities())
 
     def cells(self) -> dict[int, int]:
         """Weight of the items with each code that occurs."""
-        counted = self._survey.cells.by_weight
+        counted = self.survey.cells.by_weight
         return count_cells(counted.predicted.astype(np.int64), counted.count)
 
     def profile_heaps(self, heaps: Sequence[Sequence[int]]) -> list[Profile]:
         """Distribution of the rank among the items with each heap's codes."""
-        predicted = self._survey.cells.predicted
+        predicted = self.survey.cells.predicted
         profiles = [self._ranks_of(np.isin(predicted, list(heap))) for heap in heaps]
         return [replace(profile, scale=self._rank_scale) for profile in profiles]
 
@@ -301,7 +291,7 @@ class Predictions(OfClasses):
         of_cell = stratum_of_cells(strata, cells)
         if of_cell is None:
             stratum, spans = spans_of(strata.heaps, [TOP] * strata.n_strata, by_code=self._by_code)
-            counts = self._scanner.count(spans, variable, scale)
+            counts = self.scanner.count(spans, variable, scale)
         else:
             inside = of_cell >= 0
             stratum = of_cell[inside]
@@ -314,20 +304,9 @@ class Predictions(OfClasses):
     def deal(
         self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
-        """First ``counts[h]`` cards of every stratum h, in deck order.
+        """First ``counts[h]`` cards of every stratum h, in the order of the seed's deck.
 
         Fewer if the stratum has fewer items. With weights, by their first arrivals.
-
-        Parameters
-        ----------
-        strata : Strata
-            The strata to deal from.
-        scale : Scale
-            What the scores are: probabilities or margins.
-        seed : int
-            Of the deck.
-        counts : sequence of int
-            Cards wanted of each stratum.
         """
         variable = self._variable_of(strata)
         # Counted, because the strata may be of a population of which these are only a part.
@@ -338,7 +317,7 @@ class Predictions(OfClasses):
         parts = []
         listed, short = None, wanted > 0
         if variable != "confidence":
-            listed = listed_first(self._survey, self._cells_by(variable, scale), strata, seed)
+            listed = listed_first(self.survey, self._cells_by(variable, scale), strata, seed)
         if listed is not None:
             short = np.bincount(listed.stratum, minlength=strata.n_strata) < wanted
             parts.append(listed.only(~short))
@@ -359,7 +338,7 @@ class Predictions(OfClasses):
             return [None for _ in ids]
         self._refuse_impossible(variable, scale)
         by = "score" if variable == "rank" else variable  # or else the engine's values are ranks
-        rows = self._scanner.find(wanted, variable=by, scale=scale)
+        rows = self.scanner.find(wanted, variable=by, scale=scale)
         refuse_repeated(rows.ids, self.source, self.size)
         there = rows.ids.at(np.arange(len(rows.ids)))
         by_rank = variable == "rank" and not self._counts_ranks
@@ -378,7 +357,7 @@ class Predictions(OfClasses):
     @property
     def has_probabilities(self) -> tuple[bool, ...]:
         """Whether each classifier was read with the probabilities of all classes."""
-        result = self._scanner.has_probabilities  # of several classifiers in place, none has
+        result = self.scanner.has_probabilities  # of several classifiers in place, none has
         return result if len(result) > 1 else result * len(self.classifiers)
 
     def ranked(self, ids: Sequence[deck.Id], k: int) -> list[list[list[int]]]:
@@ -388,35 +367,35 @@ class Predictions(OfClasses):
         """
         if not any(self.has_probabilities):
             return [[[] for _ in self.classifiers] for _ in ids]
-        return self._scanner.ranked(ids, k)
+        return self.scanner.ranked(ids, k)
 
     def _cells_by(self, variable: Variable, scale: Scale) -> ScoreCells:
         self._refuse_impossible(variable, scale)
         if variable == "score":
-            return self._survey.weighed or self._survey.cells
+            return self.survey.weighed or self.survey.cells
         if variable == "rank":
             return self._rank_cells
         if (variable, scale) not in self._cells:
-            self._cells[variable, scale] = self._scanner.cells(variable, scale)
+            self._cells[variable, scale] = self.scanner.cells(variable, scale)
         return self._cells[variable, scale]
 
     @cached_property
     def _scores(self) -> Profile:
         """Scores of all items: a cell for each bin."""
-        return self._survey.cells.profile(None)
+        return self.survey.cells.profile(None)
 
     @cached_property
     def _rank_cells(self) -> ScoreCells:
         """Cells of the first pass, with the rank of each cell's items."""
         if self._counts_ranks:
-            return self._survey.cells
-        ranks = rank(self._survey.cells.low, self._scores)
-        return replace(self._survey.cells, low=ranks, high=ranks)
+            return self.survey.cells
+        ranks = rank(self.survey.cells.low, self._scores)
+        return replace(self.survey.cells, low=ranks, high=ranks)
 
     @property
     def _rank_scale(self) -> Scale:
         """Scale of values of named classifiers: log odds of a model, or ranks."""
-        by_model = self._counts_ranks and self._survey.cells.rule == "margin"
+        by_model = self._counts_ranks and self.survey.cells.rule == "margin"
         return "margin" if by_model else "probability"
 
     def _variable_of(self, strata: Strata) -> Variable:
@@ -463,7 +442,7 @@ class Predictions(OfClasses):
         again = True
         while again:
             _, spans = spans_of(heaps, reach.limits.tolist(), wanted > 0, by_code=self._by_code)
-            rows = self._scanner.rows(spans, variable=variable, scale=scale, seed=seed)
+            rows = self.scanner.rows(spans, variable=variable, scale=scale, seed=seed)
             if by_rank:
                 stratum = assign_strata(rows.values, rows.predicted.astype(np.int64), heaps)
             else:
@@ -483,7 +462,7 @@ class Predictions(OfClasses):
         chosen = np.concatenate(places)
         ids = candidates.ids.at(chosen)
         if candidates.shown is None:
-            shown = self._scanner.show(ids) if ids else []
+            shown = self.scanner.show(ids) if ids else []
         else:
             shown = [candidates.shown[place] for place in chosen.tolist()]
         weights = (

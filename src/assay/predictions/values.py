@@ -1,7 +1,6 @@
 """Values of a column: scores, weights, predicted labels, and slices of the items."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
 
@@ -30,6 +29,7 @@ from assay.predictions.faults import (
     NO_LABEL,
     NO_NUMBER,
     NO_SCORE,
+    Fault,
     Outside,
     no_label,
     no_numbers,
@@ -52,13 +52,21 @@ def read_scores(column: Column, ids: Ids) -> Floats:
     array([0.25 , 0.001])
     """
     scores = read_numbers(column, ids, "score")
-    bad = ~np.isfinite(scores)
-    if bad.any():
-        rows = first_few(bad)
-        some = examples(rows, id=ids.at(rows), score=column.at(rows))
-        raise NO_SCORE.error(bad.sum(), bad.size, some, column=column)
+    refuse_rows(NO_SCORE, ~np.isfinite(scores), column, ids, "score")
     # Only if there may be a zero to change, because it makes a copy.
     return scores + 0.0 if scores.min() <= 0.0 <= scores.max() else scores
+
+
+def refuse_rows(
+    fault: Fault, bad: Bools, column: Column, ids: Ids, what: str = "", **more: object
+) -> None:
+    """Raise if rows have a fault; `what` names their values of the column, to be shown."""
+    if bad.any():
+        rows = first_few(bad)
+        facts = {what: column.at(rows)} if what else {}
+        some = examples(rows, id=ids.at(rows), **facts)
+        hint = not_numbers(facts[what][0], what) if fault is NO_NUMBER else ""
+        raise fault.error(bad.sum(), bad.size, some, hint, column=column, what=what, **more)
 
 
 def read_numbers(column: Column, ids: Ids, what: str) -> Floats:
@@ -89,11 +97,7 @@ def _parse(column: Column, ids: Ids, what: str) -> Arrow:
         # Arrow stops at the first text that it cannot parse, such as +0.5; parse all in Python.
         numbers = [None if text is None else _number(text) for text in texts.to_pylist()]
     bad = np.array([number is None for number in numbers]) & ~column.missing()
-    if bad.any():
-        rows = first_few(bad)
-        some = examples(rows, id=ids.at(rows), **{what: column.at(rows)})
-        hint = not_numbers(column.at(rows)[0], what)
-        raise NO_NUMBER.error(bad.sum(), bad.size, some, hint, what=what, column=column)
+    refuse_rows(NO_NUMBER, bad, column, ids, what)
     return pa.chunked_array([pa.array(numbers, pa.float64())])
 
 
@@ -131,11 +135,8 @@ def read_weights(column: Column, ids: Ids) -> Floats:
     array([ 3.,  0., 12.])
     """
     weights = read_numbers(column, ids, "weight")
-    for fault, bad in ((BAD_WEIGHT, ~np.isfinite(weights)), (NEGATIVE_WEIGHT, weights < 0)):
-        if bad.any():
-            rows = first_few(bad)
-            some = examples(rows, id=ids.at(rows), weight=column.at(rows))
-            raise fault.error(bad.sum(), bad.size, some, column=column)
+    refuse_rows(BAD_WEIGHT, ~np.isfinite(weights), column, ids, "weight")
+    refuse_rows(NEGATIVE_WEIGHT, weights < 0, column, ids, "weight")
     with np.errstate(over="ignore"):
         refuse_bad_total(float(weights.sum()), str(column))
     return weights
@@ -183,10 +184,7 @@ def read_predicted(column: Column, positive: object, ids: Ids) -> Bools:
     array([False,  True])
     """
     if column.data.null_count:
-        missing = column.missing()
-        rows = first_few(missing)
-        some = examples(rows, id=ids.at(rows))
-        raise NO_LABEL.error(missing.sum(), missing.size, some, column=column)
+        refuse_rows(NO_LABEL, column.missing(), column, ids)
     if positive is None and pa.types.is_boolean(column.data.type):
         says_yes: Bools = to_numpy(column.data)
         return says_yes
@@ -275,14 +273,6 @@ MISSING = "(missing)"
 _MOST = 20  # targets of one column: each takes labels of its own
 
 
-@dataclass(frozen=True, eq=False)
-class SliceBits:
-    """Requested slices, and for each item the bits of those that contain it."""
-
-    names: tuple[str, ...]
-    bits: Ints
-
-
 def slice_columns(written: Sequence[str]) -> list[str]:
     """Columns that define slices.
 
@@ -303,14 +293,13 @@ def slice_text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def read_slices(loaded: Loaded, written: Sequence[str]) -> SliceBits:
-    """Find the items of each slice.
+def read_slices(loaded: Loaded, written: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+    """Names of the slices, and for each item the bits of those that contain it.
 
     ``lang=de`` is the items with that value, ``lang`` one slice for each value that occurs.
 
     >>> from assay.predictions.duckdb.loading import load
-    >>> slices = read_slices(load({"lang": ["de", "en", "de"]}, ["lang"], (), None), ["lang"])
-    >>> slices.names, slices.bits
+    >>> read_slices(load({"lang": ["de", "en", "de"]}, ["lang"], (), None), ["lang"])
     (('lang=de', 'lang=en'), array([1, 2, 1]))
     """
     slices = {name: _slice_values(loaded.columns[name]) for name in slice_columns(written)}
@@ -318,7 +307,7 @@ def read_slices(loaded: Loaded, written: Sequence[str]) -> SliceBits:
     bits = np.zeros(len(next(iter(loaded.columns.values())).data), dtype=np.int64)
     for name, (values, place) in slices.items():
         bits |= np.array([of_value[name].get(value, 0) for value in values])[place]
-    return SliceBits(names, bits)
+    return names, bits
 
 
 def slice_bits(

@@ -31,13 +31,13 @@ from assay.predictions.pair_scanner import (
     N_CODES,
     SIDES,
     PairScanner,
-    Side,
     Weighing,
     joined_opinions,
     joined_values,
     tell_of_move,
 )
 from assay.predictions.passes import Odds, columns_of, odds_words
+from assay.predictions.predictions import Predictions
 from assay.predictions.sql.deck import duckdb_digest
 from assay.predictions.sql.opinions import either_sql, inputs_sql, opined_sql, opined_words
 from assay.predictions.sql.query import quoted
@@ -66,7 +66,7 @@ class DuckPair(PairScanner, BatchScanner):
     def _open(self) -> None:
         """Open DuckDB, and copy sides that are not read again."""
         self._digest = duckdb_digest("id", self.id_kind)
-        streams = [side.scanner for side in self._sides if side.scanner.streams]
+        streams = [part.scanner for part in self.parts if part.scanner.streams]
         self._opinions = joined_opinions(streams, self._names)
         self._connection, folder = connected()
         weakref.finalize(self, release, self._connection, folder)
@@ -75,13 +75,13 @@ class DuckPair(PairScanner, BatchScanner):
             f"SET disabled_optimizers = '{_AS_WRITTEN}'; SET memory_limit = '{_MEMORY}'"
         )
         with reading(self.source):
-            for name, side in zip(SIDES, self._sides, strict=True):
-                if not side.scanner.streams:
-                    self._copy(name, side)
+            for name, part in zip(SIDES, self.parts, strict=True):
+                if not part.scanner.streams:
+                    self._copy(name, part)
             self._id_type = self._common_type()
         # For each side, the rank of a cell and its contribution to a code; the last is for no cell.
-        self._steps = [
-            (np.append(side.steps.rank, 0.0), np.append(side.steps.code, 0)) for side in self._sides
+        self._tables = [
+            (np.append(step.rank, 0.0), np.append(step.code, 0)) for step in self._steps
         ]
         self._odds = None if self.model is None else self._odds_by(self.model)
 
@@ -179,7 +179,7 @@ class DuckPair(PairScanner, BatchScanner):
         pairs: Any = batch.column("keys")
         keys = np.asarray(pairs.flatten()).reshape(-1, len(SIDES)).T
         (rank, code), (later, further) = (
-            (ranks[key], codes[key]) for key, (ranks, codes) in zip(keys, self._steps, strict=True)
+            (ranks[key], codes[key]) for key, (ranks, codes) in zip(keys, self._tables, strict=True)
         )
         codes = code + further
         return Batch((later + rank) / np.where(codes >= IN_BOTH, 2.0, 1.0), codes)
@@ -190,10 +190,10 @@ class DuckPair(PairScanner, BatchScanner):
         literals = [str(id) if kind is int else quoted(str(id), "duckdb") for id in ids]
         return f"id IN ({', '.join(literals)})" if ids else "FALSE"
 
-    def _copy(self, name: str, side: Side) -> None:
+    def _copy(self, name: str, side: Predictions) -> None:
         """Copy a side into a table of that name."""
         tell_of_move(side, "DuckDB")
-        pieces = (pa.Table.from_batches([each]) for each in side.scanner.keyed(side.cells))
+        pieces = (pa.Table.from_batches([each]) for each in side.scanner.keyed(side.survey.cells))
         self._connection.from_arrow(next(pieces)).create(name)
         for piece in pieces:
             self._connection.from_arrow(piece).insert_into(name)
@@ -262,10 +262,11 @@ class DuckPair(PairScanner, BatchScanner):
                 read += batch.num_rows
                 yield batch
 
-        streams = [pair for pair in zip(SIDES, self._sides, strict=True) if pair[1].scanner.streams]
-        for name, side in streams:
-            total += side.cells.size
-            pieces = side.scanner.keyed(side.cells, below)
+        pairs = zip(SIDES, self.parts, strict=True)
+        streams = {name: part for name, part in pairs if part.scanner.streams}
+        for name, part in streams.items():
+            total += part.size
+            pieces = part.scanner.keyed(part.survey.cells, below)
             first = next(pieces)
             stream = pa.RecordBatchReader.from_batches(
                 first.schema, batches(chain([first], pieces))
@@ -275,7 +276,7 @@ class DuckPair(PairScanner, BatchScanner):
             with polled(lambda: -1.0 if below else read / total):
                 yield
         finally:
-            for name, _ in streams:
+            for name in streams:
                 self._connection.unregister(name)
 
 

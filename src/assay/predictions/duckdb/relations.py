@@ -16,15 +16,17 @@ from assay.core.deck import Id, IdKind
 from assay.errors import PredictionsError
 from assay.predictions.column import key_parts, refuse_missing_columns, with_parts
 from assay.predictions.databases import find_database
-from assay.predictions.duckdb.databases import (
+from assay.predictions.duckdb.files import readable_files
+from assay.predictions.duckdb.paths import Named, confine, find_files, in_utf8, named_in
+from assay.predictions.duckdb.readable import (
+    Readable,
+    filtered,
     name_of,
     readable_copy,
     readable_query,
     readable_table,
+    reading,
 )
-from assay.predictions.duckdb.files import readable_files
-from assay.predictions.duckdb.paths import Named, confine, find_files, in_utf8, named_in
-from assay.predictions.duckdb.readable import Readable, filtered, reading
 from assay.predictions.duckdb.table_formats import live_files, readable_live
 from assay.predictions.engine import polled
 from assay.predictions.faults import condition, no_ids, nothing_in, repeated_ids

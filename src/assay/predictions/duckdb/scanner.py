@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
 from tempfile import TemporaryFile
-from typing import IO, TypeVar
+from typing import IO
 
 import numpy as np
 import pyarrow as pa
@@ -58,8 +58,6 @@ from assay.predictions.passes import (
 from assay.predictions.roles import about
 from assay.predictions.scan import Scan
 from assay.predictions.sql.rows import Family
-
-One = TypeVar("One")
 
 # Ids that the first pass lists: enough for 2,000 cards of every stratum with at least a hundredth
 # of all items, and at most 4 MB.
@@ -223,7 +221,9 @@ class DuckScanner(BatchScanner):
             for batch in self._reader.batches(columns, every=True):
                 yield judge.batch(columns_of(batch, columns), batch.num_rows)
 
-        return evenest(lambda rule: self.counted(items(), rule, judge.classes), rule, _same)
+        return evenest(
+            lambda rule: self.counted(items(), rule, judge.classes), rule, lambda each: each
+        )
 
     def _fingerprint(self, steps: Sequence[Steps], cells: ScoreCells, seed: int, size: int) -> str:
         """Fingerprint of everything read; of one classifier that of its cells."""
@@ -242,7 +242,7 @@ class DuckScanner(BatchScanner):
                 word ^= np.bitwise_xor.reduce(odds_words(batch))
                 yield batch
 
-        cells = count_cells(marked(), "margin", self.n_codes, _same)
+        cells = count_cells(marked(), "margin", self.n_codes, lambda each: each)
         of_model = by_model(fingerprint, int(word))
         return Survey(cells, fingerprint=of_model, slices=self._reader.slices, coded=True)
 
@@ -396,10 +396,6 @@ class DuckScanner(BatchScanner):
             named = {n: batch.column(n) for n in batch.schema.names if n not in columns}
             id = named.pop("id")
             yield pa.record_batch({"id": id, "key": pa.array(key, kind), **named})
-
-
-def _same(each: One) -> One:
-    return each
 
 
 def open_duck(scan: Scan, layout: Layout) -> DuckScanner:

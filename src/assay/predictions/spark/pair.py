@@ -21,18 +21,19 @@ from assay.predictions.column import Ids
 from assay.predictions.draw import TOP
 from assay.predictions.engine import Rows, Span
 from assay.predictions.faults import changed
+from assay.predictions.layout import Steps
 from assay.predictions.opinions import without_opinions
 from assay.predictions.pair_scanner import (
     IN_BOTH,
     N_CODES,
     SIDES,
     PairScanner,
-    Side,
     Weighing,
     joined_opinions,
     joined_values,
     tell_of_move,
 )
+from assay.predictions.predictions import Predictions
 from assay.predictions.spark.scanner import SparkScanner, frame_of, only
 from assay.predictions.sql.cells import ODDS, XORED, count_spans, drawn, grouped, merged_by
 from assay.predictions.sql.counting import WEIGHED
@@ -58,9 +59,9 @@ class SparkPair(PairScanner):
         each = ((part.size, part.scanner) for part in self.parts)
         there = {size: scanner for size, scanner in each if isinstance(scanner, SparkScanner)}
         self._home = there[max(there)]
-        scanners = [self._scanner_of(side) for side in self._sides]
+        scanners = [self._scanner_of(part) for part in self.parts]
         self._opinions = joined_opinions([each for each in scanners if each], self._names)
-        self._rows_of_sides = [self._rows_of(side) for side in self._sides]
+        self._rows_of_sides = [self._rows_of(place) for place in range(len(SIDES))]
 
     def weighing(self) -> Weighing:
         """Sum the weights, and find items that have two."""
@@ -206,33 +207,35 @@ class SparkPair(PairScanner):
         )
         return rows.only(*kept, "rank", "value + 0e0 AS odds").only(*kept, "rank", "odds AS value")
 
-    def _rows_of(self, side: Side) -> "DataFrame":
+    def _rows_of(self, place: int) -> "DataFrame":
         """Rows of a side: id, rank, contribution to the code, weight."""
+        side, step = self.parts[place], self._steps[place]
         scanner = self._scanner_of(side)
         if scanner is not None:
-            return _ranked(scanner.judged_items(), side, self._columns_by(side))
+            more = [*(["given"] if self._weighted else []), *self._columns_by(place)]
+            return _ranked(scanner.judged_items(), step, place, more)
         tell_of_move(side, "Spark")
         pieces = [
             pa.record_batch(
                 {
-                    "id": _signed(piece.column(0), side.part.source),
-                    "rank": side.steps.rank[np.asarray(piece.column(1))],
-                    "code": side.steps.code[np.asarray(piece.column(1))],
+                    "id": _signed(piece.column(0), side.source),
+                    "rank": step.rank[np.asarray(piece.column(1))],
+                    "code": step.code[np.asarray(piece.column(1))],
                     **({"given": piece.column(2)} if self._weighted else {}),
                 }
             )
-            for piece in side.scanner.keyed(side.cells)
+            for piece in side.scanner.keyed(step.cells)
         ]
         return self._home.table.session.createDataFrame(pa.Table.from_batches(pieces))
 
-    def _scanner_of(self, side: Side) -> SparkScanner | None:
+    def _scanner_of(self, side: Predictions) -> SparkScanner | None:
         """Scanner of a side, if it is in this session."""
         scanner = side.scanner
         if isinstance(scanner, SparkScanner) and scanner.table.session is self._home.table.session:
             return scanner
         return None
 
-    def _columns_by(self, side: Side) -> list[str]:
+    def _columns_by(self, side: int) -> list[str]:
         """Values of a side for a model, as SQL, in its own columns; the other's are NULL.
 
         Both sides have the same columns, so their rows can be combined.
@@ -242,25 +245,24 @@ class SparkPair(PairScanner):
             for place, each in enumerate(SIDES):
                 nothing = f"CAST(NULL AS {_TYPES[family]})"
                 if name.startswith("aux"):
-                    columns.append(f"{name if place == side.place else nothing} AS {name}_{each}")
+                    columns.append(f"{name if place == side else nothing} AS {name}_{each}")
                 elif name == f"score_{each}":  # -0.0 becomes 0.0
-                    columns.append(f"{'value + 0e0' if place == side.place else nothing} AS {name}")
+                    columns.append(f"{'value + 0e0' if place == side else nothing} AS {name}")
         return columns
 
 
-def _ranked(items: Items, side: Side, more: Sequence[str]) -> "DataFrame":
+def _ranked(items: Items, step: Steps, place: int, more: Sequence[str]) -> "DataFrame":
     """Items with the rank of their score; every executor gets the ranks of all bins.
 
     `more`: further columns to keep, as SQL.
     """
-    lowest, by_bin = ranks_by_bin(side.steps)
+    lowest, by_bin = ranks_by_bin(step)
     query, which = items.query.listing(by_bin)
-    bin = bin_sql("value", side.cells.rule)
+    bin = bin_sql("value", step.cells.rule)
     rank = f"settled(element({which}, {bin} - ({lowest}))) AS rank"
-    unit, step = side.cells.classes**2 << side.place, side.cells.classes**side.place
-    code = f"{unit} + {step} * CAST(says AS BIGINT) AS code"
-    weight = ["given"] if side.part.weighted else []
-    return frame_of(query.select("id", rank, code, *weight, *more))
+    classes = step.cells.classes
+    code = f"{classes**2 << place} + {classes**place} * CAST(says AS BIGINT) AS code"
+    return frame_of(query.select("id", rank, code, *more))
 
 
 def _signed(ids: "pa.Array[Any]", source: str) -> "pa.Array[Any]":

@@ -95,8 +95,11 @@ class SqlJudge:
     def _conditions(self) -> dict[str, str]:
         """Condition that a row is invalid, for each reason."""
         row, roles = self.row, self.roles
-        texts = self.rows.written.texts(roles.score, roles.weight)
-        score, weight = (texts.get(name or "") for name in (roles.score, roles.weight))
+        written = self.rows.written
+        score, weight = (  # from which numbers are parsed
+            written.names[name] if name is not None and written.is_text else ""
+            for name in (roles.score, roles.weight)
+        )
         conditions = {
             "no id": f"{row.id} IS NULL",
             "no number": f"{row.score} IS NULL AND {score} IS NOT NULL" if score else "FALSE",

@@ -137,11 +137,6 @@ class Written:
     dialect: Dialect = "duckdb"
     is_text: bool = False  # whether every column is text of a CSV file, whose values are parsed
 
-    def texts(self, *columns: str | None) -> dict[str, str]:
-        """Columns of text from which numbers are parsed."""
-        there = [name for name in columns if name is not None and self.is_text]
-        return {name: self.names[name] for name in there}
-
 
 def family_of(type_name: str) -> Family:
     """Kind of values of a column, from the name of its type in DuckDB or Spark.
