@@ -199,14 +199,7 @@ def cells_by_code(
     n_codes: int,  # number of possible codes
     rule: Rule = "probability",
 ) -> ScoreCells:
-    """Count items that are in memory.
-
-    >>> digest = np.array([5, 6, 7], dtype=np.uint64)
-    >>> ranks, codes = np.array([0.5, 0.5, 0.5]), np.array([2, 0, 2])
-    >>> cells = cells_by_code(Batch(ranks, codes, digest=digest), n_codes=4)
-    >>> cells.predicted, cells.count, cells.digest
-    (array([0, 2]), array([1, 2]), array([ 6, 12], dtype=uint64))
-    """
+    """Count items that are in memory."""
     code, codes = batch.predicted, None
     if n_codes > MOST_CODES:
         codes, code = np.unique(code.astype(np.int64), return_inverse=True)
@@ -373,8 +366,6 @@ def in_threads(work: Iterable[_Piece], workers: Sequence[Callable[[_Piece], None
     """Run workers in threads; each takes one piece of work at a time.
 
     Few pieces are in memory at once: the next is read when a worker is free.
-
-    `workers`: each processes a piece.
     """
     free: SimpleQueue[Callable[[_Piece], None]] = SimpleQueue()
     for worker in workers:

@@ -157,11 +157,7 @@ class Occurring:
 
 
 def some_of(names: Sequence[str]) -> str:
-    """First few names, for an error.
-
-    >>> some_of(["a", "b"])
-    'a, b'
-    """
+    """First few names, for an error."""
     few = ", ".join(names[:_FEW])
     return f"{few} and {len(names) - _FEW:,} more" if len(names) > _FEW else few
 
@@ -381,11 +377,7 @@ def lists_spread(column: Column, classes: Vocabulary, ids: Ids) -> list[Column]:
 
 
 def rows_of_lists(lists: Arrow, size: int) -> Floats:
-    """Convert lists of `size` numbers to a two-dimensional array.
-
-    >>> rows_of_lists(pa.chunked_array([[[0.5, 0.5]], [[1.0, 0.0]]]), 2).tolist()
-    [[0.5, 0.5], [1.0, 0.0]]
-    """
+    """Convert lists of `size` numbers to a two-dimensional array."""
     flat: Any = pa.chunked_array(pc.list_flatten(lists)).combine_chunks()
     return np.asarray(flat, dtype=np.float64).reshape(len(lists), size)
 

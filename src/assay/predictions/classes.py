@@ -199,11 +199,7 @@ def find_classes(
 def class_names(
     source: object, *, predicted: str | None = None, probabilities: str | None = None
 ) -> list[str]:
-    """Sorted names of the classes in predictions; there may be only one.
-
-    >>> class_names({"topic": ["physics", "math", "math"]}, predicted="topic")
-    ['math', 'physics']
-    """
+    """Sorted names of the classes in predictions; there may be only one."""
     scan = as_scan(source)
     if isinstance(scan.source, Predictions):
         return list(scan.source.classes)
@@ -325,11 +321,7 @@ def with_class_columns(
 
 
 def column_names(source: object) -> list[str]:
-    """Column names of predictions.
-
-    >>> column_names({"id": [1], "p": [0.5]})
-    ['id', 'p']
-    """
+    """Column names of predictions."""
     return _columns_of(as_scan(source)).names()
 
 

@@ -133,21 +133,13 @@ def not_numbers(value: object, what: str) -> str:
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether an Arrow type is a text type.
-
-    >>> is_text(pa.large_string()), is_text(pa.binary())
-    (True, False)
-    """
+    """Whether an Arrow type is a text type."""
     types = pa.types
     return types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)
 
 
 def first_few(bad: Bools) -> Ints:
-    """First few bad rows, for an error.
-
-    >>> first_few(np.array([False, True, True]))
-    array([1, 2])
-    """
+    """First few bad rows, for an error."""
     return np.flatnonzero(bad)[:3]
 
 
@@ -207,10 +199,7 @@ _FEW = 20_000
 
 
 class Ids:
-    """Ids of all items, in row order.
-
-    `values`: one id for each row.
-    """
+    """Ids of all items, in row order."""
 
     def __init__(self, values: "Ints | Words | Texts") -> None:
         self.values = values

@@ -68,11 +68,7 @@ def joint_fingerprint(fingerprints: Sequence[str], size: int) -> str:
 
 
 def named(classifiers: Sequence[str]) -> str:
-    """Names of the classifiers.
-
-    >>> named(("old", "new")), named(("",))
-    ('old, new', 'a classifier without a name')
-    """
+    """Names of the classifiers."""
     return ", ".join(classifiers) or "a classifier without a name"
 
 

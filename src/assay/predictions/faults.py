@@ -121,10 +121,7 @@ def condition(where: str) -> str:
 def bad_condition(
     where: str, error: Exception, names: Sequence[str], hint: str = ""
 ) -> PredictionsError:
-    """Error: a database cannot interpret a condition.
-
-    `names`: names of the columns.
-    """
+    """Error: a database cannot interpret a condition."""
     return PredictionsError(
         f"where={where!r} cannot be used",
         details=f"{first_lines(error, 2)}\ncolumns: {', '.join(names)}",
@@ -200,8 +197,6 @@ _HIGH_PERCENT = 50.0  # scores that run from 0 to between this and 100 look like
 
 def doubts_of(cells: ScoreCells, roles: Roles, source: str, outside: Outside) -> tuple[Doubt, ...]:
     """Problems with the scores.
-
-    `outside`: finds rows outside a range.
 
     >>> from assay.core.profile import cells_of
     >>> roles = Roles("p", "topic", None, None, None)

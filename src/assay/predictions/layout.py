@@ -223,20 +223,14 @@ def with_top(classifiers: Classifiers, top: int) -> dict[str, Any]:
 
 
 def roles_of(classifiers: Classifiers, classes: Vocabulary | None = None) -> dict[str, Roles]:
-    """Roles of each classifier; raise if the arguments are invalid.
-
-    `classifiers`: the columns of each.
-    """
+    """Roles of each classifier; raise if the arguments are invalid."""
     mappings = as_mappings(classifiers)
     refuse_bad_names(list(mappings))
     return {name: role_of(name, options, classes) for name, options in mappings.items()}
 
 
 def role_of(name: str, options: object, classes: Vocabulary | None = None) -> Roles:
-    """Roles of one classifier; raise if the options are invalid.
-
-    `options`: its columns.
-    """
+    """Roles of one classifier; raise if the options are invalid."""
     with about(name):
         if not isinstance(options, Mapping):
             raise PredictionsError(

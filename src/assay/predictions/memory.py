@@ -295,12 +295,7 @@ def _probabilities(loaded: Loaded, layout: Layout, ids: Ids) -> list[Probabiliti
 
 
 def take_ids(loaded: Loaded, id: str | None) -> Ids:
-    """Ids from a column, or else the row numbers.
-
-    >>> from assay.predictions.duckdb.loading import load
-    >>> take_ids(load({"p": [0.9, 0.2]}, ["p"], (), None), None).values
-    array([0, 1])
-    """
+    """Ids from a column, or else the row numbers."""
     size = len(next(iter(loaded.columns.values())).data)
     if size == 0:
         raise PredictionsError(f"there are no predictions in {loaded.source}")

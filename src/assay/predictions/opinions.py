@@ -41,10 +41,7 @@ class Opinions:
         return columns_at(opinions, rows)
 
     def digest(self, ids: Words) -> int:
-        """64 bits that change if a value of a column in `aux` does.
-
-        `ids` are the digests of the items' ids.
-        """
+        """64 bits that change if a value of a column in `aux` does."""
         return opinions_digest([(ids, (column_words(self.columns[name]) for name in self.aux))])
 
     def log_odds(self, model: Model, digest: Words) -> Floats:

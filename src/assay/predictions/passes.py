@@ -312,10 +312,7 @@ class FirstPass:
 
 
 class Ranked:
-    """Mean rank and code of rows, from their places.
-
-    `steps`: ranks and codes of each classifier's cells; `scored`: whether each has a score.
-    """
+    """Mean rank and code of rows, from their places."""
 
     def __init__(self, steps: Sequence[Steps], scored: Sequence[bool]) -> None:
         self.bins = [bins_by(step.cells.rule) for step in steps]

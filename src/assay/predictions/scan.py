@@ -144,11 +144,7 @@ class Scan:
 
 
 def as_scan(predictions: object) -> Scan:
-    """Convert anything but a `Scan` to one with it as its source.
-
-    >>> as_scan("preds.parquet").source
-    'preds.parquet'
-    """
+    """Convert anything but a `Scan` to one with it as its source."""
     return predictions if isinstance(predictions, Scan) else Scan(predictions)
 
 
@@ -198,11 +194,7 @@ def is_query(text: str) -> bool:
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is a URL.
-
-    >>> is_remote("s3://bucket/preds.parquet"), is_remote("preds.parquet")
-    (True, False)
-    """
+    """Whether a path is a URL."""
     return re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*://", path) is not None
 
 
@@ -254,11 +246,7 @@ def is_sqlite(path: str) -> bool:
 
 
 def file_of(url: str) -> str:
-    """Path of the file.
-
-    >>> file_of("sqlite:///preds.db"), file_of("preds.db")
-    ('preds.db', 'preds.db')
-    """
+    """Path of the file."""
     return url.removeprefix(SQLITE)
 
 

@@ -71,8 +71,6 @@ def key_name(id: IdColumns | None) -> str | None:
 def key_column(name: str, parts: Sequence[Column]) -> Column:
     r"""Keys of rows in memory.
 
-    `parts`: the columns of the key.
-
     >>> columns = {"user": ["a|b", None], "rank": [3, 4]}
     >>> parts = [Column(name, "a table", pa.chunked_array([columns[name]])) for name in columns]
     >>> key_column("user,rank", parts).data.to_pylist()
@@ -112,11 +110,7 @@ def no_key_part(name: str, kind: str, source: str) -> PredictionsError:
 
 
 def shown_values(column: "pa.ChunkedArray[Any]") -> list[object]:
-    """Values of a column, in a form that JSON can represent.
-
-    >>> shown_values(pa.chunked_array([[Decimal("1.50"), None]]))
-    ['1.50', None]
-    """
+    """Values of a column, in a form that JSON can represent."""
     try:
         values = column.to_pylist()
     except ValueError:
@@ -219,8 +213,6 @@ def read_mapping(
     source: Mapping[str, object], used: Sequence[str], show: Sequence[str], label: str
 ) -> Loaded:
     """Read columns of a mapping from names to arrays, lists or series.
-
-    `used`, `show`: required columns, and columns that reviewers see.
 
     >>> loaded = read_mapping({"p": np.array([0.5, 0.7])}, ["p"], [], "arrays")
     >>> str(loaded.columns["p"])

@@ -168,8 +168,6 @@ def merge(tops: Sequence[Top], seed: int) -> list[list[Card]]:
     They end where the first of the parts ends; later cards of another part are dropped, because
     cards of the first may lie between.
 
-    `tops`: of the same strata.
-
     >>> monday, tuesday = ([Card(id, True, {}) for id in ids] for ids in ((8, 3), (4, 2)))
     >>> whole, cut_off = Top("monday", [monday], [True]), Top("tuesday", [tuesday], [False])
     >>> [card.id for card in merge([whole, cut_off], seed=1)[0]]
@@ -210,10 +208,7 @@ def _place(id: Id, seed: int) -> tuple[int, bytes]:
 
 
 def _refuse_shared(parts: Sequence[tuple[str, Sequence[Id]]]) -> None:
-    """Raise if an item is in two parts: it would be drawn twice as often as others.
-
-    `parts`: source and items of each.
-    """
+    """Raise if an item is in two parts: it would be drawn twice as often as others."""
     holder: dict[Id, str] = {}
     for source, ids in parts:
         twice = [id for id in ids if id in holder]

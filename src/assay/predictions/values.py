@@ -109,10 +109,7 @@ def _number(text: str) -> float | None:
 
 
 def rows_in_memory(loaded: Loaded, roles: Roles, score: Floats, ids: Ids) -> Outside:
-    """Make a function that finds the rows whose score is outside of a range.
-
-    `score`, (N,): the scores of the positive class.
-    """
+    """Make a function that finds the rows whose score is outside of a range."""
 
     def outside(low: float, high: float) -> tuple[int, str]:
         bad = (score < low) | (score > high)
@@ -209,8 +206,6 @@ def refuse_contradictions(
     """Raise if the score and the predicted label of a row contradict each other.
 
     A score equal to the threshold is valid for either label.
-
-    `scores`, `predicted`: (N,).
     """
     limit = roles.limit
     if limit is None:
@@ -245,9 +240,6 @@ def distinct_values(column: Column) -> tuple[list[object], Ints]:
     """Distinct values of the column, and for each row the position of its value.
 
     They include None if values are missing.
-
-    >>> distinct_values(Column("topic", "a table", pa.chunked_array([["b", None, "b"]])))
-    (['b', None], array([0, 1, 0], dtype=int32))
     """
     try:
         encoded = pa.concat_arrays(column.data.chunks).dictionary_encode(null_encoding="encode")

@@ -39,11 +39,7 @@ _TYPES = {
 
 
 def identifier(name: str) -> str:
-    """Quoted name of a column or a table.
-
-    >>> identifier("p.spam")
-    '`p.spam`'
-    """
+    """Quoted name of a column or a table."""
     return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 

@@ -39,8 +39,6 @@ class Database(ABC):
     """A database with a table in it; reading rights suffice.
 
     It is connected only while a question is answered.
-
-    `url`: as in `assay.predictions.scan.Scan`.
     """
 
     name: ClassVar[str]
@@ -273,10 +271,7 @@ class DatabaseRows:
         return {column.name: f"c{place}" for place, column in enumerate(self.columns)}
 
     def select(self, columns: Sequence[str], inside: str = "") -> str:
-        """Query for the rows, in the database's own SQL.
-
-        `columns`: the columns needed, named as in `names`.
-        """
+        """Query for the rows, in the database's own SQL."""
         wanted = set(columns)
         selected = [
             f"{column.sql} AS {self.names[column.name]}"
@@ -292,10 +287,7 @@ class DatabaseRows:
 def find_rows(
     database: Database, *, table: str | None, where: str | None, wanted: Sequence[str]
 ) -> DatabaseRows:
-    """Find a table, and test the condition on its rows.
-
-    `wanted`: the columns needed.
-    """
+    """Find a table, and test the condition on its rows."""
     label = database.name_of(table)
     with database.connected(label):
         schema, name = find_table(table, database.tables(), database.address)

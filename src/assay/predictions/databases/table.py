@@ -36,10 +36,7 @@ _NAME = re.compile(r"\bc\d+\b")
 
 
 class DatabaseTable(Table):
-    """Rows of a database table.
-
-    `rows`: where they are; `database`: the database of these rows; `keys`: names of composite keys.
-    """
+    """Rows of a database table."""
 
     dialect = "duckdb"
 

@@ -231,8 +231,6 @@ _INTEGERS = ("BIGINT", "UBIGINT")
 class DuckIds:
     """Ids of a relation.
 
-    `relation`: the rows; `column`: the id column; `name`: the same, as SQL.
-
     `sql`: the id as an expression of type BIGINT, UBIGINT or VARCHAR.
     """
 

@@ -155,8 +155,6 @@ class SparkPair(PairScanner):
         The code is missing if an id is twice in one of the two. Weights are the largest and the
         least given and, once the factor is known, impressions. With a model, values are its log
         odds, and ranks are included, too.
-
-        `ids`: only these items.
         """
         both = self._rows_of_sides[0].unionAll(self._rows_of_sides[1])
         if ids is not None:
@@ -252,10 +250,7 @@ class SparkPair(PairScanner):
 
 
 def _ranked(items: Items, step: Steps, place: int, more: Sequence[str]) -> "DataFrame":
-    """Items with the rank of their score; every executor gets the ranks of all bins.
-
-    `more`: further columns to keep, as SQL.
-    """
+    """Items with the rank of their score; every executor gets the ranks of all bins."""
     lowest, by_bin = ranks_by_bin(step)
     query, which = items.query.listing(by_bin)
     bin = bin_sql("value", step.cells.rule)

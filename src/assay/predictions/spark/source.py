@@ -262,11 +262,7 @@ def _filtered(frame: "DataFrame", where: str | None) -> "DataFrame":
 
 
 def column_name(name: str) -> str:
-    """Quoted name of a column in Spark's SQL.
-
-    >>> column_name("p.spam")
-    '`p.spam`'
-    """
+    """Quoted name of a column in Spark's SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 

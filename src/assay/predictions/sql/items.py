@@ -237,10 +237,7 @@ def _bits(x: str, e: str) -> str:
 
 
 def with_bits(rows: Query, keep: Sequence[str], numbers: Sequence[str]) -> Query:
-    """Rows with the bits of some numbers in place of them, each a BIGINT.
-
-    `keep`: columns to keep beside the bits; `numbers`: names of columns of type DOUBLE.
-    """
+    """Rows with the bits of some numbers in place of them, each a BIGINT."""
     kept = [*keep, *numbers]
     rows = rows.select(*kept, *(f"{_exponent(x)} AS {x}_guessed" for x in numbers))
     rows = rows.select(
@@ -257,10 +254,7 @@ def with_bits(rows: Query, keep: Sequence[str], numbers: Sequence[str]) -> Query
 
 
 def with_opinions(items: Items, columns: Mapping[str, Family]) -> Items:
-    """Items with values of columns hashed into ``word``, one after another.
-
-    `columns`: name of each column, and its kind of values.
-    """
+    """Items with values of columns hashed into ``word``, one after another."""
     others = [name for name in items.keep if name != "word" and name not in columns]
     numbers, texts = {}, {}
     for place, (column, family) in enumerate(columns.items()):

@@ -286,10 +286,7 @@ def list_sql(rows: Written, roles: Roles) -> str:
 
 
 def class_row_sql(roles: Roles, id: str, score: str, dialect: Dialect, place: int) -> RowSql:
-    """Expressions for rows that have the `class_columns` of a place, as needed.
-
-    `dialect`: the dialect of the SQL.
-    """
+    """Expressions for rows that have the `class_columns` of a place, as needed."""
     says, listed = class_columns(place)
     if roles.probabilities is not None:
         words = _WORDS[dialect]

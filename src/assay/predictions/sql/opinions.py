@@ -21,8 +21,6 @@ from assay.predictions.sql.rows import Family, family_of, number_sql, text_sql
 def plain_families(types: Mapping[str, str]) -> dict[str, Family]:
     """Kind of values of columns for a model; any number is a float.
 
-    `types`: the engine's type of each column.
-
     >>> plain_families({"judge": "BIGINT", "lang": "VARCHAR", "day": "DATE"})
     {'judge': 'float', 'lang': 'text', 'day': 'other'}
     """

@@ -119,13 +119,7 @@ class Query:
 
 
 def selection(columns: Sequence[str], rows: str, *more: str) -> str:
-    """SELECT query.
-
-    `columns`: expressions.
-
-    >>> selection(["id", "p"], "preds", "LIMIT 3")
-    'SELECT id, p FROM preds LIMIT 3'
-    """
+    """SELECT query."""
     return " ".join(["SELECT", ", ".join(columns), "FROM", rows, *filter(None, more)])
 
 

@@ -210,11 +210,7 @@ def score_sql(name: str, family: Family, dialect: Dialect, *, is_text: bool) -> 
 
 
 def text_sql(name: str, dialect: Dialect) -> str:
-    """Write the SQL of a column as text.
-
-    >>> text_sql("lang", "spark")
-    'CAST(lang AS STRING)'
-    """
+    """Write the SQL of a column as text."""
     return f"CAST({name} AS {_TEXT[dialect]})"
 
 

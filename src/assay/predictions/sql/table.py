@@ -234,20 +234,12 @@ class IdColumn:
 
 
 def integers(column: "pa.ChunkedArray[Any]") -> Ints:
-    """Column of integers.
-
-    >>> integers(pa.chunked_array([[3, 4]]))
-    array([3, 4])
-    """
+    """Column of integers."""
     return np.asarray(column.to_numpy().astype(np.int64))
 
 
 def words(column: "pa.ChunkedArray[Any]") -> Words:
-    """64-bit words from signed or unsigned integers.
-
-    >>> words(pa.chunked_array([[-1, 4]]))
-    array([18446744073709551615, 4], dtype=uint64)
-    """
+    """64-bit words from signed or unsigned integers."""
     values = column.to_numpy()
     return np.asarray(
         values if values.dtype == np.uint64 else values.astype(np.int64).view(np.uint64)
