@@ -304,9 +304,20 @@ class Predictions(OfClasses):
     def deal(
         self, strata: Strata, *, scale: Scale, seed: int, counts: Sequence[int]
     ) -> list[list[Card]]:
-        """First ``counts[h]`` cards of every stratum h, in the order of the seed's deck.
+        """First ``counts[h]`` cards of every stratum h, in deck order.
 
         Fewer if the stratum has fewer items. With weights, by their first arrivals.
+
+        Parameters
+        ----------
+        strata : Strata
+            The strata to deal from.
+        scale : Scale
+            What the scores are: probabilities or margins.
+        seed : int
+            Of the deck.
+        counts : sequence of int
+            Cards wanted of each stratum.
         """
         variable = self._variable_of(strata)
         # Counted, because the strata may be of a population of which these are only a part.
