@@ -62,14 +62,18 @@ def test_whatever_isolation_the_server_has_by_default(isolation: str, postgres_u
 
 
 @pytest.mark.parametrize("isolation", ISOLATIONS)
-def test_transactions_say_their_isolation(isolation: str, postgres_url: str) -> None:
+def test_transactions_say_their_isolation_and_only_writers_must_not_be_idle(
+    isolation: str, postgres_url: str
+) -> None:
     store = open_store(with_default(postgres_url, isolation))
-    show = "SHOW transaction_isolation", "SHOW transaction_read_only"
+    settings = "transaction_isolation", "transaction_read_only"
+    show = [f"SHOW {each}" for each in (*settings, "idle_in_transaction_session_timeout")]
     with store.read() as session:
         reading = [session._connection.exec_driver_sql(each).scalar() for each in show]
     with store.write() as session:
         writing = [session._connection.exec_driver_sql(each).scalar() for each in show]
-    assert (reading, writing) == (["repeatable read", "on"], ["read committed", "off"])
+    assert reading == ["repeatable read", "on", "0"]
+    assert writing == ["read committed", "off", "1min"]
 
 
 @pytest.mark.parametrize("isolation", ISOLATIONS[1:])

@@ -58,10 +58,14 @@ def _rows(files: Files) -> list[str]:
     return []
 
 
+MOST_MADE = 10_000_000  # signs: the limit of memory holds for who makes them, too
+
+
 def _hostile(value: Any, rng: random.Random) -> Any:
     many: Any = [0] * 100_000
     if isinstance(value, str | list) and value:
-        many = value * rng.choice((2, 10_000 if isinstance(value, str) else 1_000))
+        times = rng.choice((2, 10_000 if isinstance(value, str) else 1_000))
+        many = value * min(times, MOST_MADE // len(value) + 1)
     elif isinstance(value, int):
         many = value + rng.choice((-1, 1, 10**6))
     pools: tuple[Sequence[Any], ...] = (*(HUGE,) * 4, *(ODD,) * 2, *(OTHER,) * 2, *([many],) * 2)

@@ -54,11 +54,14 @@ _LOCK = 0x617373_6179  # "assay": key of the writers' lock
 _SETTINGS = sa.select(
     sa.func.set_config("synchronous_commit", "on", True),
     sa.func.set_config("lock_timeout", sa.bindparam("busy"), True),
-    # A machine that vanishes while it writes must not block all others.
-    sa.func.set_config("idle_in_transaction_session_timeout", "60s", True),
 )
-# One statement for both: the timeout applies to the lock taken after it.
-_SETTINGS_AND_LOCK = _SETTINGS.add_columns(sa.func.pg_advisory_xact_lock(_LOCK))
+# One statement for all: the timeout applies to the lock taken after it.
+_SETTINGS_AND_LOCK = _SETTINGS.add_columns(
+    # A machine that vanishes while it writes must not block all others. Readers block nobody, and
+    # may compute for minutes.
+    sa.func.set_config("idle_in_transaction_session_timeout", "60s", True),
+    sa.func.pg_advisory_xact_lock(_LOCK),
+)
 # The isolation level never depends on the server's default.
 #
 # Writers use READ COMMITTED. The statement that takes the lock takes a snapshot before it waits:
