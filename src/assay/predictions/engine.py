@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 from warnings import warn
 
 import pyarrow as pa
@@ -27,9 +27,6 @@ from assay.core.types import Bools, Floats, Ints
 from assay.errors import AssayWarning, PredictionsError
 from assay.predictions.column import Ids
 from assay.predictions.contract import Doubt
-
-if TYPE_CHECKING:
-    from assay.predictions.predictions import Predictions
 
 
 @dataclass(frozen=True)
@@ -107,8 +104,8 @@ class Scanner(ABC):
 
     source: str
     """Source of the predictions, for users."""
-    parts: "tuple[Predictions, ...]" = ()
-    """Parts of predictions from several places."""
+    parts: tuple[Any, ...] = ()
+    """`Predictions` of each place, if they are from several."""
     stays: bool = True
     """Whether the rows stay where they are, outside of memory."""
     streams: bool = False

@@ -125,7 +125,7 @@ class Predictions(OfClasses):
     @property
     def parts(self) -> tuple["Predictions", ...]:
         """Parts: the predictions from each place that they were read from."""
-        parts = self.scanner.parts
+        parts: tuple[Predictions, ...] = self.scanner.parts
         model = self.fingerprint().partition(BY_MODEL)[2]
         if parts and model:  # fitted to all of them, so it shows whether they have changed
             return tuple(part.marked(f"{BY_MODEL[1:]}{model}") for part in parts)
