@@ -250,7 +250,7 @@ class Ratio(Metric):
         return np.asarray((self.a - least * self.b) / range_ - level[..., None] * self.b)
 
     def slope_of_variance(self, T: Floats, variance: Floats) -> Floats:
-        """Return -2 g_k sum_h (g_h b_h variance_h) / (D V) - 2 b_k / D, for D = P.
+        """Slope -2 g_k sum_h (g_h b_h variance_h) / (D V) - 2 b_k / D, for D = P.
 
         In general, with S the sum and metric = shift + A / D, that is
         -2 (D' g_k S / V + D' b_k + (A/D) D'' b_k S / V) / D.

@@ -255,7 +255,7 @@ class _Row:
     state: State
     parts: Parts
     mine: Ints  # the parts of these items, one a stratum or more
-    told: Floats  # their labels, by class
+    by_class: Floats  # their labels
     number: int  # of the predicted class
 
     def shares(self, right: float) -> list[tuple[int, float, float, float, int]]:
@@ -263,7 +263,7 @@ class _Row:
 
         Each with the class's number, the ends of the interval, and the labels that name it.
         """
-        labels = self.told
+        labels = self.by_class
         n = np.maximum(self.state.tallies.n[self.mine], 1.0)
         seen = (labels * (self.parts.size[self.mine] / n)[:, None]).sum(axis=0)
         seen[self.number] = 0.0
@@ -292,10 +292,10 @@ class _Row:
         """Compute the ends of the intervals of the shares, (cells,)."""
         others = [k for k in shown if k != self.number]
         ends = np.zeros((2, len(shown)))
-        by_part = self._look(self.told[:, [self.number]].T, whole=False)
+        by_part = self._look(self.by_class[:, [self.number]].T, whole=False)
         ends[:, [shown.index(self.number)]] = by_part
         if others:
-            by_stratum = self._look(self.told[:, others].T, whole=True)
+            by_stratum = self._look(self.by_class[:, others].T, whole=True)
             ends[:, [shown.index(k) for k in others]] = by_stratum
         return ends[0], ends[1]
 
