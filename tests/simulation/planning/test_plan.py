@@ -175,7 +175,7 @@ def test_no_half_width_is_too_narrow_for_a_plan_in_seconds() -> None:
     items = int((score >= 0.5).sum())
     assert labels["default"].as_labels == (f"{items:,}", f"{items:,} to {items:,}")
     assert labels["bennett-carvalho"].as_labels == (f"more than {items:,}", f"{items:,} or more")
-    assert any(each.startswith("guaranteed is left out") for each in found.cautions)
+    assert any(each.startswith("guaranteed is omitted") for each in found.cautions)
 
 
 def test_campaigns_that_tell_nothing_about_one_metric_are_refused(earlier: assay.Campaign) -> None:
