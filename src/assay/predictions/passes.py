@@ -349,8 +349,9 @@ class Ranked:
         return Batch(means, codes, None, kept.digest, kept.weights)
 
     def count(self, kept: Iterable[Kept], n_codes: int) -> ScoreCells:
-        """Count rows by mean rank and code."""
-        return count_cells(kept, "probability", n_codes, self.of)
+        """Count rows by mean rank and code, in pieces that stay in a processor's cache."""
+        parts = (each.at(rows) for each in kept for rows in pieces(each.size, PIECE))
+        return count_cells(parts, "probability", n_codes, self.of)
 
 
 class Odds:
