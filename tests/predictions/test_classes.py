@@ -356,6 +356,8 @@ def test_probabilities_must_be_finite_numbers() -> None:
             read_predictions(
                 {"p_a": [0.5, 0.5], "p_b": [0.5, bad]}, probabilities="p_*", classes=known
             )
+    with pytest.raises(PredictionsError, match="the probabilities in column 'p_b'"):
+        read_predictions({"p_a": [0.5], "p_b": ["x"]}, probabilities="p_*", classes=known)
     with pytest.raises(PredictionsError, match="do not have 2 entries"):
         read_predictions({"p": [[0.5, 0.5], [0.5]]}, probabilities="p", classes=known)
     with pytest.raises(PredictionsError, match="of type double"):

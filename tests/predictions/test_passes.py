@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from assay.core import deck
-from assay.core.bins import Ranges
 from assay.predictions.batches import in_threads
 from assay.predictions.passes import FirstIds
 
@@ -51,19 +50,6 @@ def test_what_a_worker_raises_is_raised() -> None:
 
     with pytest.raises(ValueError, match="7"):
         in_threads(range(100), [refuse, refuse])
-
-
-def test_ranges_of_two_halves_are_those_of_all() -> None:
-    rng = np.random.default_rng(3)
-    place, values = rng.integers(0, 9, 500), rng.normal(size=500)
-    whole, one, other = Ranges(9), Ranges(9), Ranges(9)
-    whole.add(place, values)
-    one.add(place[:200], values[:200])
-    other.add(place[200:], values[200:])
-    assert not np.array_equal(one.count, whole.count)
-    one.join(other)
-    for each in ("count", "low", "high"):
-        np.testing.assert_array_equal(getattr(one, each), getattr(whole, each))
 
 
 @pytest.mark.parametrize("signed", [False, True])

@@ -158,6 +158,12 @@ def test_parts_must_be_alike() -> None:
         united([strings, from_arrays(y_score=[0.4], ids=["x"], threshold=0.4)])
 
 
+def test_a_part_without_wanted_items_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, last = (part(PROBABILITY, np.array(rows)) for rows in ([0, 1], [2, 3]))
+    monkeypatch.setattr(last.scanner, "show", lambda ids: pytest.fail(f"asked for {ids}"))
+    assert united([first, last]).scanner.show(["item 1"]) == [{}]
+
+
 def test_the_fingerprint_is_of_all_parts_in_any_order() -> None:
     union, whole = both(PROBABILITY)
     turned = united(union.parts[::-1])

@@ -191,12 +191,6 @@ class Ranges:
         np.minimum.at(self.low, place, values)
         np.maximum.at(self.high, place, values)
 
-    def join(self, other: "Ranges") -> None:
-        """Add another instance's counts."""
-        self.count += other.count
-        np.minimum(self.low, other.low, out=self.low)
-        np.maximum(self.high, other.high, out=self.high)
-
 
 # Items and labels by score: the input of the curve of a score.
 

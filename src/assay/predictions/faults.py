@@ -39,8 +39,11 @@ class Fault:
         return PredictionsError(problem, details=details, hint=hint or self.hint)
 
 
+MANY = {"score": "scores", "weight": "weights", "probability": "probabilities"}
+"""Plural of the name of a number."""
+
 NO_ID = Fault("ids in {column} are missing", "give these rows an id, or drop them")
-NO_NUMBER = Fault("{what}s in {column} are not numbers")
+NO_NUMBER = Fault("{many} in {column} are not numbers")
 NO_SCORE = Fault(
     "scores in {column} are missing, NaN or infinite",
     f"a score is a finite number that float64 can hold; {_MEND}",
@@ -98,8 +101,7 @@ def no_ids(column: object, kind: object, hint: str = "") -> PredictionsError:
 def no_numbers(what: str, column: object, kind: object) -> PredictionsError:
     """Error: a column of another type cannot be numbers."""
     return PredictionsError(
-        f"the {what.removesuffix('y')}{'ies' if what.endswith('y') else 's'} in {column} are of "
-        f"type {kind}",
+        f"the {MANY[what]} in {column} are of type {kind}",
         details=f"a {what} is a number",
         hint="is this the right column? Text that holds numbers must be converted first",
     )

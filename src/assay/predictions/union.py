@@ -59,7 +59,8 @@ def _parted(
         if left:
             ids_there = part.scanner.find(left, variable="score", scale="margin").ids
             there = set(ids_there.at(np.arange(len(ids_there))))
-            yield part, [id for id in left if id in there]
+            if own := [id for id in left if id in there]:
+                yield part, own
             left = [id for id in left if id not in there]
 
 

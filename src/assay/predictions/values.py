@@ -25,6 +25,7 @@ from assay.predictions.column import (
 from assay.predictions.faults import (
     BAD_WEIGHT,
     CONTRADICTION,
+    MANY,
     NEGATIVE_WEIGHT,
     NO_LABEL,
     NO_NUMBER,
@@ -66,7 +67,9 @@ def refuse_rows(
         facts = {what: column.at(rows)} if what else {}
         some = examples(rows, id=ids.at(rows), **facts)
         hint = not_numbers(facts[what][0], what) if fault is NO_NUMBER else ""
-        raise fault.error(bad.sum(), bad.size, some, hint, column=column, what=what, **more)
+        raise fault.error(
+            bad.sum(), bad.size, some, hint, column=column, many=MANY.get(what), **more
+        )
 
 
 def read_numbers(column: Column, ids: Ids, what: str) -> Floats:

@@ -14,6 +14,7 @@ from assay.predictions.contract import Doubt
 from assay.predictions.faults import (
     BAD_WEIGHT,
     CONTRADICTION,
+    MANY,
     NEGATIVE_WEIGHT,
     NO_CLASS,
     NO_ID,
@@ -75,8 +76,9 @@ class SqlJudge:
                 if what:
                     value = self.rows.first([str(column)], conditions[name])[0][0]
                     hint = not_numbers(value, what)
-                named = {"column": self._column(column), "source": self.rows.source, "what": what}
-                raise fault.error(faults[name], size, some, hint, classes=roles.n_classes, **named)
+                named: dict[str, object] = {"column": self._column(column), "many": MANY.get(what)}
+                named |= {"source": self.rows.source, "classes": roles.n_classes}
+                raise fault.error(faults[name], size, some, hint, **named)
 
         others = [name for name in roles.columns if name != roles.id]
         refuse("no id", NO_ID, roles.id, others)
