@@ -7,6 +7,7 @@ import shutil
 import socket
 import sys
 import tempfile
+import time
 import warnings
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -75,6 +76,13 @@ OVER_A_SECOND = frozenset(Path(__file__).with_name("over_a_second.txt").read_tex
 MOST = 5.0  # a second alone; more beside other work, and with what a worker's first test imports
 
 
+def _slowness() -> float:
+    """Return how many times slower than usual this machine counts; 1 if it is faster."""
+    began = time.process_time()
+    sum(number * number for number in range(300_000))
+    return max(1.0, (time.process_time() - began) / 0.025)
+
+
 def is_slow(item: pytest.Item) -> bool:
     """Tell whether a test needs a server or a browser, or takes long."""
     fixtures = SLOW_FIXTURES.intersection(getattr(item, "fixturenames", ()))
@@ -98,6 +106,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     used = cpu_seconds() - before
     if (
         used > MOST
+        and used > MOST * _slowness()
         and not IN_FULL
         and item.get_closest_marker("slow") is None
         and "PYTEST_XDIST_WORKER" in os.environ

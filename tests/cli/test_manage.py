@@ -1,4 +1,4 @@
-"""`assay rename`, `assay delete`, and `assay create --replace`."""
+"""`assay campaign rename`, `assay campaign delete`, and `assay create --replace`."""
 
 import json
 from collections.abc import Callable
@@ -20,14 +20,16 @@ def test_a_campaign_is_deleted_after_a_question_and_a_backup(
     Path("labels.csv").write_text("id,label\n" + "".join(f"{each},yes\n" for each in ids))
     assert run("import", "spam", "labels.csv").exit_code == 0
 
-    refused = run("delete", "spam")
+    refused = run("campaign", "delete", "spam")
     assert refused.exit_code == 1 and "hint: add --yes" in refused.output
-    deleted = json.loads(run("delete", "spam", "--yes", "--json").stdout)
+    deleted = json.loads(run("campaign", "delete", "spam", "--yes", "--json").stdout)
     assert deleted["labels"] == 2 and "none" in run("status", "spam").output
 
     back = run("restore", deleted["backup"], "--storage", "sqlite:///back.db")
     assert "spam: 2 labels" in back.output
-    again = run("delete", "spam", "--yes", "--no-backup", "--storage", "sqlite:///back.db")
+    again = run(
+        "campaign", "delete", "spam", "--yes", "--no-backup", "--storage", "sqlite:///back.db"
+    )
     assert (
         "deleted: spam, with all labels (2)" in again.output
         and len([*Path.cwd().glob("spam-*.db")]) == 1
@@ -36,9 +38,9 @@ def test_a_campaign_is_deleted_after_a_question_and_a_backup(
 
 def test_a_campaign_is_renamed(run: Run, create: Callable[..., Result]) -> None:
     create()
-    assert "campaign spam is now called ham" in run("rename", "spam", "ham").output
+    assert "campaign spam is now called ham" in run("campaign", "rename", "spam", "ham").output
     assert run("status", "ham").exit_code == 0
-    refused = run("rename", "spam", "eggs")
+    refused = run("campaign", "rename", "spam", "eggs")
     assert refused.exit_code == 1 and "no campaign named 'spam'" in refused.output
 
 

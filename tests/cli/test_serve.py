@@ -138,7 +138,7 @@ def test_where_people_log_in_and_whether_a_proxy_is_heard(
 ) -> None:
     create()
     run("token", "add", "spam", "--role", "reviewer", "--who", "ann")
-    monkeypatch.setattr("assay.web.serve.run", lambda *given, **_options: given[2].close())
+    monkeypatch.setattr("assay.web.serve.run", lambda *given, **_options: given[1].close())
     for args, (name, warned) in STARTS.items():
         told = json.loads(run("serve", "spam", "--port", "0", "--json", *args).output)
         assert re.fullmatch(rf"http://{re.escape(name)}:\d+/login", told["login"])

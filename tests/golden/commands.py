@@ -212,7 +212,7 @@ def folder_of_files() -> Iterator[Path]:
         patch.delenv("LABEL_STUDIO_API_KEY", raising=False)
         patch.setenv("ASSAY_CONFIG_HOME", f"{name}/config")
         patch.setenv("COLUMNS", "80")
-        patch.setattr("assay.web.serve.run", lambda _, __, listening, **___: listening.close())
+        patch.setattr("assay.web.serve.run", lambda _, listening, **__: listening.close())
         write_files()
         yield Path(name)
 

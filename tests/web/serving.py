@@ -12,7 +12,7 @@ from assay import Campaign, Design
 from assay.storage import open_store
 from assay.web import Options, digest_of, new_token
 from assay.web.connections import Limits
-from assay.web.serve import address_of, listen, make_server
+from assay.web.serve import address_of, listen, make_app, make_server
 
 T = TypeVar("T")
 
@@ -69,7 +69,7 @@ def in_thread(
 ) -> Iterator[str]:
     """Serve a campaign from a thread of this process, which starts at once; give its address."""
     listening = listen("127.0.0.1", 0, limits)
-    server = make_server(campaign, options or Options(), listening, proxy=proxy)
+    server = make_server(make_app(campaign, options or Options()), listening, proxy=proxy)
     thread = Thread(target=server.run, args=([listening],))
     thread.start()
     try:

@@ -77,7 +77,7 @@ def replacing(store: Store, name: str) -> Iterator[None]:
         if labels := session.labels(key):
             raise StorageError(
                 f"campaign {name!r} has {counted(len(labels), 'label')}, and is not replaced",
-                hint="choose another name, or delete it first: assay delete",
+                hint="choose another name, or delete it first: assay campaign delete",
             )
         _refuse_in_use(session, key, name)
         aside = session.retire(name)

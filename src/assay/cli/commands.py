@@ -26,6 +26,7 @@ class Listed(NamedTuple):
 
 
 COMMANDS = {
+    "open": Listed("Start", "serve:open_", "Create, label and watch campaigns in the browser."),
     "demo": Listed(
         "Start", "demo:demo", "Measure a classifier on generated messages and show what it costs."
     ),
@@ -100,14 +101,7 @@ COMMANDS = {
         "Check a backup and restore it; never replaces an existing storage.",
     ),
     "token": Listed("Operate", "serve:tokens", "Manage access tokens."),
-    "rename": Listed(
-        "Operate", "manage:rename", "Give a campaign another name; access tokens stay valid."
-    ),
-    "delete": Listed(
-        "Operate",
-        "manage:delete",
-        "Delete a campaign with all its labels, after a backup of its storage.",
-    ),
+    "campaign": Listed("Operate", "manage:campaigns", "Rename or delete a campaign."),
 }
 
 

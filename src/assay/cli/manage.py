@@ -1,4 +1,4 @@
-"""``assay rename`` and ``assay delete``: stored campaigns."""
+"""``assay campaign rename`` and ``assay campaign delete``: stored campaigns."""
 
 import re
 import sys
@@ -18,9 +18,13 @@ from assay.errors import InputError, StorageError, counted
 from assay.results import printable
 from assay.storage import open_store
 
+campaigns = typer.Typer(
+    name="campaign", no_args_is_help=True, add_completion=False, help="Rename or delete a campaign."
+)
 Force = Annotated[bool, flag("Also while reviewers have items of it.", "--force")]
 
 
+@campaigns.command("rename")
 def rename(
     name: CampaignName,
     new: Annotated[str, argument("NEW", "New name of the campaign.")],
@@ -44,6 +48,7 @@ def rename(
     say_next(screen, follow_up("status", new, storage))
 
 
+@campaigns.command("delete")
 def delete(
     name: CampaignName,
     *,

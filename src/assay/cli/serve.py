@@ -1,4 +1,4 @@
-"""``assay serve`` and ``assay token``: the page for reviewers and owner, and access to it."""
+"""``assay open``, ``assay serve`` and ``assay token``: pages in a browser, and access to them."""
 
 import re
 from contextlib import nullcontext, suppress
@@ -12,7 +12,15 @@ from rich.text import Text
 
 from assay.campaign import Campaign
 from assay.cli.confirm import ask_to_confirm
-from assay.cli.options import CampaignName, NameOrOnly, StorageUrl, follow_up, named, open_campaign
+from assay.cli.options import (
+    CampaignName,
+    NameOrOnly,
+    StorageUrl,
+    follow_up,
+    named,
+    open_campaign,
+    storage_url,
+)
 from assay.cli.output import AsJson, console, emit, say_next, telling_errors
 from assay.cli.render import view
 from assay.cli.taking import argument, flag, option
@@ -27,6 +35,42 @@ _WITHOUT_TLS = (
     "the page is sent as it is, and cookies are not Secure; behind a proxy with TLS on this "
     "machine give --proxy 127.0.0.1, so that they are"
 )
+
+
+def open_(
+    storage: Annotated[
+        str | None,
+        argument("STORAGE", "File or URL. Default: $ASSAY_STORAGE, or assay.db in this folder."),
+    ] = None,
+    *,
+    port: Annotated[
+        int, option("Port to listen on. Default: one that is free.", least=0, most=65535)
+    ] = 0,
+    no_browser: Annotated[bool, flag("Only print the address.", "--no-browser")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Create, label and watch campaigns in the browser.
+
+    The page is for this machine only. For other people use assay serve.
+    """
+    with telling_errors(as_json=as_json):
+        _refuse_without_packages()
+        from assay.storage import open_store
+        from assay.web import serve as server
+
+        if storage is not None and "://" not in storage:
+            storage = f"sqlite:///{storage}"
+        options = Options(every=True, all_campaigns=True, local_token=new_token())
+        hub = server.make_hub(open_store(storage_url(storage)), options)
+        listening = server.listen("127.0.0.1", port)
+        address = server.address_of(listening, "127.0.0.1")
+        login = f"{address}/login#{options.local_token}"
+        if as_json:
+            emit({"address": address, "login": login})
+        else:
+            _say(login, alone=True, warnings=[])
+        with suppress(KeyboardInterrupt), nullcontext() if no_browser else server.in_browser(login):
+            server.run(hub, listening)
 
 
 def serve(
@@ -113,7 +157,7 @@ def serve(
         opened = server.in_browser(login) if open_ else nullcontext()
         # Ctrl-C may also come while the browser starts: an ordinary end.
         with suppress(KeyboardInterrupt), opened:
-            server.run(campaign, options, listening, proxy=proxy)
+            server.run(server.make_app(campaign, options), listening, proxy=proxy)
 
 
 def _refuse_without_packages() -> None:

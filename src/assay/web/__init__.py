@@ -47,6 +47,7 @@ class Options:
     kinds: Mapping[str, str] = field(default_factory=dict)
     lease: float = 600.0  # seconds for which an item is kept for the reviewer who was shown it
     all_campaigns: bool = False  # owners also see the other campaigns of the storage
+    every: bool = False  # the server has the pages of every campaign of the storage
     # Token of an owner, made for this run only. It is stored nowhere else.
     local_token: str | None = field(default=None, repr=False)
 

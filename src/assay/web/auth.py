@@ -12,7 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from assay.web import Options, digest_of, is_same
-from assay.web.http import read_document, render, text_in
+from assay.web.http import read_document, render, root_of, text_in
 from assay.web.middleware import cookie_name
 
 # Requests that another site can make a browser send: they must change nothing.
@@ -98,7 +98,8 @@ async def find_person(request: Request, token: str) -> Person | None:
     options: Options = request.app.state.options
     if options.local_token is not None and is_same(token, options.local_token):
         return Person(LOCAL_OWNER, "owner")
-    row = await request.app.state.counter.find_token(digest_of(token))
+    counter = request.app.state.counter
+    row = None if counter is None else await counter.find_token(digest_of(token))
     if row is None or row.revoked_at is not None:
         return None
     return Person(row.name, "owner" if row.role == "owner" else "reviewer")
@@ -139,12 +140,12 @@ async def log_in(request: Request) -> Response:
     person = await find_person(request, token)
     if person is None:
         raise HTTPException(401, "this token is not valid here, or was revoked")
-    response = JSONResponse({"next": _home(person)})
+    response = JSONResponse({"next": _home(request, person)})
     response.set_cookie(
         cookie_of(request),
         token,
         max_age=_A_MONTH,
-        path="/",
+        path="/" if person.name == LOCAL_OWNER else f"{root_of(request)}/",
         secure=request.url.scheme == "https",
         httponly=True,
         samesite="strict",
@@ -155,19 +156,21 @@ async def log_in(request: Request) -> Response:
 @needs("reviewer")
 async def log_out(request: Request) -> Response:
     """Forget the cookie."""
-    response = RedirectResponse("/login", _SEE_OTHER)
-    response.delete_cookie(cookie_of(request), path="/", httponly=True, samesite="strict")
+    response = RedirectResponse(f"{root_of(request)}/login", _SEE_OTHER)
+    for path in {"/", f"{root_of(request)}/"}:
+        response.delete_cookie(cookie_of(request), path=path, httponly=True, samesite="strict")
     return response
 
 
 @needs("reviewer")
 async def home(request: Request) -> Response:
     """Redirect to the person's own page."""
-    return RedirectResponse(_home(request.state.person), _SEE_OTHER)
+    return RedirectResponse(_home(request, request.state.person), _SEE_OTHER)
 
 
-def _home(person: Person) -> str:
-    return "/owner" if person.role == "owner" else "/review"
+def _home(request: Request, person: Person) -> str:
+    page = "/owner" if person.role == "owner" else "/review"
+    return "/" if request.app.state.counter is None else f"{root_of(request)}{page}"
 
 
 routes = [

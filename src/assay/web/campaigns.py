@@ -21,7 +21,7 @@ from assay.results import (
 from assay.storage import Store
 from assay.web import Options
 from assay.web.auth import needs
-from assay.web.http import render
+from assay.web.http import render, root_of
 from assay.web.queue import Counter
 
 _MOST = 100  # the newest; `assay status --all` lists all
@@ -55,11 +55,13 @@ async def show_campaigns(request: Request) -> Response:
     options: Options = request.app.state.options
     counter: Counter = request.app.state.counter
     only = None if options.sees_all else counter.name
-    rows, count = await counter.aside(lambda campaign: _rows(campaign.desk.store, only))
-    return render(request, "campaigns.html", rows=rows, count=count)
+    rows, count = await counter.aside(lambda campaign: rows_of(campaign.desk.store, only))
+    links = {printable(counter.name): f"{root_of(request)}/owner"}
+    return render(request, "campaigns.html", rows=rows, count=count, links=links)
 
 
-def _rows(store: Store, only: str | None) -> tuple[list[Row], int]:
+def rows_of(store: Store, only: str | None = None) -> tuple[list[Row], int]:
+    """States of the newest campaigns, or of a single one; and the number of campaigns."""
     with store.read() as session:
         names = listed_names(session) if only is None else [only]
     return [_row(store, name) for name in names[::-1][:_MOST]], len(names)

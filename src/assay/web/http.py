@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from http import HTTPStatus
 from itertools import islice
 from typing import Any, NoReturn
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.exceptions import HTTPException
@@ -140,15 +141,21 @@ def render(request: Request, template: str, *, status: int = 200, **values: obje
     """
     person = getattr(request.state, "person", None)
     request.state.person = person
-    name = None if person is None else request.app.state.counter.name
+    counter = request.app.state.counter  # None on a page of no campaign
+    known = person is not None and counter is not None
     templates: Environment = request.app.state.templates
     options: Options = request.app.state.options
+    root = root_of(request)
     context = {
         "request": request,
         "person": person,
-        "campaign_name": name,
+        "root": root,
+        "here": request.scope["path"].removeprefix(request.scope.get("root_path", "")),
+        "campaign_name": counter.name if known else None,
         "all_campaigns": options.sees_all,
-        "has_curve": person is not None and request.app.state.counter.has_curve,
+        "has_curve": known and counter.has_curve,
+        "home": "/" if options.every else f"{root}/",
+        "campaigns_page": "/" if options.every else f"{root}/owner/campaigns",
         **values,
     }
     return HTMLResponse(templates.get_template(template).render(context), status)
@@ -163,6 +170,11 @@ _WORDS = {
     405: "this address cannot be used in this way",
     500: "something went wrong in the server; what was saved before is safe",
 }
+
+
+def root_of(request: Request) -> str:
+    """Address below which the campaign's pages are; empty if the server has no others."""
+    return quote(request.scope.get("root_path", ""))
 
 
 def respond(
@@ -187,7 +199,7 @@ def respond(
 
 def _wants_json(request: Request) -> bool:
     sent = request.headers.get("content-type", "")
-    return request.scope["path"].startswith("/api/") or sent.startswith("application/json")
+    return "/api/" in request.scope["path"] or sent.startswith("application/json")
 
 
 async def _http_error(request: Request, error: Exception) -> Response:

@@ -9,7 +9,7 @@ from starlette.routing import Route
 from assay.campaign import Campaign
 from assay.web import MadeToken, Options, make_token
 from assay.web.auth import needs
-from assay.web.http import read_document, text_in
+from assay.web.http import read_document, root_of, text_in
 from assay.web.queue import Counter
 
 _QUIET = 4  # modules of empty margin around a code, by its standard
@@ -28,7 +28,7 @@ async def invite(request: Request) -> Response:
     made = await counter.call(make)
     # The server answers to the name by which the owner's browser calls it.
     address = f"{request.url.scheme}://{request.headers['host']}"
-    link = f"{address}/login#{made.token}"
+    link = f"{address}{root_of(request)}/login#{made.token}"
     return JSONResponse(
         {
             "id": made.number,

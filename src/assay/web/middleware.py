@@ -143,7 +143,7 @@ _UNUSUAL = {"/api/import": 10 * 1024 * 1024}
 
 def limit_of(path: str) -> int:
     """Largest request body for a path, in bytes."""
-    return _UNUSUAL.get(path, _USUAL)
+    return next((most for end, most in _UNUSUAL.items() if path.endswith(end)), _USUAL)
 
 
 class BodyLimit:

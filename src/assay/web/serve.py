@@ -16,18 +16,19 @@ from threading import Event, Thread
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.middleware import Middleware
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
 from assay.campaign import Campaign
 from assay.errors import InputError
+from assay.storage import Store
 from assay.web import (
     LOOPBACK_HOSTS,
     Options,
     auth,
     campaigns,
+    hub,
     images,
     invite,
     mistakes,
@@ -51,6 +52,10 @@ from assay.web.queue import Counter
 
 PUBLIC = frozenset({"/login", STATIC})  # paths that need no token
 
+STATIC_FILES = Mount(
+    STATIC,
+    StaticFiles(directory=Path(__file__).parent / "static", packages=[("assay.report", "static")]),
+)
 ROUTES: tuple[Route | Mount, ...] = (
     *auth.routes,
     *review.routes,
@@ -59,12 +64,7 @@ ROUTES: tuple[Route | Mount, ...] = (
     *invite.routes,
     *images.routes,
     *campaigns.routes,
-    Mount(
-        STATIC,
-        StaticFiles(
-            directory=Path(__file__).parent / "static", packages=[("assay.report", "static")]
-        ),
-    ),
+    STATIC_FILES,
 )
 
 
@@ -72,24 +72,52 @@ def make_app(
     campaign: Campaign, options: Options, routes: Sequence[Route | Mount] = ROUTES
 ) -> ASGIApp:
     """ASGI application of a campaign."""
-    refuse_unguarded(routes)
+    counter = Counter(campaign)
+    return _guarded(_pages(options, routes, counter.close, counter=counter), options, routes)
+
+
+def make_hub(store: Store, options: Options) -> ASGIApp:
+    """ASGI application of all campaigns of a storage."""
+
+    def pages_of(campaign: Campaign) -> Starlette:
+        counter = Counter(campaign)
+        return _pages(options, ROUTES, counter.close, counter=counter)
+
+    each = hub.EachCampaign(store, pages_of)
+    own: tuple[Route | Mount, ...] = (*hub.routes, *auth.routes, STATIC_FILES)
+    refuse_unguarded(own)
+    routes = (*own, Mount(hub.BELOW, each))
+    app = _pages(options, routes, each.close, counter=None, store=store, each=each)
+    return _guarded(app, options, (*own, *ROUTES))
+
+
+def _pages(
+    options: Options, routes: Sequence[Route | Mount], close: Callable[[], None], **state: object
+) -> Starlette:
+    """Pages that share a state, without the layers that guard them."""
 
     @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_app: Starlette) -> AsyncIterator[None]:
         yield
-        app.state.counter.close()
+        close()
 
     app = Starlette(
         routes=list[BaseRoute](routes),
-        middleware=[Middleware(BodyLimit), Middleware(HostList, hosts=options.hosts)],
         exception_handlers=dict(EXCEPTION_HANDLERS),
         lifespan=lifespan,
     )
     app.router.redirect_slashes = False
-    app.state.counter = Counter(campaign)
-    app.state.options = options
-    app.state.curves = {}
-    app.state.templates = make_templates()
+    shared = {"options": options, "curves": {}, "templates": make_templates(), **state}
+    for name, value in shared.items():
+        setattr(app.state, name, value)
+    return app
+
+
+def _guarded(app: Starlette, options: Options, routes: Sequence[Route | Mount]) -> ASGIApp:
+    """Application behind the layers that guard all of its routes."""
+    refuse_unguarded(routes)
+    app.add_middleware(HostList, hosts=options.hosts)
+    app.add_middleware(BodyLimit)
     templates = {
         route.endpoint if isinstance(route, Route) else route.app: route.path for route in routes
     }
@@ -189,12 +217,10 @@ def hears_proxy(host: str, proxy: str | None) -> bool:
     return bool(named)
 
 
-def run(
-    campaign: Campaign, options: Options, listening: Listener, *, proxy: str | None = None
-) -> None:
+def run(app: ASGIApp, listening: Listener, *, proxy: str | None = None) -> None:
     """Serve until interrupted, and log to the terminal."""
     log_to_terminal()
-    server = make_server(campaign, options, listening, proxy=proxy)
+    server = make_server(app, listening, proxy=proxy)
     with collecting_when_idle(lambda: server.server_state.total_requests):
         server.run(sockets=[listening])
 
@@ -232,12 +258,10 @@ def collecting_when_idle(requests: Callable[[], int]) -> Iterator[None]:
         sys.setswitchinterval(switching)
 
 
-def make_server(
-    campaign: Campaign, options: Options, listening: Listener, *, proxy: str | None
-) -> uvicorn.Server:
+def make_server(app: ASGIApp, listening: Listener, *, proxy: str | None) -> uvicorn.Server:
     """Server for a listening socket."""
     config = uvicorn.Config(
-        make_app(campaign, options),
+        app,
         http=protocol_of(listening.connections),
         loop="asyncio",  # it accepts connections through `Listener.accept`
         log_config=None,

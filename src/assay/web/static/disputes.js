@@ -2,6 +2,7 @@
 
 import { Chooser } from "./classes.js";
 import { Comment } from "./comment.js";
+import { here } from "./here.js";
 import { itemNode } from "./item.js";
 import { Keys } from "./keys.js";
 import { Picked } from "./picked.js";
@@ -64,7 +65,7 @@ function arrive({ focus = true } = {}) {
 }
 
 async function load(at) {
-  const response = await fetch(`/owner/disputes?at=${at}&part=case`, { cache: "no-store" });
+  const response = await fetch(here(`/owner/disputes?at=${at}&part=case`), { cache: "no-store" });
   if (!response.ok) throw new Error(String(response.status));
   const next = new DOMParser().parseFromString(await response.text(), "text/html");
   for (const id of ["queue", "case"]) {
@@ -83,7 +84,7 @@ async function decide(answer, called) {
   }
   busy(true);
   try {
-    const response = await fetch("/api/ruling", {
+    const response = await fetch(here("/api/ruling"), {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(waiting),

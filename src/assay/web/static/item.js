@@ -1,5 +1,6 @@
 // An item as a person sees it. What it holds is hostile: it becomes text, and never markup.
 
+import { here } from "./here.js";
 import { RENDERERS, element, plain } from "./rich.js";
 
 const SHORT = 160; // characters; so little is shown large
@@ -95,6 +96,6 @@ function imageNode(name, address) {
   image.referrerPolicy = "no-referrer";
   image.decoding = "async";
   image.alt = `Image in column ${name}`;
-  image.src = address; // begins to load now, also for an item that is not shown yet
+  image.src = address.startsWith("/") ? here(address) : address; // begins to load now, also for an item that is not shown yet
   return image;
 }

@@ -1,4 +1,7 @@
 // The link's token stands behind #, which browsers never send to a server: this sends it in a body.
+
+import { here } from "./here.js";
+
 const form = document.getElementById("login");
 const field = document.getElementById("token");
 const message = document.getElementById("message");
@@ -6,7 +9,7 @@ const message = document.getElementById("message");
 async function logIn(token) {
   message.textContent = "Logging in…";
   try {
-    const response = await fetch("/login", {
+    const response = await fetch(here("/login"), {
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ token }),

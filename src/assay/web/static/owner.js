@@ -1,6 +1,8 @@
 // The dashboard that follows the campaign, and files in and out. Without it the page still tells
 // all it knows, and reloads itself.
 
+import { here } from "./here.js";
+
 const EVERY = 3000; // ms between looks
 const SLOWEST = 60000; // ms, when the server does not answer
 
@@ -15,7 +17,7 @@ let timer = 0;
 async function look() {
   clearTimeout(timer);
   try {
-    const response = await fetch("/owner/live", {
+    const response = await fetch(here("/owner/live"), {
       headers: { "If-None-Match": `"${live.dataset.version}"` },
       cache: "no-store",
     });
@@ -83,7 +85,7 @@ document.getElementById("upload").addEventListener("submit", async (event) => {
     reviewer: document.getElementById("upload-reviewer").value,
     revise: document.getElementById("upload-revise").checked ? "yes" : "",
   });
-  const response = await send(form, `/api/import?${query}`, file, "application/octet-stream");
+  const response = await send(form, here(`/api/import?${query}`), file, "application/octet-stream");
   if (!response) return;
   const reply = await response.json();
   const parts = [
@@ -128,7 +130,7 @@ document.getElementById("invite").addEventListener("submit", async (event) => {
   const who = document.getElementById("invite-who").value;
   const place = document.getElementById("invite-result");
   const body = JSON.stringify({ who });
-  const response = await send(form, "/api/invite", body, "application/json", place, "No link created");
+  const response = await send(form, here("/api/invite"), body, "application/json", place, "No link created");
   if (!response) return;
   const reply = await response.json();
   const alone = "Only this machine can reach this server. For others, start it with --host or behind a proxy.";

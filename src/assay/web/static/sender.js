@@ -1,6 +1,8 @@
 // Takes answers from the outbox to the server, again and again until it has acknowledged them, and
 // brings back what to show next.
 
+import { here } from "./here.js";
+
 const PAUSES = [1, 2, 4, 8]; // seconds between attempts
 const TOGETHER = 20; // answers in one request
 const PATIENCE = 20_000; // ms; an answer that did arrive is known by its key when it is sent again
@@ -59,7 +61,7 @@ export class Sender {
     let response;
     let body;
     try {
-      response = await fetch("/api/review", {
+      response = await fetch(here("/api/review"), {
         method: "POST",
         headers: { "Content-Type": "application/json" },
         body: JSON.stringify({

@@ -1,0 +1,82 @@
+"""All campaigns of a storage behind one address: a list, and the pages of each below its name."""
+
+from collections.abc import Callable
+from threading import Lock
+from urllib.parse import quote, unquote
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
+
+from assay.campaign import Campaign
+from assay.labelling import find_campaign
+from assay.storage import Store
+from assay.web.auth import needs
+from assay.web.campaigns import rows_of
+from assay.web.http import render
+
+BELOW = "/c/{campaign}"
+
+
+def pages_address(name: str) -> str:
+    """Address of a campaign's pages, of letters that no proxy decodes.
+
+    >>> pages_address("spam"), pages_address("weekly/3"), pages_address("..")
+    ('/c/spam/', '/c/weekly~2F3/', '/c/~2E~2E/')
+    """
+    escaped = quote(name, safe="").replace("~", "%7E").replace("%", "~")
+    return f"/c/{escaped if name.strip('.') else '~2E' * len(name)}/"
+
+
+def _name_at(place: str) -> str:
+    return unquote(place.replace("~", "%"))
+
+
+class EachCampaign:
+    """Pages of each campaign, made when they are first asked for."""
+
+    def __init__(self, store: Store, pages_of: Callable[[Campaign], Starlette]) -> None:
+        self._store, self._pages_of = store, pages_of
+        self._pages: dict[str, Starlette] = {}
+        self._opening = Lock()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the campaign's own pages handle a request."""
+        pages = await run_in_threadpool(self._open, _name_at(scope["path_params"]["campaign"]))
+        await pages(scope, receive, send)
+
+    def _open(self, name: str) -> Starlette:
+        with self._opening:
+            if name not in self._pages:
+                with self._store.read() as session:
+                    if name not in session.names():
+                        raise HTTPException(404)
+                    campaign = Campaign(self._store, *find_campaign(session, name), None)
+                self._pages[name] = self._pages_of(campaign)
+            return self._pages[name]
+
+    def forget(self, name: str) -> None:
+        """Open the campaign of this name anew when it is next asked for."""
+        with self._opening:
+            if (pages := self._pages.pop(name, None)) is not None:
+                pages.state.counter.close()
+
+    def close(self) -> None:
+        """Let all workers end after their current work."""
+        for name in [*self._pages]:
+            self.forget(name)
+
+
+@needs("owner")
+async def show_all(request: Request) -> Response:
+    """Page of all campaigns, each with a link to its own pages."""
+    rows, count = await run_in_threadpool(rows_of, request.app.state.store)
+    links = {row.name: pages_address(row.name) for row in rows}
+    return render(request, "campaigns.html", rows=rows, count=count, links=links)
+
+
+routes = [Route("/", show_all, methods=["GET"])]
