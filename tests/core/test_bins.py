@@ -12,7 +12,8 @@ from hypothesis.extra.numpy import arrays
 
 from assay.core.bins import LARGEST_BIN, Rule, bins_of, find_places, scale_of
 from assay.core.cut_methods import cut
-from assay.core.profile import Profile, cells_of, profile_of
+from assay.core.profile import Profile, profile_of
+from assay.core.tally import cells_of
 from assay.core.types import Floats
 
 RNG = np.random.default_rng(60)

@@ -15,9 +15,10 @@ from assay.core.cells import (
     merge_cells,
     profile_heaps,
 )
-from assay.core.profile import Profile, ScoreCells, cells_of, profile_of
+from assay.core.profile import Profile, ScoreCells, profile_of
 from assay.core.stopping import Reason, count_streak, reasons
 from assay.core.tallies import Tallies
+from assay.core.tally import cells_of
 from assay.core.types import Bools, Floats, Words
 
 RNG = np.random.default_rng(11)

@@ -15,12 +15,13 @@ from assay.core.cuts import Cuts
 from assay.core.deck import digest, mix
 from assay.core.forms import ratio
 from assay.core.goal import Asked
-from assay.core.profile import Profile, as_scores, cells_of, profile_of, score_range
+from assay.core.profile import Profile, as_scores, profile_of, score_range
 from assay.core.recycling.samples import sample_size
 from assay.core.rules import RULES, Rule, refuse
 from assay.core.strata import Strata
 from assay.core.stratify import stratify
 from assay.core.tallies import Tallies
+from assay.core.tally import cells_of
 from assay.core.types import Ints, Words, read_json
 from assay.errors import AssayError, DesignError
 from assay.options import options_of

@@ -10,7 +10,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from assay.campaign import compare_campaign, create_campaign, load_campaign
-from assay.core.profile import cells_of
+from assay.core.tally import cells_of
 from assay.errors import AssayWarning, PredictionsError
 from assay.predictions import Predictions, Scan, read_predictions
 from assay.predictions.faults import ordered_pairs

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from assay.core import tally
 from assay.core.cells import cut_heaps
 from assay.core.strata import Strata
 from assay.errors import InputError, PredictionsError
@@ -280,7 +281,8 @@ def test_with_a_counter_for_cells_that_occur_alone(
 ) -> None:
     options = {"sample_weight": "views", "groups": ["lang"]}
     meant = _read_weights(rows, "memory", EVERY, **options)
-    monkeypatch.setattr(batches, "_MANY_CELLS", 300)
+    for module in (tally, batches):
+        monkeypatch.setattr(module, "MANY_CELLS", 300)
     check_alike(_read_weights(rows, "duckdb", EVERY, **options), meant)
 
 

@@ -177,9 +177,6 @@ def refuse_non_finite(scores: Floats) -> None:
 # A cell with more of a label's items would make one of ten strata larger by a fifth.
 HEAVY = 1 / 50
 
-# Up to this number of classes there is a counter for every pair of a bin and a class.
-_FEW_CLASSES = 8
-
 Counted = TypeVar("Counted")
 
 
@@ -318,78 +315,3 @@ def evenest(
     first = count(rule)
     finer = cells(first).finer_rule
     return first if finer is None else min(first, count(finer), key=lambda n: cells(n).heaviest)
-
-
-def cells_of(
-    # values, predicted, (N,): each item's score and predicted label, or the number of its predicted
-    # class.
-    values: Floats,
-    predicted: Bools | Ints,
-    digest: Words | None = None,  # (N,): each item's d(id), if the fingerprint is wanted
-    # (N,): how many times each item counts, at least once; otherwise every item counts once.
-    weights: Ints | None = None,
-    *,
-    classes: int = 2,  # how many classes there are
-) -> ScoreCells:
-    """Count items that are in memory."""
-    items = _Items(values, predicted, digest, weights, classes)
-    count = items.counted if classes <= _FEW_CLASSES else items.sorted
-    return evenest(count, scale_of(*score_range(values)), lambda cells: cells)
-
-
-@dataclass(frozen=True, eq=False)
-class _Items:
-    """Items in memory, as in `cells_of`."""
-
-    values: Floats
-    predicted: Bools | Ints
-    digest: Words | None
-    weights: Ints | None
-    classes: int
-
-    def counted(self, rule: Rule) -> ScoreCells:
-        """Count items of few classes, with a counter for every pair of a bin and a class."""
-        values, predicted, classes = self.values, self.predicted, self.classes
-        places = classes * (2 * LARGEST_BIN + 1)
-        ranges, digests = Ranges(places), np.zeros(places, dtype=np.uint64)
-        weighed = np.zeros(places, dtype=np.int64)
-        for piece in pieces(values.size):
-            place = classes * (bins_of(values[piece], rule) + LARGEST_BIN) + predicted[piece]
-            ranges.add(place, values[piece])
-            if self.digest is not None:
-                np.bitwise_xor.at(digests, place, self.digest[piece])
-            if self.weights is not None:
-                np.add.at(weighed, place, self.weights[piece])
-        there = np.flatnonzero(ranges.count)
-        label = there % classes
-        return ScoreCells(
-            rule=rule,
-            bin=there // classes - LARGEST_BIN,
-            predicted=label == 1 if classes == 2 else label,
-            count=ranges.count[there],
-            low=ranges.low[there],
-            high=ranges.high[there],
-            digest=digests[there],
-            classes=classes,
-            weight=None if self.weights is None else weighed[there],
-        )
-
-    def sorted(self, rule: Rule) -> ScoreCells:
-        """Count items of many classes: most pairs of a bin and a class do not occur."""
-        place = self.classes * bins_of(self.values, rule) + self.predicted
-        order = np.argsort(place)
-        place, values = place[order], self.values[order]
-        starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
-        words = np.zeros(place.size, dtype=np.uint64) if self.digest is None else self.digest[order]
-        weights = None if self.weights is None else self.weights[order]
-        return ScoreCells(
-            rule=rule,
-            bin=place[starts] // self.classes,
-            predicted=place[starts] % self.classes,
-            count=np.diff(starts, append=place.size),
-            low=np.minimum.reduceat(values, starts),
-            high=np.maximum.reduceat(values, starts),
-            digest=np.bitwise_xor.reduceat(words, starts),
-            classes=self.classes,
-            weight=None if weights is None else np.add.reduceat(weights, starts),
-        )

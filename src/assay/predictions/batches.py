@@ -18,20 +18,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from assay.core.bins import (
-    STEPS,
-    Places,
-    Ranges,
-    Rule,
-    Scale,
-    bins_by,
-    find_places,
-    pieces,
-    scale_of,
-)
+from assay.core.bins import STEPS, Places, Rule, Scale, bins_by, find_places, pieces, scale_of
 from assay.core.cuts import Variable
 from assay.core.deck import Id
 from assay.core.profile import ScoreCells, evenest
+from assay.core.tally import MANY_CELLS, Tally, joined_cells, tally_of
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.predictions.column import Ids
 from assay.predictions.draw import number_of, span_of
@@ -48,7 +39,6 @@ AT_ONCE = 2 * PIECE
 """Rows of a batch."""
 
 _MOST_WORKERS = 8
-_MANY_CELLS = 2**20  # up to here, every pair of a bin and a code has a counter
 _Piece = TypeVar("_Piece")
 Answer = TypeVar("Answer")
 
@@ -134,39 +124,6 @@ def rows_of(batches: Iterable[Batch]) -> Rows:
 
 # Items by bin and code.
 
-# Places, and for each the number of items, their weight, their digests combined in the bits of an
-# int64, and the lowest and the highest value.
-Counted = tuple[Ints, Ints, Ints, Ints, Floats, Floats]
-
-
-def tally_of(rule: Rule, n_codes: int, *, xor: bool = False) -> "Tally":
-    """Tally for `n_codes` codes that combines digests by sum or by exclusive or."""
-    together = np.bitwise_xor if xor else np.add
-    places = bins_by(rule) * n_codes
-    return _Dense(places, together) if places <= _MANY_CELLS else _Sparse(together)
-
-
-def joined_cells(
-    tallies: "Iterable[Tally]", rule: Rule, n_codes: int, *, xor: bool = False
-) -> ScoreCells:
-    """Cells of all counted items; labels are integer codes."""
-    every = list(tallies)
-    together = np.bitwise_xor if xor else np.add
-    place, count, weight, digest, low, high = _joined([each.counted() for each in every], together)
-    predicted, bins = np.divmod(place, bins_by(rule))
-    order = np.argsort(bins * n_codes + predicted)
-    return ScoreCells(
-        rule=rule,
-        bin=bins[order] - STEPS[rule],
-        predicted=predicted[order],
-        count=count[order],
-        low=low[order] + 0.0,  # -0.0 becomes 0.0
-        high=high[order] + 0.0,
-        digest=digest[order].view(np.uint64),
-        classes=n_codes,
-        weight=weight[order] if any(tally.weighted for tally in every) else None,
-    )
-
 
 def count_cells(
     parts: Iterable[_Piece],
@@ -179,7 +136,7 @@ def count_cells(
     """Count all items by value and code."""
     tallies = [tally_of(rule, n_codes, xor=xor) for _ in range(workers())]
 
-    def counter(tally: "Tally") -> Callable[[_Piece], None]:
+    def counter(tally: Tally) -> Callable[[_Piece], None]:
         def count(part: _Piece) -> None:
             batch = batch_of(part)
             for rows in pieces(batch.values.size, PIECE):
@@ -227,7 +184,7 @@ def find_cells(cells: ScoreCells, place: Places | Ints) -> Ints:
     """Index of the cell of each place. Raise if a place has no cell: the items have changed."""
     bins = bins_by(cells.rule)
     known = cells.bin + STEPS[cells.rule] + bins * cells.predicted.astype(np.int64)
-    if bins * cells.classes <= _MANY_CELLS:
+    if bins * cells.classes <= MANY_CELLS:
         cell = np.full(bins * cells.classes, -1)
         cell[known] = np.arange(known.size)
         cells_of: Ints = cell[place]
@@ -255,103 +212,6 @@ def keys_of(cells: ScoreCells, items: Batch, source: str) -> Ints:
         return find_cells(cells, places_of(items.values, items.predicted, cells.rule))
     except UnusableError:
         raise changed(source) from None
-
-
-class _Dense:
-    """Counts with a counter for every place."""
-
-    weighted = False
-
-    def __init__(self, places: int, together: np.ufunc) -> None:
-        self._ranges, self._together = Ranges(places), together
-        self._weight, self._digest = np.zeros((2, places), dtype=np.int64)
-
-    def add(
-        self,
-        place: Places | Ints,
-        value: Floats | None,  # None if the ends of cells are not needed
-        digest: Words | None = None,
-        weights: Ints | None = None,
-    ) -> None:
-        """Count items."""
-        if value is None:
-            self._ranges.count += np.bincount(place, minlength=self._ranges.count.size)
-            return
-        place = place.astype(np.int64, copy=False)
-        self._ranges.add(place, value)
-        if digest is not None:
-            self._together.at(self._digest, place, digest.view(np.int64))
-        if weights is not None:
-            self.weighted = True
-            np.add.at(self._weight, place, weights)
-
-    def counted(self) -> Counted:
-        """Count the places that occur."""
-        ranges = self._ranges
-        there = np.flatnonzero(ranges.count)
-        counts = ranges.count[there], self._weight[there], self._digest[there]
-        return there, *counts, ranges.low[there], ranges.high[there]
-
-
-class _Sparse:
-    """Counts of only the places that occur."""
-
-    weighted = False
-
-    def __init__(self, together: np.ufunc) -> None:
-        self._parts: list[Counted] = []
-        self._size = self._after = 0
-        self._together = together
-
-    def add(
-        self,
-        place: Places | Ints,
-        value: Floats | None,
-        digest: Words | None = None,
-        weights: Ints | None = None,
-    ) -> None:
-        """Count items."""
-        ones = np.ones(place.size, dtype=np.int64)
-        words = np.zeros_like(ones) if digest is None else digest.view(np.int64)
-        self.weighted = weights is not None
-        ends = np.zeros(place.size) if value is None else value
-        counts = ones, ones if weights is None else weights, words
-        own = place.astype(np.int64, copy=False)
-        self._parts.append(_joined([(own, *counts, ends, ends)], self._together))
-        self._size += self._parts[-1][0].size
-        if self._size > 2 * self._after + _MANY_CELLS:
-            self._parts = [_joined(self._parts, self._together)]
-            self._size = self._after = self._parts[0][0].size
-
-    def counted(self) -> Counted:
-        """Count the places that occur."""
-        return _joined(self._parts, self._together)
-
-
-def _joined(parts: Sequence[Counted], together: np.ufunc) -> Counted:
-    """Combine the counts of all parts, by place."""
-    no, none = np.zeros(0, dtype=np.int64), np.zeros(0)
-    every = [(no, no, no, no, none, none), *parts]
-    place, count, weight, digest, low, high = (
-        np.concatenate(each) for each in zip(*every, strict=True)
-    )
-    if not place.size:
-        return no, no, no, no, none, none
-    order = np.argsort(place)
-    place = place[order]
-    starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
-    return (
-        place[starts],
-        np.add.reduceat(count[order], starts),
-        np.add.reduceat(weight[order], starts),
-        together.reduceat(digest[order], starts),
-        np.minimum.reduceat(low[order], starts),
-        np.maximum.reduceat(high[order], starts),
-    )
-
-
-Tally = _Dense | _Sparse
-"""Counts of items by place."""
 
 
 # Work in threads.
@@ -431,8 +291,7 @@ class BatchScanner(Scanner):
 
     def counted(self, items: Iterable[Batch], rule: Rule, classes: int) -> ScoreCells:
         """Count items by the bins of a rule; labels of two classes are yes and no."""
-        cells = count_cells(items, rule, classes, lambda batch: replace(batch, digest=None))
-        return replace(cells, predicted=cells.predicted == 1) if classes == 2 else cells
+        return count_cells(items, rule, classes, lambda batch: replace(batch, digest=None))
 
     def count(self, spans: Sequence[Span], variable: Variable, scale: Scale) -> Ints:
         """Count and weigh the items in each span."""

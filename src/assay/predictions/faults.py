@@ -200,7 +200,7 @@ _HIGH_PERCENT = 50.0  # scores that run from 0 to between this and 100 look like
 def doubts_of(cells: ScoreCells, roles: Roles, source: str, outside: Outside) -> tuple[Doubt, ...]:
     """Problems with the scores.
 
-    >>> from assay.core.profile import cells_of
+    >>> from assay.core.tally import cells_of
     >>> roles = Roles("p", "topic", None, None, None)
     >>> predicted = np.arange(100) < 30
     >>> cells = cells_of(np.where(predicted, 0.7, 0.9), predicted)
@@ -318,7 +318,7 @@ def ordered_pairs(cells: ScoreCells) -> float:
     Pairs with scores in one bin count half. It is the area under the ROC curve of the score for the
     predicted label.
 
-    >>> from assay.core.profile import cells_of
+    >>> from assay.core.tally import cells_of
     >>> predicted = np.array([True, True, False, False])
     >>> ordered_pairs(cells_of(np.array([0.9, 0.3, 0.3, 0.1]), predicted))
     0.875

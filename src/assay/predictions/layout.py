@@ -157,7 +157,7 @@ class Steps:
         """Build the steps of the classifier at a place.
 
         >>> import numpy as np
-        >>> from assay.core.profile import cells_of
+        >>> from assay.core.tally import cells_of
         >>> scores, predicted = np.array([0.9, 0.1, 0.9, 0.5]), np.array([True, False, True, True])
         >>> steps = Steps.of(cells_of(scores, predicted), 2)
         >>> steps.rank, steps.code

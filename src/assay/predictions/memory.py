@@ -13,7 +13,8 @@ from assay.core.bins import Rule, Scale
 from assay.core.cuts import Variable, confidence, rank
 from assay.core.deck import IdKind
 from assay.core.error_model import Model, Values
-from assay.core.profile import ScoreCells, cells_of, profile_of
+from assay.core.profile import ScoreCells, profile_of
+from assay.core.tally import cells_of
 from assay.core.types import Bools, Floats, Ints, Words
 from assay.core.weights import impressions
 from assay.errors import PredictionsError

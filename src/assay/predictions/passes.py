@@ -17,19 +17,10 @@ from assay.core import deck
 from assay.core.bins import STEPS, Places, Rule, bins_by, find_places, pieces
 from assay.core.error_model import RANK, SAID, Model
 from assay.core.profile import HEAVY, ScoreCells
+from assay.core.tally import Tally, joined_cells, tally_of
 from assay.core.types import Floats, Ints, Words
 from assay.core.weights import as_impressions
-from assay.predictions.batches import (
-    PIECE,
-    Batch,
-    Tally,
-    UnusableError,
-    count_cells,
-    in_threads,
-    joined_cells,
-    tally_of,
-    workers,
-)
+from assay.predictions.batches import PIECE, Batch, UnusableError, count_cells, in_threads, workers
 from assay.predictions.draw import weight_words
 from assay.predictions.layout import Steps
 from assay.predictions.opinions import input_name, second_fold
@@ -261,11 +252,10 @@ class FirstPass:
         judge = self.judges[number]
         tallies = [each[number] for each in self._tallies]
         cells = joined_cells(tallies, judge.rule, judge.classes, xor=self._file is None)
-        predicted = cells.predicted == 1 if judge.classes == 2 else cells.predicted
         if judge.ends:
-            return replace(cells, predicted=predicted)
+            return cells
         bins = cells.bin.astype(np.float64)
-        return replace(cells, predicted=predicted, low=bins, high=bins)
+        return replace(cells, low=bins, high=bins)
 
     def are_heavy(self, number: int) -> bool:
         """Whether a better rule for the scores may exist, if cells were counted without ends."""

@@ -23,9 +23,10 @@ from assay.core.goal import Goal
 from assay.core.limits import LabelLimit, honest_limit
 from assay.core.metrics import asks_for_top, canonical_metric, least_top, sides
 from assay.core.parts import Parts
-from assay.core.profile import cells_of, profile_of
+from assay.core.profile import profile_of
 from assay.core.strata import Side
 from assay.core.stratify import random_strata, sides_to_cut
+from assay.core.tally import cells_of
 from assay.core.targets import Target, parse_targets
 from assay.core.types import Floats
 from assay.core.views import views_of

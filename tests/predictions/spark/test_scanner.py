@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from assay.core.deck import IdKind, digest, numbers
-from assay.core.profile import ScoreCells, cells_of
+from assay.core.profile import ScoreCells
+from assay.core.tally import cells_of
 from assay.errors import MissingDependencyError, PredictionsError
 from assay.predictions.layout import Layout
 from assay.predictions.roles import Roles

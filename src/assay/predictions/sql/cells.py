@@ -11,9 +11,10 @@ from math import isfinite
 import numpy as np
 import pyarrow as pa
 
-from assay.core.bins import Rule, scale_of
+from assay.core.bins import STEPS, Rule, bins_by, scale_of
 from assay.core.deck import IdKind
 from assay.core.profile import ScoreCells, evenest
+from assay.core.tally import cells_at
 from assay.core.types import Ints
 from assay.predictions.engine import Span
 from assay.predictions.sql.checks import usable_sql
@@ -99,32 +100,16 @@ def evenest_of(
 
 def merged_by(groups: "pa.Table", rule: Rule, classes: int) -> ScoreCells:
     """Cells by a rule, made up of the groups."""
-    low, high = (groups[name].to_numpy() + 0.0 for name in ("low", "high"))
-    place = classes * integers(groups[rule]) + integers(groups["prediction"])
-    order = np.argsort(place)
-    place = place[order]
-    starts = np.flatnonzero(np.diff(place, prepend=place[0] - 1))
-    digest = np.zeros(order.size, dtype=np.uint64)
-    summed = "lowest" in groups.column_names
-    if "words" in groups.column_names:
-        digest = words(groups["words"])[order]
+    columns, none = groups.column_names, np.zeros(groups.num_rows, dtype=np.int64)
+    low, high = (groups[name].to_numpy() for name in ("low", "high"))
+    place = bins_by(rule) * integers(groups["prediction"]) + integers(groups[rule]) + STEPS[rule]
+    summed, weighted = "lowest" in columns, "weights" in columns
+    digest = words(groups["words"]) if "words" in columns else none.view(np.uint64)
     for name, (shift, _) in _PIECES.items() if summed else ():
-        digest += words(groups[name])[order] << np.uint64(shift)
-    weight = None
-    if "weights" in groups.column_names:
-        weight = np.add.reduceat(integers(groups["weights"])[order], starts)
-    predicted = place[starts] % classes
-    return ScoreCells(
-        rule=rule,
-        bin=place[starts] // classes,
-        predicted=predicted == 1 if classes == 2 else predicted,
-        count=np.add.reduceat(integers(groups["items"])[order], starts),
-        low=np.minimum.reduceat(low[order], starts),
-        high=np.maximum.reduceat(high[order], starts),
-        digest=(np.add if summed else np.bitwise_xor).reduceat(digest, starts),
-        classes=classes,
-        weight=weight,
-    )
+        digest = digest + (words(groups[name]) << np.uint64(shift))
+    weight = integers(groups["weights"]) if weighted else none
+    counted = place, integers(groups["items"]), weight, digest.view(np.int64), low, high
+    return cells_at([counted], rule, classes, xor=not summed, weighted=weighted)
 
 
 # Items in spans of the variable.
