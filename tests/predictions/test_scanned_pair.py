@@ -13,7 +13,7 @@ from assay.errors import AssayWarning, PredictionsError
 from assay.predictions import Predictions, Scan, are_alike, read_predictions, telling_notes
 from assay.predictions.duckdb import pair as duckdb_pair
 from assay.predictions.duckdb.pair import DuckPair
-from assay.predictions.memory import MemoryScanner
+from assay.predictions.memory import ArrayScanner
 from assay.predictions.pair_scanner import PairScanner
 from assay.predictions.scan import Engine
 from assay.predictions.spark.pair import SparkPair
@@ -76,7 +76,7 @@ def test_all_that_is_told(layout: str, tmp_path: Path) -> None:
 def test_one_of_the_two_in_memory(engines: tuple[Engine, Engine], tmp_path: Path) -> None:
     tables = weeks(weights="lognormal")
     found = read(_scans(_written(tables, tmp_path), *engines), sample_weight="views")
-    assert [isinstance(part.scanner, MemoryScanner) for part in found.parts] == [
+    assert [isinstance(part.scanner, ArrayScanner) for part in found.parts] == [
         engine == "memory" for engine in engines
     ]
     check_pair(found, read(tables, sample_weight="views"), other=read(weeks(), "odds", "margin"))
@@ -213,7 +213,7 @@ def test_opinions_of_two_kinds_are_read_into_memory(tmp_path: Path) -> None:
     texts = pa.array([None if value is None else str(value) for value in new["judge"].to_pylist()])
     changed = new.set_column(new.column_names.index("judge"), "judge", texts)
     found = read(_scans(_written((old, changed), tmp_path)), aux=["judge"])
-    assert isinstance(found.scanner, MemoryScanner)
+    assert isinstance(found.scanner, ArrayScanner)
     assert found.opinions_digest() == read((old, changed), aux=["judge"]).opinions_digest()
 
 

@@ -1,7 +1,7 @@
 """Predictions with known truth, of one or several classifiers."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -13,9 +13,9 @@ from assay.predictions.classes import for_classes, refuse_beside_classes, with_c
 from assay.predictions.column import Column, Ids, Loaded
 from assay.predictions.duckdb.loading import load_columns
 from assay.predictions.label_sets import label_layout, load_label_sets
-from assay.predictions.layout import Layout, by_name, roles_of, with_top
-from assay.predictions.memory import judge, ranks_of, take_ids, take_judgements
-from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
+from assay.predictions.layout import Layout, alone, by_name, roles_of, with_top
+from assay.predictions.memory import MemoryScanner, judge, ranks_of, take_ids
+from assay.predictions.opinions import Opinions
 from assay.predictions.roles import Classifiers, Roles, about, refuse_bad_show, refuse_no_column
 from assay.predictions.scan import Scan, as_scan
 from assay.predictions.values import distinct_values, read_predicted
@@ -97,24 +97,17 @@ def read_labelled(
     own["positive"] = None if predicted is None else positive
     roles = roles_of(by_name(classifiers, own))
     refuse_no_column("label", label)
-    loaded = load_columns(scan, Layout(roles, aux=tuple(aux)), [label])
-    ids = take_ids(loaded, None)
-    names = tuple(roles)
-    if len(names) > 1:
-        judged = judge(loaded, roles, ids, keep_scores=bool(aux))
-        truth = read_predicted(loaded.columns[label], positive, ids)
-        codes, ranks, aux_values = judged.codes, judged.ranks, take_aux(loaded, aux)
-        judged_opinions = (
-            opinions_of_several(aux_values, judged.scores, codes, ranks) if aux else None
-        )
-        return Labelled(loaded.source, names, codes, truth, ranks, opinions=judged_opinions)
-    (role,) = roles.values()
-    with about(names[0]):
-        scores, says_yes = take_judgements(loaded, role, ids)
-    truth = read_predicted(loaded.columns[label], positive, ids)
-    opinions = take_opinions(loaded, role.score, aux, says_yes) if aux else None
-    codes = says_yes.astype(np.int64)
-    return Labelled(loaded.source, names, codes, truth, scores, role.limit, opinions)
+    layout, (name, *others) = Layout(roles, aux=tuple(aux)), roles
+    loaded = load_columns(scan, layout, [label])
+    if others:
+        limit, scanner = None, MemoryScanner(loaded, layout)
+    else:
+        limit = roles[name].limit
+        with about(name):
+            scanner = MemoryScanner(loaded, replace(layout, judges=alone(roles[name])))
+    truth = read_predicted(loaded.columns[label], positive, scanner.ids)
+    codes, values = scanner.every.predicted.astype(np.int64), scanner.every.values
+    return Labelled(loaded.source, tuple(roles), codes, truth, values, limit, scanner.beside)
 
 
 def _of_classes(

@@ -1,9 +1,11 @@
 """Predictions in memory: a scanner of arrays, of one or several classifiers."""
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 import pyarrow as pa
@@ -16,17 +18,19 @@ from assay.core.error_model import Model, Values
 from assay.core.profile import ScoreCells, profile_of
 from assay.core.tally import cells_of
 from assay.core.types import Bools, Floats, Ints, Words
+from assay.core.vocabulary import Vocabulary
 from assay.core.weights import impressions
 from assay.errors import PredictionsError
 from assay.predictions.batches import ALL, Batch, BatchScanner, Some, cells_by_code, keyed
 from assay.predictions.class_values import probabilities_at, summed_probabilities, take_classes
-from assay.predictions.column import Ids, Loaded, Show, read_ids
+from assay.predictions.column import Ids, Loaded, read_ids
 from assay.predictions.contract import Doubt, by_model
 from assay.predictions.draw import weight_words
 from assay.predictions.engine import Probabilities, Survey
 from assay.predictions.faults import doubts_of
 from assay.predictions.layout import Layout
 from assay.predictions.opinions import Opinions, opinions_of_several, take_aux, take_opinions
+from assay.predictions.passes import odds_words
 from assay.predictions.predictions import Predictions
 from assay.predictions.roles import NO_SCORE, Roles, about
 from assay.predictions.values import (
@@ -38,11 +42,13 @@ from assay.predictions.values import (
     rows_in_memory,
 )
 
-ProbabilitiesOfRows = Callable[[Ints], Floats]
-"""Probabilities of all classes for some rows, shape (n, K)."""
+_Checked = tuple[str, tuple[Doubt, ...]]
+"""Fingerprint of everything read, and problems with the scores."""
+_Read = tuple[Floats, Bools | Ints, Opinions | None, Callable[[ScoreCells], _Checked]]
+"""Values and labels, columns for a model, and what follows from the cells."""
 
 
-class MemoryScanner(BatchScanner):
+class ArrayScanner(BatchScanner):
     """Arrays; they are not copied, and must not change.
 
     For one classifier, values are its scores, and labels are yes or no, or class numbers. For
@@ -51,51 +57,42 @@ class MemoryScanner(BatchScanner):
 
     stays = False
     streams = True
+    _slices: tuple[str, ...] = ()  # names of the slices in the bits after the classifiers'
+    _limit: float | None = None  # threshold of the predicted label
+    _mark: str | None = None  # fingerprint, once a model's log odds have taken the values' place
 
     def __init__(
         self,
-        *,
         source: str,  # source of the predictions, for users
         ids: Ids,  # no two alike
         # values, predicted, (N,): finite values without -0.0, and the label or code of each item.
         values: Floats,
         predicted: Bools | Ints,
-        show: Show,  # returns the displayed values of some items
-        threshold: float | None = None,  # threshold of the predicted label
-        n_codes: int = 2,  # number of possible labels or codes
-        coded: bool = False,
         # (N,): weight of each item: finite, not negative, not all 0. Items of weight 0 are left
         # out. The others are dealt as they arrive (`assay.core.weights`).
         weights: Floats | None = None,
-        parts: tuple[Predictions, ...] = (),  # the joined parts, if any
-        slices: tuple[str, ...] = (),  # names of the slices in the bits after the classifiers'
-        # Fingerprint of everything read, from the cells; default: that of the cells.
-        fingerprint: Callable[[ScoreCells], str] = ScoreCells.fingerprint,
-        # Problems with the scores, from their counts.
-        doubts: Callable[[ScoreCells], tuple[Doubt, ...]] = lambda _: (),
-        opinions: Opinions | None = None,  # columns for a model of the outcome
-        placed: bool = False,  # whether a model's log odds have taken the values' place
-        probabilities: Sequence[ProbabilitiesOfRows | None] = (None,),  # of each classifier
-        # Sums of the probabilities of each class by predicted class.
-        sums: Callable[[], Floats | None] = lambda: None,
+        *,
+        n_codes: int,  # number of possible labels or codes
+        coded: bool,
+        beside: Opinions | None = None,  # columns for a model of the outcome
     ) -> None:
-        self.source, self.parts, self.coded, self._threshold = source, parts, coded, threshold
-        self.n_codes, self._slices, self._placed = n_codes, slices, placed
-        self._fingerprint, self._doubts, self.beside = fingerprint, doubts, opinions
-        self._probabilities, self._sums = probabilities, sums
-        self._impressions: Ints | None = None
+        self.source, self.n_codes, self.coded, self.beside = source, n_codes, coded, beside
+        self.ids, self._there = ids, None
+        self.every = Batch(values, predicted, ids)
         if weights is not None:
-            there = np.flatnonzero(weights)
-            ids, values, predicted = ids.take(there), values[there], predicted[there]
-            show, weights = _of_rows(show, there), weights[there]
-            self._impressions = impressions(weights)
-        self.ids, self.values, self.predicted, self.weights = ids, values, predicted, weights
-        self.show_rows = show
+            self._there = there = np.flatnonzero(weights)
+            self.ids, given = ids.take(there), weights[there]
+            numbers = impressions(given)
+            self.every = Batch(values[there], predicted[there], self.ids, None, numbers, given)
 
     @property
     def id_kind(self) -> IdKind:
         """Whether the ids are integers or strings."""
         return self.ids.kind
+
+    @abstractmethod
+    def checked(self, cells: ScoreCells) -> _Checked:
+        """Fingerprint of everything read, and problems with the scores, from the cells."""
 
     def survey(self, seed: int) -> Survey:
         """Count all items by value and label."""
@@ -104,37 +101,36 @@ class MemoryScanner(BatchScanner):
 
     @cached_property
     def _survey(self) -> Survey:
-        cells, weighed, word = self._counted(), None, None
-        if self._impressions is not None:
+        every, weighed, word = self.every, None, None
+        every = replace(every, digest=self.ids.digest)
+        if self.coded:
+            codes = every.predicted.astype(np.int64, copy=False)
+            rule: Rule = "probability" if self._mark is None else "margin"
+            cells = cells_by_code(replace(every, predicted=codes), n_codes=self.n_codes, rule=rule)
+        else:
+            labels = every.predicted, every.digest, every.weights
+            cells = cells_of(every.values, *labels, classes=self.n_codes)
+        if every.weights is not None:
             weighed = cells if self.coded else self.cells("score", "margin")
-            words = weight_words(self.ids.digest, self._impressions)
-            word = int(np.bitwise_xor.reduce(words))
+            word = int(np.bitwise_xor.reduce(weight_words(every.words, every.weights)))
+        fingerprint, doubts = self.checked(cells) if self._mark is None else (self._mark, ())
         return Survey(
             cells,
-            doubts=self._doubts(cells),
-            fingerprint=self._fingerprint(cells),
+            doubts=doubts,
+            fingerprint=fingerprint,
             weighed=weighed,
             weights_word=word,
             slices=self._slices,
             coded=self.coded,
         )
 
-    def _counted(self) -> ScoreCells:
-        digest, weights = self.ids.digest, self._impressions
-        if not self.coded:
-            return cells_of(self.values, self.predicted, digest, weights, classes=self.n_codes)
-        codes = self.predicted.astype(np.int64, copy=False)
-        items = Batch(self.values, codes, digest=digest, weights=weights)
-        rule: Rule = "margin" if self._placed else "probability"
-        return cells_by_code(items, n_codes=self.n_codes, rule=rule)
-
     def items(self, variable: Variable, scale: Scale, some: Some = ALL) -> list[Batch]:
         """All items by a variable, or those with some ids, in one batch."""
-        values, weights = self.values, self._impressions
+        items = self.every
         if variable == "confidence":
-            limit = self._threshold or 0.0
-            values = confidence(values, self.predicted.astype(np.bool_), scale, limit)
-        items = Batch(values, self.predicted, self.ids, self.ids.digest, weights, self.weights)
+            limit = self._limit or 0.0
+            values = confidence(items.values, items.predicted.astype(np.bool_), scale, limit)
+            items = replace(items, values=values)
         if some.ids is None:
             return [items]
         return [items.at(np.array(list(self._rows_by_id(some.ids).values()), dtype=np.int64))]
@@ -142,50 +138,27 @@ class MemoryScanner(BatchScanner):
     def keyed(self, cells: ScoreCells, below: str = "") -> "Iterator[pa.RecordBatch]":
         """Id, key and weight of every row, all in one batch."""
         del below
-        (items,) = self.items("score", "margin")
-        yield keyed(cells, items, self.source)
-
-    def show(self, ids: Sequence[deck.Id]) -> list[dict[str, object]]:
-        """Show the values of the items with these ids, in their order."""
-        return self.show_rows(self._rows_of(ids), ids)
-
-    @property
-    def probabilities(self) -> Sequence[Probabilities | None]:
-        """Reader of each classifier's probabilities of all classes, if it has them."""
-
-        def reader(of_rows: ProbabilitiesOfRows) -> Probabilities:
-            def read(ids: Sequence[deck.Id]) -> tuple[Ids, Floats]:
-                rows = self._rows_of(ids)
-                return self.ids.take(rows), of_rows(rows)
-
-            return read
-
-        return [None if each is None else reader(each) for each in self._probabilities]
-
-    def summed_probabilities(self) -> Floats | None:
-        """Sum the probabilities of each class by predicted class, shape (K, K)."""
-        return self._sums()
+        yield keyed(cells, self.every, self.source)
 
     def opinions(self, ids: Sequence[deck.Id]) -> dict[str, Values]:
         """Values of the score and of every column for a model, for some items."""
-        return {} if self.beside is None else self.beside.at(self._rows_of(ids))
+        return {} if self.beside is None else self.beside.at(self.rows_of(ids))
 
     def opinions_digest(self) -> int:
         """64 bits that change if a value of a column for a model does."""
         return 0 if self.beside is None else self.beside.digest(self.ids.digest)
 
-    def placed_by(self, model: Model) -> "MemoryScanner":
+    def placed_by(self, model: Model) -> Self:
         """Copy of the scanner with a model's log odds in place of the values."""
         if self.beside is None:
             return self
-        odds = self.beside.log_odds(model, self.ids.digest)
-        words = deck.mix(self.ids.digest ^ deck.mix(odds.view(np.uint64)))
-        marked = by_model(str(self._survey.fingerprint), int(np.bitwise_xor.reduce(words)))
         placed = copy(self)
-        placed.__dict__.pop("_survey")
-        placed.values, placed._placed, placed._threshold = odds, True, None
-        placed._doubts, placed._probabilities, placed._sums = lambda _: (), (None,), lambda: None
-        placed._fingerprint = (lambda _: marked) if self.coded else ScoreCells.fingerprint
+        placed.every = replace(self.every, values=self.beside.log_odds(model, self.ids.digest))
+        placed._limit, placed._mark = None, ""  # of one classifier, that of the cells
+        if self.coded:
+            word = np.bitwise_xor.reduce(odds_words(placed.every))
+            placed._mark = by_model(str(self._survey.fingerprint), int(word))
+        placed.__dict__.pop("_survey", None)
         return placed
 
     def refuse_repeated_ids(self) -> None:
@@ -203,25 +176,90 @@ class MemoryScanner(BatchScanner):
         there = dict(zip(self.ids.at(some), some.tolist(), strict=True))
         return {id: there[id] for id in ids if id in there}
 
-    def _rows_of(self, ids: Sequence[deck.Id]) -> Ints:
+    def rows_of(self, ids: Sequence[deck.Id]) -> Ints:
+        """Rows of ids that all exist."""
         rows = self._rows_by_id(ids)
         return np.array([rows[id] for id in ids], dtype=np.int64)
 
 
-def _of_rows(show: Show, there: Ints) -> Show:
-    """Show the values of items, given by their positions among the rows read."""
-    return lambda rows, ids: show(there[rows], ids)
+class MemoryScanner(ArrayScanner):
+    """Columns in memory, as a layout has them."""
 
+    def __init__(self, loaded: Loaded, layout: Layout) -> None:
+        self._loaded, self._layout, self._limit = loaded, layout, layout.first.limit
+        ids, name = take_ids(loaded, layout.id), layout.weight
+        weights = None if name is None else read_weights(loaded.columns[name], ids)
+        read = self._read_codes if layout.is_coded else self._read_scores
+        values, predicted, beside, self._check = read(ids)
+        items, n_codes = (ids, values, predicted, weights), layout.n_codes(self._slices)
+        coded = layout.is_coded
+        super().__init__(loaded.source, *items, n_codes=n_codes, coded=coded, beside=beside)
 
-# Predictions on arrays, from columns in memory.
+    def _read_scores(self, ids: Ids) -> "_Read":
+        """Scores and labels of one classifier."""
+        loaded, aux = self._loaded, self._layout.aux
+        ((name, role),) = self._layout.judges.items()
+        with about(name):
+            score, predicted = taken(loaded, role, ids)
+        yes, outside = predicted.astype(np.bool_), rows_in_memory(loaded, role, score, ids)
+
+        def check(cells: ScoreCells) -> _Checked:
+            return cells.fingerprint(), doubts_of(cells, role, loaded.source, outside)
+
+        beside = take_opinions(loaded, role.score, aux, yes) if aux else None
+        return score, predicted, beside, check
+
+    def _read_codes(self, ids: Ids) -> "_Read":
+        """Mean ranks and codes of several classifiers, or with slices or second opinions."""
+        loaded, layout = self._loaded, self._layout
+        digest = ids.digest if layout.is_one else None
+        judged = judge(loaded, layout.judges, ids, keep_scores=bool(layout.aux), digest=digest)
+        self._slices, bits = read_slices(loaded, layout.groups)
+        ranks, codes = judged.ranks, judged.codes | bits << len(layout.judges)
+
+        def check(cells: ScoreCells) -> _Checked:
+            return layout.fingerprint(judged.cells, cells), judged.doubts
+
+        aux = take_aux(loaded, layout.aux)
+        beside = opinions_of_several(aux, judged.scores, codes, ranks) if aux else None
+        return ranks, codes, beside, check
+
+    def checked(self, cells: ScoreCells) -> _Checked:
+        """Fingerprint of everything read, and problems with the scores, from the cells."""
+        return self._check(cells)
+
+    def show(self, ids: Sequence[deck.Id]) -> list[dict[str, object]]:
+        """Show the values of the items with these ids, in their order."""
+        rows = self.rows_of(ids)
+        return self._loaded.show(rows if self._there is None else self._there[rows], ids)
+
+    @property
+    def probabilities(self) -> Sequence[Probabilities | None]:
+        """Reader of each classifier's probabilities of all classes, if it has them."""
+
+        def reader(role: Roles, classes: Vocabulary) -> Probabilities:
+            columns = [self._loaded.columns[name] for name in role.of_class]
+
+            def read(ids: Sequence[deck.Id]) -> tuple[Ids, Floats]:
+                rows = self.rows_of(ids)
+                return self.ids.take(rows), probabilities_at(columns, classes, self.ids, rows)
+
+            return read
+
+        return [
+            None if role.classes is None or not role.of_class else reader(role, role.classes)
+            for role in self._layout.judges.values()
+        ]
+
+    def summed_probabilities(self) -> Floats | None:
+        """Sum the probabilities of each class by predicted class, shape (K, K)."""
+        numbers = self.every.predicted.astype(np.int64)
+        return summed_probabilities(self._loaded, self._layout.first, numbers, self.ids)
 
 
 def in_memory(loaded: Loaded, layout: Layout) -> Predictions:
     """Predictions on arrays."""
-    ids, name = take_ids(loaded, layout.id), layout.weight
-    weights = None if name is None else read_weights(loaded.columns[name], ids)
-    scan = _of_codes if layout.is_coded else _of_scores
-    scanner = scan(loaded, layout, ids, weights)
+    scanner = MemoryScanner(loaded, layout)
     predictions = Predictions(
         scanner,
         threshold=None if layout.is_coded else layout.first.limit,
@@ -230,66 +268,6 @@ def in_memory(loaded: Loaded, layout: Layout) -> Predictions:
         reopen=scanner.placed_by if layout.aux else None,
     )
     return predictions if layout.model is None else predictions.with_model(layout.model)
-
-
-def _of_scores(loaded: Loaded, layout: Layout, ids: Ids, weights: Floats | None) -> MemoryScanner:
-    """Scanner of one classifier, by its scores and labels."""
-    ((name, role),) = layout.judges.items()
-    with about(name):
-        score, predicted = taken(loaded, role, ids)
-    yes = predicted.astype(np.bool_)
-    return MemoryScanner(
-        source=loaded.source,
-        ids=ids,
-        values=score,
-        predicted=predicted,
-        show=loaded.show,
-        threshold=role.limit,
-        n_codes=role.n_classes,
-        weights=weights,
-        doubts=lambda cells: doubts_of(
-            cells, role, loaded.source, rows_in_memory(loaded, role, score, ids)
-        ),
-        opinions=take_opinions(loaded, role.score, layout.aux, yes) if layout.aux else None,
-        probabilities=_probabilities(loaded, layout, ids),
-        sums=lambda: summed_probabilities(loaded, role, predicted.astype(np.int64), ids),
-    )
-
-
-def _of_codes(loaded: Loaded, layout: Layout, ids: Ids, weights: Floats | None) -> MemoryScanner:
-    """Scanner of mean ranks and codes."""
-    digest = ids.digest if layout.is_one else None
-    judged = judge(loaded, layout.judges, ids, keep_scores=bool(layout.aux), digest=digest)
-    slices, bits = read_slices(loaded, layout.groups)
-    codes = judged.codes | bits << len(layout.judges)
-    aux = take_aux(loaded, layout.aux)
-    return MemoryScanner(
-        source=loaded.source,
-        ids=ids,
-        values=judged.ranks,
-        predicted=codes,
-        show=loaded.show,
-        n_codes=layout.n_codes(slices),
-        coded=True,
-        weights=weights,
-        slices=slices,
-        fingerprint=lambda cells: layout.fingerprint(judged.cells, cells),
-        doubts=lambda _: judged.doubts,
-        opinions=opinions_of_several(aux, judged.scores, codes, judged.ranks) if aux else None,
-        probabilities=_probabilities(loaded, layout, ids),
-    )
-
-
-def _probabilities(loaded: Loaded, layout: Layout, ids: Ids) -> list[ProbabilitiesOfRows | None]:
-    """For each classifier, a function from rows to the probabilities of all classes."""
-    return [
-        None
-        if role.classes is None or not role.of_class
-        else partial(
-            probabilities_at, [loaded.columns[name] for name in role.of_class], role.classes, ids
-        )
-        for role in layout.judges.values()
-    ]
 
 
 # Judgements: scores, labels and codes of all items, and checks of them.

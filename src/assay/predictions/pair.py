@@ -13,19 +13,21 @@ from typing import Any
 import numpy as np
 
 from assay.core.cuts import rank
+from assay.core.deck import Id
 from assay.core.error_model import Model, Values, is_missing
 from assay.core.groups import Groups, refuse_bad_names
 from assay.core.label_sets import LabelSets
 from assay.core.metrics import sides
+from assay.core.profile import ScoreCells
 from assay.core.types import Floats, Ints
 from assay.core.vocabulary import Vocabulary
 from assay.errors import PredictionsError
 from assay.predictions.class_values import some_of
 from assay.predictions.classes import class_names
 from assay.predictions.column import Ids
-from assay.predictions.contract import listed
+from assay.predictions.contract import Doubt, listed
 from assay.predictions.layout import as_mappings
-from assay.predictions.memory import MemoryScanner
+from assay.predictions.memory import ArrayScanner
 from assay.predictions.opinions import Opinions, opinions_of_several
 from assay.predictions.pair_scanner import (
     PairScanner,
@@ -83,9 +85,9 @@ def compared(
     refuse_bad_names(names)
     _refuse_unlike(*parts)
     before, after = (part.scanner for part in parts)
-    scanner: MemoryScanner | PairScanner
-    if isinstance(before, MemoryScanner) and isinstance(after, MemoryScanner):
-        scanner = _joined(parts, (before, after), names, classes)
+    scanner: MemoryPair | PairScanner
+    if isinstance(before, ArrayScanner) and isinstance(after, ArrayScanner):
+        scanner = MemoryPair(parts, (before, after), names, classes)
     else:
         scanner = _join_in_engine(parts, names, shows=shows)
     return Predictions(
@@ -98,36 +100,39 @@ def compared(
     )
 
 
-def _joined(
-    parts: tuple[Predictions, Predictions],
-    scanners: tuple[MemoryScanner, MemoryScanner],
-    names: tuple[str, str],
-    classes: Vocabulary,
-) -> MemoryScanner:
-    """Scanner of two sets in memory."""
-    sides = []
-    for number, (part, scanner) in enumerate(zip(parts, scanners, strict=True)):
-        numbers, nowhere = _numbers(part, scanner, classes), np.full(scanner.values.size, NOWHERE)
-        old, new = (nowhere, numbers) if number else (numbers, nowhere)
-        codes = code_of_both(old, new, len(classes))
-        sides.append((scanner.ids, _ranks(scanner), codes, scanner.weights))
-    ids, ranks, codes, weights, place = put_together(*sides)
-    if weights is not None:
-        _refuse_unlike_weights(parts, scanners, weights, place, ids)
-    return MemoryScanner(
-        source=listed([part.source for part in parts]),
-        ids=ids,
-        values=ranks,
-        predicted=codes,
-        show=lambda _, ids: shown_by(parts, ids),
-        n_codes=4 * len(classes) ** 2,
-        coded=True,
-        weights=weights,
-        parts=parts,
-        fingerprint=lambda _: fingerprint_of(parts),
-        doubts=lambda _: doubts_about(parts, names),
-        opinions=_opinions(scanners, names, place, codes, ranks),
-    )
+class MemoryPair(ArrayScanner):
+    """Two sets in memory, joined by id."""
+
+    def __init__(
+        self,
+        parts: tuple[Predictions, Predictions],
+        scanners: tuple[ArrayScanner, ArrayScanner],
+        names: tuple[str, str],
+        classes: Vocabulary,
+    ) -> None:
+        self.parts, self._names = parts, names
+        sides = []
+        for number, (part, scanner) in enumerate(zip(parts, scanners, strict=True)):
+            numbers, nowhere = _numbers(part, scanner, classes), np.full(part.size, NOWHERE)
+            old, new = (nowhere, numbers) if number else (numbers, nowhere)
+            codes = code_of_both(old, new, len(classes))
+            sides.append((scanner.ids, _ranks(scanner), codes, scanner.every.given))
+        ids, ranks, codes, weights, place = put_together(*sides)
+        if weights is not None:
+            _refuse_unlike_weights(parts, scanners, weights, place, ids)
+        beside = _opinions(scanners, names, place, codes, ranks)
+        source, n_codes = listed([part.source for part in parts]), 4 * len(classes) ** 2
+        items = ids, ranks, codes, weights
+        super().__init__(source, *items, n_codes=n_codes, coded=True, beside=beside)
+
+    def checked(self, cells: ScoreCells) -> tuple[str, tuple[Doubt, ...]]:
+        """Fingerprint and doubts of both."""
+        del cells
+        return fingerprint_of(self.parts), doubts_about(self.parts, self._names)
+
+    def show(self, ids: Sequence[Id]) -> list[dict[str, object]]:
+        """Show the values of items: from the later predictions, if they have them."""
+        return shown_by(self.parts, ids)
 
 
 def are_alike(both: Predictions, metric: str) -> bool:
@@ -172,7 +177,7 @@ def _refuse_unlike(old: Predictions, new: Predictions) -> None:
         )
 
 
-def _numbers(part: Predictions, scanner: MemoryScanner, classes: Vocabulary) -> Ints:
+def _numbers(part: Predictions, scanner: ArrayScanner, classes: Vocabulary) -> Ints:
     """Class number of each item, among all classes."""
     names = [classes.find(name) for name in part.classes]
     if None in names:
@@ -183,19 +188,18 @@ def _numbers(part: Predictions, scanner: MemoryScanner, classes: Vocabulary) -> 
             hint="both must be of classes, or both of yes and no",
         )
     number = np.array([classes.numbers[str(name)] for name in names], dtype=np.int64)
-    return np.asarray(number[scanner.predicted.astype(np.int64)])
+    return np.asarray(number[scanner.every.predicted.astype(np.int64)])
 
 
-def _ranks(scanner: MemoryScanner) -> Floats:
+def _ranks(scanner: ArrayScanner) -> Floats:
     """Rank of each item within its own set."""
-    if scanner.coded:
-        return scanner.values
-    return rank(scanner.values, scanner.survey(0).cells.profile(None))
+    values = scanner.every.values
+    return values if scanner.coded else rank(values, scanner.survey(0).cells.profile(None))
 
 
 def _refuse_unlike_weights(
     parts: tuple[Predictions, Predictions],
-    scanners: tuple[MemoryScanner, MemoryScanner],
+    scanners: tuple[ArrayScanner, ArrayScanner],
     weights: Floats,
     place: Ints,  # positions of the earlier one's rows among all
     ids: Ids,
@@ -204,7 +208,8 @@ def _refuse_unlike_weights(
 
     A label counts for both metrics, and is drawn in proportion to one weight.
     """
-    before, after = (np.zeros(0) if each.weights is None else each.weights for each in scanners)
+    given = (each.every.given for each in scanners)
+    before, after = (np.zeros(0) if each is None else each for each in given)
     in_both = place < after.size
     with np.errstate(over="ignore"):
         total = float(weights.sum())
@@ -216,7 +221,7 @@ def _refuse_unlike_weights(
 
 
 def _opinions(
-    parts: tuple[MemoryScanner, MemoryScanner],
+    parts: tuple[ArrayScanner, ArrayScanner],
     names: tuple[str, str],
     place: Ints,  # positions of the earlier one's rows among all
     # codes, ranks: (N,)
@@ -233,8 +238,8 @@ def _opinions(
     }
     scores = {}
     for name, own, each, rows in (
-        (names[0], before.beside.own, before.values, place),
-        (names[1], after.beside.own, after.values, np.arange(after.values.size)),
+        (names[0], before.beside.own, before.every.values, place),
+        (names[1], after.beside.own, after.every.values, np.arange(len(after.ids))),
     ):
         if own is not None:
             scores[name] = np.full(codes.size, np.nan)
